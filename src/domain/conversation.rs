@@ -1,0 +1,241 @@
+//! The facts of one conversation: one chat on one channel.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{
+    chat::ChatId,
+    mode::{Mode, ModeState, Reason},
+    time::Time,
+    words::words,
+};
+
+words! {
+    /// Where a conversation stands in the agents' work.
+    Status {
+        /// In work.
+        Open = "open",
+        /// Put aside until a time.
+        Snoozed = "snoozed",
+        /// Done; the next message of the contact opens it again.
+        Closed = "closed",
+    }
+}
+
+words! {
+    /// Why a person is needed.
+    AttentionReason {
+        /// The model failed for good.
+        AiFailure = "ai_failure",
+        /// A message was too old when its turn came.
+        Stale = "stale",
+        /// The contact asked for a person.
+        ContactAsked = "contact_asked",
+        /// The assistant handed over.
+        AssistantAsked = "assistant_asked",
+        /// Too many answers in an hour without a person.
+        ReplyCap = "reply_cap",
+        /// A message may or may not have left.
+        SendUnknown = "send_unknown",
+        /// A message was not sent.
+        SendFailed = "send_failed",
+        /// Something that cannot be read.
+        Unreadable = "unreadable",
+        /// The contact waits for a person.
+        HumanOverdue = "human_overdue",
+        /// The contact waits for anyone.
+        Unanswered = "unanswered",
+        /// The day's ceiling of cost was reached.
+        SpendLimit = "spend_limit",
+    }
+}
+
+/// The call for a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attention {
+    /// Why.
+    pub reason: AttentionReason,
+    /// Since when.
+    pub since: Time,
+}
+
+/// Who works on the next reply, and until when unless renewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The instance.
+    pub owner: String,
+    /// The turn it works on.
+    pub turn: Uuid,
+    /// Void after this.
+    pub until: Time,
+}
+
+/// One chat on one channel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    /// Ours.
+    pub id: Uuid,
+    /// The channel's name.
+    pub channel: String,
+    /// The chat at the provider, as first seen.
+    pub chat: ChatId,
+    /// The contact's name.
+    pub contact_name: Option<String>,
+    /// An agent set the name: the provider's no longer overwrites it.
+    pub contact_named_by_agent: bool,
+    /// Who answers.
+    pub mode: ModeState,
+    /// In HUMAN, the assistant suggests.
+    pub drafting: bool,
+    /// In work, put aside, done.
+    pub status: Status,
+    /// When a snoozed one comes back.
+    pub snoozed_until: Option<Time>,
+    /// Which agent holds it.
+    pub assignee: Option<Uuid>,
+    /// The contact wants no follow-ups.
+    pub opted_out: bool,
+    /// A person is needed.
+    pub attention: Option<Attention>,
+    /// The newest message's number.
+    pub seq: i64,
+    /// The newest event's number.
+    pub event_seq: i64,
+    /// Rises with every lease, and when work is withdrawn.
+    pub fence: i64,
+    /// Who works on it.
+    pub lease: Option<Lease>,
+    /// The newest message of the contact that may start a turn.
+    pub contact_seq: i64,
+    /// The newest message of our side.
+    pub our_seq: i64,
+    /// Since when the contact waits for our side.
+    pub waiting_since: Option<Time>,
+    /// Read by an agent up to here.
+    pub read_seq: i64,
+    /// Messages of the contact after that.
+    pub unread: i64,
+    /// When a message last came or went.
+    pub last_message_at: Option<Time>,
+    /// When it began.
+    pub created_at: Time,
+    /// When anything of it changed.
+    pub updated_at: Time,
+    /// What only the rules remember.
+    pub memo: Memo,
+}
+
+/// What only the rules remember between messages; no query looks at it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memo {
+    /// When the waiting burst may be answered; None while nothing waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ripe_at: Option<i64>,
+    /// When a contact who waits for a person has waited too long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overdue_at: Option<i64>,
+    /// When the first message of the waiting burst came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_first_at: Option<i64>,
+    /// When its newest came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_last_at: Option<i64>,
+    /// How often a newer message has restarted its generation.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub restarts: i32,
+    /// Failed attempts of the waiting burst.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failures: i32,
+    /// The next attempt not before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<i64>,
+    /// When the contact wrote, lately.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wrote: Vec<i64>,
+    /// When turns were answered, in the last hour, since a person wrote.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<i64>,
+    /// When a person of our side last wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub human_at: Option<i64>,
+    /// When the fallback text was last sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback_at: Option<i64>,
+    /// When the notice for unreadable messages was last sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreadable_at: Option<i64>,
+    /// A colleague's words for the next turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// A person asked for an answer now: the next turn takes what was left to people.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub answer_now: bool,
+    /// Follow-ups sent since the contact last wrote.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub follow_ups_sent: i32,
+    /// The id of the request that made the current mode: a repeat after a lost commit finds itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode_request: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &i32) -> bool {
+    *n == 0
+}
+
+/// How a conversation begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    /// In which mode.
+    pub mode: Mode,
+    /// Why.
+    pub reason: Reason,
+    /// By whom.
+    pub actor: String,
+    /// With suggestions.
+    pub drafting: bool,
+}
+
+impl Conversation {
+    /// A new one, before its first message.
+    pub fn begin(channel: &str, chat: ChatId, opening: &Opening, now: Time) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            channel: channel.to_owned(),
+            chat,
+            contact_name: None,
+            contact_named_by_agent: false,
+            mode: ModeState::initial(opening.mode, opening.reason, &opening.actor, now),
+            drafting: opening.drafting,
+            status: Status::Open,
+            snoozed_until: None,
+            assignee: None,
+            opted_out: false,
+            attention: None,
+            seq: 0,
+            event_seq: 0,
+            fence: 0,
+            lease: None,
+            contact_seq: 0,
+            our_seq: 0,
+            waiting_since: None,
+            read_seq: 0,
+            unread: 0,
+            last_message_at: None,
+            created_at: now,
+            updated_at: now,
+            memo: Memo::default(),
+        }
+    }
+
+    /// Whether the lease is held at that moment.
+    pub fn live_lease(&self, now: Time) -> Option<&Lease> {
+        self.lease.as_ref().filter(|lease| lease.until > now)
+    }
+
+    /// Whether the contact spoke last.
+    pub const fn contact_spoke_last(&self) -> bool {
+        self.contact_seq > self.our_seq
+    }
+}

@@ -1,0 +1,508 @@
+//! A conversation with all of its open business, as a store lends it out while its row is locked.
+//!
+//! In: the facts, messages that wait or are owed, the pending follow-up, the running turn. A rule changes it and
+//! writes events; the store then saves what changed, in the same transaction. Out: [`Changes`].
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::{
+    conversation::Conversation,
+    event::{Event, EventType, actor},
+    message::{DeliveryState, Message},
+    time::Time,
+    turn::{DeadLetter, FollowUp, FollowUpState, Turn},
+};
+
+/// A conversation and its open business.
+#[derive(Debug, Clone)]
+pub struct Docket {
+    /// The moment at which the row was locked, by the clock of the store.
+    pub now: Time,
+    /// The facts.
+    pub conversation: Conversation,
+    /// The channel's standing, locked too; there if the step asked for it.
+    pub channel: Option<ChannelStanding>,
+    /// What an earlier request with the same idempotency key made; there if the step asked for it.
+    pub remembered: Option<Remembered>,
+    messages: Vec<Message>,
+    follow_up: Option<FollowUp>,
+    turns: Vec<Turn>,
+    letters: Vec<DeadLetter>,
+    parked: Vec<Parked>,
+    loaded: Loaded,
+    dirty: Dirty,
+}
+
+/// What a store knows of a conversation when it has locked it.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The facts.
+    pub conversation: Conversation,
+    /// The facts are not in the store yet: this conversation begins now.
+    pub is_new: bool,
+    /// Open messages, and those that the step asked for; by sequence number.
+    pub messages: Vec<Message>,
+    /// The pending follow-up.
+    pub follow_up: Option<FollowUp>,
+    /// The turn that holds the lease, and the one that the step asked for.
+    pub turns: Vec<Turn>,
+    /// Open dead letters of the conversation, and the one that the step asked for.
+    pub letters: Vec<DeadLetter>,
+    /// What the provider reported before we could tell what it is about.
+    pub parked: Vec<Parked>,
+    /// The channel's standing.
+    pub channel: Option<ChannelStanding>,
+    /// An earlier request with the same key.
+    pub remembered: Option<Remembered>,
+}
+
+/// What the sends of a channel have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelStanding {
+    /// As the provider names it: `authorized` is the one that can send.
+    pub state: String,
+    /// No send before this.
+    pub next_send_at: Time,
+    /// Messages of this channel that are `sending`.
+    pub in_flight: usize,
+}
+
+/// What an idempotency key stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    /// Caller, path and key.
+    pub key: String,
+    /// Of the request's body.
+    pub body_hash: String,
+    /// What it made.
+    pub message: Uuid,
+    /// What was answered beside it.
+    pub answer: Value,
+    /// When.
+    pub at: Time,
+}
+
+/// A report of the provider that waits until it can be told what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parked {
+    /// Ours.
+    pub id: Uuid,
+    /// The provider's id of the message it is about.
+    pub provider_message_id: String,
+    /// What is reported.
+    pub report: Report,
+    /// When it came.
+    pub at: Time,
+}
+
+/// What may be parked.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub enum Report {
+    /// A message left through the API with these words.
+    Echo {
+        /// Its words.
+        text: String,
+        /// When it left, by the provider's clock, in milliseconds.
+        provider_at: i64,
+        /// It was reported as typed on the phone.
+        phone: bool,
+    },
+    /// A message got this far.
+    Status {
+        /// `sent`, `delivered`, `read` or `failed`, ours.
+        state: String,
+        /// Why, as a delivery reason.
+        reason: Option<String>,
+    },
+    /// The contact changed a message that we have not seen yet.
+    Edit {
+        /// Its new words.
+        text: String,
+    },
+    /// The contact deleted a message that we have not seen yet.
+    Deletion,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Dirty {
+    messages: BTreeSet<Uuid>,
+    new_messages: BTreeSet<Uuid>,
+    turns: BTreeSet<Uuid>,
+    letters: BTreeSet<Uuid>,
+    follow_ups: Vec<FollowUp>,
+    parked: Vec<Parked>,
+    unparked: Vec<Uuid>,
+    remembered: bool,
+    events: Vec<Event>,
+}
+
+/// What a step changed, for the store to save.
+#[derive(Debug, Clone)]
+pub struct Changes {
+    /// The facts as they are now.
+    pub conversation: Conversation,
+    /// They are to be inserted.
+    pub is_new: bool,
+    /// They differ from what was loaded (clocks included).
+    pub is_changed: bool,
+    /// When somebody must look again.
+    pub clocks: Clocks,
+    /// Messages to insert, by sequence number.
+    pub new_messages: Vec<Message>,
+    /// Messages to overwrite.
+    pub messages: Vec<Message>,
+    /// Turns to insert or overwrite.
+    pub turns: Vec<Turn>,
+    /// Follow-ups to insert or overwrite, in this order: what ends before what begins.
+    pub follow_ups: Vec<FollowUp>,
+    /// Dead letters to insert or overwrite.
+    pub letters: Vec<DeadLetter>,
+    /// Reports to keep.
+    pub parked: Vec<Parked>,
+    /// Reports to forget.
+    pub unparked: Vec<Uuid>,
+    /// The channel's standing, if it was locked.
+    pub channel: Option<ChannelStanding>,
+    /// An idempotency key to keep.
+    pub remembered: Option<Remembered>,
+    /// What happened.
+    pub events: Vec<Event>,
+}
+
+/// When somebody must look at the conversation again. Columns with indexes: sweeps and local queues go by them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Clocks {
+    /// A turn may begin then: the burst is ripe, or the lease of the one who works on it ends.
+    pub turn_at: Option<Time>,
+    /// The message at the head may leave then.
+    pub send_at: Option<Time>,
+    /// Its rank among those of the channel: lower goes first.
+    pub send_rank: i64,
+    /// The follow-up is due then.
+    pub follow_up_at: Option<Time>,
+    /// Something else is due then: the way back to AI, an overdue answer, the lease of a send.
+    pub tend_at: Option<Time>,
+}
+
+/// An event in the making.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    kind: EventType,
+    action: Option<&'static str>,
+    actor: String,
+    message: Option<Uuid>,
+    turn: Option<Uuid>,
+    details: Map<String, Value>,
+}
+
+impl Entry {
+    /// Something happened, by the system itself unless said otherwise.
+    pub fn of(kind: EventType) -> Self {
+        Self {
+            kind,
+            action: None,
+            actor: actor::SYSTEM.to_owned(),
+            message: None,
+            turn: None,
+            details: Map::new(),
+        }
+    }
+
+    /// What was done about it.
+    pub const fn action(mut self, action: &'static str) -> Self {
+        self.action = Some(action);
+        self
+    }
+
+    /// By whom.
+    pub fn by(mut self, actor: &str) -> Self {
+        actor.clone_into(&mut self.actor);
+        self
+    }
+
+    /// About which message.
+    pub const fn message(mut self, id: Uuid) -> Self {
+        self.message = Some(id);
+        self
+    }
+
+    /// About which turn.
+    pub const fn turn(mut self, id: Uuid) -> Self {
+        self.turn = Some(id);
+        self
+    }
+
+    /// With a detail.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// As an event outside of any conversation.
+    pub fn outside(self, channel: &str, now: Time) -> Event {
+        Event {
+            at: now,
+            channel: channel.to_owned(),
+            conversation: None,
+            conv_seq: None,
+            message: self.message,
+            turn: self.turn,
+            mode_version: None,
+            actor: self.actor,
+            kind: self.kind,
+            action: self.action,
+            details: self.details,
+        }
+    }
+}
+
+impl Docket {
+    /// Opens what a store has loaded.
+    pub fn open(loaded: Loaded, now: Time) -> Self {
+        let mut docket = Self {
+            now,
+            conversation: loaded.conversation.clone(),
+            channel: loaded.channel.clone(),
+            remembered: loaded.remembered.clone(),
+            messages: loaded.messages.clone(),
+            follow_up: loaded.follow_up.clone(),
+            turns: loaded.turns.clone(),
+            letters: loaded.letters.clone(),
+            parked: loaded.parked.clone(),
+            loaded,
+            dirty: Dirty::default(),
+        };
+        if docket.loaded.is_new {
+            docket.record(
+                Entry::of(EventType::ConversationCreated)
+                    .with("mode", docket.conversation.mode.mode.as_str())
+                    .with("reason", docket.conversation.mode.reason.as_str()),
+            );
+        }
+        docket
+    }
+
+    /// Open messages and those asked for, by sequence number.
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// One of them.
+    pub fn message(&self, id: Uuid) -> Option<&Message> {
+        self.messages.iter().find(|message| message.id == id)
+    }
+
+    /// One of them, to change.
+    pub fn edit(&mut self, id: Uuid) -> Option<&mut Message> {
+        let message = self.messages.iter_mut().find(|message| message.id == id)?;
+        self.dirty.messages.insert(id);
+        Some(message)
+    }
+
+    /// The ids of those that match: for changing them one by one.
+    pub fn ids(&self, wanted: impl Fn(&Message) -> bool) -> Vec<Uuid> {
+        self.messages.iter().filter(|message| wanted(message)).map(|message| message.id).collect()
+    }
+
+    /// A new message at the end; gives it its number, its time and its place. The id is the caller's.
+    pub fn push(&mut self, mut message: Message) -> Uuid {
+        self.conversation.seq += 1;
+        message.seq = self.conversation.seq;
+        message.at = self.now;
+        self.conversation.last_message_at = Some(self.now);
+        let id = message.id;
+        self.dirty.new_messages.insert(id);
+        self.messages.push(message);
+        id
+    }
+
+    /// The pending follow-up.
+    pub fn follow_up(&self) -> Option<&FollowUp> {
+        self.follow_up.as_ref()
+    }
+
+    /// Changes the pending follow-up; one that is pending no more leaves the docket.
+    pub fn change_follow_up(&mut self, change: impl FnOnce(&mut FollowUp)) -> Option<FollowUp> {
+        let mut follow_up = self.follow_up.take()?;
+        change(&mut follow_up);
+        self.keep_follow_up(follow_up.clone());
+        Some(follow_up)
+    }
+
+    /// Puts a follow-up in, pending or ended. The pending one before it must have ended.
+    pub fn keep_follow_up(&mut self, follow_up: FollowUp) {
+        debug_assert!(self.follow_up.is_none(), "at most one follow-up is pending");
+        self.dirty.follow_ups.retain(|other| other.id != follow_up.id);
+        self.dirty.follow_ups.push(follow_up.clone());
+        if follow_up.state == FollowUpState::Pending {
+            self.follow_up = Some(follow_up);
+        }
+    }
+
+    /// A turn: the one that holds the lease, one begun here, or one asked for.
+    pub fn turn(&self, id: Uuid) -> Option<&Turn> {
+        self.turns.iter().find(|turn| turn.id == id)
+    }
+
+    /// The same, to change.
+    pub fn edit_turn(&mut self, id: Uuid) -> Option<&mut Turn> {
+        let turn = self.turns.iter_mut().find(|turn| turn.id == id)?;
+        self.dirty.turns.insert(id);
+        Some(turn)
+    }
+
+    /// A new turn.
+    pub fn begin_turn(&mut self, turn: Turn) {
+        self.dirty.turns.insert(turn.id);
+        self.turns.push(turn);
+    }
+
+    /// Dead letters of the conversation: the open ones, and the one asked for.
+    pub fn letters(&self) -> &[DeadLetter] {
+        &self.letters
+    }
+
+    /// Puts in a dead letter, or overwrites it by its id.
+    pub fn keep_letter(&mut self, letter: DeadLetter) {
+        self.dirty.letters.insert(letter.id);
+        self.letters.retain(|other| other.id != letter.id);
+        self.letters.push(letter);
+    }
+
+    /// Reports that wait to be told what they are about.
+    pub fn parked(&self) -> &[Parked] {
+        &self.parked
+    }
+
+    /// Keeps a report for later.
+    pub fn park(&mut self, provider_message_id: &str, report: Report) {
+        let parked = Parked {
+            id: Uuid::now_v7(),
+            provider_message_id: provider_message_id.to_owned(),
+            report,
+            at: self.now,
+        };
+        self.dirty.parked.push(parked.clone());
+        self.parked.push(parked);
+    }
+
+    /// Takes the parked reports that match out of the docket, in the order in which they came.
+    pub fn unpark(&mut self, wanted: impl Fn(&Parked) -> bool) -> Vec<Parked> {
+        let (out, rest): (Vec<_>, Vec<_>) = self.parked.drain(..).partition(|parked| wanted(parked));
+        self.parked = rest;
+        self.dirty.parked.retain(|parked| !out.iter().any(|taken| taken.id == parked.id));
+        self.dirty.unparked.extend(out.iter().map(|parked| parked.id));
+        out
+    }
+
+    /// Remembers what an idempotency key stands for.
+    pub fn remember(&mut self, remembered: Remembered) {
+        self.remembered = Some(remembered);
+        self.dirty.remembered = true;
+    }
+
+    /// Writes down what happened.
+    pub fn record(&mut self, entry: Entry) {
+        self.conversation.event_seq += 1;
+        let mut event = entry.outside(&self.conversation.channel, self.now);
+        event.conversation = Some(self.conversation.id);
+        event.conv_seq = Some(self.conversation.event_seq);
+        event.mode_version = Some(self.conversation.mode.version);
+        self.dirty.events.push(event);
+    }
+
+    /// Events written so far in this docket.
+    pub fn events(&self) -> &[Event] {
+        &self.dirty.events
+    }
+
+    /// Whether anything was written: events or rows.
+    pub fn is_changed(&self) -> bool {
+        self.conversation != self.loaded.conversation
+            || self.loaded.is_new
+            || self.channel != self.loaded.channel
+            || self.dirty.remembered
+            || !(self.dirty.messages.is_empty()
+                && self.dirty.new_messages.is_empty()
+                && self.dirty.turns.is_empty()
+                && self.dirty.letters.is_empty()
+                && self.dirty.follow_ups.is_empty()
+                && self.dirty.parked.is_empty()
+                && self.dirty.unparked.is_empty()
+                && self.dirty.events.is_empty())
+    }
+
+    /// When somebody must look again, from everything the docket holds.
+    pub fn clocks(&self) -> Clocks {
+        let head = self.head();
+        Clocks {
+            turn_at: match &self.conversation.lease {
+                Some(lease) => Some(lease.until),
+                None => self.conversation.memo.ripe_at.map(Time),
+            },
+            send_at: head.map(|(due_at, _)| due_at),
+            send_rank: head.map_or(0, |(_, rank)| rank),
+            follow_up_at: self.follow_up.as_ref().map(|follow_up| follow_up.due_at),
+            tend_at: self.tend_at(),
+        }
+    }
+
+    /// When the first owed message may be claimed and its rank; None while another is being sent, or while an
+    /// earlier part of the same reply has an unknown fate.
+    fn head(&self) -> Option<(Time, i64)> {
+        let head = self.messages.iter().find(|message| message.is(DeliveryState::Queued))?;
+        let delivery = head.delivery.as_ref()?;
+        let is_held = self.messages.iter().filter_map(|message| message.delivery.as_ref()).any(|other| {
+            other.state == DeliveryState::Sending
+                || (other.state == DeliveryState::Unknown && other.reply == delivery.reply)
+        });
+        (!is_held).then(|| (delivery.due_at, delivery.lane.rank(delivery.due_at)))
+    }
+
+    fn tend_at(&self) -> Option<Time> {
+        let leases = self.messages.iter().filter_map(|message| {
+            let delivery = message.delivery.as_ref()?;
+            (delivery.state == DeliveryState::Sending).then_some(delivery.attempt?.lease_until)
+        });
+        leases
+            .chain(self.conversation.mode.until)
+            .chain(self.conversation.snoozed_until)
+            .chain(self.conversation.memo.overdue_at.map(Time))
+            .min()
+    }
+
+    /// What is to be saved.
+    pub fn close(mut self) -> Changes {
+        let is_changed = self.is_changed();
+        if is_changed {
+            self.conversation.updated_at = self.now;
+        }
+        let clocks = self.clocks();
+        let dirty = self.dirty;
+        let (new_messages, messages) = self
+            .messages
+            .into_iter()
+            .filter(|message| dirty.new_messages.contains(&message.id) || dirty.messages.contains(&message.id))
+            .partition(|message| dirty.new_messages.contains(&message.id));
+        Changes {
+            is_new: self.loaded.is_new,
+            is_changed,
+            clocks,
+            conversation: self.conversation,
+            new_messages,
+            messages,
+            turns: self.turns.into_iter().filter(|turn| dirty.turns.contains(&turn.id)).collect(),
+            follow_ups: dirty.follow_ups,
+            letters: self.letters.into_iter().filter(|letter| dirty.letters.contains(&letter.id)).collect(),
+            parked: dirty.parked,
+            unparked: dirty.unparked,
+            channel: self.channel,
+            remembered: self.remembered.filter(|_| dirty.remembered),
+            events: dirty.events,
+        }
+    }
+}

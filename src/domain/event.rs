@@ -1,0 +1,184 @@
+//! Events: each change that anyone can see, and each decision of a race.
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::{time::Time, words::words};
+
+words! {
+    /// What happened.
+    EventType {
+        /// A message of the contact was stored.
+        MessageReceived = "message_received",
+        /// A webhook that was seen before was skipped.
+        DuplicateWebhook = "duplicate_webhook",
+        /// A webhook of no consequence was acknowledged.
+        WebhookIgnored = "webhook_ignored",
+        /// A webhook that cannot be read was kept.
+        WebhookDeadLettered = "webhook_dead_lettered",
+        /// The assistant began.
+        TurnStarted = "turn_started",
+        /// Its reply was committed.
+        TurnCompleted = "turn_completed",
+        /// An attempt failed.
+        TurnFailed = "turn_failed",
+        /// A newer message made it start again.
+        TurnSuperseded = "turn_superseded",
+        /// A generation was cancelled by a change of mode.
+        ModeChangeDuringGeneration = "mode_change_during_generation",
+        /// A reply was discarded by a change of mode.
+        ModeChangeBeforeSend = "mode_change_before_send",
+        /// The mode changed.
+        ModeChanged = "mode_changed",
+        /// A person took over.
+        AgentTookOver = "agent_took_over",
+        /// A message is owed.
+        MessageQueued = "message_queued",
+        /// The provider accepted it.
+        MessageSent = "message_sent",
+        /// A try to send it failed.
+        MessageFailed = "message_failed",
+        /// Nobody knows whether it went.
+        SendUncertain = "send_uncertain",
+        /// Now somebody does.
+        SendReconciled = "send_reconciled",
+        /// The provider reported its way.
+        DeliveryUpdated = "delivery_updated",
+        /// A follow-up was scheduled.
+        FollowUpScheduled = "follow_up_scheduled",
+        /// It was cancelled.
+        FollowUpCancelled = "follow_up_cancelled",
+        /// It went.
+        FollowUpSent = "follow_up_sent",
+        /// It was held back for good.
+        FollowUpWithheld = "follow_up_withheld",
+        /// Another instance holds the conversation.
+        LockContended = "lock_contended",
+        /// Our lease was gone when we came back.
+        LockLost = "lock_lost",
+        /// The work of a lost instance was taken over.
+        LeaseTakenOver = "lease_taken_over",
+        /// A breaker opened.
+        BreakerOpened = "breaker_opened",
+        /// It closed.
+        BreakerClosed = "breaker_closed",
+        /// A suggestion was written.
+        DraftCreated = "draft_created",
+        /// It is of no use any more.
+        DraftRetired = "draft_retired",
+        /// The provider reports another state of the channel.
+        ChannelStateChanged = "channel_state_changed",
+        /// One contact writes too much.
+        Flood = "flood",
+        /// A person was erased.
+        ConversationErased = "conversation_erased",
+        /// A conversation began.
+        ConversationCreated = "conversation_created",
+        /// Something of it changed.
+        ConversationUpdated = "conversation_updated",
+        /// The clock back to AI moved.
+        ModeUntilChanged = "mode_until_changed",
+        /// After a takeover the last message found its end.
+        TakeoverSettled = "takeover_settled",
+        /// A person is needed.
+        AttentionRaised = "attention_raised",
+        /// No more.
+        AttentionCleared = "attention_cleared",
+        /// The contact edited a message.
+        MessageEdited = "message_edited",
+        /// The contact deleted a message.
+        MessageDeleted = "message_deleted",
+        /// A message was withdrawn before it left.
+        MessageCancelled = "message_cancelled",
+        /// An agent left a note.
+        NoteAdded = "note_added",
+        /// A follow-up's time came.
+        FollowUpDue = "follow_up_due",
+        /// The fallback text was queued.
+        FallbackSent = "fallback_sent",
+        /// An earlier answer was used again.
+        CachedAnswerUsed = "cached_answer_used",
+        /// A dead letter was tried again.
+        DeadLetterReplayed = "dead_letter_replayed",
+        /// A dead letter was put away.
+        DeadLetterDiscarded = "dead_letter_discarded",
+        /// A channel was changed.
+        ChannelUpdated = "channel_updated",
+        /// An endpoint was switched off.
+        EndpointDisabled = "endpoint_disabled",
+    }
+}
+
+impl EventType {
+    /// Whether it is the decision of a race: such events are one log line each.
+    pub const fn is_decision(self) -> bool {
+        matches!(
+            self,
+            Self::DuplicateWebhook
+                | Self::TurnSuperseded
+                | Self::ModeChangeDuringGeneration
+                | Self::ModeChangeBeforeSend
+                | Self::ModeChanged
+                | Self::AgentTookOver
+                | Self::FollowUpCancelled
+                | Self::FollowUpWithheld
+                | Self::LockContended
+                | Self::LockLost
+                | Self::LeaseTakenOver
+                | Self::SendUncertain
+                | Self::SendReconciled
+                | Self::WebhookDeadLettered
+                | Self::TurnFailed
+                | Self::MessageFailed
+                | Self::MessageCancelled
+                | Self::BreakerOpened
+                | Self::BreakerClosed
+                | Self::ChannelStateChanged
+        )
+    }
+}
+
+/// What happened, where, to what, and what was done about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// When.
+    pub at: Time,
+    /// On which channel.
+    pub channel: String,
+    /// In which conversation.
+    pub conversation: Option<Uuid>,
+    /// Its place among the events of that conversation.
+    pub conv_seq: Option<i64>,
+    /// About which message.
+    pub message: Option<Uuid>,
+    /// About which turn.
+    pub turn: Option<Uuid>,
+    /// Under which version of the mode.
+    pub mode_version: Option<i64>,
+    /// By whom.
+    pub actor: String,
+    /// What.
+    pub kind: EventType,
+    /// What was done about it.
+    pub action: Option<&'static str>,
+    /// More, for people.
+    pub details: Map<String, Value>,
+}
+
+/// Actors that are no account.
+pub mod actor {
+    /// The customer.
+    pub const CONTACT: &str = "contact";
+    /// The AI.
+    pub const ASSISTANT: &str = "assistant";
+    /// A person at the phone itself.
+    pub const PHONE: &str = "phone";
+    /// Another program on the same instance.
+    pub const OTHER_SYSTEM: &str = "other_system";
+    /// Baton itself.
+    pub const SYSTEM: &str = "system";
+    /// `BATON_API_TOKEN`.
+    pub const ENVIRONMENT: &str = "environment";
+    /// A command on the machine.
+    pub const SHELL: &str = "shell";
+}

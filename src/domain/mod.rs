@@ -1,0 +1,33 @@
+//! Facts and rules. No async, no input or output, no clock: a rule takes what is and answers what should be.
+
+pub(crate) mod words;
+
+pub mod time;
+
+pub mod chat;
+
+pub mod mode;
+
+pub mod conversation;
+
+pub mod message;
+
+pub mod turn;
+
+pub mod event;
+
+pub mod docket;
+
+pub mod policy;
+
+pub mod lane;
+
+pub mod burst;
+
+pub mod pacing;
+
+pub mod retry;
+
+pub mod cadence;
+
+pub mod hours;

@@ -1,0 +1,190 @@
+//! What a channel's settings say, as the rules read them. Defaults are those of the contract.
+
+use std::sync::Arc;
+
+use super::{hours::Hours, words::words};
+
+words! {
+    /// What to do with several messages in a row.
+    BurstPolicy {
+        /// As `collect`, but a newer message restarts the generation.
+        Interrupt = "interrupt",
+        /// Wait for quiet, answer all together.
+        Collect = "collect",
+        /// An answer for each.
+        Queue = "queue",
+    }
+}
+
+words! {
+    /// What to do with a send whose fate stays unknown.
+    UnknownSend {
+        /// A person decides.
+        Hold = "hold",
+        /// Send once more when the provider shows that it has not got it.
+        Resend = "resend",
+    }
+}
+
+words! {
+    /// What to do with groups.
+    Groups {
+        /// Store them, answer nothing.
+        Ignore = "ignore",
+        /// Answer as anyone.
+        Answer = "answer",
+    }
+}
+
+words! {
+    /// When the contact's messages get their blue ticks.
+    ReadReceipts {
+        /// When the assistant begins a turn, or an agent reads.
+        Answer = "answer",
+        /// When an agent reads.
+        Agent = "agent",
+        /// Never.
+        Never = "never",
+    }
+}
+
+/// The rules of one channel. A step is given the policy in force when it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// Whether there is a model at all.
+    pub has_model: bool,
+    /// Several messages in a row.
+    pub burst: BurstPolicy,
+    /// Quiet for this long, and the burst is over.
+    pub burst_quiet_ms: i64,
+    /// Longest wait after its first message.
+    pub burst_max_ms: i64,
+    /// So many messages, and it is over at once.
+    pub burst_max_messages: usize,
+    /// Typing time of one character.
+    pub typing_ms_per_char: i64,
+    /// Up to so much more, at random.
+    pub typing_jitter_ms: i64,
+    /// At most this.
+    pub typing_max_ms: i64,
+    /// Replies longer than this are split at paragraphs; 0 = never.
+    pub split_chars: usize,
+    /// Into at most so many.
+    pub split_parts: usize,
+    /// Longest single text, in UTF-16 units.
+    pub message_max_chars: usize,
+    /// Least time between two sends of the channel.
+    pub send_interval_ms: i64,
+    /// Sends at the provider at once.
+    pub send_in_flight: usize,
+    /// Attempts of a send that certainly failed.
+    pub send_attempts: i32,
+    /// One request to the provider.
+    pub provider_timeout_ms: i64,
+    /// Sends of unknown fate.
+    pub unknown_send: UnknownSend,
+    /// Attempts of a generation.
+    pub ai_attempts: i32,
+    /// First wait between attempts; doubles.
+    pub retry_base_ms: i64,
+    /// Messages of context.
+    pub ai_history: usize,
+    /// Answers in an hour without a person; then a person is called. 0 = no limit.
+    pub reply_cap: usize,
+    /// Lease of a conversation.
+    pub lock_ttl_ms: i64,
+    /// HUMAN returns to AI this long after the last human message; 0 = only when told.
+    pub human_hold_ms: i64,
+    /// A contact who waits this long in HUMAN raises attention; 0 = never.
+    pub human_overdue_ms: i64,
+    /// Follow up after this long a silence; 0 = only when scheduled.
+    pub follow_up_after_ms: i64,
+    /// The text of automatic follow-ups.
+    pub follow_up_text: Option<String>,
+    /// Later than this, a follow-up is withheld.
+    pub follow_up_late_ms: i64,
+    /// The same text within this time: withheld; 0 = never.
+    pub repeat_ms: i64,
+    /// No follow-up is claimed inside.
+    pub quiet_hours: Option<Arc<Hours>>,
+    /// The assistant answers inside only.
+    pub ai_hours: Option<Arc<Hours>>,
+    /// A message older than this goes to a person; 0 = never.
+    pub stale_ms: i64,
+    /// Sent when the model fails for good.
+    pub fallback_text: Option<String>,
+    /// Sent when the assistant hands over without words.
+    pub handover_text: Option<String>,
+    /// With these the contact asks for a person.
+    pub handover_words: Vec<String>,
+    /// With these the contact opts out of follow-ups.
+    pub opt_out_words: Vec<String>,
+    /// Sent to who opts out.
+    pub opt_out_text: Option<String>,
+    /// Sent for what cannot be read.
+    pub unreadable_text: Option<String>,
+    /// Groups.
+    pub groups: Groups,
+    /// Blue ticks.
+    pub read_receipts: ReadReceipts,
+    /// Share of new conversations that start in AI.
+    pub rollout_percent: u8,
+    /// New conversations begin in HUMAN with suggestions.
+    pub drafting: bool,
+    /// More messages of one contact in a minute are a flood; 0 = no limit.
+    pub flood_per_minute: usize,
+    /// The model's name.
+    pub ai_model: String,
+    /// The system prompt.
+    pub prompt: Arc<str>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            has_model: true,
+            burst: BurstPolicy::Interrupt,
+            burst_quiet_ms: 3_000,
+            burst_max_ms: 20_000,
+            burst_max_messages: 20,
+            typing_ms_per_char: 30,
+            typing_jitter_ms: 500,
+            typing_max_ms: 8_000,
+            split_chars: 600,
+            split_parts: 4,
+            message_max_chars: 4_096,
+            send_interval_ms: 500,
+            send_in_flight: 1,
+            send_attempts: 8,
+            provider_timeout_ms: 10_000,
+            unknown_send: UnknownSend::Hold,
+            ai_attempts: 3,
+            retry_base_ms: 1_000,
+            ai_history: 30,
+            reply_cap: 40,
+            lock_ttl_ms: 30_000,
+            human_hold_ms: 0,
+            human_overdue_ms: 300_000,
+            follow_up_after_ms: 0,
+            follow_up_text: None,
+            follow_up_late_ms: 3_600_000,
+            repeat_ms: 300_000,
+            quiet_hours: None,
+            ai_hours: None,
+            stale_ms: 21_600_000,
+            fallback_text: None,
+            handover_text: None,
+            handover_words: Vec::new(),
+            opt_out_words: vec!["stop".to_owned(), "unsubscribe".to_owned()],
+            opt_out_text: None,
+            unreadable_text: None,
+            groups: Groups::Ignore,
+            read_receipts: ReadReceipts::Answer,
+            rollout_percent: 100,
+            drafting: false,
+            flood_per_minute: 120,
+            ai_model: String::new(),
+            prompt: Arc::from(""),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Runs of the assistant, follow-ups, and what was given up.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{time::Time, words::words};
+
+words! {
+    /// Where a run of the assistant stands.
+    TurnState {
+        /// Working.
+        Generating = "generating",
+        /// Its reply was committed.
+        Completed = "completed",
+        /// A person or a closing stopped it.
+        Cancelled = "cancelled",
+        /// A newer message made it start again.
+        Superseded = "superseded",
+        /// It failed.
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// What a run of the assistant is for.
+    Purpose {
+        /// To answer the contact.
+        Reply = "reply",
+        /// To write a follow-up.
+        FollowUp = "follow_up",
+    }
+}
+
+/// One run of the assistant over the messages waiting.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// Ours.
+    pub id: Uuid,
+    /// Where it stands.
+    pub state: TurnState,
+    /// To answer, or to write a follow-up.
+    pub purpose: Purpose,
+    /// The version of the mode it began under.
+    pub mode_version: i64,
+    /// Its fence.
+    pub fence: i64,
+    /// The newest message of the contact it has read.
+    pub last_seq: i64,
+    /// The last one allowed: a newer message no longer restarts it.
+    pub is_final: bool,
+    /// What it answers.
+    pub messages: Vec<Uuid>,
+    /// Which attempt at these messages it is, from 1.
+    pub attempt: i32,
+    /// When it began.
+    pub started_at: Time,
+    /// When the first word came.
+    pub first_token_at: Option<Time>,
+    /// When it ended.
+    pub ended_at: Option<Time>,
+    /// The model.
+    pub model: String,
+    /// Tokens read, as the model counts.
+    pub input_tokens: i64,
+    /// Tokens written.
+    pub output_tokens: i64,
+    /// Nothing of it was sent.
+    pub wasted: bool,
+    /// Why it ended so.
+    pub reason: Option<String>,
+}
+
+words! {
+    /// Where a follow-up stands.
+    FollowUpState {
+        /// Waits for its time.
+        Pending = "pending",
+        /// Its message is owed or gone.
+        Sent = "sent",
+        /// Called off.
+        Cancelled = "cancelled",
+        /// Held back for good.
+        Withheld = "withheld",
+    }
+}
+
+/// A message that our side will send if the contact stays silent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FollowUp {
+    /// Ours.
+    pub id: Uuid,
+    /// When.
+    pub due_at: Time,
+    /// Its words, if they are known.
+    pub text: Option<String>,
+    /// What the assistant should write, if not.
+    pub instructions: Option<String>,
+    /// Who wants it.
+    pub created_by: String,
+    /// When it was scheduled.
+    pub created_at: Time,
+    /// Where it stands.
+    pub state: FollowUpState,
+    /// Why it ended so.
+    pub reason: Option<String>,
+    /// Failed attempts at writing it.
+    pub attempts: i32,
+    /// The message that carried it.
+    pub message: Option<Uuid>,
+}
+
+words! {
+    /// What was given up.
+    LetterKind {
+        /// A webhook that cannot be read.
+        Webhook = "webhook",
+        /// A turn that failed for good.
+        Turn = "turn",
+        /// A message that was not sent.
+        Send = "send",
+        /// An outgoing webhook.
+        Delivery = "delivery",
+    }
+}
+
+words! {
+    /// Where a dead letter stands.
+    LetterState {
+        /// Waits for a person.
+        Open = "open",
+        /// Was tried again.
+        Replayed = "replayed",
+        /// Was put away.
+        Discarded = "discarded",
+    }
+}
+
+/// What the machine gave up, kept for a person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeadLetter {
+    /// Ours.
+    pub id: Uuid,
+    /// Of which kind.
+    pub kind: LetterKind,
+    /// On which channel.
+    pub channel: String,
+    /// In which conversation.
+    pub conversation: Option<Uuid>,
+    /// Which message or turn; None for a webhook.
+    pub subject: Option<Uuid>,
+    /// Where it stands.
+    pub state: LetterState,
+    /// Why it was given up.
+    pub reason: String,
+    /// Attempts made.
+    pub attempts: i32,
+    /// When it was first given up.
+    pub first_at: Time,
+    /// When last.
+    pub last_at: Time,
+    /// What it holds: for a turn the messages, for a send the text, for a webhook the body.
+    pub payload: Value,
+}

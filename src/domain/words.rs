@@ -1,0 +1,52 @@
+//! Closed vocabularies: an enum whose variants each have one word, the same in code, SQL, API and logs.
+
+/// Declares an enum with one word a variant, `ALL`, `as_str`, `Display` and `FromStr`.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$variant_meta])* $variant,)+ }
+
+        impl $name {
+            /// Every variant, in the order of the declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The word for it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::domain::words::UnknownWord;
+
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
+                match word {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err($crate::domain::words::UnknownWord {
+                        word: word.chars().take(64).collect(),
+                        known: &[$($word,)+],
+                    }),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use words;
+
+/// A word that is none of its vocabulary.
+#[derive(Debug, thiserror::Error)]
+#[error("{word:?} is none of {}", known.join(", "))]
+pub struct UnknownWord {
+    /// What was given.
+    pub word: String,
+    /// What is known.
+    pub known: &'static [&'static str],
+}

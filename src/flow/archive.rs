@@ -1,0 +1,303 @@
+//! Place: what was and is, for reading. Nothing is decided by what is read here.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::ledger::Error;
+use crate::domain::{
+    chat::ChatId,
+    conversation::{Conversation, Status},
+    event::{Event, EventType},
+    message::Message,
+    mode::Mode,
+    time::Time,
+    turn::{DeadLetter, FollowUp, LetterKind, LetterState, Turn},
+};
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    /// The rows.
+    pub items: Vec<T>,
+    /// Where the next page begins; None at the end. Opaque.
+    pub next: Option<String>,
+}
+
+/// Which page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageOf {
+    /// At most so many rows, 1 to 200.
+    pub limit: usize,
+    /// `next` of the page before. One that was not made here is [`Error::Refused`].
+    pub cursor: Option<String>,
+}
+
+/// A conversation as a list shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overview {
+    /// The facts.
+    pub conversation: Conversation,
+    /// Other ids of the same chat.
+    pub aliases: Vec<ChatId>,
+    /// The pending follow-up.
+    pub follow_up: Option<FollowUp>,
+    /// The newest message that is not a note.
+    pub last_message: Option<Message>,
+    /// Messages of the contact that wait.
+    pub inbox: i64,
+    /// Messages queued.
+    pub queued: i64,
+    /// Messages being sent.
+    pub sending: i64,
+    /// The moment of reading, by the store's clock: leases are judged by it.
+    pub read_at: Time,
+}
+
+/// Which group of conversations, as the inbox knows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// A person is needed, or the mode is HUMAN and the contact spoke last.
+    NeedsYou,
+    /// Those of one agent.
+    Mine(Uuid),
+    /// Those in AI.
+    Ai,
+}
+
+/// How a list of conversations is sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// Newest message first.
+    #[default]
+    LastMessage,
+    /// Longest waiting first; those who do not wait are left out.
+    WaitingSince,
+    /// Newest change first.
+    Updated,
+}
+
+/// Which conversations.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConversationFilter {
+    /// On one of these channels; None: on all.
+    pub channels: Option<Vec<String>>,
+    /// Of this chat, by any alias.
+    pub chat: Option<ChatId>,
+    /// In this mode.
+    pub mode: Option<Mode>,
+    /// With this status.
+    pub status: Option<Status>,
+    /// Held by this agent (`Some(Some)`), or by nobody (`Some(None)`).
+    pub assignee: Option<Option<Uuid>>,
+    /// A person is needed, or not.
+    pub attention: Option<bool>,
+    /// Of this group.
+    pub group: Option<Group>,
+    /// With unread messages.
+    pub unread: Option<bool>,
+    /// Changed since.
+    pub updated_since: Option<Time>,
+    /// With these words in the contact's name, the digits of the phone, or a message.
+    pub words: Option<String>,
+    /// Sorted so.
+    pub sort: Sort,
+}
+
+/// Which messages of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// The newest.
+    Newest,
+    /// Before this number, newest first.
+    Before(i64),
+    /// After this number, newest first.
+    After(i64),
+    /// Half of them before and half after this number.
+    Around(i64),
+}
+
+/// A message and the conversation it is of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// The conversation.
+    pub conversation: Uuid,
+    /// Its channel.
+    pub channel: String,
+    /// Its chat.
+    pub chat: ChatId,
+    /// The message.
+    pub message: Message,
+}
+
+/// Which events.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    /// Of this conversation.
+    pub conversation: Option<Uuid>,
+    /// On one of these channels; events without a channel are then left out. None: on all.
+    pub channels: Option<Vec<String>>,
+    /// Of these types; empty: of all.
+    pub kinds: Vec<EventType>,
+    /// About this message.
+    pub message: Option<Uuid>,
+    /// About this turn.
+    pub turn: Option<Uuid>,
+    /// At this time or later.
+    pub since: Option<Time>,
+    /// Before this time.
+    pub until: Option<Time>,
+    /// Newest first.
+    pub descending: bool,
+}
+
+/// An event with its place in the feed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// Opaque and resumable.
+    pub id: String,
+    /// The event.
+    pub event: Event,
+}
+
+/// What the feed gives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tail {
+    /// Events after the id asked for, in the order of the feed; complete: none will ever be inserted between them.
+    Events(Vec<Recorded>),
+    /// The gap cannot be filled: load everything again, then go on after this id.
+    Resync(String),
+}
+
+/// Which follow-ups.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FollowUpFilter {
+    /// In this state; None: pending.
+    pub state: Option<crate::domain::turn::FollowUpState>,
+    /// On one of these channels.
+    pub channels: Option<Vec<String>>,
+    /// Of this conversation.
+    pub conversation: Option<Uuid>,
+    /// Due before.
+    pub due_before: Option<Time>,
+}
+
+/// Which dead letters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LetterFilter {
+    /// Of this kind.
+    pub kind: Option<LetterKind>,
+    /// On one of these channels.
+    pub channels: Option<Vec<String>>,
+    /// Of this conversation.
+    pub conversation: Option<Uuid>,
+    /// In this state; None: open.
+    pub state: Option<LetterState>,
+}
+
+/// Numbers of one hour or day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bucket {
+    /// Its beginning.
+    pub from: Time,
+    /// Conversations with a message of the contact.
+    pub conversations: i64,
+    /// Messages of the contact by outcome.
+    pub outcomes: Map<String, Value>,
+    /// Turns by state.
+    pub turns: Map<String, Value>,
+    /// Follow-ups by state.
+    pub follow_ups: Map<String, Value>,
+    /// From a contact's message to the first answer, in milliseconds: median and ninetieth percentile.
+    pub first_answer_ms: Option<(i64, i64)>,
+    /// The same, of answers by people.
+    pub human_answer_ms: Option<(i64, i64)>,
+    /// Tokens read and written.
+    pub tokens: i64,
+}
+
+/// How much waits, now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Depths {
+    /// Messages of contacts that wait for a turn, and the age of the oldest in milliseconds.
+    pub inbox: (i64, i64),
+    /// Messages owed, by lane.
+    pub outbox: Vec<(String, i64)>,
+    /// The age of the oldest of them in milliseconds.
+    pub outbox_oldest_ms: i64,
+    /// Open dead letters by kind.
+    pub letters: Vec<(String, i64)>,
+    /// Conversations by mode.
+    pub conversations: Vec<(String, i64)>,
+    /// Conversations that need a person, by reason.
+    pub attention: Vec<(String, i64)>,
+    /// Pending follow-ups.
+    pub follow_ups: i64,
+}
+
+/// The place.
+#[async_trait]
+pub trait Archive: Send + Sync {
+    /// One conversation.
+    async fn conversation(&self, id: Uuid) -> Result<Option<Overview>, Error>;
+
+    /// One conversation by its chat or an alias of it.
+    async fn conversation_of(&self, channel: &str, chat: &ChatId) -> Result<Option<Overview>, Error>;
+
+    /// A list of them.
+    async fn conversations(&self, filter: &ConversationFilter, page: &PageOf) -> Result<Page<Overview>, Error>;
+
+    /// How many there are.
+    async fn count(&self, filter: &ConversationFilter) -> Result<i64, Error>;
+
+    /// Messages of a conversation, newest first.
+    async fn messages(&self, conversation: Uuid, window: Window, limit: usize) -> Result<Vec<Message>, Error>;
+
+    /// One message.
+    async fn message(&self, id: Uuid) -> Result<Option<Placed>, Error>;
+
+    /// Whether a message with that key was stored.
+    async fn has_message(&self, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error>;
+
+    /// What the model reads: the newest messages up to this number, oldest first, without notes, withdrawn and deleted ones.
+    async fn history(&self, conversation: Uuid, up_to_seq: i64, limit: usize) -> Result<Vec<Message>, Error>;
+
+    /// Runs of the assistant, newest first.
+    async fn turns(&self, conversation: Uuid, page: &PageOf) -> Result<Page<Turn>, Error>;
+
+    /// One of them, with its conversation.
+    async fn turn(&self, id: Uuid) -> Result<Option<(Uuid, String, Turn)>, Error>;
+
+    /// Follow-ups by due time, each with its conversation.
+    async fn follow_ups(&self, filter: &FollowUpFilter, page: &PageOf) -> Result<Page<(Uuid, FollowUp)>, Error>;
+
+    /// Dead letters, newest first.
+    async fn letters(&self, filter: &LetterFilter, page: &PageOf) -> Result<Page<DeadLetter>, Error>;
+
+    /// One of them.
+    async fn letter(&self, id: Uuid) -> Result<Option<DeadLetter>, Error>;
+
+    /// Events. Of one conversation by `conv_seq`, else in the order of the feed.
+    async fn events(&self, filter: &EventFilter, page: &PageOf) -> Result<Page<Recorded>, Error>;
+
+    /// The feed after that id; from the newest on if None (then an empty list).
+    async fn tail(&self, after: Option<&str>, limit: usize) -> Result<Tail, Error>;
+
+    /// The newest id of the feed.
+    async fn newest_event(&self) -> Result<String, Error>;
+
+    /// Numbers by hour or day, between two moments.
+    async fn buckets(
+        &self,
+        from: Time,
+        to: Time,
+        step_ms: i64,
+        channels: Option<&[String]>,
+    ) -> Result<Vec<Bucket>, Error>;
+
+    /// How much waits, now.
+    async fn depths(&self, channels: Option<&[String]>) -> Result<Depths, Error>;
+
+    /// Leases of conversations held now: conversation, owner, the turn, and until when.
+    async fn leases(&self) -> Result<Vec<(Uuid, crate::domain::conversation::Lease)>, Error>;
+}

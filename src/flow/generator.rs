@@ -1,0 +1,139 @@
+//! Place: the model that writes a reply.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::domain::words::words;
+
+/// What the model is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The model's name.
+    pub model: String,
+    /// The system prompt: the same bytes for every contact.
+    pub system: Arc<str>,
+    /// The conversation, oldest first.
+    pub lines: Vec<Line>,
+    /// Whether tools are offered.
+    pub tools: bool,
+    /// The channel, for generators that differ by it.
+    pub channel: String,
+}
+
+/// One message of the request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// The contact's words: only ever data.
+    Contact(String),
+    /// The assistant's own.
+    Assistant(String),
+    /// A colleague's, marked as such.
+    Colleague(String),
+    /// What our side wants of this turn; never a contact's words.
+    Instruction(String),
+    /// The assistant called tools, with words beside the calls (perhaps none).
+    Calls(String, Vec<ToolCall>),
+    /// What a call gave.
+    Result {
+        /// Of which call.
+        call: String,
+        /// What.
+        text: String,
+    },
+}
+
+/// The assistant wants something done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The model's id of the call.
+    pub id: String,
+    /// Which tool.
+    pub name: String,
+    /// Its arguments, as the model wrote them: JSON, or not.
+    pub arguments: String,
+}
+
+/// What the model wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// The words; empty only beside calls.
+    pub text: String,
+    /// Tools called.
+    pub calls: Vec<ToolCall>,
+    /// Tokens read.
+    pub input_tokens: i64,
+    /// Tokens written.
+    pub output_tokens: i64,
+}
+
+words! {
+    /// How a generation can fail.
+    FailureKind {
+        /// Asked too often.
+        RateLimited = "rate_limited",
+        /// Nothing left to pay with.
+        Quota = "quota",
+        /// The server failed.
+        Server = "server_error",
+        /// The request was refused.
+        Refused = "refused",
+        /// Nobody answers.
+        Unreachable = "unreachable",
+        /// Silent for too long, or not done in time.
+        TimedOut = "timed_out",
+        /// The stream ended in the middle.
+        Cut = "cut",
+        /// The stream cannot be read.
+        Malformed = "malformed",
+        /// Nothing was written.
+        Empty = "empty",
+        /// The model's own filter.
+        Filtered = "content_filter",
+    }
+}
+
+impl FailureKind {
+    /// Whether another attempt may help.
+    pub const fn is_worth_another_try(self) -> bool {
+        match self {
+            Self::RateLimited
+            | Self::Server
+            | Self::Unreachable
+            | Self::TimedOut
+            | Self::Cut
+            | Self::Malformed
+            | Self::Empty
+            | Self::Filtered => true,
+            Self::Quota | Self::Refused => false,
+        }
+    }
+}
+
+/// A generation failed. Its words hold nothing of the server's, which may repeat secrets or a contact's text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}: {detail}")]
+pub struct Failure {
+    /// How.
+    pub kind: FailureKind,
+    /// Not again before this long.
+    pub retry_after_ms: Option<i64>,
+    /// A few words of our own: a status, a limit.
+    pub detail: String,
+}
+
+/// Hears of the words as they come.
+pub trait Progress: Send + Sync {
+    /// So far it reads.
+    fn wrote(&self, so_far: &str);
+}
+
+/// The place. Dropping the future hangs up on the model at once.
+#[async_trait]
+pub trait Generator: Send + Sync {
+    /// One answer of the model. Done only with an end marker or a finish reason; anything else is a failure.
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure>;
+
+    /// Whether the server answers, for `baton check`: a few words.
+    async fn check(&self) -> Result<String, Failure>;
+}

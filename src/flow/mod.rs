@@ -1,0 +1,11 @@
+//! The life of a message, left to right.
+
+pub mod ledger;
+
+pub mod archive;
+
+pub mod registry;
+
+pub mod generator;
+
+pub mod provider;

@@ -1,0 +1,207 @@
+//! Place: the WhatsApp gateway. Reads what it posts, sends what is owed.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::domain::{
+    chat::ChatId,
+    message::{DeliveryReason, DeliveryState, Kind, Media, OutcomeReason, Quoted, Sender},
+    time::Time,
+};
+
+/// What a webhook says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Incoming {
+    /// The contact wrote, or something that is shown as a message of theirs.
+    Message(Arrival),
+    /// The contact edited a message.
+    Edit(Amendment),
+    /// The contact deleted a message.
+    Deletion(Amendment),
+    /// A person of the business wrote on the phone itself: a takeover.
+    Phone(Arrival),
+    /// The same person reacted, edited or deleted there: no takeover.
+    PhoneUpdate {
+        /// The chat.
+        chat: ChatId,
+        /// What it was, as the provider names it.
+        what: String,
+    },
+    /// A message that left through the API.
+    Echo(Arrival),
+    /// How far a message got.
+    Status(Status),
+    /// The state of the instance.
+    State(String),
+    /// The provider's quota is used up.
+    Quota(String),
+    /// Nothing of consequence; as the provider names it.
+    Ignored(String),
+    /// The body names another instance than the channel's.
+    OtherInstance,
+}
+
+/// A message as it arrives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrival {
+    /// The chat.
+    pub chat: ChatId,
+    /// Another id of the same person, if the body shows one.
+    pub alias: Option<ChatId>,
+    /// The provider's id, if there is one.
+    pub id: Option<String>,
+    /// What makes it once only if there is no id: the fingerprint.
+    pub fingerprint: String,
+    /// When it was written, by the provider's clock.
+    pub at: Option<Time>,
+    /// The contact's name, as the provider knows it.
+    pub contact_name: Option<String>,
+    /// Who wrote it, in a group.
+    pub sender: Option<Sender>,
+    /// What it is.
+    pub kind: Kind,
+    /// Its words, or a description for the model: `[image] caption`.
+    pub text: String,
+    /// What it answers.
+    pub quoted: Option<Quoted>,
+    /// The file that came with it.
+    pub media: Option<Media>,
+    /// Why it starts no turn; None: it may.
+    pub inert: Option<OutcomeReason>,
+    /// It cannot be read (undecryptable, a voice note without transcript): the notice, or a person.
+    pub is_unreadable: bool,
+}
+
+/// A change of an earlier message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Amendment {
+    /// The chat.
+    pub chat: ChatId,
+    /// The provider's id of the message that changes.
+    pub of: String,
+    /// Its new words; empty for a deletion.
+    pub text: String,
+    /// When, by the provider's clock.
+    pub at: Option<Time>,
+}
+
+/// A report on a message of our side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The chat, where the report names it.
+    pub chat: Option<ChatId>,
+    /// The provider's id of the message.
+    pub id: String,
+    /// How far it got; None: a word that says nothing new to us.
+    pub state: Option<DeliveryState>,
+    /// Why it failed.
+    pub reason: Option<DeliveryReason>,
+    /// It was sent by the API; None if not said.
+    pub by_api: Option<bool>,
+    /// The provider's word and description, for people.
+    pub detail: String,
+}
+
+/// A body that cannot be read: kept raw as a dead letter.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unreadable {
+    /// Why.
+    pub reason: String,
+}
+
+/// A text on its way out.
+#[derive(Debug, Clone)]
+pub struct Outgoing {
+    /// To whom.
+    pub chat: ChatId,
+    /// What.
+    pub text: String,
+    /// The provider's id of the message it answers.
+    pub quoted: Option<String>,
+    /// Made once with the row.
+    pub idempotency_key: String,
+    /// The POST must begin by then, by [`boot_time`]; later it is not written at all.
+    pub begin_by: Duration,
+    /// No answer for this long: unclear.
+    pub timeout: Duration,
+}
+
+/// What became of a send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sent {
+    /// Accepted, under this id.
+    Accepted {
+        /// The provider's id of it.
+        id: String,
+    },
+    /// Certainly not sent, and never will be.
+    Refused {
+        /// Why.
+        reason: DeliveryReason,
+        /// The provider's words, without secrets.
+        detail: String,
+    },
+    /// Certainly not sent; may be tried again.
+    Again {
+        /// Not before this long, if the provider said so.
+        after_ms: Option<i64>,
+        /// What happened, without secrets.
+        detail: String,
+    },
+    /// Certainly not sent: the instance cannot send now.
+    NotLinked {
+        /// The state to assume until the provider reports another.
+        state: String,
+        /// What happened, without secrets.
+        detail: String,
+    },
+    /// The moment to begin had passed; nothing was written.
+    TooLate,
+    /// It may have been sent.
+    Unclear {
+        /// What happened, without secrets.
+        detail: String,
+    },
+}
+
+/// A look at the account failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{detail}")]
+pub struct Unanswered {
+    /// What happened, without secrets.
+    pub detail: String,
+    /// The provider refused the credentials.
+    pub is_refusal: bool,
+}
+
+/// The place.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// Reads a webhook body of this channel.
+    fn read(&self, body: &[u8]) -> Result<Incoming, Unreadable>;
+
+    /// Sends a text once. Dropping the future may leave its fate unclear: it is never dropped, only timed out inside.
+    async fn send_text(&self, message: &Outgoing) -> Sent;
+
+    /// Shows that someone is typing, for about so long. Best effort.
+    async fn show_typing(&self, chat: &ChatId, ms: i64);
+
+    /// Marks the chat as read up to that message. Best effort.
+    async fn mark_read(&self, chat: &ChatId, message: Option<&str>);
+
+    /// The state of the account, as the provider names it.
+    async fn state(&self) -> Result<String, Unanswered>;
+}
+
+/// Time since the machine started, suspended time included (`CLOCK_BOOTTIME`): a process that slept past its
+/// moment sees it.
+pub fn boot_time() -> Duration {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Monotonic;
+    let at = rustix::time::clock_gettime(clock);
+    Duration::new(u64::try_from(at.tv_sec).unwrap_or(0), u32::try_from(at.tv_nsec).unwrap_or(0))
+}

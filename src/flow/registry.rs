@@ -1,0 +1,105 @@
+//! Place: channels, API tokens, and what is known of the installation.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::ledger::Error;
+use crate::domain::{time::Time, words::words};
+
+words! {
+    /// What a token may do.
+    Role {
+        /// Everything.
+        Admin = "admin",
+        /// Read and answer conversations.
+        Agent = "agent",
+        /// Read.
+        Read = "read",
+        /// `/metrics` only.
+        Metrics = "metrics",
+    }
+}
+
+/// A number of the business.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Channel {
+    /// `[a-z0-9-]{1,40}`, never changes.
+    pub name: String,
+    /// For people.
+    pub title: Option<String>,
+    /// `green_api` or `sandbox`.
+    pub provider: String,
+    /// The provider's id of it.
+    pub instance: Option<String>,
+    /// Where the provider is.
+    pub api_url: Option<String>,
+    /// Its secrets, encrypted: opaque here.
+    pub sealed: Option<Vec<u8>>,
+    /// What it overrides, by channel key.
+    pub settings: Map<String, Value>,
+    /// As the provider names it; empty: not known yet.
+    pub state: String,
+    /// Its credentials come from the environment and are read-only in the API.
+    pub managed_by_environment: bool,
+    /// When it was made.
+    pub created_at: Time,
+    /// When it was last changed. Instances compare it to know what to load again.
+    pub updated_at: Time,
+}
+
+/// A token of the API. Only its hash is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Ours.
+    pub id: Uuid,
+    /// For people.
+    pub name: String,
+    /// What it may do.
+    pub role: Role,
+    /// On which channels; None: on all.
+    pub channels: Option<Vec<String>>,
+    /// As which agent it acts.
+    pub agent: Option<Uuid>,
+    /// Void after this.
+    pub expires_at: Option<Time>,
+    /// When it was made.
+    pub created_at: Time,
+}
+
+/// The place.
+#[async_trait]
+pub trait Registry: Send + Sync {
+    /// The installation's id, made by the first migration.
+    async fn installation(&self) -> Result<String, Error>;
+
+    /// All channels, by name.
+    async fn channels(&self) -> Result<Vec<Channel>, Error>;
+
+    /// A new channel. False if the name is taken.
+    async fn add_channel(&self, channel: &Channel) -> Result<bool, Error>;
+
+    /// Overwrites a channel but for its state. False if there is none of that name.
+    async fn put_channel(&self, channel: &Channel) -> Result<bool, Error>;
+
+    /// Removes a channel that has no conversations. False if there is none, or it has some.
+    async fn remove_channel(&self, name: &str) -> Result<bool, Error>;
+
+    /// The provider reports this state. Returns the one before if it differs, and records `channel_state_changed`.
+    async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<Option<String>, Error>;
+
+    /// No send of this channel before then.
+    async fn hold_channel(&self, name: &str, until: Time) -> Result<(), Error>;
+
+    /// A new token by its hash (hex of SHA-256).
+    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error>;
+
+    /// All tokens, newest first.
+    async fn tokens(&self) -> Result<Vec<Token>, Error>;
+
+    /// The token with that hash.
+    async fn token(&self, hash: &str) -> Result<Option<Token>, Error>;
+
+    /// Removes a token. False if there is none.
+    async fn revoke_token(&self, id: Uuid) -> Result<bool, Error>;
+}

@@ -1,0 +1,8 @@
+//! Baton stands between a business's WhatsApp number and its AI, and never lets the two talk over a person.
+//!
+//! `domain` holds facts and rules, `flow` the life of a message from left to right, `adapters` everything outside,
+//! `http` the doors, `app` the wiring. ARCHITECTURE.md walks one message through them.
+
+pub mod domain;
+
+pub mod flow;
