@@ -31,3 +31,5 @@ pub mod retry;
 pub mod cadence;
 
 pub mod hours;
+
+pub mod phrases;
