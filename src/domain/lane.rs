@@ -58,10 +58,20 @@ mod tests {
     }
 
     #[test]
+    fn a_follow_up_that_is_a_minute_older_goes_before_a_reply() {
+        let due = Time(1_000_000);
+        assert!(Lane::Proactive.rank(due) < Lane::Reply.rank(due.plus_ms(60_001)));
+        assert!(Lane::Proactive.rank(due) > Lane::Reply.rank(due.plus_ms(59_999)));
+        assert!(Lane::Reply.rank(due) < Lane::Present.rank(due.plus_ms(20_001)));
+        assert!(Lane::Proactive.rank(Time(i64::MAX)) >= Lane::Human.rank(Time(i64::MAX)), "it never wraps");
+    }
+
+    #[test]
     fn who_wrote_just_now_or_often_is_present() {
         let now = Time(10_000_000);
         assert_eq!(Lane::of_reply(now.plus_ms(-120_000), 1, now), Lane::Present);
         assert_eq!(Lane::of_reply(now.plus_ms(-120_001), 3, now), Lane::Reply);
         assert_eq!(Lane::of_reply(now.plus_ms(-120_001), 4, now), Lane::Present);
+        assert_eq!(Lane::of_reply(now.plus_ms(5_000), 1, now), Lane::Present, "a clock may be ahead");
     }
 }
