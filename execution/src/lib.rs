@@ -1,1 +1,3 @@
-//! Tools.
+//! Deterministic tools against races.
+
+pub mod atomic_mode_check;
