@@ -2,4 +2,8 @@
 
 pub mod atomic_mode_check;
 
+pub mod key_store;
+
+pub mod broadcast;
+
 pub mod redis_server;
