@@ -2,6 +2,8 @@
 
 pub mod atomic_mode_check;
 
+pub mod redis_lock;
+
 pub mod key_store;
 
 pub mod broadcast;

@@ -6,4 +6,6 @@ mod rig;
 
 mod key_store;
 
+mod redis_lock;
+
 mod broadcast;
