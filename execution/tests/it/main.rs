@@ -8,4 +8,6 @@ mod key_store;
 
 mod redis_lock;
 
+mod deduplicate_webhook;
+
 mod broadcast;
