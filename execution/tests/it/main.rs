@@ -11,3 +11,7 @@ mod redis_lock;
 mod deduplicate_webhook;
 
 mod broadcast;
+
+mod outage;
+
+mod cluster;
