@@ -1,0 +1,3 @@
+//! Everything outside: one file or folder an outside thing, each behind a place of the flow.
+
+pub mod http_client;
