@@ -3,3 +3,5 @@
 pub mod http_client;
 
 pub mod green_api;
+
+pub mod sandbox;
