@@ -1,0 +1,169 @@
+//! Where an account lives at Green API, and how to ask it. The token is part of every address, so addresses stay in
+//! here, and whatever is said of a failure is said without them.
+
+use std::{error::Error, fmt, time::Duration};
+
+use reqwest::{Method, Response, Url};
+use serde_json::Value;
+
+use super::wording::cut;
+
+/// Longest answer read, in bytes; the rest of a longer one is left. The longest known is that of the settings.
+const ANSWER_MAX: usize = 64 * 1024;
+
+/// Longest description of a failure, in characters.
+const DETAIL_MAX: usize = 200;
+
+/// The address of the gateway is none.
+#[derive(Debug, thiserror::Error)]
+#[error("the address of Green API must begin with http:// or https:// and name a host")]
+pub struct BadAddress;
+
+/// One account, with the client to reach it.
+pub(super) struct Endpoint {
+    http: reqwest::Client,
+    base: Url,
+    instance: String,
+    token: String,
+}
+
+impl Endpoint {
+    pub(super) fn new(
+        http: reqwest::Client,
+        api_url: &str,
+        instance: &str,
+        token: &str,
+    ) -> Result<Self, BadAddress> {
+        let base = Url::parse(api_url.trim()).map_err(|_| BadAddress)?;
+        if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
+            return Err(BadAddress);
+        }
+        Ok(Self { http, base, instance: instance.to_owned(), token: token.to_owned() })
+    }
+
+    pub(super) fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    /// A request to that method of the account.
+    pub(super) fn request(&self, verb: Method, method: &str, timeout: Duration) -> reqwest::RequestBuilder {
+        let mut url = self.base.clone();
+        // Never fails: an address with a host has a path.
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend([&format!("waInstance{}", self.instance), method, &self.token]);
+        }
+        self.http.request(verb, url).timeout(timeout)
+    }
+
+    /// A question or wish without any effect that must not be repeated. Ok whatever the status.
+    pub(super) async fn ask(
+        &self,
+        verb: Method,
+        method: &str,
+        body: Option<&Value>,
+        timeout: Duration,
+    ) -> Result<Answer, String> {
+        let request = self.request(verb, method, timeout);
+        let request = match body {
+            Some(body) => request.json(body),
+            None => request,
+        };
+        let response = request.send().await.map_err(|error| self.describe(error))?;
+        self.answer(response).await
+    }
+
+    /// The status and as much of the body as is of use.
+    pub(super) async fn answer(&self, mut response: Response) -> Result<Answer, String> {
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.describe(error))? {
+            body.extend_from_slice(&chunk);
+            if body.len() > ANSWER_MAX {
+                break;
+            }
+        }
+        Ok(Answer { status, body })
+    }
+
+    /// What went wrong, without the address.
+    pub(super) fn describe(&self, error: reqwest::Error) -> String {
+        let error = error.without_url();
+        let what = if error.is_builder() {
+            "the request cannot be built"
+        } else if error.is_connect() && error.is_timeout() {
+            "timed out while connecting"
+        } else if error.is_timeout() {
+            "timed out"
+        } else if error.is_connect() {
+            "no connection"
+        } else {
+            "the connection broke"
+        };
+        let mut cause: &dyn Error = &error;
+        while let Some(source) = cause.source() {
+            cause = source;
+        }
+        if error.is_timeout() { what.to_owned() } else { self.redact(&format!("{what}: {cause}")) }
+    }
+
+    /// The words, shortened, without the token: the gateway's own error bodies repeat it.
+    pub(super) fn redact(&self, words: &str) -> String {
+        let mut words = words.to_owned();
+        let escaped: String = url_escaped(&self.token);
+        for secret in [self.token.as_str(), escaped.as_str()] {
+            if !secret.is_empty() {
+                words = words.replace(secret, "***");
+            }
+        }
+        cut(words.trim(), DETAIL_MAX).to_owned()
+    }
+}
+
+/// The token as it stands in a path.
+fn url_escaped(token: &str) -> String {
+    let mut url = Url::parse("http://a/").ok();
+    if let Some(mut path) = url.as_mut().and_then(|url| url.path_segments_mut().ok()) {
+        path.pop_if_empty().push(token);
+    }
+    url.map(|url| url.path().trim_start_matches('/').to_owned()).unwrap_or_default()
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let host = self.base.host_str().unwrap_or_default();
+        f.debug_struct("Endpoint")
+            .field("host", &host)
+            .field("instance", &self.instance)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the gateway answered.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// The answer of which only the status came.
+    pub(super) const fn empty(status: u16) -> Self {
+        Self { status, body: Vec::new() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn new(status: u16, body: &str) -> Self {
+        Self { status, body: body.as_bytes().to_vec() }
+    }
+
+    pub(super) fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    /// What an error body says: its `message`, or all of it if it is not JSON.
+    pub(super) fn words(&self) -> String {
+        match self.json() {
+            Some(json) => json.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            None => String::from_utf8_lossy(&self.body).into_owned(),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! WhatsApp through Green API. In: webhooks of one account, texts to send. Out: what the webhooks say in our words, and
+//! what became of each text. The gateway's own words, shapes and spellings end here.
+
+use std::{collections::HashMap, fmt, sync::Mutex, time::Duration};
+
+use async_trait::async_trait;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::{
+    domain::chat::ChatId,
+    flow::provider::{Incoming, Outgoing, Provider, Sent, Unanswered, Unreadable},
+};
+
+mod begin;
+
+mod choices;
+
+mod content;
+
+mod endpoint;
+
+mod fingerprint;
+
+mod part;
+
+mod read;
+
+mod send;
+
+mod settings;
+
+mod wording;
+
+#[cfg(test)]
+mod tests;
+
+pub use endpoint::BadAddress;
+pub use fingerprint::fingerprint_of;
+pub use settings::{SWITCHES, Settings};
+
+use endpoint::{Answer, Endpoint};
+
+/// Shortest and longest time for which the gateway shows that someone is typing.
+const TYPING_MS: (i64, i64) = (1_000, 20_000);
+
+/// What it takes to speak for an account.
+#[derive(Clone)]
+pub struct Account {
+    /// The channel's name.
+    pub channel: String,
+    /// `idInstance`, in digits.
+    pub instance: String,
+    /// Where the gateway is.
+    pub api_url: String,
+    /// `apiTokenInstance`.
+    pub token: String,
+    /// No answer for this long: there is none. Sends bring their own.
+    pub timeout: Duration,
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Account")
+            .field("channel", &self.channel)
+            .field("instance", &self.instance)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One account at Green API.
+#[derive(Debug)]
+pub struct GreenApi {
+    channel: String,
+    timeout: Duration,
+    endpoint: Endpoint,
+    /// Until when each chat shows that someone is typing. A second request would queue up at the gateway behind the
+    /// first, and real messages behind both.
+    typing_until: Mutex<HashMap<ChatId, Instant>>,
+}
+
+impl GreenApi {
+    /// An account, reached by that client: one made by [`http_client`](super::http_client::http_client), which neither
+    /// follows nor repeats anything.
+    pub fn new(account: &Account, http: reqwest::Client) -> Result<Self, BadAddress> {
+        let endpoint = Endpoint::new(http, &account.api_url, account.instance.trim(), &account.token)?;
+        let typing_until = Mutex::default();
+        Ok(Self { channel: account.channel.clone(), timeout: account.timeout, endpoint, typing_until })
+    }
+
+    /// What the account is set to.
+    pub async fn settings(&self) -> Result<Settings, Unanswered> {
+        let answer = self.look("getSettings").await?;
+        Ok(Settings::of(&answer))
+    }
+
+    /// Changes settings of the account, which restarts it and takes up to five minutes to hold: give only what differs.
+    pub async fn change_settings(&self, changes: &serde_json::Map<String, Value>) -> Result<(), Unanswered> {
+        let body = Value::from(changes.clone());
+        let answer = self.endpoint.ask(Method::POST, "setSettings", Some(&body), self.timeout).await;
+        self.answered(answer).map(|_| ())
+    }
+
+    async fn look(&self, method: &str) -> Result<Value, Unanswered> {
+        let answer = self.endpoint.ask(Method::GET, method, None, self.timeout).await;
+        self.answered(answer)
+    }
+
+    fn answered(&self, answer: Result<Answer, String>) -> Result<Value, Unanswered> {
+        let answer = answer.map_err(|detail| Unanswered { detail, is_refusal: false })?;
+        let unanswered = |detail: String| {
+            let is_refusal = matches!(answer.status, 401 | 403);
+            Unanswered { detail: self.endpoint.redact(&detail), is_refusal }
+        };
+        match answer.status {
+            200 => answer.json().ok_or_else(|| unanswered("status 200, but not JSON".to_owned())),
+            status => Err(unanswered(format!("status {status}"))),
+        }
+    }
+
+    /// Asks for something that may as well not happen.
+    async fn wish(&self, method: &'static str, body: &Value) {
+        let failure = match self.endpoint.ask(Method::POST, method, Some(body), self.timeout).await {
+            Ok(answer) if answer.status == 200 => return,
+            Ok(answer) => format!("status {}", answer.status),
+            Err(detail) => detail,
+        };
+        tracing::debug!(channel = %self.channel, method, failure, "the gateway did not do what would have been nice");
+    }
+
+    /// Whether typing may be shown in that chat now; if so, it counts as shown for so long.
+    fn may_show_typing(&self, chat: &ChatId, shown_for: Duration) -> bool {
+        let now = Instant::now();
+        // A panic elsewhere cannot leave the map half changed.
+        let mut typing_until = self.typing_until.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        typing_until.retain(|_, until| *until > now);
+        if typing_until.contains_key(chat) {
+            return false;
+        }
+        typing_until.insert(chat.clone(), now + shown_for);
+        true
+    }
+}
+
+#[async_trait]
+impl Provider for GreenApi {
+    fn read(&self, body: &[u8]) -> Result<Incoming, Unreadable> {
+        read::read(&self.channel, self.endpoint.instance(), body)
+    }
+
+    async fn send_text(&self, message: &Outgoing) -> Sent {
+        send::send_text(&self.endpoint, message).await
+    }
+
+    async fn show_typing(&self, chat: &ChatId, ms: i64) {
+        let ms = ms.clamp(TYPING_MS.0, TYPING_MS.1);
+        if self.may_show_typing(chat, Duration::from_millis(ms.unsigned_abs())) {
+            self.wish("sendTyping", &json!({"chatId": chat.as_str(), "typingTime": ms})).await;
+        }
+    }
+
+    async fn mark_read(&self, chat: &ChatId, message: Option<&str>) {
+        let mut body = json!({"chatId": chat.as_str()});
+        if let Some(message) = message {
+            body["idMessage"] = Value::from(message);
+        }
+        self.wish("readChat", &body).await;
+    }
+
+    async fn state(&self) -> Result<String, Unanswered> {
+        // `null` while the account is being created.
+        let answer = self.look("getStateInstance").await?;
+        Ok(part::Part::of(&answer).text("stateInstance").to_owned())
+    }
+}

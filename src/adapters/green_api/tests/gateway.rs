@@ -1,0 +1,158 @@
+//! What goes over the wire, against a gateway that answers.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wiremock::{
+    Mock, MockServer, Request, ResponseTemplate,
+    matchers::{any, body_json, header, method, path},
+};
+
+use super::{TOKEN, gateway_at, mira, outgoing};
+use crate::flow::provider::{Outgoing, Provider, Sent};
+
+fn path_of(name: &str) -> String {
+    format!("/waInstance7103000001/{name}/{TOKEN}")
+}
+
+async fn answering(status: u16, body: impl Into<Vec<u8>>) -> MockServer {
+    let server = MockServer::start().await;
+    let answer = ResponseTemplate::new(status).set_body_raw(body, "application/json");
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    server
+}
+
+async fn requests(server: &MockServer) -> Vec<Request> {
+    server.received_requests().await.expect("requests are recorded")
+}
+
+#[tokio::test]
+async fn a_text_is_posted_once_with_its_key_its_length_and_its_quote() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path(path_of("sendMessage")))
+        .and(header("content-type", "application/json"))
+        .and(header("idempotency-key", "0199f0c2-key"))
+        .and(header("content-length", "77"))
+        .and(body_json(
+            json!({"chatId": "6580000001@c.us", "message": "Two left 😊", "quotedMessageId": "A1"}),
+        ))
+        .respond_with(ResponseTemplate::new(200).set_body_json(json!({"idMessage": "BAE5"})))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let message = Outgoing { quoted: Some("A1".to_owned()), ..outgoing("Two left 😊") };
+    let sent = gateway_at(&server.uri()).send_text(&message).await;
+    assert_eq!(sent, Sent::Accepted { id: "BAE5".to_owned() }, "{:?}", requests(&server).await);
+}
+
+#[tokio::test]
+async fn an_address_may_end_in_a_slash_or_have_a_path() {
+    let server = answering(200, r#"{"idMessage":"BAE5"}"#).await;
+    for ending in ["/", "/gateway", "/gateway/"] {
+        gateway_at(&format!("{}{ending}", server.uri())).send_text(&outgoing("hi")).await;
+    }
+    let paths: Vec<String> =
+        requests(&server).await.iter().map(|request| request.url.path().to_owned()).collect();
+    let below = format!("/gateway{}", path_of("sendMessage"));
+    assert_eq!(paths, [path_of("sendMessage"), below.clone(), below]);
+}
+
+#[tokio::test]
+async fn nothing_is_repeated_and_no_redirect_is_followed() {
+    for status in [302, 307, 308, 429, 500, 502, 503] {
+        let server = MockServer::start().await;
+        let answer =
+            ResponseTemplate::new(status).insert_header("location", format!("{}/elsewhere", server.uri()));
+        Mock::given(any()).respond_with(answer).mount(&server).await;
+        gateway_at(&server.uri()).send_text(&outgoing("hi")).await;
+        assert_eq!(requests(&server).await.len(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_that_says_when_to_come_back_is_heard() {
+    let server = MockServer::start().await;
+    let answer = ResponseTemplate::new(429).insert_header("retry-after", "12");
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    let sent = gateway_at(&server.uri()).send_text(&outgoing("hi")).await;
+    assert!(matches!(sent, Sent::Again { after_ms: Some(12_000..), .. }), "{sent:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_too_late_leaves_the_fate_unclear() {
+    let server = MockServer::start().await;
+    let answer = ResponseTemplate::new(200).set_delay(Duration::from_secs(60));
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    let message = Outgoing { timeout: Duration::from_millis(100), ..outgoing("hi") };
+    let sent = gateway_at(&server.uri()).send_text(&message).await;
+    assert_eq!(sent, Sent::Unclear { detail: "timed out".to_owned() });
+}
+
+#[tokio::test]
+async fn an_endless_answer_is_not_read_to_its_end() {
+    let server = answering(200, vec![b' '; 4 * 1024 * 1024]).await;
+    let sent = gateway_at(&server.uri()).send_text(&outgoing("hi")).await;
+    assert!(matches!(sent, Sent::Unclear { .. }), "{sent:?}");
+}
+
+#[tokio::test]
+async fn the_state_is_the_gateways_own_word_and_empty_while_there_is_none() {
+    for (body, state) in [(r#"{"stateInstance":"yellowCard"}"#, "yellowCard"), ("null", ""), ("{}", "")] {
+        let server = answering(200, body).await;
+        assert_eq!(gateway_at(&server.uri()).state().await.expect("an answer"), state);
+        assert_eq!(requests(&server).await[0].url.path(), path_of("getStateInstance"));
+    }
+    for (status, is_refusal) in [(401, true), (403, true), (429, false), (502, false)] {
+        let server = answering(status, "").await;
+        let unanswered = gateway_at(&server.uri()).state().await.expect_err("no answer");
+        assert_eq!((unanswered.is_refusal, unanswered.detail), (is_refusal, format!("status {status}")));
+    }
+    let server = answering(200, "<html>").await;
+    assert!(!gateway_at(&server.uri()).state().await.expect_err("no answer").is_refusal);
+}
+
+#[tokio::test]
+async fn settings_are_read_and_changed() {
+    let server = answering(200, r#"{"webhookUrl":"https://b.example/w","incomingWebhook":"yes"}"#).await;
+    let gateway = gateway_at(&server.uri());
+    let settings = gateway.settings().await.expect("an answer");
+    assert_eq!(settings.webhook_url, "https://b.example/w");
+    assert!(!settings.switches_off.contains(&"incomingWebhook"));
+    let changes = serde_json::Map::from_iter([("stateWebhook".to_owned(), json!("yes"))]);
+    gateway.change_settings(&changes).await.expect("an answer");
+    let changed = &requests(&server).await[1];
+    assert_eq!(changed.url.path(), path_of("setSettings"));
+    assert_eq!(changed.body_json::<Value>().expect("JSON"), json!({"stateWebhook": "yes"}));
+}
+
+#[tokio::test]
+async fn typing_is_shown_once_at_a_time_in_a_chat_and_within_bounds() {
+    let server = answering(200, "").await;
+    let gateway = gateway_at(&server.uri());
+    let other = crate::domain::chat::ChatId::parse("6580000002@c.us").expect("a chat id");
+    gateway.show_typing(&mira(), 60_000).await;
+    gateway.show_typing(&mira(), 3_000).await;
+    gateway.show_typing(&other, 10).await;
+    let bodies: Vec<Value> =
+        requests(&server).await.iter().map(|request| request.body_json().expect("JSON")).collect();
+    let expected = [
+        json!({"chatId": "6580000001@c.us", "typingTime": 20_000}),
+        json!({"chatId": "6580000002@c.us", "typingTime": 1_000}),
+    ];
+    assert_eq!(bodies, expected);
+}
+
+#[tokio::test]
+async fn a_chat_is_marked_as_read_up_to_a_message_or_whole() {
+    let server = answering(200, r#"{"setRead":true}"#).await;
+    let gateway = gateway_at(&server.uri());
+    gateway.mark_read(&mira(), Some("A1")).await;
+    gateway.mark_read(&mira(), None).await;
+    let bodies: Vec<Value> =
+        requests(&server).await.iter().map(|request| request.body_json().expect("JSON")).collect();
+    assert_eq!(
+        bodies,
+        [json!({"chatId": "6580000001@c.us", "idMessage": "A1"}), json!({"chatId": "6580000001@c.us"})]
+    );
+}

@@ -1,0 +1,193 @@
+//! A gateway without WhatsApp: contacts played by hand, in memory, for demos and tries. In: what a contact types, texts to
+//! send, faults wanted. Out: what the contact's phone shows, and reports on each message as a real gateway posts them.
+
+use std::{
+    sync::{Mutex, MutexGuard},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use crate::{
+    domain::{
+        chat::ChatId,
+        message::{DeliveryReason, DeliveryState, Kind},
+        time::Time,
+    },
+    flow::provider::{
+        Arrival, Incoming, Outgoing, Provider, Sent, Status, Unanswered, Unreadable, boot_time,
+    },
+};
+
+mod faults;
+
+mod phone;
+
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+pub use faults::{Fault, Faults};
+pub use phone::ShownMessage;
+
+use phone::Phones;
+
+/// Reports that wait to be taken. Whoever takes them must not be the one who sends.
+const REPORTS_MAX: usize = 256;
+
+/// The sandbox channel.
+pub struct Sandbox {
+    clock: fn() -> Time,
+    phones: Mutex<Phones>,
+    faults: Mutex<Faults>,
+    reports: mpsc::Sender<Incoming>,
+}
+
+impl Sandbox {
+    /// A sandbox in which nobody has said anything, and the reports that it would post as webhooks: echoes and statuses.
+    pub fn new(clock: fn() -> Time) -> (Self, mpsc::Receiver<Incoming>) {
+        let (reports, taken) = mpsc::channel(REPORTS_MAX);
+        (Self { clock, phones: Mutex::default(), faults: Mutex::default(), reports }, taken)
+    }
+
+    /// How it behaves.
+    pub fn faults(&self) -> Faults {
+        *held(&self.faults)
+    }
+
+    /// From now on it behaves so.
+    pub fn set_faults(&self, faults: Faults) {
+        *held(&self.faults) = faults;
+    }
+
+    /// What the contact's phone shows, oldest first.
+    pub fn shown(&self, chat: &ChatId) -> Vec<ShownMessage> {
+        held(&self.phones).shown(chat)
+    }
+
+    /// Whether the contact sees that someone is typing.
+    pub fn typing(&self, chat: &ChatId) -> bool {
+        held(&self.phones).is_typing(chat, (self.clock)())
+    }
+
+    /// The business's own phone writes to the contact: what the gateway would post, to be taken in like any webhook.
+    pub fn phone_message(&self, chat: &ChatId, text: &str) -> Incoming {
+        let id = fresh_id("3A");
+        Incoming::Phone(self.deliver(chat, &id, text))
+    }
+
+    /// Puts a message of the business on the contact's phone.
+    fn deliver(&self, chat: &ChatId, id: &str, text: &str) -> Arrival {
+        let at = (self.clock)();
+        let status = DeliveryState::Read;
+        let message = ShownMessage { id: id.to_owned(), text: text.to_owned(), from_us: true, at, status };
+        held(&self.phones).show(chat, message);
+        Arrival {
+            chat: chat.clone(),
+            alias: None,
+            id: Some(id.to_owned()),
+            fingerprint: id.to_owned(),
+            at: Some(at),
+            contact_name: None,
+            sender: None,
+            kind: Kind::Text,
+            text: text.to_owned(),
+            quoted: None,
+            media: None,
+            inert: None,
+            is_unreadable: false,
+        }
+    }
+
+    /// Takes a message as the gateway does: the contact sees it, and the echo and each step of its way are reported.
+    async fn accept(&self, message: &Outgoing, faults: Faults) -> String {
+        let id = fresh_id("BAE5");
+        self.report(Incoming::Echo(self.deliver(&message.chat, &id, &message.text)), faults).await;
+        for state in [DeliveryState::Sent, DeliveryState::Delivered, DeliveryState::Read] {
+            let status = Status {
+                chat: Some(message.chat.clone()),
+                id: id.clone(),
+                state: Some(state),
+                reason: None,
+                by_api: Some(true),
+                detail: state.to_string(),
+            };
+            self.report(Incoming::Status(status), faults).await;
+        }
+        id
+    }
+
+    async fn report(&self, incoming: Incoming, faults: Faults) {
+        for _ in 0..faults.copies() {
+            // Nobody takes reports any more: Baton is stopping, as a real gateway's webhooks would find.
+            if self.reports.send(incoming.clone()).await.is_err() {
+                tracing::debug!("a report of the sandbox was not taken");
+                return;
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Provider for Sandbox {
+    fn read(&self, body: &[u8]) -> Result<Incoming, Unreadable> {
+        let (arrival, words) = read::read(body, (self.clock)(), || fresh_id("5A"))?;
+        if let Some(id) = &arrival.id {
+            let (id, at) = (id.clone(), (self.clock)());
+            let message =
+                ShownMessage { id, text: words, from_us: false, at, status: DeliveryState::Delivered };
+            held(&self.phones).show(&arrival.chat, message);
+        }
+        Ok(Incoming::Message(arrival))
+    }
+
+    async fn send_text(&self, message: &Outgoing) -> Sent {
+        if boot_time() > message.begin_by {
+            return Sent::TooLate;
+        }
+        let faults = self.faults();
+        let delay = Duration::from_millis(faults.delay_ms);
+        let hangs = faults.fault == Fault::Hang || delay >= message.timeout;
+        tokio::time::sleep(if hangs { message.timeout } else { delay }).await;
+        match faults.fault {
+            Fault::Refused => {
+                Sent::Refused { reason: DeliveryReason::Refused, detail: "the sandbox refuses".to_owned() }
+            }
+            Fault::Hang => Sent::Unclear { detail: "timed out".to_owned() },
+            Fault::ServerError => Sent::Unclear { detail: "status 502".to_owned() },
+            Fault::LostAnswer => {
+                self.accept(message, faults).await;
+                Sent::Unclear { detail: "the connection broke".to_owned() }
+            }
+            Fault::None => {
+                let id = self.accept(message, faults).await;
+                if hangs { Sent::Unclear { detail: "timed out".to_owned() } } else { Sent::Accepted { id } }
+            }
+        }
+    }
+
+    async fn show_typing(&self, chat: &ChatId, ms: i64) {
+        held(&self.phones).show_typing(chat, (self.clock)().plus_ms(ms));
+    }
+
+    async fn mark_read(&self, chat: &ChatId, message: Option<&str>) {
+        held(&self.phones).mark_read(chat, message);
+    }
+
+    async fn state(&self) -> Result<String, Unanswered> {
+        Ok("authorized".to_owned())
+    }
+}
+
+/// An id of the shape that the real gateway gives to messages of that origin.
+fn fresh_id(origin: &str) -> String {
+    format!("{origin}{:X}", Uuid::now_v7().simple())
+}
+
+/// The lock. Each change behind it is one step, so a panic elsewhere cannot have left it half done.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,157 @@
+//! A contact, a phone and a gateway that misbehaves on request.
+
+use super::*;
+use crate::domain::message::OutcomeReason;
+
+fn noon() -> Time {
+    Time(1_767_600_000_000)
+}
+
+fn mei() -> ChatId {
+    ChatId::parse("6580000001@c.us").expect("a chat id")
+}
+
+fn outgoing(text: &str) -> Outgoing {
+    Outgoing {
+        chat: mei(),
+        text: text.to_owned(),
+        quoted: None,
+        idempotency_key: "key".to_owned(),
+        begin_by: boot_time() + Duration::from_secs(60),
+        timeout: Duration::from_millis(20),
+    }
+}
+
+fn arrival(incoming: Incoming) -> Arrival {
+    match incoming {
+        Incoming::Message(arrival) | Incoming::Phone(arrival) | Incoming::Echo(arrival) => arrival,
+        other => panic!("{other:?} is no message"),
+    }
+}
+
+fn written(sandbox: &Sandbox, body: &str) -> Arrival {
+    arrival(sandbox.read(body.as_bytes()).expect("readable"))
+}
+
+/// Everything reported so far, in a word each.
+fn reported(reports: &mut mpsc::Receiver<Incoming>) -> Vec<String> {
+    let mut words = Vec::new();
+    while let Ok(report) = reports.try_recv() {
+        words.push(match report {
+            Incoming::Echo(echo) => format!("echo {}", echo.text),
+            Incoming::Status(status) => status.detail,
+            other => panic!("{other:?} is no report"),
+        });
+    }
+    words
+}
+
+#[tokio::test]
+async fn a_conversation_shows_on_the_contacts_phone() {
+    let (sandbox, mut reports) = Sandbox::new(noon);
+    let asked =
+        written(&sandbox, r#"{"chat_id":"6580000001@c.us","name":"Mei","text":"Open today?","id":"m1"}"#);
+    assert_eq!(
+        (asked.contact_name.as_deref(), asked.text.as_str(), asked.inert),
+        (Some("Mei"), "Open today?", None)
+    );
+    sandbox.mark_read(&mei(), Some("m1")).await;
+    sandbox.show_typing(&mei(), 5_000).await;
+    assert!(sandbox.typing(&mei()));
+    assert!(matches!(sandbox.send_text(&outgoing("Until six.")).await, Sent::Accepted { .. }));
+    assert!(!sandbox.typing(&mei()), "a message ends the typing");
+    assert_eq!(reported(&mut reports), ["echo Until six.", "sent", "delivered", "read"]);
+    let by_phone = arrival(sandbox.phone_message(&mei(), "Ana here."));
+    assert_eq!(by_phone.text, "Ana here.");
+    let shown: Vec<_> = sandbox.shown(&mei()).into_iter().map(|m| (m.from_us, m.text, m.status)).collect();
+    let read = DeliveryState::Read;
+    let expected = [(false, "Open today?", read), (true, "Until six.", read), (true, "Ana here.", read)];
+    assert_eq!(shown, expected.map(|(ours, text, status)| (ours, text.to_owned(), status)));
+}
+
+#[tokio::test]
+async fn each_fault_ends_a_send_in_its_own_way() {
+    let unclear = |detail: &str| Sent::Unclear { detail: detail.to_owned() };
+    let refused = Sent::Refused { reason: DeliveryReason::Refused, detail: "the sandbox refuses".to_owned() };
+    let table = [
+        (Fault::Refused, 0, refused, false),
+        (Fault::Hang, 0, unclear("timed out"), false),
+        (Fault::ServerError, 0, unclear("status 502"), false),
+        (Fault::LostAnswer, 0, unclear("the connection broke"), true),
+        (Fault::None, 60_000, unclear("timed out"), true),
+    ];
+    for (fault, delay_ms, expected, arrives) in table {
+        let (sandbox, mut reports) = Sandbox::new(noon);
+        sandbox.set_faults(Faults { delay_ms, fault, duplicate_webhooks: false });
+        assert_eq!(sandbox.send_text(&outgoing("hello")).await, expected, "{fault}");
+        assert_eq!(!sandbox.shown(&mei()).is_empty(), arrives, "{fault}");
+        assert_eq!(!reported(&mut reports).is_empty(), arrives, "{fault}");
+    }
+}
+
+#[tokio::test]
+async fn with_duplicates_on_every_report_comes_twice() {
+    let (sandbox, mut reports) = Sandbox::new(noon);
+    sandbox.set_faults(Faults { duplicate_webhooks: true, ..Faults::default() });
+    sandbox.send_text(&outgoing("hello")).await;
+    let twice = ["echo hello", "echo hello", "sent", "sent", "delivered", "delivered", "read", "read"];
+    assert_eq!(reported(&mut reports), twice);
+    assert_eq!(sandbox.shown(&mei()).len(), 1);
+}
+
+#[tokio::test]
+async fn a_send_whose_moment_has_passed_leaves_nothing() {
+    let (sandbox, _reports) = Sandbox::new(noon);
+    let late = Outgoing { begin_by: Duration::ZERO, ..outgoing("hello") };
+    assert_eq!(sandbox.send_text(&late).await, Sent::TooLate);
+    assert!(sandbox.shown(&mei()).is_empty());
+}
+
+#[test]
+fn the_same_words_without_an_id_are_two_messages_and_with_one_a_copy() {
+    let (sandbox, _reports) = Sandbox::new(noon);
+    let body = r#"{"chat_id":"6580000001@c.us","text":"ok"}"#;
+    assert_ne!(written(&sandbox, body).id, written(&sandbox, body).id);
+    let body = r#"{"chat_id":"6580000001@c.us","text":"ok","id":"m1"}"#;
+    assert_eq!(written(&sandbox, body), written(&sandbox, body));
+    assert_eq!(sandbox.shown(&mei()).len(), 3);
+}
+
+#[test]
+fn what_starts_no_turn_says_why() {
+    let (sandbox, _reports) = Sandbox::new(noon);
+    let table = [
+        ("text", "hello", None, "hello", false),
+        ("text", " ", Some(OutcomeReason::Empty), " ", false),
+        ("image", "broken", None, "[image] broken", false),
+        ("voice", "", None, "[voice message]", true),
+        ("sticker", "", Some(OutcomeReason::Sticker), "[sticker]", false),
+        ("reaction", "👍", Some(OutcomeReason::Reaction), "[reaction] 👍", false),
+    ];
+    for (kind, text, inert, shown, is_unreadable) in table {
+        let body = serde_json::json!({"chat_id": "6580000001@c.us", "text": text, "kind": kind}).to_string();
+        let arrival = written(&sandbox, &body);
+        assert_eq!(
+            (arrival.inert, arrival.text.as_str(), arrival.is_unreadable),
+            (inert, shown, is_unreadable),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn a_body_that_cannot_be_read_is_refused_without_its_words() {
+    let (sandbox, _reports) = Sandbox::new(noon);
+    let bodies = [
+        "",
+        "[]",
+        r#"{"chat_id":"x@c.us"}"#,
+        r#"{"chat_id":"secret words","text":"a"}"#,
+        r#"{"chat_id":"x@c.us","text":"a","kind":"secret words"}"#,
+        r#"{"chat_id":7,"text":"secret words"}"#,
+    ];
+    for body in bodies {
+        let reason = sandbox.read(body.as_bytes()).expect_err(body).reason;
+        assert!(!reason.contains("secret"), "{reason}");
+    }
+}
