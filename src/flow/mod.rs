@@ -8,4 +8,8 @@ pub mod registry;
 
 pub mod generator;
 
+pub mod gate;
+
+pub mod breaker;
+
 pub mod provider;
