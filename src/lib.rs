@@ -8,3 +8,5 @@ pub mod domain;
 pub mod flow;
 
 pub mod adapters;
+
+pub mod worker;

@@ -179,6 +179,19 @@ pub struct Memo {
     pub mode_request: Option<String>,
 }
 
+impl Memo {
+    /// Nothing waits any more: the next message begins a new burst.
+    pub fn end_burst(&mut self) {
+        self.ripe_at = None;
+        self.burst_first_at = None;
+        self.burst_last_at = None;
+        self.restarts = 0;
+        self.failures = 0;
+        self.retry_at = None;
+        self.answer_now = false;
+    }
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(n: &i32) -> bool {
     *n == 0

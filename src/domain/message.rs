@@ -85,7 +85,7 @@ words! {
     Outcome {
         /// Waits for its turn.
         Pending = "pending",
-        /// A reply to it was committed.
+        /// A reply to it began to leave.
         Answered = "answered",
         /// Came while a person answers.
         LeftToHuman = "left_to_human",
@@ -394,7 +394,12 @@ impl Message {
 
     /// Whether it waits for a turn and may start one.
     pub fn waits(&self) -> bool {
-        self.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending && inbound.starts_turn)
+        self.turn.is_none() && self.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending && inbound.starts_turn)
+    }
+
+    /// Whether a reply to it is owed whose first part has not begun to leave: until then it is pending all the same.
+    pub fn is_covered(&self) -> bool {
+        self.turn.is_some() && self.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending)
     }
 
     /// Whether the machine wrote it: such messages are withdrawn when a person acts.

@@ -126,6 +126,8 @@ pub struct Due {
 /// What is told of each step once it is committed.
 #[derive(Debug, Clone)]
 pub struct Committed {
+    /// The moment of the step, by the store's clock: clocks are meant against it.
+    pub at: Time,
     /// The channel.
     pub channel: String,
     /// How the conversation stands now.

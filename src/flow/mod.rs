@@ -1,10 +1,22 @@
 //! The life of a message, left to right.
+//!
+//! ```text
+//!  webhook ─▶ intake ─▶ inbox ─▶ turn ─▶ reply ─▶ outbox ─▶ sender ─▶ provider ─▶ the contact
+//!                         ▲     (generator)         ▲
+//!                         │                         │
+//!  a person ─▶ desk, mode_switch ── conversations ──┘◀── follow_up (agenda)
+//!                                                   ◀── reconcile (echoes, statuses)
+//! ```
+//!
+//! *Steps* move things: intake, turn, sender, mode_switch, desk, tend, reconcile. *Places* are where things rest:
+//! inbox, outbox, conversations, agenda, reply are rules over a docket, run inside the ledger; ledger, archive,
+//! registry, generator and provider are traits with an adapter behind them.
 
-pub mod ledger;
+pub mod intake;
 
-pub mod archive;
+pub mod inbox;
 
-pub mod registry;
+pub mod turn;
 
 pub mod generator;
 
@@ -12,4 +24,38 @@ pub mod gate;
 
 pub mod breaker;
 
+pub mod reply;
+
+pub mod outbox;
+
+pub mod sender;
+
 pub mod provider;
+
+pub mod reconcile;
+
+pub mod mode_switch;
+
+pub mod desk;
+
+pub mod conversations;
+
+pub mod agenda;
+
+pub mod tend;
+
+pub mod ledger;
+
+pub mod archive;
+
+pub mod registry;
+
+pub mod channels;
+
+pub mod journal;
+
+pub mod dispatch;
+
+pub mod queue;
+
+pub mod running;

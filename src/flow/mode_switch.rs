@@ -1,8 +1,27 @@
 //! Step: a person or a rule changes who answers. Short, never behind the turn's lock; then waits until it is settled.
 
+use std::{sync::Arc, time::Duration};
+
 use uuid::Uuid;
 
-use crate::domain::{conversation::Conversation, mode::Mode, time::Time};
+use super::{
+    channels::Channels,
+    conversations::{self, By, Switched},
+    desk,
+    dispatch::Dispatch,
+    inbox,
+    ledger::{Error, Key, Ledger, Need, change},
+    outbox,
+};
+use crate::domain::{
+    conversation::Conversation,
+    docket::{Docket, Entry},
+    event::EventType,
+    message::DeliveryState,
+    mode::{Mode, Reason},
+    policy::Policy,
+    time::Time,
+};
 
 /// What is asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,7 +43,7 @@ pub struct Request {
     /// Wait at most so long for sends in flight.
     pub settle_ms: Option<i64>,
     /// The reason to record, in place of the usual one.
-    pub reason: Option<crate::domain::mode::Reason>,
+    pub reason: Option<Reason>,
 }
 
 /// What a switch did: the answer to the person who asked.
@@ -68,11 +87,166 @@ pub enum Refusal {
     Invalid(&'static str),
     /// The store.
     #[error(transparent)]
-    Store(#[from] super::ledger::Error),
+    Store(#[from] Error),
 }
 
 /// What a request leads to.
 pub type Answer = Result<Receipt, Refusal>;
 
-/// Which mode is asked for.
-pub type Wanted = Mode;
+/// The step.
+pub struct ModeSwitch {
+    /// Where conversations are changed.
+    pub ledger: Arc<dyn Ledger>,
+    /// The rules.
+    pub channels: Arc<Channels>,
+    /// What changes here, for waiting until it is settled.
+    pub dispatch: Arc<Dispatch>,
+    /// Longest wait for sends in flight.
+    pub settle_ms: i64,
+}
+
+/// Nothing here tells of sends that another instance settles: looked at so often.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// What a person answers with *answer now* goes back at most so far.
+const ANSWER_NOW_MESSAGES: usize = 100;
+
+impl ModeSwitch {
+    /// Switches and waits until nothing older can leave, within the time allowed.
+    pub async fn switch(&self, key: Key, to: Mode, request: Request) -> Answer {
+        self.check(&key, to, &request)?;
+        let settle_ms = request.settle_ms.unwrap_or(self.settle_ms).clamp(0, self.settle_ms);
+        let channels = Arc::clone(&self.channels);
+        let need = Need { newest: if request.answer_now { ANSWER_NOW_MESSAGES } else { 0 }, ..Need::default() };
+        let receipt = change(&*self.ledger, key, need, move |docket| {
+            let Some(channel) = channels.get(&docket.conversation.channel) else {
+                return Err(Refusal::Invalid("the channel is not set up"));
+            };
+            apply(docket, &channel.policy, to, &request)
+        })
+        .await??;
+        self.settle(receipt, Duration::from_millis(settle_ms.unsigned_abs())).await
+    }
+
+    fn check(&self, key: &Key, to: Mode, request: &Request) -> Result<(), Refusal> {
+        if to == Mode::Ai && request.until.flatten().is_some() {
+            return Err(Refusal::Invalid("until goes with HUMAN only"));
+        }
+        if to == Mode::Human && request.answer_now {
+            return Err(Refusal::Invalid("answer_now goes with AI only"));
+        }
+        if let (Mode::Ai, Key::Chat { channel, .. }) = (to, key)
+            && self.channels.get(channel).is_some_and(|channel| !channel.policy.has_model)
+        {
+            return Err(Refusal::NoModel);
+        }
+        Ok(())
+    }
+
+    /// Waits until no message of the machine of an older version is being sent, withdrawing what comes back to the queue.
+    pub async fn settle(&self, mut receipt: Receipt, limit: Duration) -> Answer {
+        if receipt.conversation.mode.mode == Mode::Ai {
+            return Ok(receipt);
+        }
+        let conversation = receipt.conversation.id;
+        let version = receipt.conversation.mode.version;
+        let deadline = tokio::time::Instant::now() + limit;
+        let mut changes = self.dispatch.changes();
+        loop {
+            if receipt.settled || tokio::time::Instant::now() >= deadline {
+                return Ok(receipt);
+            }
+            let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
+            loop {
+                tokio::select! {
+                    changed = changes.recv() => match changed {
+                        Ok(changed) if changed != conversation => {}
+                        // This one, or too many to tell: look.
+                        _ => break,
+                    },
+                    () = tokio::time::sleep_until(look_again) => break,
+                }
+            }
+            let look = move |docket: &mut Docket| look_in_flight(docket, version);
+            match change(&*self.ledger, Key::Id(conversation), Need::default(), look).await {
+                Ok((settled, in_flight)) => {
+                    receipt.settled = settled;
+                    receipt.in_flight = in_flight;
+                }
+                // What was switched stays switched; only the waiting is cut short.
+                Err(Error::Gone) => receipt.settled = true,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Whether nothing older is being sent any more, and what may have left.
+fn look_in_flight(docket: &mut Docket, version: i64) -> (bool, Vec<Uuid>) {
+    let in_flight = outbox::in_flight(docket, version);
+    let settled = !in_flight
+        .iter()
+        .any(|id| docket.message(*id).is_some_and(|message| message.is(DeliveryState::Sending)));
+    (settled, in_flight)
+}
+
+/// The switch itself, on the locked docket.
+pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) -> Answer {
+    let is_repeat = !request.id.is_empty() && docket.conversation.memo.mode_request.as_ref() == Some(&request.id);
+    let is_conflict = request.expected_version.is_some_and(|version| version != docket.conversation.mode.version);
+    if is_conflict && !is_repeat {
+        return Err(Refusal::VersionConflict(Box::new(docket.conversation.clone())));
+    }
+    if to == Mode::Ai && !policy.has_model {
+        return Err(Refusal::NoModel);
+    }
+    if let Some(Some(until)) = request.until
+        && until <= docket.now
+    {
+        return Err(Refusal::Invalid("until must be in the future"));
+    }
+    let usual = match to {
+        Mode::Human => Reason::AgentButton,
+        Mode::Ai => Reason::Released,
+    };
+    let by = By { reason: request.reason.unwrap_or(usual), actor: &request.actor, agent: request.agent };
+    let switched = conversations::switch(docket, policy, to, by);
+    docket.conversation.memo.mode_request = Some(request.id.clone()).filter(|id| !id.is_empty());
+    if let Some(until) = request.until {
+        let before = docket.conversation.mode.until;
+        docket.conversation.mode.until = until;
+        if before != until {
+            docket.record(
+                Entry::of(EventType::ModeUntilChanged)
+                    .by(&request.actor)
+                    .with("until", until.map(|until| until.to_string())),
+            );
+        }
+    }
+    if let Some(note) = request.note.as_ref().filter(|note| to == Mode::Ai && !note.trim().is_empty()) {
+        docket.conversation.memo.note = Some(note.clone());
+        desk::keep_note(docket, note, &request.actor, request.agent);
+    }
+    let answering = to == Mode::Ai && request.answer_now && inbox::answer_now(docket);
+    Ok(receipt(docket, &switched, answering || is_repeat && request.answer_now))
+}
+
+/// What a switch did, as it stands in the docket now.
+pub fn receipt(docket: &mut Docket, switched: &Switched, answering: bool) -> Receipt {
+    let version = docket.conversation.mode.version;
+    let (settled, in_flight) = look_in_flight(docket, version);
+    let mut at_provider = docket.ids(|message| message.is_machine_made() && message.is(DeliveryState::Sent));
+    at_provider.retain(|id| !in_flight.contains(id));
+    Receipt {
+        conversation: docket.conversation.clone(),
+        changed: switched.changed,
+        generation_cancelled: switched.generation_ms.is_some(),
+        generation_ms: switched.generation_ms,
+        parts_already_sent: switched.parts_already_sent,
+        parts_discarded: switched.parts_discarded,
+        follow_up_cancelled: switched.follow_up_cancelled,
+        settled,
+        in_flight,
+        at_provider,
+        answering,
+    }
+}

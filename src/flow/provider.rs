@@ -73,6 +73,27 @@ pub struct Arrival {
     pub is_unreadable: bool,
 }
 
+impl Arrival {
+    /// A text of our side, as far as it is known from a report.
+    pub fn of_our_side(chat: &ChatId, id: &str, text: String, at: Time) -> Self {
+        Self {
+            chat: chat.clone(),
+            alias: None,
+            id: Some(id.to_owned()),
+            fingerprint: String::new(),
+            at: Some(at),
+            contact_name: None,
+            sender: None,
+            kind: Kind::Text,
+            text,
+            quoted: None,
+            media: None,
+            inert: None,
+            is_unreadable: false,
+        }
+    }
+}
+
 /// A change of an earlier message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Amendment {

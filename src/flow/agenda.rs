@@ -1,0 +1,243 @@
+//! Place: follow-ups by due time, at most one pending for a conversation.
+//!
+//! In: the assistant's tool, the API, or our own message left unanswered. Out: a message owed, or a named reason why not.
+
+use uuid::Uuid;
+
+use super::{
+    inbox::{self, Begun, Claimant},
+    outbox::{self, Owed},
+};
+use crate::domain::{
+    cadence::{self, Verdict},
+    conversation::Status,
+    docket::{Docket, Entry},
+    event::{EventType, actor},
+    lane::Lane,
+    message::{Author, DeliveryState, Gate, Message, Origin},
+    mode::Mode,
+    pacing,
+    policy::Policy,
+    retry,
+    time::Time,
+    turn::{FollowUp, FollowUpState, Purpose},
+};
+
+/// What a follow-up should be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// When.
+    pub due_at: Option<Time>,
+    /// Or how long from now.
+    pub delay_ms: Option<i64>,
+    /// Its words.
+    pub text: Option<String>,
+    /// Or what the assistant should write.
+    pub instructions: Option<String>,
+}
+
+/// Schedules one in place of what is pending: cancel and insert are one. None if it is not allowed now.
+pub fn schedule(docket: &mut Docket, policy: &Policy, wish: &Wish, by: &str) -> Option<(FollowUp, bool)> {
+    if !is_allowed(docket) {
+        return None;
+    }
+    let wanted = wish.due_at.unwrap_or_else(|| docket.now.plus_ms(wish.delay_ms.unwrap_or(0)));
+    let replaced = end_pending(docket, "replaced");
+    let follow_up = FollowUp {
+        id: Uuid::now_v7(),
+        due_at: cadence::allowed_at(policy, wanted),
+        text: wish.text.clone(),
+        instructions: wish.instructions.clone(),
+        created_by: by.to_owned(),
+        created_at: docket.now,
+        state: FollowUpState::Pending,
+        reason: None,
+        attempts: 0,
+        message: None,
+    };
+    docket.keep_follow_up(follow_up.clone());
+    docket.record(
+        Entry::of(EventType::FollowUpScheduled)
+            .action(if replaced { "replaced" } else { "created" })
+            .by(by)
+            .with("follow_up_id", follow_up.id.to_string())
+            .with("due_at", follow_up.due_at.to_string()),
+    );
+    Some((follow_up, !replaced))
+}
+
+/// Whether a follow-up may exist: only in AI, open, not opted out, and while the contact waits for nothing.
+pub fn is_allowed(docket: &Docket) -> bool {
+    let conversation = &docket.conversation;
+    let something_waits = docket.messages().iter().any(|message| message.waits());
+    conversation.mode.mode == Mode::Ai
+        && conversation.status != Status::Closed
+        && !conversation.opted_out
+        && !something_waits
+}
+
+/// Calls off the pending one. True if there was one.
+pub fn cancel(docket: &mut Docket, reason: &str, by: &str) -> bool {
+    let was_pending = end_pending(docket, reason);
+    if was_pending {
+        docket.record(Entry::of(EventType::FollowUpCancelled).by(by).with("reason", reason));
+    }
+    was_pending
+}
+
+fn end_pending(docket: &mut Docket, reason: &str) -> bool {
+    docket
+        .change_follow_up(|follow_up| {
+            follow_up.state = FollowUpState::Cancelled;
+            follow_up.reason = Some(reason.to_owned());
+        })
+        .is_some()
+}
+
+/// Our side has spoken to the end: the automatic follow-up, unless the contact has spoken since or one was scheduled.
+pub fn after_our_message(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    let Some(message) = docket.message(id) else { return };
+    let Some(delivery) = &message.delivery else { return };
+    if delivery.gate == Gate::FollowUp {
+        docket.conversation.memo.follow_ups_sent += 1;
+        docket.record(Entry::of(EventType::FollowUpSent).message(id));
+        return;
+    }
+    let is_assistants = delivery.gate == Gate::Assistant && message.author == Author::Assistant;
+    let still_holds = delivery.version == docket.conversation.mode.version
+        && docket.conversation.contact_seq < message.seq
+        && docket.follow_up().is_none();
+    let at = cadence::automatic_at(policy, docket.now, docket.conversation.memo.follow_ups_sent);
+    if let (true, true, Some(due_at)) = (is_assistants, still_holds, at) {
+        let wish = Wish { due_at: Some(due_at), text: policy.follow_up_text.clone(), ..Wish::default() };
+        schedule(docket, policy, &wish, actor::SYSTEM);
+    }
+}
+
+/// Whether an owed follow-up has become too late to leave.
+pub fn is_too_late(policy: &Policy, queued_at: Time, now: Time) -> bool {
+    match cadence::judge(policy, queued_at, now) {
+        Verdict::Fire => false,
+        Verdict::Wait(_) | Verdict::Withhold(_) => true,
+    }
+}
+
+/// What a due follow-up leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fired {
+    /// Its message is owed.
+    Owed,
+    /// The assistant writes it now.
+    Begun(Box<Begun>),
+    /// Not before then.
+    NotYet(Time),
+    /// It was held back for good, or there is none.
+    Nothing,
+}
+
+/// The time of the pending follow-up has come: everything is asked again, under the lock.
+pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired {
+    let Some(follow_up) = docket.follow_up().cloned() else { return Fired::Nothing };
+    if let Some(begun) = inbox::begun_before(docket, claimant) {
+        return Fired::Begun(Box::new(begun));
+    }
+    if let Some(held) = inbox::free_lease(docket, claimant) {
+        return Fired::NotYet(held);
+    }
+    match cadence::judge(policy, follow_up.due_at, docket.now) {
+        Verdict::Wait(at) => {
+            docket.change_follow_up(|follow_up| follow_up.due_at = at);
+            return Fired::NotYet(at);
+        }
+        Verdict::Withhold(reason) => {
+            withhold(docket, reason);
+            return Fired::Nothing;
+        }
+        Verdict::Fire => {}
+    }
+    if !is_allowed(docket) || docket.conversation.contact_spoke_last() {
+        withhold(docket, "not_allowed");
+        return Fired::Nothing;
+    }
+    docket.record(
+        Entry::of(EventType::FollowUpDue).with("follow_up_id", follow_up.id.to_string()),
+    );
+    match &follow_up.text {
+        Some(text) => {
+            let text = text.clone();
+            if queue(docket, policy, &text, None) { Fired::Owed } else { Fired::Nothing }
+        }
+        None => Fired::Begun(Box::new(inbox::begin(docket, policy, claimant, Purpose::FollowUp, Vec::new()))),
+    }
+}
+
+/// Queues the words of the pending follow-up, which ends with it. Said before shortly: held back.
+pub fn queue(docket: &mut Docket, policy: &Policy, text: &str, turn: Option<Uuid>) -> bool {
+    if was_said(docket, policy, text) {
+        withhold(docket, "repeated");
+        return false;
+    }
+    let parts = pacing::split(text, 0, 1, policy.message_max_chars);
+    if parts.is_empty() {
+        withhold(docket, "empty");
+        return false;
+    }
+    let owed = Owed {
+        author: Author::Assistant,
+        origin: Origin::FollowUp,
+        gate: Gate::FollowUp,
+        lane: Lane::Proactive,
+        agent: None,
+        turn,
+        quoted: None,
+        typing_ms: Vec::new(),
+    };
+    let ids = outbox::owe(docket, &parts, &owed, actor::SYSTEM);
+    docket.change_follow_up(|follow_up| {
+        follow_up.state = FollowUpState::Sent;
+        follow_up.message = ids.first().copied();
+    });
+    true
+}
+
+/// Whether our side said the same words within the time that the channel sets. Needs the newest messages.
+fn was_said(docket: &Docket, policy: &Policy, text: &str) -> bool {
+    let said = |message: &Message| {
+        let delivery = message.delivery.as_ref();
+        message.author != Author::Contact
+            && message.text.trim() == text.trim()
+            && docket.now.since(message.at) < policy.repeat_ms
+            && delivery.is_none_or(|delivery| delivery.state != DeliveryState::Cancelled)
+    };
+    policy.repeat_ms > 0 && docket.messages().iter().any(said)
+}
+
+/// Holds the pending follow-up back for good.
+pub fn withhold(docket: &mut Docket, reason: &str) {
+    let held = docket.change_follow_up(|follow_up| {
+        follow_up.state = FollowUpState::Withheld;
+        follow_up.reason = Some(reason.to_owned());
+    });
+    if let Some(follow_up) = held {
+        docket.record(
+            Entry::of(EventType::FollowUpWithheld)
+                .with("follow_up_id", follow_up.id.to_string())
+                .with("reason", reason),
+        );
+    }
+}
+
+/// The model failed at its words: later again, or held back after all attempts.
+pub fn put_off(docket: &mut Docket, policy: &Policy, at_least_ms: Option<i64>, is_final: bool, jitter: f64) {
+    let Some(attempts) = docket.follow_up().map(|follow_up| follow_up.attempts + 1) else { return };
+    if is_final || attempts >= policy.ai_attempts {
+        withhold(docket, "ai_failure");
+        return;
+    }
+    let now = docket.now;
+    let wait_ms = retry::wait_ms(policy.retry_base_ms, attempts, 60_000, jitter, at_least_ms);
+    docket.change_follow_up(|follow_up| {
+        follow_up.attempts = attempts;
+        follow_up.due_at = now.plus_ms(wait_ms);
+    });
+}

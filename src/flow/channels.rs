@@ -1,0 +1,96 @@
+//! Place: the numbers of the business as they are set up now. Replaced whole when a channel changes.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use sha2::{Digest, Sha256};
+
+use super::provider::Provider;
+use crate::domain::{
+    chat::ChatId,
+    conversation::Opening,
+    event::actor,
+    mode::{Mode, Reason},
+    policy::Policy,
+};
+
+/// One number: its rules and the gateway behind it.
+#[derive(Clone)]
+pub struct Channel {
+    /// Its name.
+    pub name: String,
+    /// Its rules.
+    pub policy: Arc<Policy>,
+    /// Its gateway.
+    pub provider: Arc<dyn Provider>,
+}
+
+impl Channel {
+    /// How a conversation begins in which the contact writes first.
+    pub fn opening(&self, chat: &ChatId) -> Opening {
+        let policy = &self.policy;
+        let in_ai = policy.has_model && !policy.drafting && share(&self.name, chat) < policy.rollout_percent;
+        let begins = |mode, drafting| Opening { mode, reason: Reason::Rollout, actor: actor::SYSTEM.to_owned(), drafting };
+        if in_ai { begins(Mode::Ai, false) } else { begins(Mode::Human, policy.has_model) }
+    }
+}
+
+/// How a conversation begins in which our side writes first.
+pub fn opening_by_a_person(reason: Reason, by: &str) -> Opening {
+    Opening { mode: Mode::Human, reason, actor: by.to_owned(), drafting: false }
+}
+
+/// A number from 0 to 99 that stays with the chat: raising the share only adds.
+fn share(channel: &str, chat: &ChatId) -> u8 {
+    let digest = Sha256::new().chain_update(channel).chain_update([0]).chain_update(chat.as_str()).finalize();
+    let number = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
+    u8::try_from(number % 100).unwrap_or(0)
+}
+
+/// All channels, read by every step.
+#[derive(Default)]
+pub struct Channels {
+    by_name: RwLock<HashMap<String, Arc<Channel>>>,
+}
+
+impl Channels {
+    /// One of them.
+    pub fn get(&self, name: &str) -> Option<Arc<Channel>> {
+        self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// Their names.
+    pub fn names(&self) -> Vec<String> {
+        self.by_name.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    /// Puts a channel in, or in place of the one of that name. What has begun goes on by the rules it began with.
+    pub fn put(&self, channel: Channel) {
+        let mut by_name = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
+        by_name.insert(channel.name.clone(), Arc::new(channel));
+    }
+
+    /// Takes a channel away.
+    pub fn remove(&self, name: &str) {
+        self.by_name.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raising_the_share_only_adds() {
+        let chats: Vec<ChatId> =
+            (0..1_000).filter_map(|n| ChatId::parse(&format!("65800{n:05}@c.us"))).collect();
+        let in_ai = |percent: u8| chats.iter().filter(|chat| share("default", chat) < percent).collect::<Vec<_>>();
+        let (few, many) = (in_ai(20), in_ai(60));
+        assert!(few.iter().all(|chat| many.contains(chat)));
+        assert!((150..250).contains(&few.len()), "{} of 1000 at 20 %", few.len());
+        assert_eq!(in_ai(100).len(), 1_000);
+        assert!(in_ai(0).is_empty());
+    }
+}

@@ -1,0 +1,268 @@
+//! Place: who answers in each conversation, and whether a person is needed. Rules over a docket.
+//!
+//! In: what a person, the contact or a clock does. Out: the next mode with everything that goes with it, in the
+//! transaction of the caller: running generation cancelled, queued words withdrawn, follow-up called off, events.
+
+use uuid::Uuid;
+
+use super::{agenda, outbox};
+use crate::domain::{
+    conversation::{Attention, AttentionReason, Status},
+    docket::{Docket, Entry},
+    event::{EventType, actor},
+    message::{DeliveryReason, DeliveryState, Gate, Outcome, OutcomeReason},
+    mode::{self, Mode, Reason},
+    policy::Policy,
+    time::Time,
+    turn::TurnState,
+};
+
+/// What a switch stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Switched {
+    /// The mode was another before.
+    pub changed: bool,
+    /// A generation was running, for so long.
+    pub generation_ms: Option<i64>,
+    /// Parts of the reply withdrawn that had left before.
+    pub parts_already_sent: usize,
+    /// Messages withdrawn.
+    pub parts_discarded: usize,
+    /// A follow-up was pending.
+    pub follow_up_cancelled: bool,
+}
+
+/// Who switches, and why.
+#[derive(Debug, Clone, Copy)]
+pub struct By<'a> {
+    /// The reason recorded.
+    pub reason: Reason,
+    /// Who.
+    pub actor: &'a str,
+    /// As which agent: the conversation is assigned unless another holds it.
+    pub agent: Option<Uuid>,
+}
+
+impl<'a> By<'a> {
+    /// Not an agent of the business.
+    pub const fn of(reason: Reason, actor: &'a str) -> Self {
+        Self { reason, actor, agent: None }
+    }
+}
+
+/// A cause arises by itself: switches if the state machine says so.
+pub fn cause(docket: &mut Docket, policy: &Policy, by: By<'_>) -> Option<Switched> {
+    let to = mode::next(docket.conversation.mode.mode, by.reason)?;
+    Some(switch(docket, policy, to, by))
+}
+
+/// Switches, or acts again in the mode that is: HUMAN again still withdraws what the machine has queued.
+pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Switched {
+    let mut switched = match to {
+        Mode::Human => stop_the_machine(docket, DeliveryReason::ModeChanged, by.actor),
+        Mode::Ai => Switched::default(),
+    };
+    let from = docket.conversation.mode.mode;
+    switched.changed = docket.conversation.mode.apply(by.reason, to, by.actor, docket.now);
+    if to == Mode::Human && is_a_person(by.reason) {
+        docket.conversation.memo.answered.clear();
+        hold(docket, policy);
+        if let (None, Some(agent)) = (docket.conversation.assignee, by.agent) {
+            docket.conversation.assignee = Some(agent);
+            docket.record(
+                Entry::of(EventType::ConversationUpdated).action("assigned").by(by.actor).with("assignee", agent.to_string()),
+            );
+        }
+    }
+    if switched.changed {
+        if to == Mode::Ai {
+            // What was promised in HUMAN was promised under an older version.
+            outbox::withdraw(docket, DeliveryReason::ModeChanged, by.actor, |delivery| delivery.gate != Gate::Person);
+        }
+        docket.record(
+            Entry::of(EventType::ModeChanged)
+                .by(by.actor)
+                .with("from", from.as_str())
+                .with("to", to.as_str())
+                .with("reason", by.reason.as_str()),
+        );
+        if to == Mode::Human && is_a_person(by.reason) {
+            docket.record(Entry::of(EventType::AgentTookOver).by(by.actor).with("reason", by.reason.as_str()));
+        }
+    }
+    wind_overdue(docket, policy);
+    switched
+}
+
+/// Whether a reason is an act of a person of our side (another system on the number counts as one).
+const fn is_a_person(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::AgentButton
+            | Reason::AgentMessage
+            | Reason::AgentPhone
+            | Reason::OtherSystem
+            | Reason::DraftSent
+            | Reason::Api
+    )
+}
+
+/// Stops everything the machine does in this conversation: the running turn, queued words, the follow-up. What the
+/// contact wrote is left to people.
+fn stop_the_machine(docket: &mut Docket, reason: DeliveryReason, actor: &str) -> Switched {
+    let generation_ms = cancel_turn(docket, TurnState::Cancelled, reason.as_str(), |turn_ms| {
+        Entry::of(EventType::ModeChangeDuringGeneration)
+            .action("cancelled_generation")
+            .by(actor)
+            .with("generation_ms", turn_ms)
+    });
+    let parts_already_sent = outbox::already_left(docket);
+    let parts_discarded = outbox::withdraw(docket, reason, actor, |delivery| delivery.gate != Gate::Person);
+    let follow_up_cancelled = agenda::cancel(docket, reason.as_str(), actor);
+    leave_waiting(docket, Outcome::LeftToHuman, OutcomeReason::ModeHuman);
+    Switched { changed: false, generation_ms, parts_already_sent, parts_discarded, follow_up_cancelled }
+}
+
+/// Withdraws the lease from whoever works on the conversation. The fence rises, so that nothing of that turn can be
+/// committed. Returns for how long it had been running.
+pub fn cancel_turn(
+    docket: &mut Docket,
+    state: TurnState,
+    reason: &str,
+    entry: impl FnOnce(i64) -> Entry,
+) -> Option<i64> {
+    let lease = docket.conversation.lease.take()?;
+    docket.conversation.fence += 1;
+    let now = docket.now;
+    let turn = docket.edit_turn(lease.turn)?;
+    if turn.state != TurnState::Generating {
+        return None;
+    }
+    turn.state = state;
+    turn.ended_at = Some(now);
+    turn.wasted = true;
+    turn.reason = Some(reason.to_owned());
+    let ran_ms = now.since(turn.started_at);
+    docket.record(entry(ran_ms).turn(lease.turn));
+    Some(ran_ms)
+}
+
+/// Everything that waits for the assistant ends so; the burst is over.
+pub fn leave_waiting(docket: &mut Docket, outcome: Outcome, reason: OutcomeReason) {
+    for id in docket.ids(|message| message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending)) {
+        if let Some(message) = docket.edit(id)
+            && let Some(inbound) = &mut message.inbound
+        {
+            inbound.outcome = outcome;
+            inbound.reason = Some(reason);
+            message.turn = None;
+        }
+    }
+    docket.conversation.memo.end_burst();
+}
+
+/// A person of our side acted: the clock back to AI starts anew, if the channel has one.
+pub fn hold(docket: &mut Docket, policy: &Policy) {
+    docket.conversation.memo.human_at = Some(docket.now.0);
+    if policy.human_hold_ms > 0 && docket.conversation.mode.mode == Mode::Human {
+        docket.conversation.mode.until = Some(docket.now.plus_ms(policy.human_hold_ms));
+    }
+}
+
+/// When the contact will have waited too long for a person.
+pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
+    let conversation = &mut docket.conversation;
+    let waits = conversation.mode.mode == Mode::Human && conversation.status != Status::Closed && policy.human_overdue_ms > 0;
+    let since = conversation.waiting_since.map(|since| since.max(conversation.mode.changed_at));
+    let already_called = conversation.attention.is_some();
+    conversation.memo.overdue_at =
+        since.filter(|_| waits && !already_called).map(|since| since.plus_ms(policy.human_overdue_ms).0);
+}
+
+/// Calls a person. An earlier call stays as it is, but a send of unknown fate comes before everything.
+pub fn raise(docket: &mut Docket, reason: AttentionReason) {
+    let current = docket.conversation.attention;
+    let is_called = current.is_some_and(|attention| attention.reason == reason || reason != AttentionReason::SendUnknown);
+    if is_called {
+        return;
+    }
+    docket.conversation.attention = Some(Attention { reason, since: docket.now });
+    docket.conversation.memo.overdue_at = None;
+    docket.record(Entry::of(EventType::AttentionRaised).with("reason", reason.as_str()));
+}
+
+/// A person has looked, or the cause is gone. A call for a send of unknown fate ends only when no such send is left.
+pub fn clear(docket: &mut Docket, actor: &str, which: impl Fn(AttentionReason) -> bool) {
+    let Some(attention) = docket.conversation.attention else { return };
+    let is_unsettled = attention.reason == AttentionReason::SendUnknown
+        && docket.messages().iter().any(|message| message.is(DeliveryState::Unknown));
+    if is_unsettled || !which(attention.reason) {
+        return;
+    }
+    docket.conversation.attention = None;
+    docket.record(Entry::of(EventType::AttentionCleared).by(actor).with("reason", attention.reason.as_str()));
+}
+
+/// Closes the conversation: the running turn, queued words and the follow-up end with it.
+pub fn close(docket: &mut Docket, policy: &Policy, actor: &str) {
+    cancel_turn(docket, TurnState::Cancelled, DeliveryReason::Closed.as_str(), |turn_ms| {
+        Entry::of(EventType::ModeChangeDuringGeneration)
+            .action("cancelled_generation")
+            .by(actor)
+            .with("generation_ms", turn_ms)
+            .with("reason", DeliveryReason::Closed.as_str())
+    });
+    // Also without a lease: what was read before is void.
+    docket.conversation.fence += 1;
+    outbox::withdraw(docket, DeliveryReason::Closed, actor, |delivery| delivery.gate != Gate::Person);
+    agenda::cancel(docket, DeliveryReason::Closed.as_str(), actor);
+    leave_waiting(docket, Outcome::Ignored, OutcomeReason::Closed);
+    clear(docket, actor, |_| true);
+    docket.conversation.waiting_since = None;
+    set_status(docket, Status::Closed, None, actor);
+    wind_overdue(docket, policy);
+}
+
+/// Opens, snoozes or closes on paper; returns whether anything changed.
+pub fn set_status(docket: &mut Docket, status: Status, snoozed_until: Option<Time>, actor: &str) -> bool {
+    let conversation = &mut docket.conversation;
+    if conversation.status == status && conversation.snoozed_until == snoozed_until {
+        return false;
+    }
+    conversation.status = status;
+    conversation.snoozed_until = snoozed_until;
+    let action = match status {
+        Status::Open => "opened",
+        Status::Snoozed => "snoozed",
+        Status::Closed => "closed",
+    };
+    docket.record(Entry::of(EventType::ConversationUpdated).action(action).by(actor));
+    true
+}
+
+/// What time alone brings about: the way back to AI, the end of a snooze, a contact who waits too long.
+pub fn pass_time(docket: &mut Docket, policy: &Policy) {
+    let now = docket.now;
+    let is_past = |at: Option<Time>| at.is_some_and(|at| at <= now);
+    let a_person_writes = docket.messages().iter().any(|message| {
+        message.delivery.as_ref().is_some_and(|delivery| {
+            delivery.gate == Gate::Person
+                && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
+        })
+    });
+    if is_past(docket.conversation.mode.until) && docket.conversation.mode.mode == Mode::Human {
+        if a_person_writes {
+            // Their message is on its way: look again once it has found its end.
+            docket.conversation.mode.until = Some(now.plus_ms(1_000));
+        } else {
+            cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));
+        }
+    }
+    if is_past(docket.conversation.snoozed_until) {
+        set_status(docket, Status::Open, None, actor::SYSTEM);
+    }
+    if is_past(docket.conversation.memo.overdue_at.map(Time)) {
+        docket.conversation.memo.overdue_at = None;
+        raise(docket, AttentionReason::HumanOverdue);
+    }
+}

@@ -1,0 +1,164 @@
+//! Step: what a commit sets in motion here. The one observer of the ledger.
+//!
+//! In: every commit of this instance, and what other instances tell. Out: local queues wound, running turns judged,
+//! the journal's log lines, the feed and whoever waits for a conversation woken, other instances told.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::{Notify, broadcast, mpsc};
+use uuid::Uuid;
+
+use super::{
+    journal,
+    ledger::{Committed, Due, Observer, Standing, Work},
+    queue::Queue,
+    running::Running,
+};
+use crate::domain::{event::EventType, time::Time};
+
+/// Commits that a slow waiter may miss before it looks by itself.
+const CHANGED_BACKLOG: usize = 1_024;
+
+/// The first message owed in a conversation, as far as the order between conversations goes by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The channel it leaves by.
+    pub channel: String,
+    /// Lower goes first.
+    pub rank: i64,
+}
+
+/// What commits set in motion.
+pub struct Dispatch {
+    /// Conversations in which a turn may begin.
+    pub turns: Queue,
+    /// Conversations in which a message may leave.
+    pub sends: Queue,
+    /// Conversations whose follow-up is due.
+    pub follow_ups: Queue,
+    /// Conversations in which something else is due.
+    pub tends: Queue,
+    /// Turns that run here.
+    pub running: Running,
+    /// Rung after each commit that wrote events: the feed reads on.
+    pub feed: Arc<Notify>,
+    heads: Mutex<HashMap<Uuid, Head>>,
+    changed: broadcast::Sender<Uuid>,
+    to_others: Option<mpsc::Sender<Standing>>,
+}
+
+impl Default for Dispatch {
+    fn default() -> Self {
+        Self {
+            turns: Queue::default(),
+            sends: Queue::default(),
+            follow_ups: Queue::default(),
+            tends: Queue::default(),
+            running: Running::default(),
+            feed: Arc::default(),
+            heads: Mutex::default(),
+            changed: broadcast::channel(CHANGED_BACKLOG).0,
+            to_others: None,
+        }
+    }
+}
+
+impl Dispatch {
+    /// With the way to other instances.
+    pub fn telling(others: mpsc::Sender<Standing>) -> Self {
+        Self { to_others: Some(others), ..Self::default() }
+    }
+
+    /// The queue of that kind of work.
+    pub const fn queue(&self, work: Work) -> &Queue {
+        match work {
+            Work::Turn => &self.turns,
+            Work::Send => &self.sends,
+            Work::FollowUp => &self.follow_ups,
+            Work::Tend => &self.tends,
+        }
+    }
+
+    /// Conversations that change here, as they do.
+    pub fn changes(&self) -> broadcast::Receiver<Uuid> {
+        self.changed.subscribe()
+    }
+
+    /// The head of a conversation that waits for its send.
+    pub fn head(&self, conversation: Uuid) -> Option<Head> {
+        self.heads().get(&conversation).cloned()
+    }
+
+    /// What a sweep has found: looked at now, unless it is planned already.
+    pub fn remind(&self, work: Work, due: &Due) {
+        if work == Work::Send {
+            let head = Head { channel: due.channel.clone(), rank: due.clocks.send_rank };
+            self.heads().entry(due.conversation).or_insert(head);
+        }
+        self.queue(work).remind(due.conversation);
+    }
+
+    fn heads(&self) -> MutexGuard<'_, HashMap<Uuid, Head>> {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wind(&self, commit: &Committed) {
+        let conversation = commit.standing.conversation;
+        let from_now = |at: Option<Time>| at.map(|at| at.since(commit.at).max(0));
+        if commit.clocks.send_at.is_some() {
+            let head = Head { channel: commit.channel.clone(), rank: commit.clocks.send_rank };
+            self.heads().insert(conversation, head);
+        } else {
+            self.heads().remove(&conversation);
+        }
+        self.turns.set(conversation, from_now(commit.clocks.turn_at));
+        self.sends.set(conversation, from_now(commit.clocks.send_at));
+        self.follow_ups.set(conversation, from_now(commit.clocks.follow_up_at));
+        self.tends.set(conversation, from_now(commit.clocks.tend_at));
+    }
+
+    /// A withdrawn permit concerns a turn that may run elsewhere. Best effort: they look by themselves every second.
+    fn tell_others(&self, commit: &Committed) {
+        let concerns_others = commit.events.iter().any(|event| {
+            matches!(
+                event.kind,
+                EventType::ModeChanged
+                    | EventType::ModeChangeDuringGeneration
+                    | EventType::TurnSuperseded
+                    | EventType::ConversationErased
+            )
+        });
+        if !concerns_others {
+            return;
+        }
+        if let Some(others) = &self.to_others
+            && others.try_send(commit.standing).is_err()
+        {
+            tracing::debug!(conversation = %commit.standing.conversation, "other instances were not told");
+        }
+    }
+}
+
+impl Observer for Dispatch {
+    fn committed(&self, commits: &[Committed]) {
+        let mut wrote_events = false;
+        for commit in commits {
+            self.running.judge(&commit.standing);
+            self.wind(commit);
+            self.tell_others(commit);
+            for event in &commit.events {
+                wrote_events = true;
+                journal::log(event);
+                journal::count(event);
+            }
+            // Nobody may be waiting: that is no failure.
+            let _ = self.changed.send(commit.standing.conversation);
+        }
+        if wrote_events {
+            self.feed.notify_one();
+        }
+    }
+}

@@ -1,0 +1,647 @@
+//! Place: what the contacts wrote, each conversation's messages in the order in which they were accepted.
+//!
+//! In: arrivals from intake. Out: ripe bursts, claimed under a lease by whoever will answer them.
+
+use uuid::Uuid;
+
+use super::{
+    agenda, conversations,
+    conversations::By,
+    outbox,
+    provider::{Amendment, Arrival},
+};
+use crate::domain::{
+    burst,
+    chat::{ChatId, ChatKind},
+    conversation::{AttentionReason, Lease, Status},
+    docket::{Docket, Entry, Parked, Report},
+    event::{EventType, actor},
+    lane::Lane,
+    message::{Author, DeliveryReason, Inbound, Kind, Message, Origin, Outcome, OutcomeReason},
+    mode::{Mode, Reason},
+    phrases,
+    policy::{BurstPolicy, Groups, Policy},
+    time::Time,
+    turn::{Purpose, Turn, TurnState},
+};
+
+/// At least this long between two notices of the same kind in one conversation.
+const NOTICE_EVERY_MS: i64 = 3_600_000;
+/// How far back "how often did the contact write lately" looks, and how many moments it keeps.
+const LATELY_MS: i64 = 300_000;
+const LATELY_MAX: usize = 200;
+/// Messages of one burst that a turn reads at most; the rest waits for the next.
+const BURST_READ_MAX: usize = 100;
+
+/// What became of an arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admitted {
+    /// Stored.
+    Stored(Uuid),
+    /// It was here before.
+    Duplicate(Uuid),
+}
+
+/// What makes an arrival once only in its conversation.
+pub fn key_of(arrival: &Arrival) -> String {
+    arrival.id.clone().unwrap_or_else(|| format!("fp:{}", arrival.fingerprint))
+}
+
+/// Takes a message of the contact in: its number, its place in the burst, the follow-up called off. Once.
+pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitted {
+    let key = key_of(arrival);
+    if let Some(known) = docket.messages().iter().find(|message| message.key.as_deref() == Some(&key)) {
+        let known = known.id;
+        repeat(docket, known, arrival);
+        return Admitted::Duplicate(known);
+    }
+    let id = Uuid::now_v7();
+    let inert = inert_reason(docket, policy, arrival);
+    let starts_turn = inert.is_none() && !arrival.is_unreadable;
+    name_contact(docket, arrival);
+    docket.push(message(id, &key, arrival, fate(docket, inert, starts_turn)));
+    docket.record(
+        Entry::of(EventType::MessageReceived)
+            .action("stored")
+            .by(actor::CONTACT)
+            .message(id)
+            .with("kind", arrival.kind.as_str()),
+    );
+    if !matches!(arrival.kind, Kind::Reaction | Kind::PollVote) {
+        docket.conversation.unread += 1;
+    }
+    if inert.is_some_and(|reason| matches!(reason, OutcomeReason::Group | OutcomeReason::Story)) {
+        return Admitted::Stored(id);
+    }
+    // Whatever the contact does is a sign of life: nobody chases them any more.
+    agenda::cancel(docket, "contact_replied", actor::CONTACT);
+    outbox::withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| {
+        delivery.gate == crate::domain::message::Gate::FollowUp
+    });
+    docket.conversation.memo.follow_ups_sent = 0;
+    if inert.is_none() || arrival.is_unreadable {
+        wait_for_us(docket, policy);
+    }
+    if arrival.is_unreadable {
+        not_readable(docket, policy, id);
+    } else if starts_turn {
+        docket.conversation.contact_seq = docket.conversation.seq;
+        wants(docket, policy, arrival, id);
+        arrive(docket, policy, id);
+    }
+    for parked in docket.unpark(|parked| parked.provider_message_id == key && is_amendment(parked)) {
+        amend_with(docket, policy, id, &parked.report);
+    }
+    Admitted::Stored(id)
+}
+
+/// A repeated delivery changes nothing but a better link to the same file.
+fn repeat(docket: &mut Docket, known: Uuid, arrival: &Arrival) {
+    let better = arrival.media.as_ref().filter(|media| !media.url.is_empty());
+    let lacks_link = |message: &Message| message.media.as_ref().is_none_or(|media| media.url.is_empty());
+    if let Some(media) = better
+        && docket.message(known).is_some_and(lacks_link)
+        && let Some(message) = docket.edit(known)
+    {
+        message.media = Some(media.clone());
+    }
+    let by = if arrival.id.is_some() { "provider_id" } else { "fingerprint" };
+    docket.record(
+        Entry::of(EventType::DuplicateWebhook)
+            .action("skipped")
+            .message(known)
+            .with("by", by)
+            .with("fingerprint", arrival.fingerprint.as_str()),
+    );
+}
+
+/// Why this message starts no turn whoever answers.
+fn inert_reason(docket: &Docket, policy: &Policy, arrival: &Arrival) -> Option<OutcomeReason> {
+    match docket.conversation.chat.kind() {
+        ChatKind::Group if policy.groups == Groups::Ignore => Some(OutcomeReason::Group),
+        ChatKind::Newsletter | ChatKind::Broadcast => Some(OutcomeReason::Story),
+        ChatKind::Group | ChatKind::Person => arrival.inert,
+    }
+}
+
+fn fate(docket: &Docket, inert: Option<OutcomeReason>, starts_turn: bool) -> Inbound {
+    let conversation = &docket.conversation;
+    let (outcome, reason) = match (inert, conversation.mode.mode) {
+        (Some(reason), _) => (Outcome::Ignored, Some(reason)),
+        (None, Mode::Human) => (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman)),
+        (None, Mode::Ai) => (Outcome::Pending, None),
+    };
+    Inbound { outcome, reason, starts_turn }
+}
+
+fn message(id: Uuid, key: &str, arrival: &Arrival, inbound: Inbound) -> Message {
+    Message {
+        id,
+        seq: 0,
+        author: Author::Contact,
+        origin: Origin::Webhook,
+        kind: arrival.kind,
+        text: arrival.text.clone(),
+        sender: arrival.sender.clone(),
+        agent: None,
+        quoted: arrival.quoted.clone(),
+        media: arrival.media.clone(),
+        provider_message_id: arrival.id.clone(),
+        key: Some(key.to_owned()),
+        at: Time(0),
+        provider_at: arrival.at,
+        edited_at: None,
+        deleted_at: None,
+        turn: None,
+        inbound: Some(inbound),
+        delivery: None,
+    }
+}
+
+fn name_contact(docket: &mut Docket, arrival: &Arrival) {
+    let Some(name) = arrival.contact_name.as_ref().filter(|name| !name.trim().is_empty()) else { return };
+    let conversation = &mut docket.conversation;
+    if conversation.contact_named_by_agent || conversation.contact_name.as_ref() == Some(name) {
+        return;
+    }
+    let had_one = conversation.contact_name.replace(name.clone()).is_some();
+    if had_one {
+        docket.record(Entry::of(EventType::ConversationUpdated).action("renamed").by(actor::CONTACT));
+    }
+}
+
+/// The contact waits for our side from now on; a closed or snoozed conversation is open again.
+fn wait_for_us(docket: &mut Docket, policy: &Policy) {
+    let now = docket.now;
+    docket.conversation.waiting_since.get_or_insert(now);
+    conversations::set_status(docket, Status::Open, None, actor::CONTACT);
+    conversations::wind_overdue(docket, policy);
+}
+
+/// Something that nobody can read: a notice at most once an hour, or a person.
+fn not_readable(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    if docket.conversation.mode.mode == Mode::Human {
+        return;
+    }
+    let answered_with_notice = match &policy.unreadable_text {
+        None => false,
+        Some(text) => {
+            let last = docket.conversation.memo.unreadable_at.map(Time);
+            if last.is_none_or(|at| docket.now.since(at) >= NOTICE_EVERY_MS) {
+                docket.conversation.memo.unreadable_at = Some(docket.now.0);
+                outbox::say_as_system(docket, policy, text);
+            }
+            true
+        }
+    };
+    let outcome = if answered_with_notice { Outcome::Ignored } else { Outcome::HandedOver };
+    if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut()) {
+        inbound.outcome = outcome;
+        inbound.reason = Some(OutcomeReason::Undecryptable);
+    }
+    if !answered_with_notice {
+        conversations::raise(docket, AttentionReason::Unreadable);
+    }
+}
+
+/// Words with a meaning of their own: the contact asks for a person, or wants no follow-ups.
+fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) {
+    if arrival.kind != Kind::Text {
+        return;
+    }
+    if phrases::is_phrase(&arrival.text, &policy.handover_words) {
+        let was_ai = docket.conversation.mode.mode == Mode::Ai;
+        conversations::cause(docket, policy, By::of(Reason::ContactAsked, actor::CONTACT));
+        conversations::raise(docket, AttentionReason::ContactAsked);
+        if let (true, Some(text)) = (was_ai, &policy.handover_text) {
+            outbox::say_farewell(docket, policy, text, None);
+        }
+    } else if phrases::is_phrase(&arrival.text, &policy.opt_out_words) {
+        let is_new = !std::mem::replace(&mut docket.conversation.opted_out, true);
+        if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut())
+            && inbound.outcome == Outcome::Pending
+        {
+            inbound.outcome = Outcome::Ignored;
+            inbound.reason = Some(OutcomeReason::OptedOut);
+        }
+        if let (true, Some(text)) = (is_new, &policy.opt_out_text) {
+            outbox::say_as_system(docket, policy, text);
+        }
+    }
+}
+
+/// Moves the burst's clock for a message that waits; a running or not yet begun reply that has not read it starts again.
+fn arrive(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    let now = docket.now;
+    let memo = &mut docket.conversation.memo;
+    memo.wrote.retain(|at| now.since(Time(*at)) <= LATELY_MS);
+    if memo.wrote.len() < LATELY_MAX {
+        memo.wrote.push(now.0);
+    }
+    if !docket.message(id).is_some_and(Message::waits) {
+        return;
+    }
+    let first_at = Time(*docket.conversation.memo.burst_first_at.get_or_insert(now.0));
+    docket.conversation.memo.burst_last_at = Some(now.0);
+    supersede(docket, policy, first_at);
+    wind(docket, policy);
+}
+
+/// A newer message restarts what has not read it, within limits: a steady writer still gets an answer.
+fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) {
+    let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn)).cloned();
+    if let Some(turn) = &running
+        && turn.purpose == Purpose::FollowUp
+    {
+        conversations::cancel_turn(docket, TurnState::Cancelled, "contact_replied", |_| {
+            Entry::of(EventType::TurnSuperseded).action("restarted").by(actor::CONTACT)
+        });
+        return;
+    }
+    let may = burst::restarts(policy, docket.conversation.memo.restarts, first_at, docket.now);
+    if !may || running.as_ref().is_some_and(|turn| turn.is_final) {
+        return;
+    }
+    let stopped = conversations::cancel_turn(docket, TurnState::Superseded, "newer_message", |turn_ms| {
+        Entry::of(EventType::TurnSuperseded)
+            .action("restarted")
+            .by(actor::CONTACT)
+            .with("generation_ms", turn_ms)
+    });
+    if stopped.is_some() | outbox::withdraw_unread_reply(docket) {
+        docket.conversation.memo.restarts += 1;
+    }
+}
+
+/// When the waiting burst may be answered, from what waits now.
+pub fn wind(docket: &mut Docket, policy: &Policy) {
+    let waiting = docket.messages().iter().filter(|message| message.waits()).count();
+    if waiting == 0 {
+        docket.conversation.memo.ripe_at = None;
+        return;
+    }
+    let memo = &docket.conversation.memo;
+    let first_at = Time(memo.burst_first_at.unwrap_or(docket.now.0));
+    let last_at = Time(memo.burst_last_at.unwrap_or(docket.now.0));
+    let ripe_at = if memo.restarts > 0 {
+        burst::ripe_again_at(policy, first_at, last_at, waiting, memo.restarts)
+    } else {
+        burst::ripe_at(policy, first_at, last_at, waiting)
+    };
+    let ripe_at = if memo.answer_now { docket.now } else { ripe_at.max(Time(memo.retry_at.unwrap_or(i64::MIN))) };
+    docket.conversation.memo.ripe_at = Some(ripe_at.0);
+}
+
+/// A reply began to leave, or nothing of it will: what waits now is a burst of its own.
+pub fn begin_new_burst(docket: &mut Docket, policy: &Policy) {
+    let moments: Vec<Time> =
+        docket.messages().iter().filter(|message| message.waits()).map(|message| message.at).collect();
+    docket.conversation.memo.end_burst();
+    docket.conversation.memo.burst_first_at = moments.first().map(|at| at.0);
+    docket.conversation.memo.burst_last_at = moments.last().map(|at| at.0);
+    wind(docket, policy);
+}
+
+/// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet.
+pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_deletion: bool) {
+    let report =
+        if is_deletion { Report::Deletion } else { Report::Edit { text: amendment.text.clone() } };
+    let original = docket.messages().iter().find(|message| {
+        message.author == Author::Contact && message.provider_message_id.as_deref() == Some(&amendment.of)
+    });
+    match original.map(|message| message.id) {
+        Some(id) => amend_with(docket, policy, id, &report),
+        None => docket.park(&amendment.of, report),
+    }
+}
+
+const fn is_amendment(parked: &Parked) -> bool {
+    matches!(parked.report, Report::Edit { .. } | Report::Deletion)
+}
+
+fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report: &Report) {
+    let now = docket.now;
+    let is_covered = docket.message(id).is_some_and(Message::is_covered);
+    let Some(message) = docket.edit(id) else { return };
+    let waited = message.waits();
+    let kind = match report {
+        Report::Edit { text } if message.text != *text => {
+            message.text.clone_from(text);
+            message.edited_at = Some(now);
+            EventType::MessageEdited
+        }
+        Report::Deletion if message.deleted_at.is_none() => {
+            message.deleted_at = Some(now);
+            EventType::MessageDeleted
+        }
+        Report::Edit { .. } | Report::Deletion | Report::Echo { .. } | Report::Status { .. } => return,
+    };
+    docket.record(Entry::of(kind).by(actor::CONTACT).message(id));
+    if !waited && !is_covered {
+        return;
+    }
+    // A change of what is being answered counts as newer text.
+    if policy.burst == BurstPolicy::Interrupt {
+        let first_at = Time(docket.conversation.memo.burst_first_at.unwrap_or(now.0));
+        supersede(docket, policy, first_at);
+    }
+    if kind == EventType::MessageDeleted {
+        withdraw_deleted(docket, policy, id);
+    }
+    wind(docket, policy);
+}
+
+/// A deleted message is answered by nobody. If nothing else of the burst is left, the turn over it ends.
+fn withdraw_deleted(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    if let Some(message) = docket.edit(id)
+        && let Some(inbound) = &mut message.inbound
+    {
+        inbound.outcome = Outcome::Ignored;
+        inbound.reason = Some(OutcomeReason::Deleted);
+        message.turn = None;
+    }
+    let is_anything_left = docket.messages().iter().any(|message| message.waits() || message.is_covered());
+    if !is_anything_left {
+        conversations::cancel_turn(docket, TurnState::Cancelled, OutcomeReason::Deleted.as_str(), |_| {
+            Entry::of(EventType::TurnSuperseded).action("restarted").by(actor::CONTACT)
+        });
+        outbox::withdraw_unread_reply(docket);
+        begin_new_burst(docket, policy);
+        docket.conversation.waiting_since = None;
+        conversations::wind_overdue(docket, policy);
+    }
+}
+
+/// Who wants to answer.
+#[derive(Debug, Clone)]
+pub struct Claimant {
+    /// The instance.
+    pub owner: String,
+    /// The id that its turn will have: a repeat after a lost commit finds it.
+    pub turn: Uuid,
+}
+
+/// What a claim gives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claim {
+    /// A turn has begun.
+    Begun(Box<Begun>),
+    /// The burst is ripe only then.
+    NotYet(Time),
+    /// Somebody works on it, until then unless renewed.
+    Held(Time),
+    /// Nothing to answer, or all of it went to a person.
+    Nothing,
+}
+
+/// A turn that has begun, with the permit under which its reply may be committed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Begun {
+    /// The conversation.
+    pub conversation: Uuid,
+    /// Its chat.
+    pub chat: ChatId,
+    /// The turn as stored.
+    pub turn: Turn,
+    /// Who answered when it began.
+    pub mode: Mode,
+    /// The messages to answer, in order.
+    pub burst: Vec<Message>,
+    /// Every message up to this number may be read as context.
+    pub history_to: i64,
+    /// The newest message of the contact, for the blue ticks.
+    pub read_to: Option<String>,
+    /// A colleague's words for this turn.
+    pub note: Option<String>,
+    /// What the follow-up should say, if it is for one.
+    pub instructions: Option<String>,
+    /// Who goes first at the gate.
+    pub lane: Lane,
+    /// The moment of the claim.
+    pub at: Time,
+}
+
+/// Hands out the ripe burst with a lease and a permit. What is too old, or too much, goes to a person instead.
+pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Claim {
+    if let Some(begun) = begun_before(docket, claimant) {
+        return Claim::Begun(Box::new(begun));
+    }
+    if let Some(held) = free_lease(docket, claimant) {
+        return Claim::Held(held);
+    }
+    let conversation = &docket.conversation;
+    if conversation.mode.mode != Mode::Ai || conversation.status == Status::Closed {
+        docket.conversation.memo.ripe_at = None;
+        return Claim::Nothing;
+    }
+    // Edits and retries move the clock; it is read again here, under the lock.
+    match conversation.memo.ripe_at.map(Time) {
+        None => return Claim::Nothing,
+        Some(at) if at > docket.now => return Claim::NotYet(at),
+        Some(_) => {}
+    }
+    leave_stale(docket, policy);
+    let burst: Vec<Message> = {
+        let waiting = docket.messages().iter().filter(|message| message.waits());
+        let most = if policy.burst == BurstPolicy::Queue { 1 } else { BURST_READ_MAX };
+        waiting.take(most).cloned().collect()
+    };
+    if burst.is_empty() {
+        docket.conversation.memo.end_burst();
+        return Claim::Nothing;
+    }
+    if is_capped(docket, policy) {
+        hand_over_for_cap(docket, policy);
+        return Claim::Nothing;
+    }
+    Claim::Begun(Box::new(begin(docket, policy, claimant, Purpose::Reply, burst)))
+}
+
+/// Begins a turn: lease, fence, row, event.
+pub fn begin(
+    docket: &mut Docket,
+    policy: &Policy,
+    claimant: &Claimant,
+    purpose: Purpose,
+    burst: Vec<Message>,
+) -> Begun {
+    let now = docket.now;
+    let conversation = &mut docket.conversation;
+    conversation.fence += 1;
+    conversation.lease = Some(Lease {
+        owner: claimant.owner.clone(),
+        turn: claimant.turn,
+        until: now.plus_ms(policy.lock_ttl_ms),
+    });
+    let memo = &conversation.memo;
+    let first_at = Time(memo.burst_first_at.unwrap_or(now.0));
+    let turn = Turn {
+        id: claimant.turn,
+        state: TurnState::Generating,
+        purpose,
+        mode_version: conversation.mode.version,
+        fence: conversation.fence,
+        last_seq: burst.last().map_or(conversation.seq, |message| message.seq),
+        is_final: purpose == Purpose::Reply && burst::is_final(policy, memo.restarts, first_at, now),
+        messages: burst.iter().map(|message| message.id).collect(),
+        attempt: memo.failures + 1,
+        started_at: now,
+        first_token_at: None,
+        ended_at: None,
+        model: policy.ai_model.clone(),
+        input_tokens: 0,
+        output_tokens: 0,
+        wasted: false,
+        reason: None,
+    };
+    docket.begin_turn(turn.clone());
+    let begun = as_begun(docket, turn, burst);
+    docket.record(
+        Entry::of(EventType::TurnStarted)
+            .by(actor::ASSISTANT)
+            .turn(claimant.turn)
+            .with("attempt", begun.turn.attempt)
+            .with("messages", begun.burst.len())
+            .with("lane", begun.lane.as_str())
+            .with("owner", claimant.owner.as_str()),
+    );
+    begun
+}
+
+fn as_begun(docket: &Docket, turn: Turn, burst: Vec<Message>) -> Begun {
+    let conversation = &docket.conversation;
+    let wrote_at = conversation.memo.wrote.last().map_or(docket.now, |at| Time(*at));
+    let recent = u32::try_from(conversation.memo.wrote.len()).unwrap_or(u32::MAX);
+    let lane = match turn.purpose {
+        Purpose::Reply => Lane::of_reply(wrote_at, recent, docket.now),
+        Purpose::FollowUp => Lane::Proactive,
+    };
+    let instructions = (turn.purpose == Purpose::FollowUp)
+        .then(|| docket.follow_up().and_then(|follow_up| follow_up.instructions.clone()))
+        .flatten();
+    Begun {
+        conversation: conversation.id,
+        chat: conversation.chat.clone(),
+        mode: conversation.mode.mode,
+        history_to: conversation.seq,
+        read_to: burst.iter().rev().find_map(|message| message.provider_message_id.clone()),
+        note: conversation.memo.note.clone(),
+        instructions,
+        lane,
+        at: docket.now,
+        turn,
+        burst,
+    }
+}
+
+/// A claim whose commit was lost on the way finds what it has begun.
+pub fn begun_before(docket: &Docket, claimant: &Claimant) -> Option<Begun> {
+    let lease = docket.conversation.lease.as_ref().filter(|lease| lease.turn == claimant.turn)?;
+    let turn = docket.turn(lease.turn)?.clone();
+    let burst = docket.messages().iter().filter(|message| turn.messages.contains(&message.id)).cloned().collect();
+    Some(as_begun(docket, turn, burst))
+}
+
+/// A live lease is respected; one that has run out is taken over, at no cost of attempts.
+pub fn free_lease(docket: &mut Docket, claimant: &Claimant) -> Option<Time> {
+    let lease = docket.conversation.lease.clone()?;
+    if lease.until > docket.now {
+        return Some(lease.until);
+    }
+    let now = docket.now;
+    docket.conversation.lease = None;
+    if let Some(turn) = docket.edit_turn(lease.turn)
+        && turn.state == TurnState::Generating
+    {
+        turn.state = TurnState::Failed;
+        turn.ended_at = Some(now);
+        turn.wasted = true;
+        turn.reason = Some("lease_expired".to_owned());
+    }
+    docket.record(
+        Entry::of(EventType::LeaseTakenOver)
+            .turn(lease.turn)
+            .with("from", lease.owner)
+            .with("by", claimant.owner.as_str()),
+    );
+    None
+}
+
+/// Messages that are too old when their turn comes go to a person.
+fn leave_stale(docket: &mut Docket, policy: &Policy) {
+    if policy.stale_ms == 0 {
+        return;
+    }
+    let now = docket.now;
+    let stale = docket.ids(|message| message.waits() && now.since(message.at) > policy.stale_ms);
+    for id in &stale {
+        if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut()) {
+            inbound.outcome = Outcome::HandedOver;
+            inbound.reason = Some(OutcomeReason::Stale);
+        }
+    }
+    if !stale.is_empty() {
+        conversations::raise(docket, AttentionReason::Stale);
+    }
+}
+
+fn is_capped(docket: &mut Docket, policy: &Policy) -> bool {
+    let now = docket.now;
+    let answered = &mut docket.conversation.memo.answered;
+    answered.retain(|at| now.since(Time(*at)) < NOTICE_EVERY_MS);
+    policy.reply_cap > 0 && answered.len() >= policy.reply_cap
+}
+
+/// Too many answers without a person: probably a bot on the other side.
+fn hand_over_for_cap(docket: &mut Docket, policy: &Policy) {
+    leave_waiting_for_cap(docket);
+    conversations::cause(docket, policy, By::of(Reason::ReplyCap, actor::SYSTEM));
+    conversations::raise(docket, AttentionReason::ReplyCap);
+    if let Some(text) = &policy.handover_text {
+        outbox::say_farewell(docket, policy, text, None);
+    }
+}
+
+fn leave_waiting_for_cap(docket: &mut Docket) {
+    for id in docket.ids(Message::waits) {
+        if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut()) {
+            inbound.outcome = Outcome::HandedOver;
+            inbound.reason = Some(OutcomeReason::ReplyCap);
+        }
+    }
+    docket.conversation.memo.end_burst();
+}
+
+/// A person wants an answer now: everything since our side last spoke waits again. True if there is anything.
+pub fn answer_now(docket: &mut Docket) -> bool {
+    let since = docket.conversation.our_seq;
+    let is_ours = |message: &Message| {
+        message.seq > since
+            && message.deleted_at.is_none()
+            && message.inbound.is_some_and(|inbound| {
+                inbound.starts_turn
+                    && matches!(inbound.outcome, Outcome::LeftToHuman | Outcome::HandedOver | Outcome::Pending)
+            })
+    };
+    let ids = docket.ids(is_ours);
+    for id in &ids {
+        if let Some(message) = docket.edit(*id)
+            && let Some(inbound) = &mut message.inbound
+        {
+            inbound.outcome = Outcome::Pending;
+            inbound.reason = None;
+        }
+    }
+    if ids.is_empty() {
+        return false;
+    }
+    let now = docket.now;
+    let memo = &mut docket.conversation.memo;
+    memo.burst_first_at.get_or_insert(now.0);
+    memo.burst_last_at.get_or_insert(now.0);
+    memo.failures = 0;
+    memo.retry_at = None;
+    memo.answer_now = true;
+    memo.ripe_at = Some(now.0);
+    true
+}

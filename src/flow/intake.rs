@@ -1,0 +1,270 @@
+//! Step: what the provider posts becomes its one effect, committed before it is acknowledged.
+//!
+//! In: a webhook body that has passed the door. Out: a message in the inbox, a takeover, a settled send, a moved
+//! status, or a dead letter; and which of these it was.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use execution::deduplicate_webhook::{Claim, Deduplicator, Token};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    channels::{Channel, Channels, opening_by_a_person},
+    inbox::{self, Admitted},
+    ledger::{self, Error, Key, Ledger, Need, change},
+    provider::{Amendment, Arrival, Incoming, Status, Unreadable},
+    reconcile::{self, Copy, Matched},
+    registry::Registry,
+};
+use crate::domain::{
+    chat::ChatId,
+    conversation::Opening,
+    docket::{Docket, Entry},
+    event::{Event, EventType, actor},
+    mode::Reason,
+    time::Time,
+    turn::{DeadLetter, LetterKind, LetterState},
+};
+
+/// What became of a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It had its effect; the message, if it is one.
+    Accepted(Option<Uuid>),
+    /// It had its effect before.
+    Duplicate(Option<Uuid>),
+    /// It is of no consequence.
+    Ignored,
+    /// It cannot be read, and is kept.
+    DeadLetter,
+}
+
+/// The step.
+pub struct Intake {
+    /// Where conversations are changed.
+    pub ledger: Arc<dyn Ledger>,
+    /// Where channels are known.
+    pub registry: Arc<dyn Registry>,
+    /// The rules and gateways.
+    pub channels: Arc<Channels>,
+    /// The quick memory in front; the database decides.
+    pub deduplicator: Option<Arc<Deduplicator>>,
+    /// The moment by this machine's clock.
+    pub clock: fn() -> Time,
+}
+
+impl Intake {
+    /// Takes one webhook body of a channel. An error means that nothing was stored: it must come again.
+    pub async fn take(&self, channel: &str, body: &[u8]) -> Result<Verdict, Error> {
+        let Some(channel) = self.channels.get(channel) else { return Err(Error::Gone) };
+        match channel.provider.read(body) {
+            Ok(incoming) => match self.take_incoming(&channel, incoming).await {
+                // Refused for its data alone: the provider would repeat it for ever and hold everything behind it.
+                Err(Error::Refused(source)) => self.keep_raw(&channel, body, &source.to_string()).await,
+                verdict => verdict,
+            },
+            Err(Unreadable { reason }) => self.keep_raw(&channel, body, &reason).await,
+        }
+    }
+
+    /// Takes what a provider in this process reports.
+    pub async fn take_incoming(&self, channel: &Arc<Channel>, incoming: Incoming) -> Result<Verdict, Error> {
+        match incoming {
+            Incoming::Message(arrival) => self.message(channel, arrival).await,
+            Incoming::Edit(amendment) => self.amendment(channel, amendment, false).await,
+            Incoming::Deletion(amendment) => self.amendment(channel, amendment, true).await,
+            Incoming::Phone(arrival) => self.copy(channel, arrival, Copy::Phone).await,
+            Incoming::Echo(arrival) => self.copy(channel, arrival, Copy::Api).await,
+            Incoming::Status(status) => self.status(channel, status).await,
+            Incoming::State(state) => self.state(channel, &state).await,
+            Incoming::Quota(description) => {
+                let entry = Entry::of(EventType::ChannelStateChanged).with("quota_exceeded", description);
+                self.note(channel, entry).await?;
+                Ok(Verdict::Accepted(None))
+            }
+            Incoming::PhoneUpdate { chat, what } => {
+                self.ignore(channel, &what, Some(chat)).await
+            }
+            Incoming::Ignored(what) => self.ignore(channel, &what, None).await,
+            Incoming::OtherInstance => self.ignore(channel, "other_instance", None).await,
+        }
+    }
+
+    /// Takes several messages of the same chat in one transaction.
+    pub async fn take_together(&self, channel: &Arc<Channel>, arrivals: Vec<Arrival>) -> Result<Vec<Verdict>, Error> {
+        let Some(first) = arrivals.first() else { return Ok(Vec::new()) };
+        let key = key(channel, &first.chat, Some(channel.opening(&first.chat)));
+        let need = Need { keys: arrivals.iter().map(inbox::key_of).collect(), ..Need::default() };
+        let policy = Arc::clone(&channel.policy);
+        let step = move |docket: &mut Docket| {
+            arrivals.iter().map(|arrival| inbox::admit(docket, &policy, arrival)).map(verdict_of).collect()
+        };
+        change(&*self.ledger, key, need, step).await
+    }
+
+    async fn message(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
+        let claim = self.claim(&arrival.fingerprint).await;
+        let opening = channel.opening(&arrival.chat);
+        let key = key(channel, &arrival.chat, Some(opening));
+        let need = Need { keys: vec![inbox::key_of(&arrival)], ..Need::default() };
+        let policy = Arc::clone(&channel.policy);
+        let admitted = change(&*self.ledger, key, need, move |docket| inbox::admit(docket, &policy, &arrival)).await;
+        self.end_claim(claim, admitted.is_ok());
+        admitted.map(verdict_of)
+    }
+
+    /// The quick memory: whatever it says, the database is asked, since only it remembers for good.
+    async fn claim(&self, fingerprint: &str) -> Option<Token> {
+        let deduplicator = self.deduplicator.as_ref()?;
+        match deduplicator.claim(fingerprint).await {
+            Ok(Claim::First(token)) => Some(token),
+            Ok(Claim::InProgress | Claim::Confirmed) => None,
+            Err(error) => {
+                tracing::debug!(%error, "going on without the quick memory");
+                None
+            }
+        }
+    }
+
+    /// After the commit; the webhook's answer does not wait for it.
+    fn end_claim(&self, claim: Option<Token>, is_stored: bool) {
+        let (Some(token), Some(deduplicator)) = (claim, self.deduplicator.clone()) else { return };
+        tokio::spawn(async move {
+            let ended = if is_stored { deduplicator.confirm(token).await } else { deduplicator.give_back(token).await };
+            if let Err(error) = ended {
+                tracing::debug!(%error, "a claim was left to expire");
+            }
+        });
+    }
+
+    async fn amendment(
+        &self,
+        channel: &Arc<Channel>,
+        amendment: Amendment,
+        is_deletion: bool,
+    ) -> Result<Verdict, Error> {
+        let opening = channel.opening(&amendment.chat);
+        let key = key(channel, &amendment.chat, Some(opening));
+        let need = Need { keys: vec![amendment.of.clone()], ..Need::default() };
+        let policy = Arc::clone(&channel.policy);
+        let step = move |docket: &mut Docket| {
+            inbox::amend(docket, &policy, &amendment, is_deletion);
+            if docket.is_changed() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) }
+        };
+        change(&*self.ledger, key, need, step).await
+    }
+
+    async fn copy(&self, channel: &Arc<Channel>, arrival: Arrival, copy: Copy) -> Result<Verdict, Error> {
+        let opening = match copy {
+            Copy::Phone => opening_by_a_person(Reason::AgentPhone, actor::PHONE),
+            Copy::Api => opening_by_a_person(Reason::OtherSystem, actor::OTHER_SYSTEM),
+        };
+        let key = key(channel, &arrival.chat, Some(opening));
+        let need = Need { keys: vec![inbox::key_of(&arrival)], ..Need::default() };
+        let policy = Arc::clone(&channel.policy);
+        let step = move |docket: &mut Docket| {
+            let matched = reconcile::take_copy(docket, &policy, &arrival, copy);
+            as_verdict(docket, matched)
+        };
+        change(&*self.ledger, key, need, step).await
+    }
+
+    async fn status(&self, channel: &Arc<Channel>, status: Status) -> Result<Verdict, Error> {
+        let (Some(chat), Some(state)) = (status.chat, status.state) else {
+            return self.ignore(channel, &status.detail, None).await;
+        };
+        let key = key(channel, &chat, None);
+        let need = Need { keys: vec![status.id.clone()], ..Need::default() };
+        let policy = Arc::clone(&channel.policy);
+        let step = move |docket: &mut Docket| {
+            let matched = reconcile::take_status(docket, &policy, &status.id, state, status.reason);
+            as_verdict(docket, matched)
+        };
+        match change(&*self.ledger, key, need, step).await {
+            Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, &status.detail, Some(chat)).await,
+            verdict => verdict,
+        }
+    }
+
+    async fn state(&self, channel: &Arc<Channel>, state: &str) -> Result<Verdict, Error> {
+        let before = self.registry.set_channel_state(&channel.name, state, (self.clock)()).await?;
+        Ok(if before.is_some() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) })
+    }
+
+    async fn ignore(&self, channel: &Arc<Channel>, what: &str, chat: Option<ChatId>) -> Result<Verdict, Error> {
+        let mut entry = Entry::of(EventType::WebhookIgnored).action("acknowledged").with("what", what);
+        if let Some(chat) = chat {
+            entry = entry.with("chat_id", chat.as_str());
+        }
+        self.note(channel, entry).await?;
+        Ok(Verdict::Ignored)
+    }
+
+    async fn note(&self, channel: &Arc<Channel>, entry: Entry) -> Result<(), Error> {
+        let event = entry.outside(&channel.name, (self.clock)());
+        self.ledger.keep(vec![event], Vec::new()).await
+    }
+
+    async fn keep_raw(&self, channel: &Arc<Channel>, body: &[u8], reason: &str) -> Result<Verdict, Error> {
+        let now = (self.clock)();
+        let letter = DeadLetter {
+            id: Uuid::now_v7(),
+            kind: LetterKind::Webhook,
+            channel: channel.name.clone(),
+            conversation: None,
+            subject: None,
+            state: LetterState::Open,
+            reason: reason.to_owned(),
+            attempts: 1,
+            first_at: now,
+            last_at: now,
+            payload: payload_of(body),
+        };
+        let event: Event = Entry::of(EventType::WebhookDeadLettered)
+            .action("kept")
+            .with("dead_letter_id", letter.id.to_string())
+            .with("reason", reason)
+            .outside(&channel.name, now);
+        self.ledger.keep(vec![event], vec![letter]).await?;
+        Ok(Verdict::DeadLetter)
+    }
+}
+
+fn key(channel: &Channel, chat: &ChatId, opening: Option<Opening>) -> Key {
+    Key::Chat { channel: channel.name.clone(), chat: chat.clone(), opening }
+}
+
+const fn verdict_of(admitted: Admitted) -> Verdict {
+    match admitted {
+        Admitted::Stored(id) => Verdict::Accepted(Some(id)),
+        Admitted::Duplicate(id) => Verdict::Duplicate(Some(id)),
+    }
+}
+
+fn as_verdict(docket: &Docket, matched: Matched) -> Verdict {
+    match matched {
+        Matched::Nothing => Verdict::Ignored,
+        Matched::Ours(id) if docket.is_changed() => Verdict::Accepted(Some(id)),
+        Matched::Ours(id) => Verdict::Duplicate(Some(id)),
+        Matched::Parked => Verdict::Accepted(None),
+        Matched::Foreign(id) => Verdict::Accepted(Some(id)),
+    }
+}
+
+/// The body as it came: JSON if it is some, else text, else base64.
+fn payload_of(body: &[u8]) -> Value {
+    match std::str::from_utf8(body) {
+        Ok(text) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.replace('\0', "\u{fffd}"))),
+        Err(_) => json!({
+            "encoding": "base64",
+            "data": base64::engine::general_purpose::STANDARD.encode(body),
+        }),
+    }
+}
+
+/// Only the store's trouble is worth another delivery.
+pub const fn must_come_again(error: &ledger::Error) -> bool {
+    matches!(error, Error::Unavailable(_))
+}

@@ -1,0 +1,64 @@
+//! Place: the story of every decision, as log lines and counters. The rows are the ledger's, written with the change.
+
+use metrics::counter;
+use serde_json::Value;
+
+use crate::domain::event::{Event, EventType};
+
+/// One line for each decision of a race, under a target of its own.
+pub fn log(event: &Event) {
+    if !event.kind.is_decision() {
+        return;
+    }
+    let details = serde_json::Value::Object(event.details.clone());
+    tracing::info!(
+        target: "baton::journal",
+        timestamp = %event.at,
+        conversation_id = event.conversation.map(tracing::field::display),
+        event_type = event.kind.as_str(),
+        action_taken = event.action.unwrap_or("noted"),
+        %details,
+        "decided"
+    );
+}
+
+/// Counts what the metrics of the contract count.
+pub fn count(event: &Event) {
+    let detail = |name: &str| event.details.get(name).and_then(Value::as_str).unwrap_or("none").to_owned();
+    match event.kind {
+        EventType::TurnStarted => counter!("baton_turns_started_total", "lane" => detail("lane")).increment(1),
+        EventType::TurnCompleted => counter!("baton_turns_total", "result" => "completed").increment(1),
+        EventType::TurnFailed => {
+            counter!("baton_turns_total", "result" => "failed").increment(1);
+            counter!("baton_generation_failures_total", "kind" => detail("kind")).increment(1);
+            if event.action == Some("retried") {
+                counter!("baton_retries_total", "step" => "turn").increment(1);
+            }
+        }
+        EventType::TurnSuperseded => {
+            counter!("baton_turns_total", "result" => "superseded").increment(1);
+            counter!("baton_generations_cancelled_total", "reason" => "newer_message").increment(1);
+        }
+        EventType::ModeChangeDuringGeneration => {
+            counter!("baton_turns_total", "result" => "cancelled").increment(1);
+            counter!("baton_generations_cancelled_total", "reason" => "mode_changed").increment(1);
+        }
+        EventType::ModeChangeBeforeSend => counter!("baton_discarded_replies_total").increment(1),
+        EventType::DuplicateWebhook => counter!("baton_duplicates_total").increment(1),
+        EventType::MessageSent => counter!("baton_sends_total", "result" => "sent").increment(1),
+        EventType::MessageFailed => {
+            let result = if event.action == Some("retried") { "retried" } else { "failed" };
+            counter!("baton_sends_total", "result" => result).increment(1);
+            if event.action == Some("retried") {
+                counter!("baton_retries_total", "step" => "send").increment(1);
+            }
+        }
+        EventType::SendUncertain => counter!("baton_sends_total", "result" => "unknown").increment(1),
+        EventType::FollowUpSent => counter!("baton_follow_ups_total", "result" => "sent").increment(1),
+        EventType::FollowUpCancelled => counter!("baton_follow_ups_total", "result" => "cancelled").increment(1),
+        EventType::FollowUpWithheld => counter!("baton_follow_ups_total", "result" => "withheld").increment(1),
+        EventType::FollowUpScheduled => counter!("baton_follow_ups_total", "result" => "scheduled").increment(1),
+        EventType::LockLost => counter!("baton_lock_lost_total").increment(1),
+        _ => {}
+    }
+}

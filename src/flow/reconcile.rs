@@ -1,0 +1,303 @@
+//! Step: what the provider reports about our messages, matched to them; sends of unknown fate find their end here.
+//!
+//! In: echoes, delivery statuses, copies of what was typed on the phone, leases of sends that ran out. Out: rows that
+//! are sent, moved forward, unknown and in front of a person, or a message of somebody else: a takeover.
+
+use uuid::Uuid;
+
+use super::{conversations, conversations::By, inbox, outbox, provider::Arrival};
+use crate::domain::{
+    conversation::AttentionReason,
+    docket::{Docket, Entry, Report},
+    event::{EventType, actor},
+    message::{Author, DeliveryReason, DeliveryState, Message, Origin},
+    mode::Reason,
+    policy::Policy,
+    time::Time,
+    turn::{LetterKind, LetterState},
+};
+
+/// Clocks of the provider and ours may differ by so much when an echo is held against an attempt.
+const SKEW_MS: i64 = 5_000;
+/// A parked report whose message never shows up is forgotten after this.
+const PARKED_MS: i64 = 86_400_000;
+
+/// What a report turned out to be about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matched {
+    /// A message of ours.
+    Ours(Uuid),
+    /// Kept until the send under way is answered.
+    Parked,
+    /// A message of somebody else, stored as such.
+    Foreign(Uuid),
+    /// Nothing that is known.
+    Nothing,
+}
+
+/// Which side of the phone a copy comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copy {
+    /// Left through the API: ours, or another system's.
+    Api,
+    /// Typed on the phone: a person's, unless it is a mislabelled echo.
+    Phone,
+}
+
+/// A copy of a message of our side: ours by id; else by text among rows of unclear fate; else somebody took over.
+pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: Copy) -> Matched {
+    let key = inbox::key_of(arrival);
+    if let Some(known) = by_provider_id(docket, &key) {
+        if docket.message(known).is_some_and(|message| message.delivery.is_some()) {
+            confirm(docket, policy, known, &key, "echo");
+        }
+        return Matched::Ours(known);
+    }
+    let may_be_under_way = docket
+        .messages()
+        .iter()
+        .any(|message| message.is(DeliveryState::Sending) && same_words(&message.text, &arrival.text));
+    if may_be_under_way {
+        let provider_at = arrival.at.map_or(docket.now.0, |at| at.0);
+        if !docket.parked().iter().any(|parked| parked.provider_message_id == key) {
+            let report =
+                Report::Echo { text: arrival.text.clone(), provider_at, phone: copy == Copy::Phone };
+            docket.park(&key, report);
+        }
+        return Matched::Parked;
+    }
+    if let Some(ours) = by_words(docket, &arrival.text, arrival.at) {
+        confirm(docket, policy, ours, &key, "echo");
+        return Matched::Ours(ours);
+    }
+    Matched::Foreign(somebody_else(docket, policy, arrival, copy))
+}
+
+fn by_provider_id(docket: &Docket, id: &str) -> Option<Uuid> {
+    let is_it = |message: &&Message| {
+        message.provider_message_id.as_deref() == Some(id) || message.key.as_deref() == Some(id)
+    };
+    docket.messages().iter().find(is_it).map(|message| message.id)
+}
+
+/// The oldest message of unclear fate with these words that was tried before the copy was made.
+fn by_words(docket: &Docket, text: &str, provider_at: Option<Time>) -> Option<Uuid> {
+    let fits = |message: &&Message| {
+        message.delivery.as_ref().is_some_and(|delivery| {
+            let tried_before = delivery
+                .attempt
+                .is_none_or(|attempt| provider_at.is_none_or(|at| at.since(attempt.at) >= -SKEW_MS));
+            delivery.unclear && tried_before
+        }) && same_words(&message.text, text)
+    };
+    docket.messages().iter().find(fits).map(|message| message.id)
+}
+
+fn same_words(left: &str, right: &str) -> bool {
+    left.split_whitespace().eq(right.split_whitespace())
+}
+
+/// It went: whatever state it is in now, it is sent, and not sent a second time.
+pub fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by: &str) {
+    let was_unclear =
+        docket.message(id).and_then(|message| message.delivery.as_ref()).is_some_and(|delivery| delivery.unclear);
+    outbox::sent(docket, policy, id, provider_id);
+    if was_unclear {
+        docket.record(
+            Entry::of(EventType::SendReconciled).action("confirmed_sent").message(id).with("by", by),
+        );
+    }
+    apply_parked_statuses(docket, policy, id, provider_id);
+}
+
+/// An attempt has no clear answer. Later parts of the reply wait for it; a person sees it.
+pub fn lose_sight(docket: &mut Docket, id: Uuid, detail: &str) {
+    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
+    delivery.state = DeliveryState::Unknown;
+    delivery.reason = Some(DeliveryReason::FateUnknown);
+    delivery.unclear = true;
+    docket.record(
+        Entry::of(EventType::SendUncertain).action("reconciling").message(id).with("detail", detail),
+    );
+    conversations::raise(docket, AttentionReason::SendUnknown);
+}
+
+/// The id in the provider's answer always wins: a row that had taken it by its words goes back to unknown.
+pub fn take_back_id(docket: &mut Docket, owner: Uuid, provider_id: &str) {
+    let others = docket
+        .ids(|message| message.id != owner && message.provider_message_id.as_deref() == Some(provider_id));
+    for id in others {
+        if let Some(message) = docket.edit(id) {
+            message.provider_message_id = None;
+            message.key = None;
+        }
+        lose_sight(docket, id, "its echo belonged to a later message of the same words");
+    }
+}
+
+/// Sends whose lease ran out have an unknown fate; reports that waited for them are decided.
+pub fn expire_leases(docket: &mut Docket, policy: &Policy) {
+    let now = docket.now;
+    let expired = docket.ids(|message| {
+        message.delivery.as_ref().is_some_and(|delivery| {
+            delivery.state == DeliveryState::Sending
+                && delivery.attempt.is_none_or(|attempt| attempt.lease_until <= now)
+        })
+    });
+    for id in expired {
+        lose_sight(docket, id, "nobody settled it within its lease");
+    }
+    decide_parked(docket, policy);
+}
+
+/// No send is under way any more: what was parked meanwhile is decided.
+pub fn decide_parked(docket: &mut Docket, policy: &Policy) {
+    if docket.messages().iter().any(|message| message.is(DeliveryState::Sending)) {
+        return;
+    }
+    for parked in docket.unpark(|parked| matches!(parked.report, Report::Echo { .. })) {
+        let Report::Echo { text, provider_at, phone } = parked.report else { continue };
+        let known = by_provider_id(docket, &parked.provider_message_id)
+            .or_else(|| by_words(docket, &text, Some(Time(provider_at))));
+        if let Some(id) = known {
+            confirm(docket, policy, id, &parked.provider_message_id, "parked_echo");
+        } else {
+            let copy = if phone { Copy::Phone } else { Copy::Api };
+            let arrival = Arrival::of_our_side(&docket.conversation.chat, &parked.provider_message_id, text, Time(provider_at));
+            somebody_else(docket, policy, &arrival, copy);
+        }
+    }
+    let now = docket.now;
+    docket.unpark(|parked| now.since(parked.at) > PARKED_MS);
+}
+
+/// A message of our side that is not ours: a person at the phone, or another program. Either takes over.
+fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: Copy) -> Uuid {
+    let (origin, reason, by) = match copy {
+        Copy::Phone => (Origin::Phone, Reason::AgentPhone, actor::PHONE),
+        Copy::Api => (Origin::OtherSystem, Reason::OtherSystem, actor::OTHER_SYSTEM),
+    };
+    conversations::cause(docket, policy, By::of(reason, by));
+    let id = docket.push(Message {
+        id: Uuid::now_v7(),
+        seq: 0,
+        author: Author::Agent,
+        origin,
+        kind: arrival.kind,
+        text: arrival.text.clone(),
+        sender: arrival.sender.clone(),
+        agent: None,
+        quoted: arrival.quoted.clone(),
+        media: arrival.media.clone(),
+        provider_message_id: arrival.id.clone(),
+        key: Some(inbox::key_of(arrival)),
+        at: docket.now,
+        provider_at: arrival.at,
+        edited_at: None,
+        deleted_at: None,
+        turn: None,
+        inbound: None,
+        delivery: None,
+    });
+    docket.record(Entry::of(EventType::MessageSent).by(by).message(id).with("origin", origin.as_str()));
+    a_person_wrote(docket, policy, by);
+    id
+}
+
+/// A person of our side has written: they have read everything before, and nobody waits any more.
+pub fn a_person_wrote(docket: &mut Docket, policy: &Policy, by: &str) {
+    let conversation = &mut docket.conversation;
+    conversation.our_seq = conversation.seq;
+    conversation.read_seq = conversation.seq;
+    conversation.unread = 0;
+    conversation.waiting_since = None;
+    conversations::hold(docket, policy);
+    conversations::clear(docket, by, |_| true);
+    conversations::wind_overdue(docket, policy);
+}
+
+/// A delivery status: moves the message forward, or waits for the answer that will tell its id.
+pub fn take_status(
+    docket: &mut Docket,
+    policy: &Policy,
+    provider_id: &str,
+    state: DeliveryState,
+    reason: Option<DeliveryReason>,
+) -> Matched {
+    if let Some(id) = by_provider_id(docket, provider_id) {
+        advance(docket, policy, id, state, reason);
+        return Matched::Ours(id);
+    }
+    let is_under_way = docket.messages().iter().any(|message| {
+        message.delivery.as_ref().is_some_and(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear)
+    });
+    if !is_under_way {
+        return Matched::Nothing;
+    }
+    let report =
+        Report::Status { state: state.as_str().to_owned(), reason: reason.map(|reason| reason.as_str().to_owned()) };
+    if !docket.parked().iter().any(|parked| parked.provider_message_id == provider_id && parked.report == report) {
+        docket.park(provider_id, report);
+    }
+    Matched::Parked
+}
+
+fn apply_parked_statuses(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
+    for parked in docket.unpark(|parked| {
+        parked.provider_message_id == provider_id && matches!(parked.report, Report::Status { .. })
+    }) {
+        let Report::Status { state, reason } = parked.report else { continue };
+        if let Ok(state) = state.parse() {
+            advance(docket, policy, id, state, reason.and_then(|reason| reason.parse().ok()));
+        }
+    }
+}
+
+fn advance(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    report: DeliveryState,
+    reason: Option<DeliveryReason>,
+) {
+    let now = docket.now;
+    let Some(delivery) = docket.message(id).and_then(|message| message.delivery.clone()) else { return };
+    let Some(next) = delivery.state.reported(report) else { return };
+    if next == DeliveryState::Failed {
+        let reason = reason.unwrap_or(DeliveryReason::Refused);
+        outbox::give_up(docket, policy, id, DeliveryState::Failed, reason, "reported by the provider");
+        return;
+    }
+    if !matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read)
+        && let Some(provider_id) = docket.message(id).and_then(|message| message.provider_message_id.clone())
+    {
+        outbox::sent(docket, policy, id, &provider_id);
+    }
+    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
+    delivery.state = next;
+    delivery.reason = None;
+    match next {
+        DeliveryState::Delivered => delivery.delivered_at = Some(now),
+        DeliveryState::Read => {
+            delivery.delivered_at.get_or_insert(now);
+            delivery.read_at = Some(now);
+        }
+        _ => {}
+    }
+    docket.record(Entry::of(EventType::DeliveryUpdated).message(id).with("state", next.as_str()));
+    put_letter_away(docket, id);
+}
+
+/// A message that was given up and arrived after all is no dead letter.
+fn put_letter_away(docket: &mut Docket, message: Uuid) {
+    let letter = docket.letters().iter().find(|letter| {
+        letter.kind == LetterKind::Send && letter.subject == Some(message) && letter.state == LetterState::Open
+    });
+    if let Some(mut letter) = letter.cloned() {
+        letter.state = LetterState::Discarded;
+        letter.last_at = docket.now;
+        docket.keep_letter(letter);
+        docket.record(Entry::of(EventType::DeadLetterDiscarded).message(message).with("reason", "delivered_after_all"));
+        conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendFailed);
+    }
+}

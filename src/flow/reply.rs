@@ -1,0 +1,387 @@
+//! Place: what a turn comes to. Its reply and all of its side effects in one transaction, or a named refusal.
+//!
+//! In: a turn that has begun and what the model wrote. Out: parts owed, or nothing but the turn's cost.
+
+use execution::atomic_mode_check::{self, Refusal, Snapshot};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    agenda::{self, Wish},
+    conversations,
+    conversations::By,
+    generator::{Failure, FailureKind},
+    inbox::{self, Begun},
+    outbox::{self, Owed},
+};
+use crate::domain::{
+    conversation::{AttentionReason, Status},
+    docket::{Docket, Entry},
+    event::{EventType, actor},
+    message::{Author, Gate, Outcome, OutcomeReason, Origin},
+    mode::Reason,
+    pacing,
+    policy::Policy,
+    retry,
+    time::Time,
+    turn::{DeadLetter, LetterKind, LetterState, Purpose, TurnState},
+};
+
+/// Longest wait between attempts of a generation.
+const RETRY_CAP_MS: i64 = 60_000;
+/// At least this long between two fallback texts in one conversation.
+const FALLBACK_EVERY_MS: i64 = 3_600_000;
+
+/// What the model wrote, tools understood.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Draft {
+    /// The words.
+    pub text: String,
+    /// Hand over to a person, with this reason.
+    pub hand_over: Option<String>,
+    /// Say nothing, with this reason.
+    pub stay_silent: Option<String>,
+    /// Schedule a follow-up.
+    pub follow_up: Option<Wish>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// What a turn cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Tokens read.
+    pub input_tokens: i64,
+    /// Tokens written.
+    pub output_tokens: i64,
+    /// When the first word came.
+    pub first_token_at: Option<Time>,
+}
+
+/// What became of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Committed {
+    /// Its reply is owed.
+    Owed,
+    /// It has said nothing, on purpose.
+    Silent,
+    /// It was no longer wanted: nothing of it is left but its cost.
+    Discarded(&'static str),
+    /// Another attempt follows.
+    WillRetry,
+    /// Given up, in front of a person.
+    GivenUp,
+}
+
+/// Commits what the model wrote, if the permit still holds.
+pub fn commit(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jitter: f64) -> Committed {
+    if docket.turn(begun.turn.id).is_some_and(|turn| turn.state == TurnState::Completed) {
+        // A commit whose answer was lost on the way.
+        return Committed::Owed;
+    }
+    if let Some(reason) = refusal(docket, begun) {
+        discard(docket, begun, draft.cost, reason);
+        return Committed::Discarded(reason);
+    }
+    end_turn(docket, begun, TurnState::Completed, None, draft.cost);
+    docket.record(
+        Entry::of(EventType::TurnCompleted)
+            .by(actor::ASSISTANT)
+            .turn(begun.turn.id)
+            .with("input_tokens", draft.cost.input_tokens)
+            .with("output_tokens", draft.cost.output_tokens),
+    );
+    match begun.turn.purpose {
+        Purpose::FollowUp => {
+            if agenda::queue(docket, policy, &draft.text, Some(begun.turn.id)) { Committed::Owed } else { Committed::Silent }
+        }
+        Purpose::Reply => reply(docket, policy, begun, draft, jitter),
+    }
+}
+
+/// Why the permit no longer holds, as a word; None: it does.
+///
+/// Newer messages need no check of their own: the transaction that admits one raises the fence of a turn it restarts.
+fn refusal(docket: &Docket, begun: &Begun) -> Option<&'static str> {
+    let conversation = &docket.conversation;
+    let seen = Snapshot {
+        mode: outbox::as_checked(begun.mode),
+        version: begun.turn.mode_version,
+        fence: begun.turn.fence,
+        last_seq: None,
+    };
+    let current = Snapshot {
+        mode: outbox::as_checked(conversation.mode.mode),
+        version: conversation.mode.version,
+        fence: conversation.fence,
+        last_seq: None,
+    };
+    if conversation.status == Status::Closed {
+        return Some("closed");
+    }
+    match atomic_mode_check::check(&seen, &current) {
+        Ok(_) => None,
+        Err(Refusal::HumanAnswers { .. }) => Some("human_answers"),
+        Err(Refusal::VersionMoved { .. }) => Some("version_moved"),
+        Err(Refusal::FenceMoved { .. }) => Some("fence_moved"),
+        Err(Refusal::NewerMessage { .. }) => Some("newer_message"),
+    }
+}
+
+fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jitter: f64) -> Committed {
+    docket.conversation.memo.note = None;
+    docket.conversation.memo.answer_now = false;
+    docket.conversation.memo.failures = 0;
+    docket.conversation.memo.retry_at = None;
+    conversations::clear(docket, actor::ASSISTANT, |reason| {
+        matches!(reason, AttentionReason::AiFailure | AttentionReason::Stale | AttentionReason::Unanswered)
+    });
+    if let Some(reason) = &draft.hand_over {
+        return hand_over(docket, policy, begun, draft, reason);
+    }
+    if draft.stay_silent.is_some() && draft.text.trim().is_empty() {
+        end_burst_as(docket, policy, begun, Outcome::Ignored, Some(OutcomeReason::StayedSilent));
+        docket.conversation.waiting_since = None;
+        if let Some(wish) = &draft.follow_up {
+            agenda::schedule(docket, policy, wish, actor::ASSISTANT);
+        }
+        return Committed::Silent;
+    }
+    overtake(docket);
+    let now = docket.now;
+    docket.conversation.memo.answered.push(now.0);
+    let parts = pacing::split(&draft.text, policy.split_chars, policy.split_parts, policy.message_max_chars);
+    let worked_ms = now.since(begun.at);
+    let typing_ms = (0..)
+        .zip(&parts)
+        .map(|(part, text)| pacing::typing_ms(policy, text, jitter, if part == 0 { worked_ms } else { 0 }))
+        .collect();
+    let owed = Owed {
+        author: Author::Assistant,
+        origin: Origin::Turn,
+        gate: Gate::Assistant,
+        lane: begun.lane,
+        agent: None,
+        turn: Some(begun.turn.id),
+        quoted: None,
+        typing_ms,
+    };
+    outbox::owe(docket, &parts, &owed, actor::ASSISTANT);
+    for id in begun.turn.messages.clone() {
+        if let Some(message) = docket.edit(id) {
+            message.turn = Some(begun.turn.id);
+        }
+    }
+    if begun.turn.is_final {
+        inbox::begin_new_burst(docket, policy);
+    } else {
+        inbox::wind(docket, policy);
+    }
+    if let Some(wish) = &draft.follow_up {
+        agenda::schedule(docket, policy, wish, actor::ASSISTANT);
+    }
+    Committed::Owed
+}
+
+/// The assistant hands over: its words, or those of the settings, are the last; then a person answers.
+fn hand_over(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, reason: &str) -> Committed {
+    let own_words = Some(draft.text.trim()).filter(|text| !text.is_empty());
+    let words = own_words.or(policy.handover_text.as_deref());
+    let (outcome, why) = match words {
+        Some(_) => (Outcome::Answered, None),
+        None => (Outcome::HandedOver, None),
+    };
+    end_burst_as(docket, policy, begun, outcome, why);
+    conversations::cause(docket, policy, By::of(Reason::AssistantAsked, actor::ASSISTANT));
+    conversations::raise(docket, AttentionReason::AssistantAsked);
+    docket.record(
+        Entry::of(EventType::ConversationUpdated)
+            .action("handed_over")
+            .by(actor::ASSISTANT)
+            .turn(begun.turn.id)
+            .with("reason", reason.chars().take(500).collect::<String>()),
+    );
+    match (own_words, &policy.handover_text) {
+        (Some(_), _) => {
+            let parts =
+                pacing::split(&draft.text, policy.split_chars, policy.split_parts, policy.message_max_chars);
+            let owed = Owed {
+                author: Author::Assistant,
+                origin: Origin::Turn,
+                gate: Gate::Farewell,
+                lane: begun.lane,
+                agent: None,
+                turn: Some(begun.turn.id),
+                quoted: None,
+                typing_ms: Vec::new(),
+            };
+            outbox::owe(docket, &parts, &owed, actor::ASSISTANT);
+            Committed::Owed
+        }
+        (None, Some(text)) => {
+            outbox::say_farewell(docket, policy, text, Some(begun.turn.id));
+            Committed::Owed
+        }
+        (None, None) => Committed::Silent,
+    }
+}
+
+fn end_burst_as(
+    docket: &mut Docket,
+    policy: &Policy,
+    begun: &Begun,
+    outcome: Outcome,
+    reason: Option<OutcomeReason>,
+) {
+    for id in begun.turn.messages.clone() {
+        if let Some(message) = docket.edit(id) {
+            message.turn = Some(begun.turn.id);
+            if let Some(inbound) = &mut message.inbound {
+                inbound.outcome = outcome;
+                inbound.reason = reason;
+            }
+        }
+    }
+    inbox::begin_new_burst(docket, policy);
+}
+
+/// Parts of an earlier reply that wait for a send of unknown fate would now arrive out of order: they are called off.
+fn overtake(docket: &mut Docket) {
+    let unknown: Vec<Uuid> = docket
+        .messages()
+        .iter()
+        .filter_map(|message| message.delivery.as_ref())
+        .filter(|delivery| delivery.state == crate::domain::message::DeliveryState::Unknown)
+        .map(|delivery| delivery.reply)
+        .collect();
+    outbox::withdraw(docket, crate::domain::message::DeliveryReason::Overtaken, actor::ASSISTANT, |delivery| {
+        unknown.contains(&delivery.reply)
+    });
+}
+
+/// The generation failed: another attempt later, or a person.
+pub fn fail(
+    docket: &mut Docket,
+    policy: &Policy,
+    begun: &Begun,
+    failure: &Failure,
+    cost: Cost,
+    jitter: f64,
+) -> Committed {
+    if docket.turn(begun.turn.id).is_some_and(|turn| turn.state == TurnState::Failed) {
+        return Committed::WillRetry;
+    }
+    if let Some(reason) = refusal(docket, begun) {
+        discard(docket, begun, cost, reason);
+        return Committed::Discarded(reason);
+    }
+    end_turn(docket, begun, TurnState::Failed, Some(failure.kind.as_str()), cost);
+    if begun.turn.purpose == Purpose::FollowUp {
+        record_failure(docket, begun, failure, "retried");
+        let is_final = !failure.kind.is_worth_another_try();
+        agenda::put_off(docket, policy, failure.retry_after_ms, is_final, jitter);
+        return Committed::WillRetry;
+    }
+    let failures = docket.conversation.memo.failures + 1;
+    if failures < policy.ai_attempts && failure.kind.is_worth_another_try() {
+        record_failure(docket, begun, failure, "retried");
+        let wait_ms = retry::wait_ms(policy.retry_base_ms, failures, RETRY_CAP_MS, jitter, failure.retry_after_ms);
+        let memo = &mut docket.conversation.memo;
+        memo.failures = failures;
+        memo.retry_at = Some(docket.now.plus_ms(wait_ms).0);
+        memo.answer_now = false;
+        inbox::wind(docket, policy);
+        return Committed::WillRetry;
+    }
+    record_failure(docket, begun, failure, "handed_over");
+    give_up(docket, policy, begun, failure.kind, failures);
+    Committed::GivenUp
+}
+
+fn record_failure(docket: &mut Docket, begun: &Begun, failure: &Failure, action: &'static str) {
+    docket.record(
+        Entry::of(EventType::TurnFailed)
+            .action(action)
+            .turn(begun.turn.id)
+            .with("kind", failure.kind.as_str())
+            .with("detail", failure.detail.as_str())
+            .with("attempt", begun.turn.attempt),
+    );
+}
+
+/// The model failed for good: the messages are a person's, a dead letter keeps them, the contact may hear of it.
+fn give_up(docket: &mut Docket, policy: &Policy, begun: &Begun, kind: FailureKind, attempts: i32) {
+    let now = docket.now;
+    let ids: Vec<String> = begun.turn.messages.iter().map(Uuid::to_string).collect();
+    end_burst_as(docket, policy, begun, Outcome::HandedOver, Some(OutcomeReason::AiFailure));
+    docket.keep_letter(DeadLetter {
+        id: Uuid::now_v7(),
+        kind: LetterKind::Turn,
+        channel: docket.conversation.channel.clone(),
+        conversation: Some(docket.conversation.id),
+        subject: Some(begun.turn.id),
+        state: LetterState::Open,
+        reason: kind.as_str().to_owned(),
+        attempts,
+        first_at: begun.at,
+        last_at: now,
+        payload: json!({ "message_ids": ids }),
+    });
+    conversations::raise(docket, AttentionReason::AiFailure);
+    let Some(text) = &policy.fallback_text else { return };
+    let last = docket.conversation.memo.fallback_at.map(Time);
+    if last.is_none_or(|at| now.since(at) >= FALLBACK_EVERY_MS) {
+        docket.conversation.memo.fallback_at = Some(now.0);
+        outbox::say_as_system(docket, policy, text);
+        docket.record(Entry::of(EventType::FallbackSent).turn(begun.turn.id));
+    }
+}
+
+/// The turn is given back unfinished, at no cost of attempts: this instance stops.
+pub fn give_back(docket: &mut Docket, policy: &Policy, begun: &Begun) {
+    if refusal(docket, begun).is_some() {
+        return;
+    }
+    end_turn(docket, begun, TurnState::Cancelled, Some("instance_stopped"), Cost::default());
+    inbox::wind(docket, policy);
+    if begun.turn.purpose == Purpose::Reply && docket.conversation.memo.ripe_at.is_some() {
+        docket.conversation.memo.ripe_at = Some(docket.now.0);
+    }
+}
+
+/// A turn that is no longer wanted: whoever withdrew it has said so; what it cost is kept.
+fn discard(docket: &mut Docket, begun: &Begun, cost: Cost, reason: &'static str) {
+    let now = docket.now;
+    let Some(turn) = docket.edit_turn(begun.turn.id) else { return };
+    let was_running = turn.state == TurnState::Generating;
+    if was_running {
+        turn.state = TurnState::Cancelled;
+        turn.ended_at = Some(now);
+        turn.reason = Some(reason.to_owned());
+    }
+    turn.wasted = true;
+    turn.input_tokens = cost.input_tokens;
+    turn.output_tokens = cost.output_tokens;
+    turn.first_token_at = cost.first_token_at;
+    let kind = if reason == "fence_moved" && was_running {
+        EventType::LockLost
+    } else {
+        EventType::ModeChangeBeforeSend
+    };
+    let action = if kind == EventType::LockLost { "stopped" } else { "discarded_message" };
+    docket.record(Entry::of(kind).action(action).turn(begun.turn.id).with("reason", reason));
+}
+
+fn end_turn(docket: &mut Docket, begun: &Begun, state: TurnState, reason: Option<&str>, cost: Cost) {
+    let now = docket.now;
+    docket.conversation.lease = None;
+    if let Some(turn) = docket.edit_turn(begun.turn.id) {
+        turn.state = state;
+        turn.ended_at = Some(now);
+        turn.reason = reason.map(str::to_owned);
+        turn.wasted = state != TurnState::Completed;
+        turn.input_tokens = cost.input_tokens;
+        turn.output_tokens = cost.output_tokens;
+        turn.first_token_at = cost.first_token_at;
+    }
+}

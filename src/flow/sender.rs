@@ -1,0 +1,159 @@
+//! Step: the oldest owed message of a conversation leaves, once.
+//!
+//! In: conversations whose head is due. Out: one POST under one attempt, begun within a second of its claim or not at
+//! all, and what became of it, settled under that attempt.
+
+use std::{sync::Arc, time::Duration};
+
+use metrics::histogram;
+use uuid::Uuid;
+
+use super::{
+    channels::{Channel, Channels},
+    ledger::{self, Key, Ledger, Need, change},
+    outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
+    provider::{Outgoing, Sent, boot_time},
+    registry::Registry,
+};
+use crate::domain::{chat::ChatId, docket::Docket, message::Message, pacing, time::Time};
+
+/// A full channel is tried again after this, if nothing settles before.
+const FULL_MS: i64 = 250;
+/// A channel that cannot send is looked at again after this: its state may have been reported meanwhile.
+const DOWN_MS: i64 = 2_000;
+/// Settling is tried again for so long: a send that nobody settles becomes unknown when its lease ends.
+const SETTLE_TRIES: u32 = 5;
+
+/// What a look at one conversation came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A message was claimed and settled.
+    Worked,
+    /// Nothing is owed, or the one before has not found its end.
+    Idle,
+    /// Not before then.
+    NotYet(Time),
+    /// The channel lets nothing through for so long.
+    Blocked(i64),
+}
+
+/// The step.
+pub struct Sender {
+    /// Where conversations are changed.
+    pub ledger: Arc<dyn Ledger>,
+    /// Where channels are known.
+    pub registry: Arc<dyn Registry>,
+    /// The rules and gateways.
+    pub channels: Arc<Channels>,
+    /// The moment by this machine's clock.
+    pub clock: fn() -> Time,
+}
+
+impl Sender {
+    /// Sends what is due in one conversation.
+    pub async fn send(&self, conversation: Uuid) -> Result<Outcome, ledger::Error> {
+        let attempt = Uuid::now_v7();
+        // Counted from the moment the claim was asked for: a process that slept in between sees it.
+        let begin_by = boot_time() + Duration::from_millis(BEGIN_WITHIN_MS.unsigned_abs());
+        let (channel, chat, claim) = match self.claim(conversation, attempt).await {
+            Ok(None) | Err(ledger::Error::Gone) => return Ok(Outcome::Idle),
+            Ok(Some(claimed)) => claimed,
+            Err(error) => return Err(error),
+        };
+        match claim {
+            Claim::Claimed(message) => {
+                let sent = self.post(&channel, chat, &message, begin_by).await;
+                self.settle(conversation, &channel, attempt, sent).await?;
+                Ok(Outcome::Worked)
+            }
+            Claim::NotYet(at) => Ok(Outcome::NotYet(at)),
+            Claim::ChannelBusy(at) => Ok(Outcome::Blocked(at.since((self.clock)()).clamp(1, DOWN_MS))),
+            Claim::ChannelFull => Ok(Outcome::Blocked(FULL_MS)),
+            Claim::ChannelDown => Ok(Outcome::Blocked(DOWN_MS)),
+            Claim::Nothing => Ok(Outcome::Idle),
+        }
+    }
+
+    async fn claim(
+        &self,
+        conversation: Uuid,
+        attempt: Uuid,
+    ) -> Result<Option<(Arc<Channel>, ChatId, Claim)>, ledger::Error> {
+        let channels = Arc::clone(&self.channels);
+        let need = Need { channel: true, ..Need::default() };
+        let step = move |docket: &mut Docket| {
+            let channel = channels.get(&docket.conversation.channel)?;
+            let claim = outbox::claim_due(docket, &channel.policy, attempt);
+            Some((channel, docket.conversation.chat.clone(), claim))
+        };
+        change(&*self.ledger, Key::Id(conversation), need, step).await
+    }
+
+    async fn post(&self, channel: &Channel, chat: ChatId, message: &Message, begin_by: Duration) -> Sent {
+        let outgoing = Outgoing {
+            chat,
+            text: message.text.clone(),
+            quoted: message.quoted.as_ref().map(|quoted| quoted.provider_message_id.clone()),
+            idempotency_key: message.delivery.as_ref().map(|delivery| delivery.idempotency_key.clone()).unwrap_or_default(),
+            begin_by,
+            timeout: Duration::from_millis(channel.policy.provider_timeout_ms.unsigned_abs()),
+        };
+        let began = (self.clock)();
+        let sent = channel.provider.send_text(&outgoing).await;
+        histogram!("baton_send_seconds").record(f64_seconds((self.clock)().since(began)));
+        sent
+    }
+
+    async fn settle(
+        &self,
+        conversation: Uuid,
+        channel: &Channel,
+        attempt: Uuid,
+        sent: Sent,
+    ) -> Result<(), ledger::Error> {
+        let mut need = Need::default();
+        let settled = match sent {
+            Sent::Accepted { id } => {
+                need.keys.push(id.clone());
+                Settled::Sent(id)
+            }
+            Sent::Refused { reason, detail } => Settled::Refused(reason, detail),
+            Sent::Again { after_ms, detail } => Settled::Again(after_ms, detail),
+            Sent::TooLate => Settled::Untried,
+            Sent::NotLinked { state, detail } => {
+                tracing::warn!(channel = channel.name, state, detail, "the channel cannot send");
+                self.registry.set_channel_state(&channel.name, &state, (self.clock)()).await?;
+                Settled::Untried
+            }
+            Sent::Unclear { detail } => Settled::Unclear(detail),
+        };
+        let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
+        let step = move |docket: &mut Docket| outbox::settle(docket, &policy, attempt, &settled, jitter);
+        let step = Arc::new(step);
+        for tried in 1.. {
+            let again = Arc::clone(&step);
+            match change(&*self.ledger, Key::Id(conversation), need.clone(), move |docket| again(docket)).await {
+                Err(ledger::Error::Unavailable(_)) if tried < SETTLE_TRIES => {
+                    tokio::time::sleep(Duration::from_millis(u64::from(100 * tried))).await;
+                }
+                Err(ledger::Error::Gone) => break,
+                outcome => return outcome,
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows that someone is typing while a due part waits out its delay. Best effort.
+    pub fn show_typing(&self, channel: &str, chat: &ChatId, for_ms: i64) {
+        if !pacing::shows_typing(for_ms) {
+            return;
+        }
+        let Some(channel) = self.channels.get(channel) else { return };
+        let chat = chat.clone();
+        tokio::spawn(async move { channel.provider.show_typing(&chat, for_ms).await });
+    }
+}
+
+fn f64_seconds(ms: i64) -> f64 {
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
+}

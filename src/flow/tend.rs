@@ -1,0 +1,96 @@
+//! Step: what time alone brings about in a conversation, and the watch over the turns that run here.
+//!
+//! In: conversations whose clock has run out; every second, all turns of this instance. Out: the way back to AI,
+//! overdue answers, sends of unknown fate; leases extended, turns whose permit is gone cancelled.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    channels::Channels,
+    conversations,
+    dispatch::Dispatch,
+    ledger::{self, Key, Ledger, Need, change},
+    reconcile,
+};
+use crate::domain::docket::Docket;
+
+/// How often running turns are compared with the store: a message between instances that was lost costs this much.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The step over one conversation.
+pub struct Tend {
+    /// Where conversations are changed.
+    pub ledger: Arc<dyn Ledger>,
+    /// The rules.
+    pub channels: Arc<Channels>,
+}
+
+impl Tend {
+    /// Does what is due in one conversation. True if anything was.
+    pub async fn tend(&self, conversation: Uuid) -> Result<bool, ledger::Error> {
+        let channels = Arc::clone(&self.channels);
+        let step = move |docket: &mut Docket| {
+            if let Some(channel) = channels.get(&docket.conversation.channel) {
+                conversations::pass_time(docket, &channel.policy);
+                reconcile::expire_leases(docket, &channel.policy);
+            }
+            docket.is_changed()
+        };
+        match change(&*self.ledger, Key::Id(conversation), Need::default(), step).await {
+            Err(ledger::Error::Gone) => Ok(false),
+            outcome => outcome,
+        }
+    }
+}
+
+/// The watch over the turns that run here.
+pub struct Keeper {
+    /// Where conversations stand.
+    pub ledger: Arc<dyn Ledger>,
+    /// What runs here.
+    pub dispatch: Arc<Dispatch>,
+    /// Lease of a conversation.
+    pub lease: Duration,
+}
+
+impl Keeper {
+    /// Watches until told to stop. Leases are extended at a third of their time; one that could not be extended in
+    /// time is void by our own clock, counted from before the request for it.
+    pub async fn watch(&self, stop: CancellationToken) {
+        let mut extended_at = Instant::now();
+        let mut every = tokio::time::interval(LOOK_EVERY.min(self.lease / 3));
+        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = every.tick() => {}
+            }
+            let held = self.dispatch.running.held();
+            if held.is_empty() {
+                extended_at = Instant::now();
+                continue;
+            }
+            let asked_at = Instant::now();
+            let is_time = asked_at.duration_since(extended_at) >= self.lease / 3;
+            let extend_ms = is_time.then(|| i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX));
+            // On a task of its own: a call to the store is never dropped half-way.
+            match self.ledger.standings(&held, extend_ms).await {
+                Ok(standings) => {
+                    self.dispatch.running.judge_all(&held, &standings);
+                    if is_time {
+                        extended_at = asked_at;
+                    }
+                }
+                Err(error) if extended_at.elapsed() >= self.lease => {
+                    tracing::warn!(%error, turns = held.len(), "leases ran out while the store was away; turns stopped");
+                    self.dispatch.running.cancel_all();
+                }
+                Err(error) => tracing::debug!(%error, "the standing of running turns is not known this time"),
+            }
+        }
+    }
+}

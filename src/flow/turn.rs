@@ -1,0 +1,532 @@
+//! Step: a ripe burst becomes a reply. Lease, generate, commit; stopped the moment its permit is withdrawn.
+//!
+//! In: conversations whose burst is ripe, or whose follow-up is to be written. Out: parts owed, or the turn's end
+//! under its name. No connection and no transaction stays open while the model works.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use execution::redis_lock::Lock;
+use metrics::{counter, gauge, histogram};
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    agenda::{self, Wish},
+    archive::Archive,
+    breaker::{Admission, Breaker, Change},
+    channels::{Channel, Channels},
+    dispatch::Dispatch,
+    gate::Gate,
+    generator::{Draft as Written, Failure, FailureKind, Generator, Line, Progress, Request, ToolCall},
+    inbox::{self, Begun, Claim, Claimant},
+    ledger::{self, Key, Ledger, Need, change},
+    reply::{self, Committed, Cost, Draft},
+};
+use crate::domain::{
+    docket::{Docket, Entry},
+    event::EventType,
+    message::{Author, Kind, Message},
+    policy::ReadReceipts,
+    time::Time,
+    turn::Purpose,
+};
+
+/// Longest delay that the model may ask for: a year of hours.
+const FOLLOW_UP_HOURS_MAX: f64 = 8_784.0;
+/// A contended lock is looked at again after this; the second time the database decides alone.
+const CONTENDED_MS: i64 = 1_000;
+
+/// What a look at one conversation came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// A turn ran and ended so.
+    Worked(Committed),
+    /// Nothing is ripe.
+    Idle,
+    /// Not before then.
+    NotYet(Time),
+    /// Another instance has it.
+    LeftToHolder,
+}
+
+/// The step.
+pub struct Turns {
+    /// This instance's name.
+    pub instance: String,
+    /// Where conversations are changed.
+    pub ledger: Arc<dyn Ledger>,
+    /// What the model reads.
+    pub archive: Arc<dyn Archive>,
+    /// The rules and gateways.
+    pub channels: Arc<Channels>,
+    /// The model.
+    pub generator: Arc<dyn Generator>,
+    /// Who goes first to it.
+    pub gate: Gate,
+    /// Whether it is worth asking.
+    pub breaker: Breaker,
+    /// The lock in front: saves work between instances, decides nothing.
+    pub lock: Option<Lock>,
+    /// What runs here.
+    pub dispatch: Arc<Dispatch>,
+    /// Tool calls of one turn, one after another.
+    pub tool_rounds: usize,
+    /// Ends every generation when the instance stops.
+    pub stop: CancellationToken,
+    /// The moment by this machine's clock.
+    pub clock: fn() -> Time,
+}
+
+impl Turns {
+    /// Answers the ripe burst of one conversation.
+    pub async fn answer(&self, conversation: Uuid, is_second_look: bool) -> Result<Outcome, ledger::Error> {
+        let key = format!("conversation:{conversation}");
+        let lease = match self.try_lock(&key).await {
+            Held::Free => None,
+            Held::Mine(lease) => Some(lease),
+            Held::Other if !is_second_look => return Ok(Outcome::LeftToHolder),
+            Held::Other => None,
+        };
+        let outcome = match self.claim(conversation).await {
+            Ok(Some((channel, Claim::Begun(begun)))) => self.run(&channel, *begun).await.map(Outcome::Worked),
+            Ok(Some((_, Claim::NotYet(at) | Claim::Held(at)))) => Ok(Outcome::NotYet(at)),
+            Ok(Some((_, Claim::Nothing)) | None) | Err(ledger::Error::Gone) => Ok(Outcome::Idle),
+            Err(error) => Err(error),
+        };
+        if let Some(lease) = lease
+            && let Err(error) = lease.release().await
+        {
+            tracing::debug!(%error, "a lock was left to expire");
+        }
+        outcome
+    }
+
+    /// Fires the due follow-up of one conversation: its words are queued, or the assistant writes them.
+    pub async fn follow_up(&self, conversation: Uuid) -> Result<Outcome, ledger::Error> {
+        let (channels, claimant) = (Arc::clone(&self.channels), self.claimant());
+        let need = Need { newest: 20, turn: Some(claimant.turn), ..Need::default() };
+        let step = move |docket: &mut Docket| {
+            let channel = channels.get(&docket.conversation.channel)?;
+            let fired = agenda::fire(docket, &channel.policy, &claimant);
+            Some((channel, fired))
+        };
+        match change(&*self.ledger, Key::Id(conversation), need, step).await {
+            Ok(Some((channel, agenda::Fired::Begun(begun)))) => Ok(Outcome::Worked(self.run(&channel, *begun).await?)),
+            Ok(Some((_, agenda::Fired::Owed))) => Ok(Outcome::Worked(Committed::Owed)),
+            Ok(Some((_, agenda::Fired::NotYet(at)))) => Ok(Outcome::NotYet(at)),
+            Ok(Some((_, agenda::Fired::Nothing)) | None) | Err(ledger::Error::Gone) => Ok(Outcome::Idle),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn claimant(&self) -> Claimant {
+        Claimant { owner: self.instance.clone(), turn: Uuid::now_v7() }
+    }
+
+    async fn claim(&self, conversation: Uuid) -> Result<Option<(Arc<Channel>, Claim)>, ledger::Error> {
+        let (channels, claimant) = (Arc::clone(&self.channels), self.claimant());
+        let need = Need { turn: Some(claimant.turn), ..Need::default() };
+        let step = move |docket: &mut Docket| {
+            let channel = channels.get(&docket.conversation.channel)?;
+            let claim = inbox::claim_ripe(docket, &channel.policy, &claimant);
+            Some((channel, claim))
+        };
+        change(&*self.ledger, Key::Id(conversation), need, step).await
+    }
+
+    async fn try_lock(&self, key: &str) -> Held {
+        let Some(lock) = &self.lock else { return Held::Free };
+        match lock.try_lock(key, &self.instance).await {
+            Ok(Some(lease)) => {
+                counter!("baton_lock_acquire_total", "result" => "acquired").increment(1);
+                Held::Mine(lease)
+            }
+            Ok(None) => {
+                counter!("baton_lock_acquire_total", "result" => "contended").increment(1);
+                Held::Other
+            }
+            Err(error) => {
+                counter!("baton_lock_acquire_total", "result" => "unavailable").increment(1);
+                tracing::debug!(%error, "going on without the lock");
+                Held::Free
+            }
+        }
+    }
+
+    /// Runs a turn that has begun to its end.
+    async fn run(&self, channel: &Channel, begun: Begun) -> Result<Committed, ledger::Error> {
+        let guard = self.dispatch.running.begin(&begun, &self.stop);
+        histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
+        self.show_read(channel, &begun);
+        // Read before the race below: a call to the store is never dropped half-way.
+        let request = self.request(channel, &begun).await?;
+        let first_token_at = Arc::new(AtomicI64::new(0));
+        let written = tokio::select! {
+            biased;
+            () = guard.token.cancelled() => None,
+            written = self.write(request, &begun, &first_token_at) => Some(written),
+        };
+        let first_token_at = Some(first_token_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(Time);
+        match written {
+            None if self.stop.is_cancelled() => self.give_back(channel, begun).await,
+            // Whoever withdrew the permit has written down why; what it cost is kept by the refused commit.
+            None => self.commit(channel, begun, Draft { cost: Cost { first_token_at, ..Cost::default() }, ..Draft::default() }).await,
+            Some(Ok(mut draft)) => {
+                draft.cost.first_token_at = first_token_at;
+                self.commit(channel, begun, draft).await
+            }
+            Some(Err((failure, mut cost))) => {
+                cost.first_token_at = first_token_at;
+                self.fail(channel, begun, failure, cost).await
+            }
+        }
+    }
+
+    /// A place at the gate, and as many rounds with the model as tools ask for.
+    async fn write(
+        &self,
+        mut request: Request,
+        begun: &Begun,
+        first: &Arc<AtomicI64>,
+    ) -> Result<Draft, (Failure, Cost)> {
+        let queued_at = (self.clock)();
+        let slot = self.gate.enter(begun.lane, queued_at).await;
+        histogram!("baton_generation_queue_seconds", "lane" => begun.lane.as_str())
+            .record(seconds((self.clock)().since(queued_at)));
+        let running = Gauge::new("baton_generations_in_flight");
+        let mut cost = Cost::default();
+        let mut asked_for = None;
+        for _ in 0..=self.tool_rounds {
+            let written = self.ask(&request, first).await.map_err(|failure| (failure, cost))?;
+            cost.input_tokens += written.input_tokens;
+            cost.output_tokens += written.output_tokens;
+            match understand(written, &mut asked_for) {
+                Understood::Done(mut draft) => {
+                    drop((slot, running));
+                    draft.cost = cost;
+                    return Ok(draft);
+                }
+                Understood::Again(text, calls, results) => {
+                    request.lines.push(Line::Calls(text, calls));
+                    request.lines.extend(results);
+                }
+            }
+        }
+        let failure = Failure {
+            kind: FailureKind::Empty,
+            retry_after_ms: None,
+            detail: format!("no words after {} rounds of tools", self.tool_rounds),
+        };
+        Err((failure, cost))
+    }
+
+    /// One round with the model, if its breaker lets it.
+    async fn ask(&self, request: &Request, first: &Arc<AtomicI64>) -> Result<Written, Failure> {
+        let permit = match self.breaker.permit((self.clock)()) {
+            // Never told that the call begins: a takeover that drops it says nothing of the server's health.
+            Admission::Permit(permit) => permit,
+            Admission::OpenUntil { until, change } => {
+                self.tell_breaker(&request.channel, change);
+                return Err(Failure {
+                    kind: FailureKind::Unreachable,
+                    retry_after_ms: Some(until.since((self.clock)()).max(0)),
+                    detail: "the breaker of the model is open".to_owned(),
+                });
+            }
+        };
+        let began = (self.clock)();
+        let progress = FirstWord { clock: self.clock, at: Arc::clone(first) };
+        let written = self.generator.reply(request, &progress).await;
+        histogram!("baton_generation_seconds").record(seconds((self.clock)().since(began)));
+        let changed = match &written {
+            Ok(_) => permit.succeeded(),
+            // The server answered: that the request was refused says nothing of its health.
+            Err(failure) if is_answered(failure.kind) => permit.succeeded(),
+            Err(_) => permit.failed((self.clock)()),
+        };
+        self.tell_breaker(&request.channel, changed);
+        written
+    }
+
+    /// Writes it down beside the turn: what runs here may be dropped at any moment, a call to the store never.
+    fn tell_breaker(&self, channel: &str, change: Option<Change>) {
+        let Some(change) = change else { return };
+        let kind = match change {
+            Change::Opened => EventType::BreakerOpened,
+            Change::Closed => EventType::BreakerClosed,
+        };
+        gauge!("baton_breaker_state", "of" => "model").set(if change == Change::Opened { 1.0 } else { 0.0 });
+        let event = Entry::of(kind).with("of", "model").outside(channel, (self.clock)());
+        let ledger = Arc::clone(&self.ledger);
+        tokio::spawn(async move {
+            if let Err(error) = ledger.keep(vec![event], Vec::new()).await {
+                tracing::warn!(%error, "the journal lacks a change of the breaker");
+            }
+        });
+    }
+
+    /// What the model is asked: what was said before, then the messages of this turn, each its own.
+    async fn request(&self, channel: &Channel, begun: &Begun) -> Result<Request, ledger::Error> {
+        let limit = channel.policy.ai_history + begun.burst.len();
+        let history = self.archive.history(begun.conversation, begun.history_to, limit).await?;
+        let of_this_turn = |message: &Message| begun.burst.iter().any(|other| other.id == message.id);
+        let mut lines: Vec<Line> =
+            history.iter().filter(|message| !of_this_turn(message) && !message.waits()).filter_map(line_of).collect();
+        lines.drain(..lines.len().saturating_sub(channel.policy.ai_history));
+        if let Some(note) = &begun.note {
+            lines.push(Line::Instruction(format!("A colleague left this note for you: {note}")));
+        }
+        lines.extend(begun.burst.iter().filter_map(line_of));
+        if begun.turn.purpose == Purpose::FollowUp {
+            let wish = begun.instructions.as_deref().unwrap_or("Ask kindly whether help is still wanted.");
+            lines.push(Line::Instruction(format!(
+                "The contact has been silent since your last message. Write one short follow-up message. {wish}"
+            )));
+        }
+        Ok(Request {
+            model: channel.policy.ai_model.clone(),
+            system: Arc::clone(&channel.policy.prompt),
+            lines,
+            tools: begun.turn.purpose == Purpose::Reply,
+            channel: channel.name.clone(),
+        })
+    }
+
+    async fn commit(&self, channel: &Channel, begun: Begun, draft: Draft) -> Result<Committed, ledger::Error> {
+        let (conversation, need) = (begun.conversation, need_of(&begun));
+        let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
+        let step = move |docket: &mut Docket| {
+            reply::commit(docket, &policy, &begun, &draft, jitter)
+        };
+        gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
+    }
+
+    async fn fail(
+        &self,
+        channel: &Channel,
+        begun: Begun,
+        failure: Failure,
+        cost: Cost,
+    ) -> Result<Committed, ledger::Error> {
+        let (conversation, need) = (begun.conversation, need_of(&begun));
+        let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
+        let step = move |docket: &mut Docket| {
+            reply::fail(docket, &policy, &begun, &failure, cost, jitter)
+        };
+        gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
+    }
+
+    async fn give_back(&self, channel: &Channel, begun: Begun) -> Result<Committed, ledger::Error> {
+        let (conversation, need) = (begun.conversation, need_of(&begun));
+        let policy = Arc::clone(&channel.policy);
+        let step = move |docket: &mut Docket| {
+            reply::give_back(docket, &policy, &begun);
+            Committed::Discarded("instance_stopped")
+        };
+        gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
+    }
+
+    /// The contact sees that somebody reads. Best effort, in nobody's way.
+    fn show_read(&self, channel: &Channel, begun: &Begun) {
+        if channel.policy.read_receipts != ReadReceipts::Answer || begun.turn.purpose != Purpose::Reply {
+            return;
+        }
+        let (provider, chat) = (Arc::clone(&channel.provider), begun.chat.clone());
+        let read_to = begun.read_to.clone();
+        tokio::spawn(async move { provider.mark_read(&chat, read_to.as_deref()).await });
+    }
+}
+
+enum Held {
+    Free,
+    Mine(execution::redis_lock::Lease),
+    Other,
+}
+
+/// The messages of the burst and the turn itself: all that ending a turn touches.
+fn need_of(begun: &Begun) -> Need {
+    Need { messages: begun.turn.messages.clone(), turn: Some(begun.turn.id), newest: newest_of(begun), ..Need::default() }
+}
+
+/// A follow-up's words are held against what was said lately.
+const fn newest_of(begun: &Begun) -> usize {
+    match begun.turn.purpose {
+        Purpose::FollowUp => 20,
+        Purpose::Reply => 0,
+    }
+}
+
+fn gone_is_discarded(outcome: Result<Committed, ledger::Error>) -> Result<Committed, ledger::Error> {
+    match outcome {
+        Err(ledger::Error::Gone) => Ok(Committed::Discarded("gone")),
+        other => other,
+    }
+}
+
+fn waited_since(begun: &Begun) -> Time {
+    begun.burst.last().map_or(begun.at, |message| message.at)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "durations for metrics")]
+fn seconds(ms: i64) -> f64 {
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
+}
+
+/// Whether the server itself answered, so that its breaker stays closed.
+const fn is_answered(kind: FailureKind) -> bool {
+    match kind {
+        FailureKind::Refused | FailureKind::Quota | FailureKind::RateLimited | FailureKind::Empty | FailureKind::Filtered => {
+            true
+        }
+        FailureKind::Server
+        | FailureKind::Unreachable
+        | FailureKind::TimedOut
+        | FailureKind::Cut
+        | FailureKind::Malformed => false,
+    }
+}
+
+/// A message as the model reads it; notes and empty ones are none.
+fn line_of(message: &Message) -> Option<Line> {
+    if message.kind == Kind::Note || message.deleted_at.is_some() || message.text.trim().is_empty() {
+        return None;
+    }
+    let text = match &message.quoted {
+        Some(quoted) if !quoted.text.trim().is_empty() => {
+            format!("{} (in reply to: \"{}\")", message.text, quoted.text.chars().take(300).collect::<String>())
+        }
+        _ => message.text.clone(),
+    };
+    Some(match message.author {
+        Author::Contact => Line::Contact(text),
+        Author::Assistant | Author::System => Line::Assistant(text),
+        Author::Agent => Line::Colleague(text),
+    })
+}
+
+/// What the model's answer means.
+enum Understood {
+    /// The turn can be committed.
+    Done(Draft),
+    /// The model waits for the results of its calls.
+    Again(String, Vec<ToolCall>, Vec<Line>),
+}
+
+#[derive(Deserialize)]
+struct WithReason {
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WithDelay {
+    delay_hours: f64,
+    #[serde(default)]
+    text: Option<String>,
+}
+
+/// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones.
+fn understand(written: Written, asked_for: &mut Option<Wish>) -> Understood {
+    let mut draft = Draft { text: written.text, ..Draft::default() };
+    let mut results = Vec::new();
+    for call in &written.calls {
+        let result = match call.name.as_str() {
+            "hand_over" => {
+                draft.hand_over = Some(reason_of(call));
+                "done".to_owned()
+            }
+            "stay_silent" => {
+                draft.stay_silent = Some(reason_of(call));
+                "done".to_owned()
+            }
+            "schedule_follow_up" => match wish_of(call) {
+                Ok(wish) => {
+                    *asked_for = Some(wish);
+                    "scheduled, if the contact stays silent".to_owned()
+                }
+                Err(problem) => problem,
+            },
+            _ => "there is no such tool".to_owned(),
+        };
+        results.push(Line::Result { call: call.id.clone(), text: result });
+    }
+    let is_done = written.calls.is_empty()
+        || draft.hand_over.is_some()
+        || draft.stay_silent.is_some()
+        || !draft.text.trim().is_empty();
+    if is_done {
+        draft.follow_up = asked_for.take();
+        Understood::Done(draft)
+    } else {
+        Understood::Again(draft.text, written.calls, results)
+    }
+}
+
+/// The reason is for people; a call without one is a call all the same.
+fn reason_of(call: &ToolCall) -> String {
+    serde_json::from_str::<WithReason>(&call.arguments)
+        .ok()
+        .and_then(|arguments| arguments.reason)
+        .unwrap_or_else(|| "not said".to_owned())
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "bounded by FOLLOW_UP_HOURS_MAX")]
+fn wish_of(call: &ToolCall) -> Result<Wish, String> {
+    let arguments: WithDelay = serde_json::from_str(&call.arguments)
+        .map_err(|_| "the arguments are not {\"delay_hours\": number, \"text\"?: string}".to_owned())?;
+    if !(arguments.delay_hours > 0.0 && arguments.delay_hours <= FOLLOW_UP_HOURS_MAX) {
+        return Err(format!("delay_hours must be more than 0 and at most {FOLLOW_UP_HOURS_MAX}"));
+    }
+    Ok(Wish {
+        delay_ms: Some((arguments.delay_hours * 3_600_000.0) as i64),
+        text: arguments.text.filter(|text| !text.trim().is_empty()),
+        ..Wish::default()
+    })
+}
+
+struct FirstWord {
+    clock: fn() -> Time,
+    at: Arc<AtomicI64>,
+}
+
+impl Progress for FirstWord {
+    fn wrote(&self, _so_far: &str) {
+        let now = (self.clock)().0;
+        // Only the first word's moment is kept; a later one finds the place taken.
+        let _ = self.at.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// Counts what is under way, however it ends.
+struct Gauge(&'static str);
+
+impl Gauge {
+    fn new(name: &'static str) -> Self {
+        gauge!(name).increment(1.0);
+        Self(name)
+    }
+}
+
+impl Drop for Gauge {
+    fn drop(&mut self) {
+        gauge!(self.0).decrement(1.0);
+    }
+}
+
+impl Outcome {
+    /// When to look again, from that moment on; None: when something changes.
+    pub fn look_again_ms(&self, now: Time) -> Option<i64> {
+        match self {
+            Self::NotYet(at) => Some(at.since(now).max(1)),
+            Self::LeftToHolder => Some(CONTENDED_MS),
+            Self::Worked(_) | Self::Idle => None,
+        }
+    }
+}
