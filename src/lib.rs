@@ -6,3 +6,5 @@
 pub mod domain;
 
 pub mod flow;
+
+pub mod adapters;

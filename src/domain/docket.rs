@@ -254,7 +254,7 @@ impl Entry {
             mode_version: None,
             actor: self.actor,
             kind: self.kind,
-            action: self.action,
+            action: self.action.map(Into::into),
             details: self.details,
         }
     }
@@ -486,7 +486,9 @@ impl Docket {
         let (new_messages, messages) = self
             .messages
             .into_iter()
-            .filter(|message| dirty.new_messages.contains(&message.id) || dirty.messages.contains(&message.id))
+            .filter(|message| {
+                dirty.new_messages.contains(&message.id) || dirty.messages.contains(&message.id)
+            })
             .partition(|message| dirty.new_messages.contains(&message.id));
         Changes {
             is_new: self.loaded.is_new,

@@ -176,11 +176,12 @@ impl DeliveryState {
         match (self, report) {
             (S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued, S::Sent) => Some(S::Sent),
             (S::Sent, S::Sent) => None,
-            (S::Sent | S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued, S::Delivered) => Some(S::Delivered),
-            (
-                S::Sent | S::Delivered | S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued,
-                S::Read,
-            ) => Some(S::Read),
+            (S::Sent | S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued, S::Delivered) => {
+                Some(S::Delivered)
+            }
+            (S::Sent | S::Delivered | S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued, S::Read) => {
+                Some(S::Read)
+            }
             (S::Sent | S::Sending | S::Unknown, S::Failed) => Some(S::Failed),
             // A withdrawn message that is reported all the same did leave: what the contact sees is what counts.
             (S::Cancelled, S::Sent | S::Delivered | S::Read) => Some(report),

@@ -1,5 +1,7 @@
 //! The life of a message, left to right.
 
+pub mod clock;
+
 pub mod ledger;
 
 pub mod archive;
