@@ -2,6 +2,8 @@
 
 pub(crate) mod rows;
 
+pub(crate) mod commit;
+
 pub mod postgres;
 
 pub mod sqlite;

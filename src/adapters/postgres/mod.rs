@@ -2,6 +2,10 @@
 //!
 //! In: a URL. Out: [`Postgres`], a pool over which each place is one more `impl`.
 
+mod ledger;
+
+pub use ledger::Ledger;
+
 mod migrate;
 
 use std::{sync::Arc, time::Duration};
@@ -42,7 +46,16 @@ impl Postgres {
         connections_max: u32,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, sqlx::Error> {
-        let pool = pool_options(connections_max).connect_with(options(url)?).await?;
+        Self::open(url.parse()?, connections_max, clock).await
+    }
+
+    /// The same, from options.
+    pub(crate) async fn open(
+        options: PgConnectOptions,
+        connections_max: u32,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, sqlx::Error> {
+        let pool = pool_options(connections_max).connect_with(limited(options)).await?;
         Ok(Self { pool, clock })
     }
 
@@ -52,15 +65,14 @@ impl Postgres {
     }
 }
 
-fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
-    let options: PgConnectOptions = url.parse()?;
-    Ok(options.application_name("baton").options([
+fn limited(options: PgConnectOptions) -> PgConnectOptions {
+    options.application_name("baton").options([
         ("statement_timeout", STATEMENT_MS.to_string()),
         ("lock_timeout", LOCK_MS.to_string()),
         ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_MS.to_string()),
         // The rollback of `pool_options` would warn each time that there is nothing to roll back.
         ("client_min_messages", "error".to_owned()),
-    ]))
+    ])
 }
 
 fn pool_options(connections_max: u32) -> PgPoolOptions {

@@ -2,7 +2,13 @@
 //!
 //! In: a path. Out: [`Sqlite`], one connection that writes and a few that read, over which each place is one more `impl`.
 
+mod ledger;
+
+pub use ledger::Ledger;
+
 mod migrate;
+
+mod recover;
 
 mod server_lock;
 
