@@ -93,7 +93,8 @@ impl Worker {
                     // The loop may have ended: then nobody looks a second time.
                     let _ = seen_twice.send(conversation);
                 }
-                let again = look_again(outcome.map(|outcome| outcome.look_again_ms((worker.clock)())), "turn");
+                let again =
+                    look_again(outcome.map(|outcome| outcome.look_again_ms((worker.clock)())), "turn");
                 worker.plan(Work::Turn, conversation, again);
             });
         }
@@ -104,7 +105,8 @@ impl Worker {
             let worker = self.clone();
             self.tasks.spawn(async move {
                 let outcome = worker.turns.follow_up(conversation).await;
-                let again = look_again(outcome.map(|outcome| outcome.look_again_ms((worker.clock)())), "follow_up");
+                let again =
+                    look_again(outcome.map(|outcome| outcome.look_again_ms((worker.clock)())), "follow_up");
                 worker.plan(Work::FollowUp, conversation, again);
             });
         }
@@ -131,7 +133,8 @@ impl Worker {
         let mut lanes: HashMap<String, Lane> = HashMap::new();
         let (done, mut ended) = mpsc::unbounded_channel::<Ended>();
         loop {
-            let opens_at = lanes.values().filter(|lane| !lane.waiting.is_empty()).map(|lane| lane.opens_at).min();
+            let opens_at =
+                lanes.values().filter(|lane| !lane.waiting.is_empty()).map(|lane| lane.opens_at).min();
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return,

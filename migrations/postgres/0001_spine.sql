@@ -126,9 +126,9 @@ create table messages (
     -- Outbound.
     state               text check (state in ('queued', 'sending', 'sent', 'delivered', 'read', 'failed', 'unknown', 'cancelled', 'dead')),
     reason              text,
-    attempts            integer,
-    part                integer,
-    parts               integer,
+    attempts            bigint,
+    part                bigint,
+    parts               bigint,
     reply_id            text,
     mode_version        bigint,
     gate                text check (gate in ('assistant', 'farewell', 'person', 'follow_up')),
@@ -170,7 +170,7 @@ create table turns (
     last_seq        bigint not null,
     is_final        boolean not null,
     messages        text not null,
-    attempt         integer not null,
+    attempt         bigint not null,
     started_at      bigint not null,
     first_token_at  bigint,
     ended_at        bigint,
@@ -196,7 +196,7 @@ create table follow_ups (
     created_at      bigint not null,
     state           text not null check (state in ('pending', 'sent', 'cancelled', 'withheld')),
     reason          text,
-    attempts        integer not null default 0,
+    attempts        bigint not null default 0,
     message_id      text,
     check (text is null or instructions is null)
 );
@@ -212,7 +212,7 @@ create table dead_letters (
     subject         text,
     state           text not null check (state in ('open', 'replayed', 'discarded')),
     reason          text not null,
-    attempts        integer not null,
+    attempts        bigint not null,
     first_at        bigint not null,
     last_at         bigint not null,
     payload         text not null
@@ -253,7 +253,7 @@ create table events (
     turn_id         text,
     mode_version    bigint,
     actor           text not null,
-    type            text not null,
+    kind            text not null,
     action          text,
     details         text not null,
     primary key (xact, id)

@@ -252,7 +252,7 @@ create table events (
     turn_id         text,
     mode_version    integer,
     actor           text not null,
-    type            text not null,
+    kind            text not null,
     action          text,
     details         text not null
 ) strict;

@@ -1,7 +1,61 @@
-//! Everything outside: one file or folder an outside thing, each behind a place of the flow.
+//! Everything outside: databases, providers, models. Adapters implement the places of `flow` and know no other part.
+
+pub(crate) mod rows;
+
+pub(crate) mod commit;
+
+pub mod postgres;
+
+pub mod sqlite;
 
 pub mod http_client;
 
 pub mod green_api;
 
 pub mod sandbox;
+
+use crate::flow::ledger;
+
+/// What an error of a database asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The connection or the whole database is gone: another attempt needs another connection.
+    Lost,
+    /// Somebody else was in the way for too long: another attempt may get through.
+    Busy,
+    /// The data, or the statement itself: it fails each time.
+    Data,
+}
+
+impl Trouble {
+    /// Sorts an error. Whatever isn't plainly the data's fault counts as lost, so that nobody is told "refused" wrongly.
+    pub(crate) fn of(error: &sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::Database(database) => {
+                let code = database.code().unwrap_or_default();
+                if database.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some() {
+                    sqlite::trouble(&code)
+                } else {
+                    postgres::trouble(&code)
+                }
+            }
+            sqlx::Error::ColumnDecode { .. }
+            | sqlx::Error::Decode(_)
+            | sqlx::Error::Encode(_)
+            | sqlx::Error::RowNotFound
+            | sqlx::Error::ColumnNotFound(_)
+            | sqlx::Error::ColumnIndexOutOfBounds { .. }
+            | sqlx::Error::TypeNotFound { .. }
+            | sqlx::Error::InvalidArgument(_) => Self::Data,
+            _ => Self::Lost,
+        }
+    }
+}
+
+/// What a place answers for an error of its database.
+pub(crate) fn failure(error: sqlx::Error) -> ledger::Error {
+    match Trouble::of(&error) {
+        Trouble::Lost | Trouble::Busy => ledger::Error::Unavailable(error.into()),
+        Trouble::Data => ledger::Error::Refused(error.into()),
+    }
+}

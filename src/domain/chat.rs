@@ -16,7 +16,9 @@ impl ChatId {
         let (local, host) = raw.trim().split_once('@')?;
         let local = local.split_once(':').map_or(local, |(before, _device)| before);
         let host = if host == "s.whatsapp.net" { "c.us" } else { host };
-        let odd = |text: &str| text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '/');
+        let odd = |text: &str| {
+            text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '/')
+        };
         if odd(local) || odd(host) || local.len() + host.len() > CHAT_ID_MAX {
             return None;
         }
@@ -89,7 +91,10 @@ mod tests {
 
     #[test]
     fn only_a_phone_number_is_shown_as_one() {
-        assert_eq!(ChatId::parse("6580000001@c.us").and_then(|id| id.phone()).as_deref(), Some("+6580000001"));
+        assert_eq!(
+            ChatId::parse("6580000001@c.us").and_then(|id| id.phone()).as_deref(),
+            Some("+6580000001")
+        );
         assert_eq!(ChatId::parse("100000000000001@lid").and_then(|id| id.phone()), None);
     }
 }

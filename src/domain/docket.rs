@@ -143,6 +143,8 @@ struct Dirty {
 /// What a step changed, for the store to save.
 #[derive(Debug, Clone)]
 pub struct Changes {
+    /// The moment of the step.
+    pub now: Time,
     /// The facts as they are now.
     pub conversation: Conversation,
     /// They are to be inserted.
@@ -254,7 +256,7 @@ impl Entry {
             mode_version: None,
             actor: self.actor,
             kind: self.kind,
-            action: self.action,
+            action: self.action.map(Into::into),
             details: self.details,
         }
     }
@@ -486,9 +488,12 @@ impl Docket {
         let (new_messages, messages) = self
             .messages
             .into_iter()
-            .filter(|message| dirty.new_messages.contains(&message.id) || dirty.messages.contains(&message.id))
+            .filter(|message| {
+                dirty.new_messages.contains(&message.id) || dirty.messages.contains(&message.id)
+            })
             .partition(|message| dirty.new_messages.contains(&message.id));
         Changes {
+            now: self.now,
             is_new: self.loaded.is_new,
             is_changed,
             clocks,

@@ -1,5 +1,7 @@
 //! Events: each change that anyone can see, and each decision of a race.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -160,7 +162,7 @@ pub struct Event {
     /// What.
     pub kind: EventType,
     /// What was done about it.
-    pub action: Option<&'static str>,
+    pub action: Option<Cow<'static, str>>,
     /// More, for people.
     pub details: Map<String, Value>,
 }

@@ -176,11 +176,12 @@ impl DeliveryState {
         match (self, report) {
             (S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued, S::Sent) => Some(S::Sent),
             (S::Sent, S::Sent) => None,
-            (S::Sent | S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued, S::Delivered) => Some(S::Delivered),
-            (
-                S::Sent | S::Delivered | S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued,
-                S::Read,
-            ) => Some(S::Read),
+            (S::Sent | S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued, S::Delivered) => {
+                Some(S::Delivered)
+            }
+            (S::Sent | S::Delivered | S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued, S::Read) => {
+                Some(S::Read)
+            }
             (S::Sent | S::Sending | S::Unknown, S::Failed) => Some(S::Failed),
             // A withdrawn message that is reported all the same did leave: what the contact sees is what counts.
             (S::Cancelled, S::Sent | S::Delivered | S::Read) => Some(report),
@@ -394,7 +395,8 @@ impl Message {
 
     /// Whether it waits for a turn and may start one.
     pub fn waits(&self) -> bool {
-        self.turn.is_none() && self.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending && inbound.starts_turn)
+        self.turn.is_none()
+            && self.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending && inbound.starts_turn)
     }
 
     /// Whether a reply to it is owed whose first part has not begun to leave: until then it is pending all the same.

@@ -159,9 +159,7 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
         withhold(docket, "not_allowed");
         return Fired::Nothing;
     }
-    docket.record(
-        Entry::of(EventType::FollowUpDue).with("follow_up_id", follow_up.id.to_string()),
-    );
+    docket.record(Entry::of(EventType::FollowUpDue).with("follow_up_id", follow_up.id.to_string()));
     match &follow_up.text {
         Some(text) => {
             let text = text.clone();

@@ -245,13 +245,18 @@ pub trait Archive: Send + Sync {
     async fn conversation_of(&self, channel: &str, chat: &ChatId) -> Result<Option<Overview>, Error>;
 
     /// A list of them.
-    async fn conversations(&self, filter: &ConversationFilter, page: &PageOf) -> Result<Page<Overview>, Error>;
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageOf,
+    ) -> Result<Page<Overview>, Error>;
 
     /// How many there are.
     async fn count(&self, filter: &ConversationFilter) -> Result<i64, Error>;
 
     /// Messages of a conversation, newest first.
-    async fn messages(&self, conversation: Uuid, window: Window, limit: usize) -> Result<Vec<Message>, Error>;
+    async fn messages(&self, conversation: Uuid, window: Window, limit: usize)
+    -> Result<Vec<Message>, Error>;
 
     /// One message.
     async fn message(&self, id: Uuid) -> Result<Option<Placed>, Error>;
@@ -269,7 +274,11 @@ pub trait Archive: Send + Sync {
     async fn turn(&self, id: Uuid) -> Result<Option<(Uuid, String, Turn)>, Error>;
 
     /// Follow-ups by due time, each with its conversation.
-    async fn follow_ups(&self, filter: &FollowUpFilter, page: &PageOf) -> Result<Page<(Uuid, FollowUp)>, Error>;
+    async fn follow_ups(
+        &self,
+        filter: &FollowUpFilter,
+        page: &PageOf,
+    ) -> Result<Page<(Uuid, FollowUp)>, Error>;
 
     /// Dead letters, newest first.
     async fn letters(&self, filter: &LetterFilter, page: &PageOf) -> Result<Page<DeadLetter>, Error>;

@@ -32,7 +32,12 @@ impl Channel {
     pub fn opening(&self, chat: &ChatId) -> Opening {
         let policy = &self.policy;
         let in_ai = policy.has_model && !policy.drafting && share(&self.name, chat) < policy.rollout_percent;
-        let begins = |mode, drafting| Opening { mode, reason: Reason::Rollout, actor: actor::SYSTEM.to_owned(), drafting };
+        let begins = |mode, drafting| Opening {
+            mode,
+            reason: Reason::Rollout,
+            actor: actor::SYSTEM.to_owned(),
+            drafting,
+        };
         if in_ai { begins(Mode::Ai, false) } else { begins(Mode::Human, policy.has_model) }
     }
 }
@@ -86,7 +91,8 @@ mod tests {
     fn raising_the_share_only_adds() {
         let chats: Vec<ChatId> =
             (0..1_000).filter_map(|n| ChatId::parse(&format!("65800{n:05}@c.us"))).collect();
-        let in_ai = |percent: u8| chats.iter().filter(|chat| share("default", chat) < percent).collect::<Vec<_>>();
+        let in_ai =
+            |percent: u8| chats.iter().filter(|chat| share("default", chat) < percent).collect::<Vec<_>>();
         let (few, many) = (in_ai(20), in_ai(60));
         assert!(few.iter().all(|chat| many.contains(chat)));
         assert!((150..250).contains(&few.len()), "{} of 1000 at 20 %", few.len());

@@ -70,14 +70,19 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
         if let (None, Some(agent)) = (docket.conversation.assignee, by.agent) {
             docket.conversation.assignee = Some(agent);
             docket.record(
-                Entry::of(EventType::ConversationUpdated).action("assigned").by(by.actor).with("assignee", agent.to_string()),
+                Entry::of(EventType::ConversationUpdated)
+                    .action("assigned")
+                    .by(by.actor)
+                    .with("assignee", agent.to_string()),
             );
         }
     }
     if switched.changed {
         if to == Mode::Ai {
             // What was promised in HUMAN was promised under an older version.
-            outbox::withdraw(docket, DeliveryReason::ModeChanged, by.actor, |delivery| delivery.gate != Gate::Person);
+            outbox::withdraw(docket, DeliveryReason::ModeChanged, by.actor, |delivery| {
+                delivery.gate != Gate::Person
+            });
         }
         docket.record(
             Entry::of(EventType::ModeChanged)
@@ -87,7 +92,8 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
                 .with("reason", by.reason.as_str()),
         );
         if to == Mode::Human && is_a_person(by.reason) {
-            docket.record(Entry::of(EventType::AgentTookOver).by(by.actor).with("reason", by.reason.as_str()));
+            docket
+                .record(Entry::of(EventType::AgentTookOver).by(by.actor).with("reason", by.reason.as_str()));
         }
     }
     wind_overdue(docket, policy);
@@ -149,7 +155,8 @@ pub fn cancel_turn(
 
 /// Everything that waits for the assistant ends so; the burst is over.
 pub fn leave_waiting(docket: &mut Docket, outcome: Outcome, reason: OutcomeReason) {
-    for id in docket.ids(|message| message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending)) {
+    for id in docket.ids(|message| message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending))
+    {
         if let Some(message) = docket.edit(id)
             && let Some(inbound) = &mut message.inbound
         {
@@ -172,7 +179,9 @@ pub fn hold(docket: &mut Docket, policy: &Policy) {
 /// When the contact will have waited too long for a person.
 pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
     let conversation = &mut docket.conversation;
-    let waits = conversation.mode.mode == Mode::Human && conversation.status != Status::Closed && policy.human_overdue_ms > 0;
+    let waits = conversation.mode.mode == Mode::Human
+        && conversation.status != Status::Closed
+        && policy.human_overdue_ms > 0;
     let since = conversation.waiting_since.map(|since| since.max(conversation.mode.changed_at));
     let already_called = conversation.attention.is_some();
     conversation.memo.overdue_at =
@@ -182,7 +191,8 @@ pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
 /// Calls a person. An earlier call stays as it is, but a send of unknown fate comes before everything.
 pub fn raise(docket: &mut Docket, reason: AttentionReason) {
     let current = docket.conversation.attention;
-    let is_called = current.is_some_and(|attention| attention.reason == reason || reason != AttentionReason::SendUnknown);
+    let is_called =
+        current.is_some_and(|attention| attention.reason == reason || reason != AttentionReason::SendUnknown);
     if is_called {
         return;
     }

@@ -240,7 +240,9 @@ impl Desk {
             let unread = docket
                 .messages()
                 .iter()
-                .filter(|message| message.author == Author::Contact && message.seq > seq && counts_as_unread(message))
+                .filter(|message| {
+                    message.author == Author::Contact && message.seq > seq && counts_as_unread(message)
+                })
                 .count();
             set_read(docket, seq, i64::try_from(unread).unwrap_or(i64::MAX), &by);
             docket.conversation.id
@@ -267,7 +269,11 @@ impl Desk {
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
             agenda::schedule(docket, &channel.policy, &wish, &by).ok_or_else(|| {
-                conflict(docket, "follow_up_not_allowed", "in HUMAN, closed, opted out, or while a message waits for its answer")
+                conflict(
+                    docket,
+                    "follow_up_not_allowed",
+                    "in HUMAN, closed, opted out, or while a message waits for its answer",
+                )
             })
         };
         unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
@@ -289,12 +295,8 @@ impl Desk {
         let Some(conversation) = found.conversation else {
             return Err(not_retryable(None, "it belongs to no conversation"));
         };
-        let need = Need {
-            letter: Some(letter),
-            messages: subjects_of(&found),
-            newest: 20,
-            ..Need::default()
-        };
+        let need =
+            Need { letter: Some(letter), messages: subjects_of(&found), newest: 20, ..Need::default() };
         let who = who.clone();
         let step = move |docket: &mut Docket| replay(docket, &channel.policy, letter, force, &who);
         unless_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)?
@@ -347,7 +349,11 @@ fn invalid(pointer: &'static str, detail: String) -> Refusal {
 }
 
 fn conflict(docket: &Docket, code: &'static str, detail: &str) -> Refusal {
-    Refusal::Conflict { code, detail: detail.to_owned(), current: Some(Box::new(docket.conversation.clone())) }
+    Refusal::Conflict {
+        code,
+        detail: detail.to_owned(),
+        current: Some(Box::new(docket.conversation.clone())),
+    }
 }
 
 fn not_retryable(docket: Option<&Docket>, detail: &str) -> Refusal {
@@ -441,7 +447,9 @@ fn ids_of(answer: &Value) -> Vec<Uuid> {
 
 fn quote(docket: &Docket, quoted: Option<Uuid>) -> Result<Option<Quoted>, Refusal> {
     let Some(id) = quoted else { return Ok(None) };
-    let unknown = || invalid("/quoted_message_id", "no message of this conversation that the provider knows".to_owned());
+    let unknown = || {
+        invalid("/quoted_message_id", "no message of this conversation that the provider knows".to_owned())
+    };
     let message = docket.message(id).ok_or_else(unknown)?;
     let provider_message_id = message.provider_message_id.clone().ok_or_else(unknown)?;
     Ok(Some(Quoted { provider_message_id, text: message.text.chars().take(300).collect() }))
@@ -480,7 +488,8 @@ pub fn keep_note(docket: &mut Docket, text: &str, actor: &str, agent: Option<Uui
 fn retry_message(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) -> Result<(), Refusal> {
     let now = docket.now;
     let version = docket.conversation.mode.version;
-    let state = docket.message(id).and_then(|message| message.delivery.as_ref()).map(|delivery| delivery.state);
+    let state =
+        docket.message(id).and_then(|message| message.delivery.as_ref()).map(|delivery| delivery.state);
     match state {
         Some(DeliveryState::Failed | DeliveryState::Dead | DeliveryState::Unknown) => {}
         Some(DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read) => {
@@ -490,7 +499,8 @@ fn retry_message(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) -> R
             return Err(not_retryable(Some(docket), "it is neither failed, dead nor unknown"));
         }
     }
-    let was_unclear = docket.message(id).and_then(|m| m.delivery.as_ref()).is_some_and(|delivery| delivery.unclear);
+    let was_unclear =
+        docket.message(id).and_then(|m| m.delivery.as_ref()).is_some_and(|delivery| delivery.unclear);
     if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
         delivery.state = DeliveryState::Queued;
         delivery.reason = None;
@@ -521,7 +531,11 @@ fn confirm_message(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) ->
     delivery.sent_at = Some(now);
     // Stays unclear: its echo may still come, and is then recognised.
     docket.record(
-        Entry::of(EventType::SendReconciled).action("confirmed_sent").by(&who.actor).message(id).with("by", "person"),
+        Entry::of(EventType::SendReconciled)
+            .action("confirmed_sent")
+            .by(&who.actor)
+            .message(id)
+            .with("by", "person"),
     );
     after_message_settled(docket, policy, id, who);
     Ok(())
@@ -538,7 +552,8 @@ fn after_message_settled(docket: &mut Docket, policy: &Policy, id: Uuid, who: &W
 }
 
 fn withdraw_message(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) -> Result<(), Refusal> {
-    let state = docket.message(id).and_then(|message| message.delivery.as_ref()).map(|delivery| delivery.state);
+    let state =
+        docket.message(id).and_then(|message| message.delivery.as_ref()).map(|delivery| delivery.state);
     match state {
         Some(DeliveryState::Queued) => {
             outbox::cancel(docket, id, DeliveryReason::DeletedByAgent, &who.actor);
@@ -584,7 +599,10 @@ fn apply_patch(docket: &mut Docket, policy: &Policy, patch: &Patch, who: &Who) -
     {
         docket.conversation.drafting = drafting;
         docket.record(
-            Entry::of(EventType::ConversationUpdated).action("drafting").by(&who.actor).with("drafting", drafting),
+            Entry::of(EventType::ConversationUpdated)
+                .action("drafting")
+                .by(&who.actor)
+                .with("drafting", drafting),
         );
     }
     if let Some(name) = &patch.contact_name {
@@ -658,16 +676,24 @@ fn replay(
 }
 
 /// The messages of a failed turn wait again, with a full new set of attempts.
-fn replay_turn(docket: &mut Docket, policy: &Policy, letter: &DeadLetter, force: bool) -> Result<(), Refusal> {
+fn replay_turn(
+    docket: &mut Docket,
+    policy: &Policy,
+    letter: &DeadLetter,
+    force: bool,
+) -> Result<(), Refusal> {
     let ids = subjects_of(letter);
-    let newest = docket.messages().iter().filter(|message| ids.contains(&message.id)).map(|message| message.seq).max();
+    let newest =
+        docket.messages().iter().filter(|message| ids.contains(&message.id)).map(|message| message.seq).max();
     let Some(newest) = newest else { return Err(not_retryable(Some(docket), "its messages are gone")) };
     if docket.conversation.mode.mode == Mode::Human {
         return Err(not_retryable(Some(docket), "a person has taken over"));
     }
     if docket.conversation.our_seq > newest && !force {
         let newer_answer = docket.messages().iter().any(|message| {
-            message.seq > newest && matches!(message.author, Author::Assistant | Author::Agent) && message.kind != Kind::Note
+            message.seq > newest
+                && matches!(message.author, Author::Assistant | Author::Agent)
+                && message.kind != Kind::Note
         });
         if newer_answer {
             return Err(not_retryable(Some(docket), "the contact has had a newer answer"));

@@ -288,7 +288,8 @@ pub fn wind(docket: &mut Docket, policy: &Policy) {
     } else {
         burst::ripe_at(policy, first_at, last_at, waiting)
     };
-    let ripe_at = if memo.answer_now { docket.now } else { ripe_at.max(Time(memo.retry_at.unwrap_or(i64::MIN))) };
+    let ripe_at =
+        if memo.answer_now { docket.now } else { ripe_at.max(Time(memo.retry_at.unwrap_or(i64::MIN))) };
     docket.conversation.memo.ripe_at = Some(ripe_at.0);
 }
 
@@ -304,8 +305,7 @@ pub fn begin_new_burst(docket: &mut Docket, policy: &Policy) {
 
 /// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet.
 pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_deletion: bool) {
-    let report =
-        if is_deletion { Report::Deletion } else { Report::Edit { text: amendment.text.clone() } };
+    let report = if is_deletion { Report::Deletion } else { Report::Edit { text: amendment.text.clone() } };
     let original = docket.messages().iter().find(|message| {
         message.author == Author::Contact && message.provider_message_id.as_deref() == Some(&amendment.of)
     });
@@ -538,7 +538,8 @@ fn as_begun(docket: &Docket, turn: Turn, burst: Vec<Message>) -> Begun {
 pub fn begun_before(docket: &Docket, claimant: &Claimant) -> Option<Begun> {
     let lease = docket.conversation.lease.as_ref().filter(|lease| lease.turn == claimant.turn)?;
     let turn = docket.turn(lease.turn)?.clone();
-    let burst = docket.messages().iter().filter(|message| turn.messages.contains(&message.id)).cloned().collect();
+    let burst =
+        docket.messages().iter().filter(|message| turn.messages.contains(&message.id)).cloned().collect();
     Some(as_begun(docket, turn, burst))
 }
 
@@ -620,7 +621,10 @@ pub fn answer_now(docket: &mut Docket) -> bool {
             && message.deleted_at.is_none()
             && message.inbound.is_some_and(|inbound| {
                 inbound.starts_turn
-                    && matches!(inbound.outcome, Outcome::LeftToHuman | Outcome::HandedOver | Outcome::Pending)
+                    && matches!(
+                        inbound.outcome,
+                        Outcome::LeftToHuman | Outcome::HandedOver | Outcome::Pending
+                    )
             })
     };
     let ids = docket.ids(is_ours);

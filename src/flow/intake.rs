@@ -84,16 +84,18 @@ impl Intake {
                 self.note(channel, entry).await?;
                 Ok(Verdict::Accepted(None))
             }
-            Incoming::PhoneUpdate { chat, what } => {
-                self.ignore(channel, &what, Some(chat)).await
-            }
+            Incoming::PhoneUpdate { chat, what } => self.ignore(channel, &what, Some(chat)).await,
             Incoming::Ignored(what) => self.ignore(channel, &what, None).await,
             Incoming::OtherInstance => self.ignore(channel, "other_instance", None).await,
         }
     }
 
     /// Takes several messages of the same chat in one transaction.
-    pub async fn take_together(&self, channel: &Arc<Channel>, arrivals: Vec<Arrival>) -> Result<Vec<Verdict>, Error> {
+    pub async fn take_together(
+        &self,
+        channel: &Arc<Channel>,
+        arrivals: Vec<Arrival>,
+    ) -> Result<Vec<Verdict>, Error> {
         let Some(first) = arrivals.first() else { return Ok(Vec::new()) };
         let key = key(channel, &first.chat, Some(channel.opening(&first.chat)));
         let need = Need { keys: arrivals.iter().map(inbox::key_of).collect(), ..Need::default() };
@@ -110,7 +112,8 @@ impl Intake {
         let key = key(channel, &arrival.chat, Some(opening));
         let need = Need { keys: vec![inbox::key_of(&arrival)], ..Need::default() };
         let policy = Arc::clone(&channel.policy);
-        let admitted = change(&*self.ledger, key, need, move |docket| inbox::admit(docket, &policy, &arrival)).await;
+        let admitted =
+            change(&*self.ledger, key, need, move |docket| inbox::admit(docket, &policy, &arrival)).await;
         self.end_claim(claim, admitted.is_ok());
         admitted.map(verdict_of)
     }
@@ -132,7 +135,11 @@ impl Intake {
     fn end_claim(&self, claim: Option<Token>, is_stored: bool) {
         let (Some(token), Some(deduplicator)) = (claim, self.deduplicator.clone()) else { return };
         tokio::spawn(async move {
-            let ended = if is_stored { deduplicator.confirm(token).await } else { deduplicator.give_back(token).await };
+            let ended = if is_stored {
+                deduplicator.confirm(token).await
+            } else {
+                deduplicator.give_back(token).await
+            };
             if let Err(error) = ended {
                 tracing::debug!(%error, "a claim was left to expire");
             }
@@ -193,7 +200,12 @@ impl Intake {
         Ok(if before.is_some() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) })
     }
 
-    async fn ignore(&self, channel: &Arc<Channel>, what: &str, chat: Option<ChatId>) -> Result<Verdict, Error> {
+    async fn ignore(
+        &self,
+        channel: &Arc<Channel>,
+        what: &str,
+        chat: Option<ChatId>,
+    ) -> Result<Verdict, Error> {
         let mut entry = Entry::of(EventType::WebhookIgnored).action("acknowledged").with("what", what);
         if let Some(chat) = chat {
             entry = entry.with("chat_id", chat.as_str());
@@ -256,7 +268,9 @@ fn as_verdict(docket: &Docket, matched: Matched) -> Verdict {
 /// The body as it came: JSON if it is some, else text, else base64.
 fn payload_of(body: &[u8]) -> Value {
     match std::str::from_utf8(body) {
-        Ok(text) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.replace('\0', "\u{fffd}"))),
+        Ok(text) => {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.replace('\0', "\u{fffd}")))
+        }
         Err(_) => json!({
             "encoding": "base64",
             "data": base64::engine::general_purpose::STANDARD.encode(body),

@@ -16,7 +16,7 @@ pub fn log(event: &Event) {
         timestamp = %event.at,
         conversation_id = event.conversation.map(tracing::field::display),
         event_type = event.kind.as_str(),
-        action_taken = event.action.unwrap_or("noted"),
+        action_taken = event.action.as_deref().unwrap_or("noted"),
         %details,
         "decided"
     );
@@ -26,12 +26,14 @@ pub fn log(event: &Event) {
 pub fn count(event: &Event) {
     let detail = |name: &str| event.details.get(name).and_then(Value::as_str).unwrap_or("none").to_owned();
     match event.kind {
-        EventType::TurnStarted => counter!("baton_turns_started_total", "lane" => detail("lane")).increment(1),
+        EventType::TurnStarted => {
+            counter!("baton_turns_started_total", "lane" => detail("lane")).increment(1)
+        }
         EventType::TurnCompleted => counter!("baton_turns_total", "result" => "completed").increment(1),
         EventType::TurnFailed => {
             counter!("baton_turns_total", "result" => "failed").increment(1);
             counter!("baton_generation_failures_total", "kind" => detail("kind")).increment(1);
-            if event.action == Some("retried") {
+            if event.action.as_deref() == Some("retried") {
                 counter!("baton_retries_total", "step" => "turn").increment(1);
             }
         }
@@ -47,17 +49,23 @@ pub fn count(event: &Event) {
         EventType::DuplicateWebhook => counter!("baton_duplicates_total").increment(1),
         EventType::MessageSent => counter!("baton_sends_total", "result" => "sent").increment(1),
         EventType::MessageFailed => {
-            let result = if event.action == Some("retried") { "retried" } else { "failed" };
+            let result = if event.action.as_deref() == Some("retried") { "retried" } else { "failed" };
             counter!("baton_sends_total", "result" => result).increment(1);
-            if event.action == Some("retried") {
+            if event.action.as_deref() == Some("retried") {
                 counter!("baton_retries_total", "step" => "send").increment(1);
             }
         }
         EventType::SendUncertain => counter!("baton_sends_total", "result" => "unknown").increment(1),
         EventType::FollowUpSent => counter!("baton_follow_ups_total", "result" => "sent").increment(1),
-        EventType::FollowUpCancelled => counter!("baton_follow_ups_total", "result" => "cancelled").increment(1),
-        EventType::FollowUpWithheld => counter!("baton_follow_ups_total", "result" => "withheld").increment(1),
-        EventType::FollowUpScheduled => counter!("baton_follow_ups_total", "result" => "scheduled").increment(1),
+        EventType::FollowUpCancelled => {
+            counter!("baton_follow_ups_total", "result" => "cancelled").increment(1)
+        }
+        EventType::FollowUpWithheld => {
+            counter!("baton_follow_ups_total", "result" => "withheld").increment(1)
+        }
+        EventType::FollowUpScheduled => {
+            counter!("baton_follow_ups_total", "result" => "scheduled").increment(1)
+        }
         EventType::LockLost => counter!("baton_lock_lost_total").increment(1),
         _ => {}
     }

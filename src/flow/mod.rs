@@ -44,6 +44,8 @@ pub mod agenda;
 
 pub mod tend;
 
+pub mod clock;
+
 pub mod ledger;
 
 pub mod archive;

@@ -116,7 +116,8 @@ impl ModeSwitch {
         self.check(&key, to, &request)?;
         let settle_ms = request.settle_ms.unwrap_or(self.settle_ms).clamp(0, self.settle_ms);
         let channels = Arc::clone(&self.channels);
-        let need = Need { newest: if request.answer_now { ANSWER_NOW_MESSAGES } else { 0 }, ..Need::default() };
+        let need =
+            Need { newest: if request.answer_now { ANSWER_NOW_MESSAGES } else { 0 }, ..Need::default() };
         let receipt = change(&*self.ledger, key, need, move |docket| {
             let Some(channel) = channels.get(&docket.conversation.channel) else {
                 return Err(Refusal::Invalid("the channel is not set up"));
@@ -191,8 +192,10 @@ fn look_in_flight(docket: &mut Docket, version: i64) -> (bool, Vec<Uuid>) {
 
 /// The switch itself, on the locked docket.
 pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) -> Answer {
-    let is_repeat = !request.id.is_empty() && docket.conversation.memo.mode_request.as_ref() == Some(&request.id);
-    let is_conflict = request.expected_version.is_some_and(|version| version != docket.conversation.mode.version);
+    let is_repeat =
+        !request.id.is_empty() && docket.conversation.memo.mode_request.as_ref() == Some(&request.id);
+    let is_conflict =
+        request.expected_version.is_some_and(|version| version != docket.conversation.mode.version);
     if is_conflict && !is_repeat {
         return Err(Refusal::VersionConflict(Box::new(docket.conversation.clone())));
     }

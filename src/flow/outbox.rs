@@ -13,7 +13,8 @@ use crate::domain::{
     event::{EventType, actor},
     lane::Lane,
     message::{
-        Attempt, Author, Delivery, DeliveryReason, DeliveryState, Gate, Kind, Message, Origin, Outcome, Quoted,
+        Attempt, Author, Delivery, DeliveryReason, DeliveryState, Gate, Kind, Message, Origin, Outcome,
+        Quoted,
     },
     mode::Mode,
     pacing,
@@ -175,13 +176,16 @@ pub fn cancel(docket: &mut Docket, id: Uuid, reason: DeliveryReason, by: &str) {
 /// How many parts of the reply that is still owed have left already: they leave in order, so the first one that waits tells.
 pub fn already_left(docket: &Docket) -> usize {
     let first = docket.messages().iter().filter_map(|message| message.delivery.as_ref()).find(|delivery| {
-        delivery.state == DeliveryState::Queued && delivery.gate != Gate::Person && delivery.gate != Gate::FollowUp
+        delivery.state == DeliveryState::Queued
+            && delivery.gate != Gate::Person
+            && delivery.gate != Gate::FollowUp
     });
     let Some(first) = first else { return 0 };
-    let under_way = docket.messages().iter().filter_map(|message| message.delivery.as_ref()).filter(|delivery| {
-        delivery.reply == first.reply
-            && matches!(delivery.state, DeliveryState::Sending | DeliveryState::Unknown)
-    });
+    let under_way =
+        docket.messages().iter().filter_map(|message| message.delivery.as_ref()).filter(|delivery| {
+            delivery.reply == first.reply
+                && matches!(delivery.state, DeliveryState::Sending | DeliveryState::Unknown)
+        });
     usize::try_from(first.part - 1).unwrap_or(0).saturating_sub(under_way.count())
 }
 
@@ -190,14 +194,18 @@ pub fn withdraw_unread_reply(docket: &mut Docket) -> bool {
     let is_whole = |message: &&Message| {
         message.origin == Origin::Turn
             && message.delivery.as_ref().is_some_and(|delivery| {
-                delivery.state == DeliveryState::Queued && delivery.gate == Gate::Assistant && delivery.part == 1
+                delivery.state == DeliveryState::Queued
+                    && delivery.gate == Gate::Assistant
+                    && delivery.part == 1
             })
     };
-    let Some(reply) = docket.messages().iter().find(is_whole).and_then(|message| message.delivery.as_ref()) else {
+    let Some(reply) = docket.messages().iter().find(is_whole).and_then(|message| message.delivery.as_ref())
+    else {
         return false;
     };
     let reply = reply.reply;
-    let discarded = withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| delivery.reply == reply);
+    let discarded =
+        withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| delivery.reply == reply);
     for id in docket.ids(|message| message.is_covered() && message.turn == Some(reply)) {
         if let Some(message) = docket.edit(id) {
             message.turn = None;
@@ -235,7 +243,8 @@ pub enum Claim {
 pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
     let is_mine = |message: &&Message| {
         message.delivery.as_ref().is_some_and(|delivery| {
-            delivery.state == DeliveryState::Sending && delivery.attempt.is_some_and(|held| held.id == attempt)
+            delivery.state == DeliveryState::Sending
+                && delivery.attempt.is_some_and(|held| held.id == attempt)
         })
     };
     if let Some(mine) = docket.messages().iter().find(is_mine) {
@@ -244,10 +253,13 @@ pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
     loop {
         let Some(due_at) = docket.clocks().send_at else { return Claim::Nothing };
         let head = docket.messages().iter().find(|message| message.is(DeliveryState::Queued));
-        let Some((id, delivery)) = head.and_then(|message| Some((message.id, message.delivery.as_ref()?))) else {
+        let Some((id, delivery)) = head.and_then(|message| Some((message.id, message.delivery.as_ref()?)))
+        else {
             return Claim::Nothing;
         };
-        if let Some(reason) = refusal(&docket.conversation, policy, delivery, docket.now, head.map_or(0, |m| m.seq)) {
+        if let Some(reason) =
+            refusal(&docket.conversation, policy, delivery, docket.now, head.map_or(0, |m| m.seq))
+        {
             refuse(docket, policy, id, reason);
             continue;
         }
@@ -289,7 +301,9 @@ fn refusal(
         Gate::Person => None,
         _ if is_closed => Some(DeliveryReason::Closed),
         // The words of a hand-over leave in HUMAN, while it is the HUMAN that they announced.
-        Gate::Farewell => (conversation.mode.version != delivery.version).then_some(DeliveryReason::ModeChanged),
+        Gate::Farewell => {
+            (conversation.mode.version != delivery.version).then_some(DeliveryReason::ModeChanged)
+        }
         Gate::Assistant => check_mode(execution::atomic_mode_check::Mode::Ai),
         Gate::FollowUp => check_mode(execution::atomic_mode_check::Mode::Ai)
             .or_else(|| (conversation.contact_seq > seq).then_some(DeliveryReason::Superseded))
@@ -412,7 +426,9 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
             sent(docket, policy, message.id, provider_id);
         }
         _ if !is_undecided => {}
-        Settled::Refused(reason, detail) => give_up(docket, policy, message.id, DeliveryState::Failed, *reason, detail),
+        Settled::Refused(reason, detail) => {
+            give_up(docket, policy, message.id, DeliveryState::Failed, *reason, detail)
+        }
         Settled::Again(_, detail) if delivery.attempts >= policy.send_attempts => {
             give_up(docket, policy, message.id, DeliveryState::Dead, DeliveryReason::AttemptsUsed, detail);
         }
@@ -454,7 +470,8 @@ pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     message.provider_message_id = Some(provider_id.to_owned());
     message.key = Some(provider_id.to_owned());
     let Some(delivery) = &mut message.delivery else { return };
-    let was_known = matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
+    let was_known =
+        matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
     delivery.unclear = false;
     if was_known {
         return;
@@ -542,6 +559,7 @@ pub fn in_flight(docket: &mut Docket, version: i64) -> Vec<Uuid> {
         delivery.gate != Gate::Person && delivery.version < version
     });
     docket.ids(|message| {
-        message.is_machine_made() && (message.is(DeliveryState::Sending) || message.is(DeliveryState::Unknown))
+        message.is_machine_made()
+            && (message.is(DeliveryState::Sending) || message.is(DeliveryState::Unknown))
     })
 }

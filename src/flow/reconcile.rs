@@ -60,8 +60,7 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
     if may_be_under_way {
         let provider_at = arrival.at.map_or(docket.now.0, |at| at.0);
         if !docket.parked().iter().any(|parked| parked.provider_message_id == key) {
-            let report =
-                Report::Echo { text: arrival.text.clone(), provider_at, phone: copy == Copy::Phone };
+            let report = Report::Echo { text: arrival.text.clone(), provider_at, phone: copy == Copy::Phone };
             docket.park(&key, report);
         }
         return Matched::Parked;
@@ -99,13 +98,14 @@ fn same_words(left: &str, right: &str) -> bool {
 
 /// It went: whatever state it is in now, it is sent, and not sent a second time.
 pub fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by: &str) {
-    let was_unclear =
-        docket.message(id).and_then(|message| message.delivery.as_ref()).is_some_and(|delivery| delivery.unclear);
+    let was_unclear = docket
+        .message(id)
+        .and_then(|message| message.delivery.as_ref())
+        .is_some_and(|delivery| delivery.unclear);
     outbox::sent(docket, policy, id, provider_id);
     if was_unclear {
-        docket.record(
-            Entry::of(EventType::SendReconciled).action("confirmed_sent").message(id).with("by", by),
-        );
+        docket
+            .record(Entry::of(EventType::SendReconciled).action("confirmed_sent").message(id).with("by", by));
     }
     apply_parked_statuses(docket, policy, id, provider_id);
 }
@@ -116,9 +116,8 @@ pub fn lose_sight(docket: &mut Docket, id: Uuid, detail: &str) {
     delivery.state = DeliveryState::Unknown;
     delivery.reason = Some(DeliveryReason::FateUnknown);
     delivery.unclear = true;
-    docket.record(
-        Entry::of(EventType::SendUncertain).action("reconciling").message(id).with("detail", detail),
-    );
+    docket
+        .record(Entry::of(EventType::SendUncertain).action("reconciling").message(id).with("detail", detail));
     conversations::raise(docket, AttentionReason::SendUnknown);
 }
 
@@ -163,7 +162,12 @@ pub fn decide_parked(docket: &mut Docket, policy: &Policy) {
             confirm(docket, policy, id, &parked.provider_message_id, "parked_echo");
         } else {
             let copy = if phone { Copy::Phone } else { Copy::Api };
-            let arrival = Arrival::of_our_side(&docket.conversation.chat, &parked.provider_message_id, text, Time(provider_at));
+            let arrival = Arrival::of_our_side(
+                &docket.conversation.chat,
+                &parked.provider_message_id,
+                text,
+                Time(provider_at),
+            );
             somebody_else(docket, policy, &arrival, copy);
         }
     }
@@ -229,14 +233,23 @@ pub fn take_status(
         return Matched::Ours(id);
     }
     let is_under_way = docket.messages().iter().any(|message| {
-        message.delivery.as_ref().is_some_and(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear)
+        message
+            .delivery
+            .as_ref()
+            .is_some_and(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear)
     });
     if !is_under_way {
         return Matched::Nothing;
     }
-    let report =
-        Report::Status { state: state.as_str().to_owned(), reason: reason.map(|reason| reason.as_str().to_owned()) };
-    if !docket.parked().iter().any(|parked| parked.provider_message_id == provider_id && parked.report == report) {
+    let report = Report::Status {
+        state: state.as_str().to_owned(),
+        reason: reason.map(|reason| reason.as_str().to_owned()),
+    };
+    if !docket
+        .parked()
+        .iter()
+        .any(|parked| parked.provider_message_id == provider_id && parked.report == report)
+    {
         docket.park(provider_id, report);
     }
     Matched::Parked
@@ -291,13 +304,17 @@ fn advance(
 /// A message that was given up and arrived after all is no dead letter.
 fn put_letter_away(docket: &mut Docket, message: Uuid) {
     let letter = docket.letters().iter().find(|letter| {
-        letter.kind == LetterKind::Send && letter.subject == Some(message) && letter.state == LetterState::Open
+        letter.kind == LetterKind::Send
+            && letter.subject == Some(message)
+            && letter.state == LetterState::Open
     });
     if let Some(mut letter) = letter.cloned() {
         letter.state = LetterState::Discarded;
         letter.last_at = docket.now;
         docket.keep_letter(letter);
-        docket.record(Entry::of(EventType::DeadLetterDiscarded).message(message).with("reason", "delivered_after_all"));
+        docket.record(
+            Entry::of(EventType::DeadLetterDiscarded).message(message).with("reason", "delivered_after_all"),
+        );
         conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendFailed);
     }
 }

@@ -18,7 +18,7 @@ use crate::domain::{
     conversation::{AttentionReason, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    message::{Author, Gate, Outcome, OutcomeReason, Origin},
+    message::{Author, Gate, Origin, Outcome, OutcomeReason},
     mode::Reason,
     pacing,
     policy::Policy,
@@ -93,7 +93,11 @@ pub fn commit(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft
     );
     match begun.turn.purpose {
         Purpose::FollowUp => {
-            if agenda::queue(docket, policy, &draft.text, Some(begun.turn.id)) { Committed::Owed } else { Committed::Silent }
+            if agenda::queue(docket, policy, &draft.text, Some(begun.turn.id)) {
+                Committed::Owed
+            } else {
+                Committed::Silent
+            }
         }
         Purpose::Reply => reply(docket, policy, begun, draft, jitter),
     }
@@ -254,9 +258,12 @@ fn overtake(docket: &mut Docket) {
         .filter(|delivery| delivery.state == crate::domain::message::DeliveryState::Unknown)
         .map(|delivery| delivery.reply)
         .collect();
-    outbox::withdraw(docket, crate::domain::message::DeliveryReason::Overtaken, actor::ASSISTANT, |delivery| {
-        unknown.contains(&delivery.reply)
-    });
+    outbox::withdraw(
+        docket,
+        crate::domain::message::DeliveryReason::Overtaken,
+        actor::ASSISTANT,
+        |delivery| unknown.contains(&delivery.reply),
+    );
 }
 
 /// The generation failed: another attempt later, or a person.
@@ -285,7 +292,8 @@ pub fn fail(
     let failures = docket.conversation.memo.failures + 1;
     if failures < policy.ai_attempts && failure.kind.is_worth_another_try() {
         record_failure(docket, begun, failure, "retried");
-        let wait_ms = retry::wait_ms(policy.retry_base_ms, failures, RETRY_CAP_MS, jitter, failure.retry_after_ms);
+        let wait_ms =
+            retry::wait_ms(policy.retry_base_ms, failures, RETRY_CAP_MS, jitter, failure.retry_after_ms);
         let memo = &mut docket.conversation.memo;
         memo.failures = failures;
         memo.retry_at = Some(docket.now.plus_ms(wait_ms).0);

@@ -87,7 +87,10 @@ impl Running {
     /// What runs here.
     pub fn held(&self) -> Vec<Held> {
         let turns = self.lock();
-        turns.iter().map(|(conversation, entry)| Held { conversation: *conversation, fence: entry.fence }).collect()
+        turns
+            .iter()
+            .map(|(conversation, entry)| Held { conversation: *conversation, fence: entry.fence })
+            .collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Entry>> {

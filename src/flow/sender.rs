@@ -94,7 +94,11 @@ impl Sender {
             chat,
             text: message.text.clone(),
             quoted: message.quoted.as_ref().map(|quoted| quoted.provider_message_id.clone()),
-            idempotency_key: message.delivery.as_ref().map(|delivery| delivery.idempotency_key.clone()).unwrap_or_default(),
+            idempotency_key: message
+                .delivery
+                .as_ref()
+                .map(|delivery| delivery.idempotency_key.clone())
+                .unwrap_or_default(),
             begin_by,
             timeout: Duration::from_millis(channel.policy.provider_timeout_ms.unsigned_abs()),
         };
@@ -132,7 +136,9 @@ impl Sender {
         let step = Arc::new(step);
         for tried in 1.. {
             let again = Arc::clone(&step);
-            match change(&*self.ledger, Key::Id(conversation), need.clone(), move |docket| again(docket)).await {
+            match change(&*self.ledger, Key::Id(conversation), need.clone(), move |docket| again(docket))
+                .await
+            {
                 Err(ledger::Error::Unavailable(_)) if tried < SETTLE_TRIES => {
                     tokio::time::sleep(Duration::from_millis(u64::from(100 * tried))).await;
                 }

@@ -118,7 +118,9 @@ impl Turns {
             Some((channel, fired))
         };
         match change(&*self.ledger, Key::Id(conversation), need, step).await {
-            Ok(Some((channel, agenda::Fired::Begun(begun)))) => Ok(Outcome::Worked(self.run(&channel, *begun).await?)),
+            Ok(Some((channel, agenda::Fired::Begun(begun)))) => {
+                Ok(Outcome::Worked(self.run(&channel, *begun).await?))
+            }
             Ok(Some((_, agenda::Fired::Owed))) => Ok(Outcome::Worked(Committed::Owed)),
             Ok(Some((_, agenda::Fired::NotYet(at)))) => Ok(Outcome::NotYet(at)),
             Ok(Some((_, agenda::Fired::Nothing)) | None) | Err(ledger::Error::Gone) => Ok(Outcome::Idle),
@@ -177,7 +179,14 @@ impl Turns {
         match written {
             None if self.stop.is_cancelled() => self.give_back(channel, begun).await,
             // Whoever withdrew the permit has written down why; what it cost is kept by the refused commit.
-            None => self.commit(channel, begun, Draft { cost: Cost { first_token_at, ..Cost::default() }, ..Draft::default() }).await,
+            None => {
+                self.commit(
+                    channel,
+                    begun,
+                    Draft { cost: Cost { first_token_at, ..Cost::default() }, ..Draft::default() },
+                )
+                .await
+            }
             Some(Ok(mut draft)) => {
                 draft.cost.first_token_at = first_token_at;
                 self.commit(channel, begun, draft).await
@@ -277,8 +286,11 @@ impl Turns {
         let limit = channel.policy.ai_history + begun.burst.len();
         let history = self.archive.history(begun.conversation, begun.history_to, limit).await?;
         let of_this_turn = |message: &Message| begun.burst.iter().any(|other| other.id == message.id);
-        let mut lines: Vec<Line> =
-            history.iter().filter(|message| !of_this_turn(message) && !message.waits()).filter_map(line_of).collect();
+        let mut lines: Vec<Line> = history
+            .iter()
+            .filter(|message| !of_this_turn(message) && !message.waits())
+            .filter_map(line_of)
+            .collect();
         lines.drain(..lines.len().saturating_sub(channel.policy.ai_history));
         if let Some(note) = &begun.note {
             lines.push(Line::Instruction(format!("A colleague left this note for you: {note}")));
@@ -299,12 +311,15 @@ impl Turns {
         })
     }
 
-    async fn commit(&self, channel: &Channel, begun: Begun, draft: Draft) -> Result<Committed, ledger::Error> {
+    async fn commit(
+        &self,
+        channel: &Channel,
+        begun: Begun,
+        draft: Draft,
+    ) -> Result<Committed, ledger::Error> {
         let (conversation, need) = (begun.conversation, need_of(&begun));
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
-        let step = move |docket: &mut Docket| {
-            reply::commit(docket, &policy, &begun, &draft, jitter)
-        };
+        let step = move |docket: &mut Docket| reply::commit(docket, &policy, &begun, &draft, jitter);
         gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
     }
 
@@ -317,9 +332,7 @@ impl Turns {
     ) -> Result<Committed, ledger::Error> {
         let (conversation, need) = (begun.conversation, need_of(&begun));
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
-        let step = move |docket: &mut Docket| {
-            reply::fail(docket, &policy, &begun, &failure, cost, jitter)
-        };
+        let step = move |docket: &mut Docket| reply::fail(docket, &policy, &begun, &failure, cost, jitter);
         gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
     }
 
@@ -352,7 +365,12 @@ enum Held {
 
 /// The messages of the burst and the turn itself: all that ending a turn touches.
 fn need_of(begun: &Begun) -> Need {
-    Need { messages: begun.turn.messages.clone(), turn: Some(begun.turn.id), newest: newest_of(begun), ..Need::default() }
+    Need {
+        messages: begun.turn.messages.clone(),
+        turn: Some(begun.turn.id),
+        newest: newest_of(begun),
+        ..Need::default()
+    }
 }
 
 /// A follow-up's words are held against what was said lately.
@@ -382,9 +400,11 @@ fn seconds(ms: i64) -> f64 {
 /// Whether the server itself answered, so that its breaker stays closed.
 const fn is_answered(kind: FailureKind) -> bool {
     match kind {
-        FailureKind::Refused | FailureKind::Quota | FailureKind::RateLimited | FailureKind::Empty | FailureKind::Filtered => {
-            true
-        }
+        FailureKind::Refused
+        | FailureKind::Quota
+        | FailureKind::RateLimited
+        | FailureKind::Empty
+        | FailureKind::Filtered => true,
         FailureKind::Server
         | FailureKind::Unreachable
         | FailureKind::TimedOut
@@ -400,7 +420,11 @@ fn line_of(message: &Message) -> Option<Line> {
     }
     let text = match &message.quoted {
         Some(quoted) if !quoted.text.trim().is_empty() => {
-            format!("{} (in reply to: \"{}\")", message.text, quoted.text.chars().take(300).collect::<String>())
+            format!(
+                "{} (in reply to: \"{}\")",
+                message.text,
+                quoted.text.chars().take(300).collect::<String>()
+            )
         }
         _ => message.text.clone(),
     };

@@ -1,0 +1,288 @@
+//! Group commit: the ledger of both stores, over what little each database must do in its own way.
+//!
+//! In: steps, from many callers at once. A writer takes what has gathered while the transaction before committed, and
+//! runs it all in one. Out: each step's own outcome, and one notice of everything that is now committed.
+
+mod writer;
+
+mod batch;
+
+mod load;
+
+mod save;
+
+use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use serde::Serialize;
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use uuid::Uuid;
+
+use super::{
+    failure,
+    rows::{Columns, Field as _},
+};
+use crate::{
+    domain::{docket::Clocks, event::Event, time::Time, turn::DeadLetter},
+    flow::ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Observer, Standing, Work},
+};
+
+/// Steps that wait for one writer. Callers beyond that wait to be let in.
+const WAITING_MAX: usize = 1_024;
+
+/// A caller gets an answer within this: a webhook must hear of an outage in less than five seconds.
+const ANSWER: Duration = Duration::from_millis(4_500);
+
+/// What each database does in its own way. Every statement takes one parameter, JSON text: sets go in whole.
+#[async_trait]
+pub(crate) trait Dialect: Clone + Send + Sync + 'static {
+    /// A row of its driver.
+    type Row: Columns + Send;
+    /// A transaction of it.
+    type Transaction: Transaction<Row = Self::Row>;
+    /// How many transactions may commit side by side.
+    const WRITERS: usize;
+
+    /// Its statements.
+    fn sql() -> &'static Sql;
+
+    /// The moment, unless the server knows it.
+    fn clock(&self) -> Option<Time>;
+
+    /// Begins to write. Its caller must not drop the future half-way.
+    async fn begin(&self) -> Result<Self::Transaction, sqlx::Error>;
+
+    /// Reads outside of any transaction.
+    async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<Self::Row>, sqlx::Error>;
+}
+
+/// A transaction of either database.
+#[async_trait]
+pub(crate) trait Transaction: Send {
+    /// A row of its driver.
+    type Row: Columns + Send;
+
+    /// Runs a statement and returns its rows.
+    async fn fetch(&mut self, sql: &'static str, json: &str) -> Result<Vec<Self::Row>, sqlx::Error>;
+
+    /// Makes it all last.
+    async fn commit(self) -> Result<(), sqlx::Error>;
+
+    /// Undoes it all.
+    async fn rollback(self) -> Result<(), sqlx::Error>;
+}
+
+/// The statements of a database. The comment on each says what its JSON holds.
+pub(crate) struct Sql {
+    /// The moment as `now`. Nothing.
+    pub(crate) now: String,
+    /// `channel`, `chat_id` and `conversation_id` of known chats. `[[channel, chat]]`
+    pub(crate) resolve: String,
+    /// Begins conversations whose chat is not known, and returns the `id` of those it began. Rows of conversations.
+    pub(crate) open: String,
+    /// Conversations, locked in the order of their ids, and the moment after as `now` (may be null). `[id]`
+    pub(crate) lock: String,
+    /// Messages wanted, by number. [`load::Wanted`], as the five after it.
+    pub(crate) messages: String,
+    /// Turns wanted.
+    pub(crate) turns: String,
+    /// Pending follow-ups.
+    pub(crate) follow_ups: String,
+    /// Open dead letters, and those wanted.
+    pub(crate) letters: String,
+    /// Parked reports, in the order in which they came.
+    pub(crate) parked: String,
+    /// Remembered requests.
+    pub(crate) requests: String,
+    /// Channels, locked in the order of their names. `[name]`
+    pub(crate) channels: String,
+    /// `channel` and `in_flight`, where there is any. `[name]`
+    pub(crate) in_flight: String,
+    /// Overwrites conversations. Rows, as all that follow.
+    pub(crate) save_conversations: String,
+    /// New messages.
+    pub(crate) insert_messages: String,
+    /// Overwrites messages.
+    pub(crate) save_messages: String,
+    /// Puts or overwrites turns, in this order.
+    pub(crate) put_turns: String,
+    /// Puts or overwrites follow-ups, in this order.
+    pub(crate) put_follow_ups: String,
+    /// Puts or overwrites dead letters.
+    pub(crate) put_letters: String,
+    /// New parked reports.
+    pub(crate) insert_parked: String,
+    /// Forgets parked reports. `[id]`
+    pub(crate) delete_parked: String,
+    /// Overwrites the standing of channels. `[{name, state, next_send_at}]`
+    pub(crate) save_channels: String,
+    /// New remembered requests.
+    pub(crate) insert_requests: String,
+    /// New events, in this order.
+    pub(crate) insert_events: String,
+    /// Conversations with a turn due: `id`, `channel` and the clocks. `{now, limit}`, as the three after it.
+    pub(crate) due_turns: String,
+    /// With a send due, on a channel that can send now.
+    pub(crate) due_sends: String,
+    /// With a follow-up due.
+    pub(crate) due_follow_ups: String,
+    /// With something else due.
+    pub(crate) due_tends: String,
+    /// Extends leases whose fence is still the one named. `{now, extend_ms, held: [[id, fence]]}`
+    pub(crate) extend: String,
+    /// How conversations stand. The same.
+    pub(crate) standings: String,
+}
+
+/// A step that waits for its transaction.
+struct Op {
+    key: Key,
+    need: Need,
+    step: Erased,
+    answer: oneshot::Sender<Result<(), Error>>,
+}
+
+/// The place, over either database.
+pub struct GroupCommit<D> {
+    dialect: D,
+    writers: Vec<mpsc::Sender<Op>>,
+    hasher: std::hash::RandomState,
+}
+
+impl<D: Dialect> GroupCommit<D> {
+    /// Starts the writers on the runtime of the caller. They end when this is dropped and what waits is done.
+    pub(crate) fn start(dialect: D, observer: Arc<dyn Observer>) -> Self {
+        let writers = (0..D::WRITERS)
+            .map(|_| {
+                let (sender, receiver) = mpsc::channel(WAITING_MAX);
+                tokio::spawn(writer::run(dialect.clone(), receiver, Arc::clone(&observer)));
+                sender
+            })
+            .collect();
+        Self { dialect, writers, hasher: std::hash::RandomState::new() }
+    }
+
+    /// Steps on one key always go through the same writer, in the order in which they came. The same conversation by
+    /// its id and by its chat may go through two: such calls have no order that anyone could know, and the row's lock
+    /// keeps them apart.
+    fn writer(&self, key: &Key) -> &mpsc::Sender<Op> {
+        let hash = match key {
+            Key::Id(id) => self.hasher.hash_one(id),
+            Key::Chat { channel, chat, .. } => self.hasher.hash_one((channel, chat)),
+        };
+        let count = self.writers.len() as u64;
+        // The remainder is less than the length, which is a usize.
+        #[allow(clippy::cast_possible_truncation)]
+        &self.writers[(hash % count) as usize]
+    }
+
+    /// Runs a few statements in a transaction on a task of its own: a caller that goes away must not drop it half-way.
+    async fn write(&self, statements: Vec<(&'static str, String)>) -> Result<(), Error> {
+        let dialect = self.dialect.clone();
+        let task = tokio::spawn(async move {
+            let mut transaction = dialect.begin().await?;
+            for (sql, json) in statements {
+                transaction.fetch(sql, &json).await?;
+            }
+            transaction.commit().await
+        });
+        match tokio::time::timeout(ANSWER, task).await {
+            Ok(Ok(outcome)) => outcome.map_err(failure),
+            Ok(Err(panic)) => Err(Error::Unavailable(panic.into())),
+            Err(elapsed) => Err(Error::Unavailable(elapsed.into())),
+        }
+    }
+
+    async fn read(&self, sql: &'static str, value: &serde_json::Value) -> Result<Vec<D::Row>, Error> {
+        self.dialect.read(sql, &value.to_string()).await.map_err(failure)
+    }
+}
+
+#[async_trait]
+impl<D: Dialect> Ledger for GroupCommit<D> {
+    async fn run(&self, key: Key, need: Need, step: Erased) -> Result<(), Error> {
+        let (answer, outcome) = oneshot::channel();
+        let queue = self.writer(&key);
+        let op = Op { key, need, step, answer };
+        let asked = tokio::time::timeout(ANSWER, async {
+            queue.send(op).await.map_err(|_| Error::Unavailable("the writer is gone".into()))?;
+            outcome.await.unwrap_or_else(|_| Err(Error::Unavailable("the writer dropped the step".into())))
+        });
+        asked.await.unwrap_or_else(|elapsed| Err(Error::Unavailable(elapsed.into())))
+    }
+
+    async fn due(&self, work: Work, limit: usize) -> Result<Vec<Due>, Error> {
+        let sql = D::sql();
+        let sql = match work {
+            Work::Turn => &sql.due_turns,
+            Work::Send => &sql.due_sends,
+            Work::FollowUp => &sql.due_follow_ups,
+            Work::Tend => &sql.due_tends,
+        };
+        let rows =
+            self.read(sql, &json!({ "now": self.dialect.clock().map(|now| now.0), "limit": limit })).await?;
+        rows.iter().map(due).collect::<Result<_, _>>().map_err(failure)
+    }
+
+    async fn standings(&self, held: &[Held], extend_ms: Option<i64>) -> Result<Vec<Standing>, Error> {
+        if held.is_empty() {
+            return Ok(Vec::new());
+        }
+        let held: Vec<_> = held.iter().map(|held| (held.conversation.to_string(), held.fence)).collect();
+        let asked =
+            json!({ "now": self.dialect.clock().map(|now| now.0), "extend_ms": extend_ms, "held": held });
+        if extend_ms.is_some() {
+            self.write(vec![(&D::sql().extend, asked.to_string())]).await?;
+        }
+        let rows = self.read(&D::sql().standings, &asked).await?;
+        rows.iter().map(standing).collect::<Result<_, _>>().map_err(failure)
+    }
+
+    async fn keep(&self, events: Vec<Event>, letters: Vec<DeadLetter>) -> Result<(), Error> {
+        let statements = save::outside(D::sql(), events, letters).map_err(failure)?;
+        if statements.is_empty() { Ok(()) } else { self.write(statements).await }
+    }
+
+    async fn now(&self) -> Result<Time, Error> {
+        if let Some(now) = self.dialect.clock() {
+            return Ok(now);
+        }
+        let rows = self.read(&D::sql().now, &json!(null)).await?;
+        let row = rows.first().ok_or_else(|| failure(sqlx::Error::RowNotFound))?;
+        Time::read(row, "now").map_err(failure)
+    }
+}
+
+fn due<R: Columns>(row: &R) -> Result<Due, sqlx::Error> {
+    Ok(Due {
+        conversation: Uuid::read(row, "id")?,
+        channel: String::read(row, "channel")?,
+        clocks: clocks(row)?,
+    })
+}
+
+fn clocks<R: Columns>(row: &R) -> Result<Clocks, sqlx::Error> {
+    Ok(Clocks {
+        turn_at: Option::read(row, "turn_at")?,
+        send_at: Option::read(row, "send_at")?,
+        send_rank: i64::read(row, "send_rank")?,
+        follow_up_at: Option::read(row, "follow_up_at")?,
+        tend_at: Option::read(row, "tend_at")?,
+    })
+}
+
+fn standing<R: Columns>(row: &R) -> Result<Standing, sqlx::Error> {
+    Ok(Standing {
+        conversation: Uuid::read(row, "id")?,
+        mode: crate::domain::mode::Mode::read(row, "mode")?,
+        version: i64::read(row, "mode_version")?,
+        fence: i64::read(row, "fence")?,
+        contact_seq: i64::read(row, "contact_seq")?,
+    })
+}
+
+/// JSON of what has no reason to fail: our own structs of words and numbers.
+fn text<T: Serialize>(value: &T) -> Result<String, sqlx::Error> {
+    serde_json::to_string(value).map_err(|e| sqlx::Error::Encode(e.into()))
+}

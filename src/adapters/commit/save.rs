@@ -1,0 +1,122 @@
+//! What a transaction writes: the changes of all its dockets, table by table, each as one set.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{Sql, text};
+use crate::{
+    adapters::rows::{
+        ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow, TurnRow,
+    },
+    domain::{
+        docket::{Changes, ChannelStanding},
+        event::Event,
+        turn::{DeadLetter, FollowUpState},
+    },
+};
+
+/// Rows to write, by table.
+#[derive(Default)]
+pub(super) struct Save {
+    conversations: Vec<ConversationRow>,
+    new_messages: Vec<MessageRow>,
+    messages: Vec<MessageRow>,
+    turns: Vec<TurnRow>,
+    follow_ups: Vec<FollowUpRow>,
+    letters: Vec<LetterRow>,
+    parked: Vec<ParkedRow>,
+    unparked: Vec<String>,
+    requests: Vec<RequestRow>,
+    channels: BTreeMap<String, ChannelRow>,
+    events: Vec<EventRow>,
+}
+
+#[derive(Serialize)]
+struct ChannelRow {
+    name: String,
+    state: String,
+    next_send_at: i64,
+}
+
+impl Save {
+    /// Adds what one docket changed.
+    pub(super) fn add(&mut self, changes: Changes) {
+        let id = changes.conversation.id;
+        let channel = changes.conversation.channel.clone();
+        let message = |message| MessageRow::of(id, &channel, message);
+        self.new_messages.extend(changes.new_messages.into_iter().map(message));
+        self.messages.extend(changes.messages.into_iter().map(message));
+        self.turns.extend(changes.turns.into_iter().map(|turn| TurnRow::of(id, turn)));
+        self.follow_ups
+            .extend(changes.follow_ups.into_iter().map(|follow_up| FollowUpRow::of(id, follow_up)));
+        self.letters.extend(changes.letters.into_iter().map(LetterRow::of));
+        self.parked.extend(changes.parked.into_iter().map(|parked| ParkedRow::of(id, parked)));
+        self.unparked.extend(changes.unparked.iter().map(Uuid::to_string));
+        self.requests.extend(changes.remembered.map(|remembered| RequestRow::of(id, remembered)));
+        self.events.extend(changes.events.into_iter().map(EventRow::of));
+        self.conversations.push(ConversationRow::of(changes.conversation, changes.clocks));
+    }
+
+    /// Adds what a channel's sends now have in common.
+    pub(super) fn add_channel(&mut self, name: &str, standing: &ChannelStanding) {
+        let row = ChannelRow {
+            name: name.to_owned(),
+            state: standing.state.clone(),
+            next_send_at: standing.next_send_at.0,
+        };
+        self.channels.insert(name.to_owned(), row);
+    }
+
+    /// The statements that write it, each with its rows, in the order in which they must run.
+    pub(super) fn statements(
+        mut self,
+        sql: &'static Sql,
+    ) -> Result<Vec<(&'static str, String)>, sqlx::Error> {
+        // What ends before what begins: at most one follow-up is pending, and the index looks at each row as it comes.
+        self.follow_ups.sort_by_key(|row| row.state == FollowUpState::Pending);
+        // In one order everywhere: two transactions that keep the same keys wait for each other, never in a circle.
+        self.requests.sort_by(|one, other| one.key.cmp(&other.key));
+        let channels: Vec<ChannelRow> = self.channels.into_values().collect();
+        let mut statements = Vec::new();
+        add(&mut statements, &sql.save_conversations, &self.conversations)?;
+        add(&mut statements, &sql.save_messages, &self.messages)?;
+        add(&mut statements, &sql.insert_messages, &self.new_messages)?;
+        add(&mut statements, &sql.put_turns, &self.turns)?;
+        add(&mut statements, &sql.put_follow_ups, &self.follow_ups)?;
+        add(&mut statements, &sql.put_letters, &self.letters)?;
+        add(&mut statements, &sql.delete_parked, &self.unparked)?;
+        add(&mut statements, &sql.insert_parked, &self.parked)?;
+        add(&mut statements, &sql.insert_requests, &self.requests)?;
+        add(&mut statements, &sql.save_channels, &channels)?;
+        add(&mut statements, &sql.insert_events, &self.events)?;
+        Ok(statements)
+    }
+}
+
+/// The statements that keep what belongs to no conversation.
+pub(super) fn outside(
+    sql: &'static Sql,
+    events: Vec<Event>,
+    letters: Vec<DeadLetter>,
+) -> Result<Vec<(&'static str, String)>, sqlx::Error> {
+    Save {
+        events: events.into_iter().map(EventRow::of).collect(),
+        letters: letters.into_iter().map(LetterRow::of).collect(),
+        ..Save::default()
+    }
+    .statements(sql)
+}
+
+/// Adds a statement, unless it has nothing to write.
+fn add<T: Serialize>(
+    statements: &mut Vec<(&'static str, String)>,
+    sql: &'static str,
+    rows: &[T],
+) -> Result<(), sqlx::Error> {
+    if !rows.is_empty() {
+        statements.push((sql, text(&rows)?));
+    }
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! Place: the ledger over PostgreSQL. Only what differs from SQLite's; the work itself is in `commit`.
+
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use sqlx::postgres::PgRow;
+
+use super::Postgres;
+use crate::{
+    adapters::{
+        commit::{Dialect, GroupCommit, Sql, Transaction},
+        rows::{
+            ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table,
+            TurnRow,
+        },
+    },
+    domain::time::Time,
+    flow::ledger::Observer,
+};
+
+/// The place.
+pub type Ledger = GroupCommit<Postgres>;
+
+impl Postgres {
+    /// Starts the ledger's writers on the runtime of the caller.
+    pub fn ledger(&self, observer: Arc<dyn Observer>) -> Ledger {
+        GroupCommit::start(self.clone(), observer)
+    }
+}
+
+#[async_trait]
+impl Dialect for Postgres {
+    type Row = PgRow;
+    type Transaction = sqlx::Transaction<'static, sqlx::Postgres>;
+    /// Enough to fill the time that one commit waits for the disk; each holds a connection while it works.
+    const WRITERS: usize = 4;
+
+    fn sql() -> &'static Sql {
+        &SQL
+    }
+
+    fn clock(&self) -> Option<Time> {
+        self.clock.now()
+    }
+
+    async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
+        self.pool.begin().await
+    }
+
+    async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
+        sqlx::query(sql).bind(json).fetch_all(&self.pool).await
+    }
+}
+
+#[async_trait]
+impl Transaction for sqlx::Transaction<'static, sqlx::Postgres> {
+    type Row = PgRow;
+
+    async fn fetch(&mut self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
+        sqlx::query(sql).bind(json).fetch_all(&mut **self).await
+    }
+
+    async fn commit(self) -> Result<(), sqlx::Error> {
+        self.commit().await
+    }
+
+    async fn rollback(self) -> Result<(), sqlx::Error> {
+        self.rollback().await
+    }
+}
+
+/// The moment by the server's clock, as it is when the row is made.
+const CLOCK: &str = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
+
+/// The moment given, or that of the statement: unlike the clock itself, an index can be searched by it.
+const NOW: &str =
+    "coalesce(($1::json ->> 'now')::bigint, floor(extract(epoch from statement_timestamp()) * 1000)::bigint)";
+
+static SQL: LazyLock<Sql> = LazyLock::new(|| {
+    Sql {
+    now: format!("select {CLOCK} as now where $1::json is not null"),
+    resolve: "select c.channel, c.chat_id, c.conversation_id
+        from json_array_elements($1::json) k
+        join chats c on c.channel = k ->> 0 and c.chat_id = k ->> 1"
+        .to_owned(),
+    // One statement, so that the chat decides: a conversation whose chat another instance has begun is never made.
+    // Chats in one order, so that two instances that begin the same ones never wait in a circle.
+    open: format!(
+        "with begun as (select * from json_populate_recordset(null::conversations, $1::json)),
+        opened as (
+            insert into chats (channel, chat_id, conversation_id)
+            select channel, chat_id, id from begun order by channel, chat_id
+            on conflict do nothing returning conversation_id)
+        insert into conversations ({0}) select {0} from begun where id in (select conversation_id from opened)
+        returning id",
+        ConversationRow::COLUMNS.join(", ")
+    ),
+    // The clock is read outside of the locking part: inside, it would be read before the wait for the lock.
+    lock: format!(
+        "with locked as materialized (
+            select * from conversations where id = any (array(select json_array_elements_text($1::json)))
+            order by id for update)
+        select {}, {CLOCK} as now from locked",
+        ConversationRow::COLUMNS.join(", ")
+    ),
+    messages: format!(
+        "with wanted as (
+            select m.id from messages m
+            where m.conversation_id = any (array(select json_array_elements_text($1::json -> 'open'))) and m.open
+            union
+            select m.id from json_array_elements($1::json -> 'keys') k
+            join messages m on m.conversation_id = k ->> 0 and m.key = k ->> 1
+            union
+            select m.id from json_array_elements($1::json -> 'keys') k
+            join messages m on m.conversation_id = k ->> 0 and m.provider_message_id = k ->> 1
+            union
+            select m.id from json_array_elements($1::json -> 'messages') k
+            join messages m on m.conversation_id = k ->> 0 and m.id = k ->> 1
+            union
+            select m.id from json_array_elements($1::json -> 'newest') k
+            join messages m on m.conversation_id = k ->> 0 and m.seq > (k ->> 1)::bigint)
+        select {} from messages where id = any (array(select id from wanted)) order by conversation_id, seq",
+        MessageRow::COLUMNS.join(", ")
+    ),
+    turns: format!(
+        "select {} from json_array_elements($1::json -> 'turns') k
+        join turns t on t.id = k ->> 1 and t.conversation_id = k ->> 0",
+        aliased::<TurnRow>("t")
+    ),
+    follow_ups: format!(
+        "select {} from follow_ups
+        where conversation_id = any (array(select json_array_elements_text($1::json -> 'follow_ups')))
+        and state = 'pending'",
+        FollowUpRow::COLUMNS.join(", ")
+    ),
+    letters: format!(
+        "select {0} from dead_letters
+        where conversation_id = any (array(select json_array_elements_text($1::json -> 'open'))) and state = 'open'
+        union
+        select {1} from json_array_elements($1::json -> 'letters') k
+        join dead_letters l on l.id = k ->> 1 and l.conversation_id = k ->> 0
+        order by first_at, id",
+        LetterRow::COLUMNS.join(", "),
+        aliased::<LetterRow>("l")
+    ),
+    parked: format!(
+        "select {} from parked
+        where conversation_id = any (array(select json_array_elements_text($1::json -> 'open'))) order by at, id",
+        ParkedRow::COLUMNS.join(", ")
+    ),
+    requests: format!(
+        "select {} from requests where key = any (array(select json_array_elements_text($1::json -> 'requests')))",
+        RequestRow::COLUMNS.join(", ")
+    ),
+    channels: "select name, state, next_send_at from channels
+        where name = any (array(select json_array_elements_text($1::json))) order by name for update"
+        .to_owned(),
+    in_flight: "select channel, count(*) as in_flight from messages
+        where state = 'sending' and channel = any (array(select json_array_elements_text($1::json)))
+        group by channel"
+        .to_owned(),
+    save_conversations: update::<ConversationRow>(),
+    insert_messages: insert::<MessageRow>(),
+    save_messages: update::<MessageRow>(),
+    put_turns: put::<TurnRow>(),
+    put_follow_ups: put::<FollowUpRow>(),
+    put_letters: put::<LetterRow>(),
+    insert_parked: insert::<ParkedRow>(),
+    delete_parked: "delete from parked where id = any (array(select json_array_elements_text($1::json)))".to_owned(),
+    save_channels: "update channels set state = new.state, next_send_at = new.next_send_at
+        from json_populate_recordset(null::channels, $1::json) new where channels.name = new.name"
+        .to_owned(),
+    insert_requests: insert::<RequestRow>(),
+    insert_events: insert::<EventRow>(),
+    due_turns: due("turn_at"),
+    due_sends: format!(
+        "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
+        from conversations c left join channels h on h.name = c.channel
+        where c.send_at <= {NOW} and coalesce(h.state, '') in ('', 'authorized')
+        and coalesce(h.next_send_at, 0) <= {NOW}
+        order by c.send_rank, c.id limit ($1::json ->> 'limit')::bigint"
+    ),
+    due_follow_ups: due("follow_up_at"),
+    due_tends: due("tend_at"),
+    // Locked in the order of the ids, as the batches do: an update alone would lock as it finds them.
+    extend: format!(
+        "with mine as materialized (
+            select c.id from json_array_elements($1::json -> 'held') h
+            join conversations c on c.id = h ->> 0 and c.fence = (h ->> 1)::bigint
+            where c.lease_until is not null order by c.id for update of c),
+        timed as materialized (
+            select id, coalesce(($1::json ->> 'now')::bigint, {CLOCK}) + ($1::json ->> 'extend_ms')::bigint as until
+            from mine)
+        update conversations c set lease_until = t.until, turn_at = t.until from timed t where c.id = t.id"
+    ),
+    standings: "select c.id, c.mode, c.mode_version, c.fence, c.contact_seq
+        from json_array_elements($1::json -> 'held') h join conversations c on c.id = h ->> 0"
+        .to_owned(),
+}
+});
+
+fn due(clock: &str) -> String {
+    format!(
+        "select id, channel, turn_at, send_at, send_rank, follow_up_at, tend_at from conversations
+        where {clock} <= {NOW} order by {clock}, id limit ($1::json ->> 'limit')::bigint"
+    )
+}
+
+fn aliased<T: Table>(alias: &str) -> String {
+    T::COLUMNS.iter().map(|column| format!("{alias}.{column}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Rows into a table, in the order given.
+fn insert<T: Table>() -> String {
+    let (table, columns) = (T::NAME, T::COLUMNS.join(", "));
+    format!(
+        "insert into {table} ({columns}) select {columns} from json_populate_recordset(null::{table}, $1::json)"
+    )
+}
+
+/// Rows over those of the same id.
+fn update<T: Table>() -> String {
+    let table = T::NAME;
+    let columns: Vec<String> = T::COLUMNS.iter().map(|column| format!("{column} = new.{column}")).collect();
+    format!(
+        "update {table} old set {} from json_populate_recordset(null::{table}, $1::json) new where old.id = new.id",
+        columns.join(", ")
+    )
+}
+
+/// Rows into a table, or over those of the same id.
+fn put<T: Table>() -> String {
+    let columns: Vec<String> =
+        T::COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect();
+    format!("{} on conflict (id) do update set {}", insert::<T>(), columns.join(", "))
+}

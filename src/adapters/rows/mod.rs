@@ -1,0 +1,90 @@
+//! Rows as both databases keep them: one flat struct a table, written as JSON and read by column name.
+//!
+//! In: domain values, to be saved as sets of rows in one JSON parameter; and rows of either driver. Out: that JSON,
+//! and domain values. The field names of a row struct are the columns, so a table's columns are listed once.
+
+mod value;
+
+mod conversation;
+
+mod message;
+
+mod business;
+
+mod journal;
+
+pub(crate) use business::{FollowUpRow, LetterRow, ParkedRow, RequestRow, TurnRow};
+pub(crate) use conversation::ConversationRow;
+pub(crate) use journal::EventRow;
+pub(crate) use message::MessageRow;
+pub(crate) use value::{Columns, Field, Json, Written};
+
+/// A table of the spine.
+pub(crate) trait Table: Sized + serde::Serialize {
+    /// Its name.
+    const NAME: &'static str;
+    /// Its columns, in the order of the struct.
+    const COLUMNS: &'static [&'static str];
+
+    /// Reads a row that has all of its columns.
+    fn read<R: Columns>(row: &R) -> Result<Self, sqlx::Error>;
+}
+
+/// A domain value that is kept as one row.
+pub(crate) trait Stored: Sized {
+    /// Its table.
+    type Row: Table;
+
+    /// What the row says. An error if the row contradicts itself, or holds a word that this version doesn't know.
+    fn of_row(row: Self::Row) -> Result<Self, sqlx::Error>;
+}
+
+/// Reads a domain value from a row with all columns of its table.
+pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, sqlx::Error> {
+    T::of_row(<T::Row as Table>::read(row)?)
+}
+
+/// The columns of a domain value's table, for a `select`; with an alias in front of each if it is not empty.
+pub(crate) fn columns<T: Stored>(alias: &str) -> String {
+    let dot = if alias.is_empty() { "" } else { "." };
+    let columns: Vec<String> =
+        <T::Row as Table>::COLUMNS.iter().map(|column| format!("{alias}{dot}{column}")).collect();
+    columns.join(", ")
+}
+
+/// Declares the row of a table: a struct whose fields are the columns.
+macro_rules! table {
+    ($(#[$meta:meta])* $name:ident in $table:literal { $($column:ident: $type:ty,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub(crate) struct $name { $(pub(crate) $column: $type,)+ }
+
+        impl $crate::adapters::rows::Table for $name {
+            const NAME: &'static str = $table;
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($column),)+];
+
+            fn read<R: $crate::adapters::rows::Columns>(row: &R) -> Result<Self, sqlx::Error> {
+                Ok(Self { $($column: $crate::adapters::rows::Field::read(row, stringify!($column))?,)+ })
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeStruct as _;
+                let mut row = serializer.serialize_struct($table, <Self as $crate::adapters::rows::Table>::COLUMNS.len())?;
+                $(row.serialize_field(stringify!($column), &$crate::adapters::rows::Written(&self.$column))?;)+
+                row.end()
+            }
+        }
+    };
+}
+
+use table;
+
+/// A column that must hold something because of what another one says.
+fn required<T>(value: Option<T>, column: &str) -> Result<T, sqlx::Error> {
+    value.ok_or_else(|| sqlx::Error::ColumnDecode {
+        index: column.to_owned(),
+        source: "is empty, though the rest of the row says it can't be".into(),
+    })
+}

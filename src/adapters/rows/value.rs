@@ -1,0 +1,213 @@
+//! What a column can hold, and how it is written as JSON and read from either driver.
+
+use serde::{Serialize, Serializer, de::DeserializeOwned};
+use sqlx::{Row as _, postgres::PgRow, sqlite::SqliteRow};
+use uuid::Uuid;
+
+use crate::domain::{
+    chat::ChatId,
+    conversation::{AttentionReason, Status},
+    event::EventType,
+    lane::Lane,
+    message::{Author, DeliveryReason, DeliveryState, Gate, Kind, Origin, Outcome, OutcomeReason},
+    mode::{Mode, Reason},
+    time::Time,
+    turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
+};
+
+/// A row of either driver. The spine knows three types only.
+pub(crate) trait Columns {
+    /// Words.
+    fn text(&self, column: &str) -> Result<Option<String>, sqlx::Error>;
+    /// A whole number.
+    fn number(&self, column: &str) -> Result<Option<i64>, sqlx::Error>;
+    /// True or false.
+    fn flag(&self, column: &str) -> Result<Option<bool>, sqlx::Error>;
+}
+
+macro_rules! columns {
+    ($($row:ty),+) => {$(
+        impl Columns for $row {
+            fn text(&self, column: &str) -> Result<Option<String>, sqlx::Error> {
+                self.try_get(column)
+            }
+            fn number(&self, column: &str) -> Result<Option<i64>, sqlx::Error> {
+                self.try_get(column)
+            }
+            fn flag(&self, column: &str) -> Result<Option<bool>, sqlx::Error> {
+                self.try_get(column)
+            }
+        }
+    )+};
+}
+
+columns!(PgRow, SqliteRow);
+
+/// What a column holds when it isn't null.
+pub(crate) trait Value: Sized {
+    /// Reads it; None if the column is null.
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error>;
+
+    /// Writes it as JSON, as the column wants it.
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+}
+
+/// A column: a value, or perhaps none.
+pub(crate) trait Field: Sized {
+    /// Reads it.
+    fn read<R: Columns>(row: &R, column: &str) -> Result<Self, sqlx::Error>;
+
+    /// Writes it as JSON.
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+}
+
+impl<T: Value> Field for T {
+    fn read<R: Columns>(row: &R, column: &str) -> Result<Self, sqlx::Error> {
+        T::read_opt(row, column)?.ok_or_else(|| broken(column, sqlx::error::UnexpectedNullError))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Value::write(self, serializer)
+    }
+}
+
+impl<T: Value> Field for Option<T> {
+    fn read<R: Columns>(row: &R, column: &str) -> Result<Self, sqlx::Error> {
+        T::read_opt(row, column)
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Some(value) => Value::write(value, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+}
+
+/// A field on its way into JSON.
+pub(crate) struct Written<'a, T>(pub(crate) &'a T);
+
+impl<T: Field> Serialize for Written<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.write(serializer)
+    }
+}
+
+fn broken(column: &str, source: impl Into<sqlx::error::BoxDynError>) -> sqlx::Error {
+    sqlx::Error::ColumnDecode { index: column.to_owned(), source: source.into() }
+}
+
+impl Value for String {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        row.text(column)
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl Value for i64 {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        row.number(column)
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(*self)
+    }
+}
+
+impl Value for i32 {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        row.number(column)?.map(Self::try_from).transpose().map_err(|e| broken(column, e))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i32(*self)
+    }
+}
+
+impl Value for bool {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        row.flag(column)
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(*self)
+    }
+}
+
+impl Value for Time {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        Ok(row.number(column)?.map(Self))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(self.0)
+    }
+}
+
+impl Value for ChatId {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        let Some(text) = row.text(column)? else { return Ok(None) };
+        Self::parse(&text).map(Some).ok_or_else(|| broken(column, "is no chat id"))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// A small structure, kept as JSON in a text column: it goes into the JSON of the row as a string.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: Serialize + DeserializeOwned> Value for Json<T> {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        let Some(text) = row.text(column)? else { return Ok(None) };
+        serde_json::from_str(&text).map(|value| Some(Self(value))).map_err(|e| broken(column, e))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = serde_json::to_string(&self.0).map_err(serde::ser::Error::custom)?;
+        serializer.serialize_str(&text)
+    }
+}
+
+/// What is kept as the text it displays as, and read back from it.
+macro_rules! displayed {
+    ($($type:ty),+ $(,)?) => {$(
+        impl Value for $type {
+            fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+                row.text(column)?.map(|text| text.parse()).transpose().map_err(|e| broken(column, e))
+            }
+
+            fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )+};
+}
+
+displayed!(
+    Uuid,
+    Mode,
+    Reason,
+    Status,
+    AttentionReason,
+    Author,
+    Origin,
+    Kind,
+    Outcome,
+    OutcomeReason,
+    DeliveryState,
+    DeliveryReason,
+    Gate,
+    Lane,
+    TurnState,
+    Purpose,
+    FollowUpState,
+    LetterKind,
+    LetterState,
+    EventType,
+);

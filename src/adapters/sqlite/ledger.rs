@@ -1,0 +1,213 @@
+//! Place: the ledger over SQLite. Only what differs from PostgreSQL's; the work itself is in `commit`.
+
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use sqlx::sqlite::SqliteRow;
+
+use super::Sqlite;
+use crate::{
+    adapters::{
+        commit::{Dialect, GroupCommit, Sql, Transaction},
+        rows::{
+            ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table,
+            TurnRow,
+        },
+    },
+    domain::time::Time,
+    flow::ledger::Observer,
+};
+
+/// The place.
+pub type Ledger = GroupCommit<Sqlite>;
+
+impl Sqlite {
+    /// Starts the ledger's writer on the runtime of the caller.
+    pub fn ledger(&self, observer: Arc<dyn Observer>) -> Ledger {
+        GroupCommit::start(self.clone(), observer)
+    }
+}
+
+#[async_trait]
+impl Dialect for Sqlite {
+    type Row = SqliteRow;
+    type Transaction = sqlx::Transaction<'static, sqlx::Sqlite>;
+    const WRITERS: usize = 1;
+
+    fn sql() -> &'static Sql {
+        &SQL
+    }
+
+    fn clock(&self) -> Option<Time> {
+        Some(self.now())
+    }
+
+    async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
+        self.writer.begin_with("begin immediate").await
+    }
+
+    async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<SqliteRow>, sqlx::Error> {
+        sqlx::query(sql).bind(json).fetch_all(&self.reader).await
+    }
+}
+
+#[async_trait]
+impl Transaction for sqlx::Transaction<'static, sqlx::Sqlite> {
+    type Row = SqliteRow;
+
+    async fn fetch(&mut self, sql: &'static str, json: &str) -> Result<Vec<SqliteRow>, sqlx::Error> {
+        sqlx::query(sql).bind(json).fetch_all(&mut **self).await
+    }
+
+    async fn commit(self) -> Result<(), sqlx::Error> {
+        self.commit().await
+    }
+
+    async fn rollback(self) -> Result<(), sqlx::Error> {
+        self.rollback().await
+    }
+}
+
+/// `cross join` keeps the order of the tables: the few that are asked for first, then an index for each.
+static SQL: LazyLock<Sql> = LazyLock::new(|| {
+    Sql {
+    // Never asked: the process has the clock.
+    now: "select $1 -> 'now' as now".to_owned(),
+    resolve: "select c.channel, c.chat_id, c.conversation_id
+        from json_each($1) k
+        cross join chats c on c.channel = k.value ->> 0 and c.chat_id = k.value ->> 1"
+        .to_owned(),
+    // One writer: what was not there a statement ago is not there now.
+    open: format!(
+        "{}; insert into chats (channel, chat_id, conversation_id)
+        select value ->> 'channel', value ->> 'chat_id', value ->> 'id' from json_each($1) returning conversation_id as id",
+        insert::<ConversationRow>()
+    ),
+    // The transaction is the lock.
+    lock: format!(
+        "select {}, null as now from conversations where id in (select value from json_each($1)) order by id",
+        ConversationRow::COLUMNS.join(", ")
+    ),
+    messages: format!(
+        "with wanted (id) as (
+            select m.id from json_each($1, '$.open') k
+            cross join messages m on m.conversation_id = k.value and m.open
+            union
+            select m.id from json_each($1, '$.keys') k
+            cross join messages m on m.conversation_id = k.value ->> 0 and m.key = k.value ->> 1
+            union
+            select m.id from json_each($1, '$.keys') k
+            cross join messages m on m.conversation_id = k.value ->> 0 and m.provider_message_id = k.value ->> 1
+            union
+            select m.id from json_each($1, '$.messages') k
+            cross join messages m on m.conversation_id = k.value ->> 0 and m.id = k.value ->> 1
+            union
+            select m.id from json_each($1, '$.newest') k
+            cross join messages m on m.conversation_id = k.value ->> 0 and m.seq > k.value ->> 1)
+        select {} from messages where id in (select id from wanted) order by conversation_id, seq",
+        MessageRow::COLUMNS.join(", ")
+    ),
+    turns: format!(
+        "select {} from json_each($1, '$.turns') k
+        cross join turns t on t.id = k.value ->> 1 and t.conversation_id = k.value ->> 0",
+        aliased::<TurnRow>("t")
+    ),
+    follow_ups: format!(
+        "select {} from json_each($1, '$.follow_ups') k
+        cross join follow_ups f on f.conversation_id = k.value and f.state = 'pending'",
+        aliased::<FollowUpRow>("f")
+    ),
+    letters: format!(
+        "select {0} from json_each($1, '$.open') k
+        cross join dead_letters l on l.conversation_id = k.value and l.state = 'open'
+        union
+        select {0} from json_each($1, '$.letters') k
+        cross join dead_letters l on l.id = k.value ->> 1 and l.conversation_id = k.value ->> 0
+        order by first_at, id",
+        aliased::<LetterRow>("l")
+    ),
+    parked: format!(
+        "select {} from json_each($1, '$.open') k
+        cross join parked p on p.conversation_id = k.value order by p.at, p.id",
+        aliased::<ParkedRow>("p")
+    ),
+    requests: format!(
+        "select {} from requests where key in (select value from json_each($1, '$.requests'))",
+        RequestRow::COLUMNS.join(", ")
+    ),
+    channels: "select name, state, next_send_at from channels
+        where name in (select value from json_each($1)) order by name"
+        .to_owned(),
+    in_flight: "select channel, count(*) as in_flight from messages
+        where state = 'sending' and channel in (select value from json_each($1))
+        group by channel"
+        .to_owned(),
+    save_conversations: update::<ConversationRow>(),
+    insert_messages: insert::<MessageRow>(),
+    save_messages: update::<MessageRow>(),
+    put_turns: put::<TurnRow>(),
+    put_follow_ups: put::<FollowUpRow>(),
+    put_letters: put::<LetterRow>(),
+    insert_parked: insert::<ParkedRow>(),
+    delete_parked: "delete from parked where id in (select value from json_each($1))".to_owned(),
+    save_channels: "update channels set state = k.value ->> 'state', next_send_at = k.value ->> 'next_send_at'
+        from json_each($1) k where channels.name = k.value ->> 'name'"
+        .to_owned(),
+    insert_requests: insert::<RequestRow>(),
+    insert_events: insert::<EventRow>(),
+    due_turns: due("turn_at"),
+    due_sends: "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
+        from conversations c left join channels h on h.name = c.channel
+        where c.send_at <= $1 ->> 'now' and coalesce(h.state, '') in ('', 'authorized')
+        and coalesce(h.next_send_at, 0) <= $1 ->> 'now'
+        order by c.send_rank, c.id limit $1 ->> 'limit'"
+        .to_owned(),
+    due_follow_ups: due("follow_up_at"),
+    due_tends: due("tend_at"),
+    extend: "update conversations
+        set lease_until = ($1 ->> 'now') + ($1 ->> 'extend_ms'), turn_at = ($1 ->> 'now') + ($1 ->> 'extend_ms')
+        from json_each($1, '$.held') h
+        where conversations.id = h.value ->> 0 and conversations.fence = h.value ->> 1
+        and conversations.lease_until is not null"
+        .to_owned(),
+    standings: "select c.id, c.mode, c.mode_version, c.fence, c.contact_seq
+        from json_each($1, '$.held') h cross join conversations c on c.id = h.value ->> 0"
+        .to_owned(),
+}
+});
+
+fn due(clock: &str) -> String {
+    format!(
+        "select id, channel, turn_at, send_at, send_rank, follow_up_at, tend_at from conversations
+        where {clock} <= $1 ->> 'now' order by {clock}, id limit $1 ->> 'limit'"
+    )
+}
+
+fn aliased<T: Table>(alias: &str) -> String {
+    T::COLUMNS.iter().map(|column| format!("{alias}.{column}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Rows into a table, in the order given.
+fn insert<T: Table>() -> String {
+    let values: Vec<String> = T::COLUMNS.iter().map(|column| format!("value ->> '{column}'")).collect();
+    let (table, columns) = (T::NAME, T::COLUMNS.join(", "));
+    format!("insert into {table} ({columns}) select {} from json_each($1) where true", values.join(", "))
+}
+
+/// Rows over those of the same id.
+fn update<T: Table>() -> String {
+    let table = T::NAME;
+    let columns: Vec<String> =
+        T::COLUMNS.iter().map(|column| format!("{column} = new.value ->> '{column}'")).collect();
+    format!(
+        "update {table} set {} from json_each($1) new where {table}.id = new.value ->> 'id'",
+        columns.join(", ")
+    )
+}
+
+/// Rows into a table, or over those of the same id.
+fn put<T: Table>() -> String {
+    let columns: Vec<String> =
+        T::COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect();
+    format!("{} on conflict (id) do update set {}", insert::<T>(), columns.join(", "))
+}

@@ -1,0 +1,119 @@
+//! SQLite: the store for one server on one machine.
+//!
+//! In: a path. Out: [`Sqlite`], one connection that writes and a few that read, over which each place is one more `impl`.
+
+mod ledger;
+
+pub use ledger::Ledger;
+
+mod migrate;
+
+mod recover;
+
+mod server_lock;
+
+pub use server_lock::{AlreadyServing, ServerLock};
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use sqlx::{
+    SqlitePool,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::Trouble;
+use crate::{domain::time::Time, flow::clock::Clock};
+
+/// Short writers of other processes (commands of the shell) are waited for so long.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Longest wait for a connection: the writer is handed from batch to batch in milliseconds.
+const ACQUIRE: Duration = Duration::from_secs(5);
+
+/// Connections that read.
+const READERS: u32 = 4;
+
+/// The database, open.
+#[derive(Debug, Clone)]
+pub struct Sqlite {
+    /// The one connection that writes. Transactions begin with `begin immediate`: a deferred one that reads first
+    /// fails at once when another process wrote meanwhile, whatever the busy timeout.
+    pub(crate) writer: SqlitePool,
+    /// Connections that only read; they never wait for the writer.
+    pub(crate) reader: SqlitePool,
+    path: Arc<Path>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Sqlite {
+    /// Opens `sqlite://path` or `sqlite:path`, and creates the file and its folder if there are none.
+    pub async fn connect(url: &str, clock: Arc<dyn Clock>) -> Result<Self, sqlx::Error> {
+        let options: SqliteConnectOptions = url.parse()?;
+        let path: Arc<Path> = Arc::from(options.get_filename());
+        if path.to_string_lossy().contains(":memory:") {
+            // Two pools would see two databases, and neither would survive a restart.
+            return Err(sqlx::Error::Configuration("a database in memory keeps nothing; name a file".into()));
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let options = options
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            // In WAL, FULL reaches the disk at each commit: what was acknowledged survives a power cut.
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(BUSY)
+            .foreign_keys(true);
+        let writer = SqlitePoolOptions::new()
+            .max_connections(1)
+            .test_before_acquire(false)
+            .acquire_timeout(ACQUIRE)
+            .connect_with(options.clone())
+            .await?;
+        let reader = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .test_before_acquire(false)
+            .acquire_timeout(ACQUIRE)
+            .connect_with(options.read_only(true))
+            .await?;
+        Ok(Self { writer, reader, path, clock })
+    }
+
+    /// The moment: SQLite has no server whose clock could differ from ours.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now().unwrap_or_else(|| {
+            let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            Time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Closes every connection, when those in use are given back.
+    pub async fn close(&self) {
+        self.reader.close().await;
+        // Last, so that the one who leaves the write-ahead log behind folds it into the file.
+        self.writer.close().await;
+    }
+}
+
+/// What a result code asks for. Extended codes hold the primary one in their low byte.
+pub(crate) fn trouble(code: &str) -> Trouble {
+    const BUSY: i32 = 5;
+    const LOCKED: i32 = 6;
+    // Memory, read-only, input or output, corrupt, full, cannot open, protocol, not a database.
+    const LOST: [i32; 8] = [7, 8, 10, 11, 13, 14, 15, 26];
+    match code.parse::<i32>().map(|code| code & 0xff) {
+        Ok(BUSY | LOCKED) => Trouble::Busy,
+        Ok(code) if LOST.contains(&code) => Trouble::Lost,
+        Ok(_) => Trouble::Data,
+        Err(_) => Trouble::Lost,
+    }
+}

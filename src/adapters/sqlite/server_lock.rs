@@ -1,0 +1,56 @@
+//! One server at a time on one file: a lock beside the database, freed by the death of its holder.
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Held for as long as the server runs.
+#[derive(Debug)]
+pub struct ServerLock {
+    _file: File,
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum AlreadyServing {
+    /// Another one has the database.
+    #[error("another server works on this database (it holds {})", .0.display())]
+    Held(PathBuf),
+    /// The lock file cannot be used.
+    #[error("cannot lock {}", .0.display())]
+    Unusable(PathBuf, #[source] io::Error),
+}
+
+impl ServerLock {
+    /// Takes the lock beside that database. The file stays when it is freed: removing it would let two servers each
+    /// hold a file of that name.
+    pub fn take(database: &Path) -> Result<Self, AlreadyServing> {
+        let mut path = database.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        let opened = File::options().create(true).truncate(false).write(true).open(&path);
+        let file = opened.map_err(|e| AlreadyServing::Unusable(path.clone(), e))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(AlreadyServing::Held(path)),
+            Err(TryLockError::Error(e)) => Err(AlreadyServing::Unusable(path, e)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_server_is_refused_until_the_first_is_gone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = folder.path().join("baton.db");
+        let first = ServerLock::take(&database).expect("free");
+        assert!(matches!(ServerLock::take(&database), Err(AlreadyServing::Held(_))));
+        drop(first);
+        ServerLock::take(&database).expect("free again");
+    }
+}
