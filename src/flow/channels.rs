@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::provider::Provider;
+use super::{ledger::Key, provider::Provider};
 use crate::domain::{
     chat::ChatId,
     conversation::Opening,
@@ -64,6 +64,17 @@ impl Channels {
     /// One of them.
     pub fn get(&self, name: &str) -> Option<Arc<Channel>> {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// A key by chat that begins a conversation, if there is none, as if the contact had written first.
+    pub fn beginning(&self, key: Key) -> Key {
+        match key {
+            Key::Chat { channel, chat, opening: None } => {
+                let opening = self.get(&channel).map(|known| known.opening(&chat));
+                Key::Chat { channel, chat, opening }
+            }
+            key => key,
+        }
     }
 
     /// Their names.

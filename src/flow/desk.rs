@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{
     agenda::{self, Wish},
     archive::Archive,
-    channels::Channels,
+    channels::{Channels, opening_by_a_person},
     conversations::{self, By},
     inbox,
     ledger::{self, Key, Ledger, Need, change},
@@ -149,6 +149,7 @@ impl Desk {
         idempotency: Option<Idempotency>,
     ) -> Result<Said, Refusal> {
         check_words(&words)?;
+        let key = begun_by_a_person(key, who);
         let (channels, who) = (Arc::clone(&self.channels), who.clone());
         let need = Need {
             messages: words.iter().filter_map(|words| words.quoted).collect(),
@@ -175,17 +176,35 @@ impl Desk {
         Ok(Said { messages, ..said })
     }
 
-    /// Leaves a private note.
-    pub async fn note(&self, key: Key, text: String, who: &Who) -> Result<Message, Refusal> {
+    /// Leaves a private note. A repeat under the same key leaves none.
+    pub async fn note(
+        &self,
+        key: Key,
+        text: String,
+        who: &Who,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Message, Refusal> {
         if text.trim().is_empty() || text.chars().count() > TEXT_MAX {
             return Err(invalid("/text", format!("1 to {TEXT_MAX} characters")));
         }
+        let key = begun_by_a_person(key, who);
         let who = who.clone();
+        let need =
+            Need { request: idempotency.as_ref().map(|idempotency| idempotency.key.clone()), ..Need::default() };
         let step = move |docket: &mut Docket| {
+            if let Some(ids) = made_before(docket, idempotency.as_ref())? {
+                return Ok::<_, Refusal>((ids, None));
+            }
             let id = keep_note(docket, &text, &who.actor, who.agent);
-            docket.message(id).cloned().ok_or(Refusal::NotFound)
+            remember(docket, idempotency.as_ref(), &[id]);
+            Ok((vec![id], docket.message(id).cloned()))
         };
-        unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
+        let (ids, note) = unless_gone(change(&*self.ledger, key, need, step).await)??;
+        match (note, ids.first()) {
+            (Some(note), _) => Ok(note),
+            (None, Some(id)) => Ok(self.archive.message(*id).await?.ok_or(Refusal::NotFound)?.message),
+            (None, None) => Err(Refusal::NotFound),
+        }
     }
 
     /// Sends a failed, dead or unknown message again, as this person's.
@@ -337,6 +356,16 @@ impl Desk {
     }
 }
 
+/// A conversation that a person starts begins in HUMAN.
+fn begun_by_a_person(key: Key, who: &Who) -> Key {
+    match key {
+        Key::Chat { channel, chat, opening: None } => {
+            Key::Chat { channel, chat, opening: Some(opening_by_a_person(Reason::AgentMessage, &who.actor)) }
+        }
+        key => key,
+    }
+}
+
 fn unless_gone<T>(outcome: Result<T, ledger::Error>) -> Result<T, Refusal> {
     outcome.map_err(|error| match error {
         ledger::Error::Gone => Refusal::NotFound,
@@ -396,13 +425,7 @@ fn say(
     who: &Who,
     idempotency: Option<&Idempotency>,
 ) -> Result<(Said, Option<Vec<Uuid>>), Refusal> {
-    if let (Some(idempotency), Some(before)) = (idempotency, &docket.remembered)
-        && docket.now.since(before.at) < REMEMBERED_MS
-    {
-        if before.body_hash != idempotency.body_hash {
-            return Err(Refusal::KeyReused);
-        }
-        let ids = ids_of(&before.answer);
+    if let Some(ids) = made_before(docket, idempotency)? {
         let said = Said { conversation: docket.conversation.id, messages: Vec::new(), takeover: None };
         return Ok((said, Some(ids)));
     }
@@ -426,6 +449,26 @@ fn say(
         ids.extend(outbox::owe(docket, &parts, &owed, &who.actor));
     }
     reconcile::a_person_wrote(docket, policy, &who.actor);
+    remember(docket, idempotency, &ids);
+    let has_stopped = switched.changed || switched.parts_discarded > 0 || switched.generation_ms.is_some();
+    let takeover = (was_ai || has_stopped).then(|| mode_switch::receipt(docket, &switched, false));
+    let messages = ids.iter().filter_map(|id| docket.message(*id).cloned()).collect();
+    Ok((Said { conversation: docket.conversation.id, messages, takeover }, None))
+}
+
+/// What an earlier request under the same key made; refused if that was another request.
+fn made_before(docket: &Docket, idempotency: Option<&Idempotency>) -> Result<Option<Vec<Uuid>>, Refusal> {
+    let (Some(idempotency), Some(before)) = (idempotency, &docket.remembered) else { return Ok(None) };
+    if docket.now.since(before.at) >= REMEMBERED_MS {
+        return Ok(None);
+    }
+    if before.body_hash != idempotency.body_hash {
+        return Err(Refusal::KeyReused);
+    }
+    Ok(Some(ids_of(&before.answer)))
+}
+
+fn remember(docket: &mut Docket, idempotency: Option<&Idempotency>, ids: &[Uuid]) {
     if let (Some(idempotency), Some(first)) = (idempotency, ids.first()) {
         docket.remember(Remembered {
             key: idempotency.key.clone(),
@@ -435,10 +478,6 @@ fn say(
             at: docket.now,
         });
     }
-    let has_stopped = switched.changed || switched.parts_discarded > 0 || switched.generation_ms.is_some();
-    let takeover = (was_ai || has_stopped).then(|| mode_switch::receipt(docket, &switched, false));
-    let messages = ids.iter().filter_map(|id| docket.message(*id).cloned()).collect();
-    Ok((Said { conversation: docket.conversation.id, messages, takeover }, None))
 }
 
 fn ids_of(answer: &Value) -> Vec<Uuid> {

@@ -61,3 +61,9 @@ pub mod dispatch;
 pub mod queue;
 
 pub mod running;
+
+#[cfg(test)]
+pub(crate) mod play;
+
+#[cfg(test)]
+mod tests;

@@ -114,6 +114,7 @@ impl ModeSwitch {
     /// Switches and waits until nothing older can leave, within the time allowed.
     pub async fn switch(&self, key: Key, to: Mode, request: Request) -> Answer {
         self.check(&key, to, &request)?;
+        let key = self.channels.beginning(key);
         let settle_ms = request.settle_ms.unwrap_or(self.settle_ms).clamp(0, self.settle_ms);
         let channels = Arc::clone(&self.channels);
         let need =

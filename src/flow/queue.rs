@@ -97,22 +97,22 @@ impl Queue {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn conversations_come_out_by_their_moment_and_each_once() {
         let queue = Queue::default();
         let (first, second, third) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
-        queue.set(first, Some(500));
-        queue.set(second, Some(100));
-        queue.set(third, Some(200));
+        queue.set(first, Some(60_000));
+        queue.set(second, Some(2));
+        queue.set(third, Some(1));
         queue.set(third, None);
-        queue.set(first, Some(50));
+        queue.set(first, Some(0));
         queue.remind(second);
         assert_eq!(queue.next().await, first);
         assert_eq!(queue.next().await, second);
         assert!(queue.is_empty());
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn an_earlier_moment_wakes_who_waits_for_a_later_one() {
         let queue = std::sync::Arc::new(Queue::default());
         queue.set(Uuid::from_u128(1), Some(60_000));

@@ -1,0 +1,273 @@
+//! A conversation in memory, for tests of the rules: what a store does around a step, without a store.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::{
+    agenda::{self, Fired, Wish},
+    conversations::{self, By, Switched},
+    generator::{Failure, FailureKind},
+    inbox::{self, Admitted, Begun, Claim, Claimant},
+    outbox::{self, Settled},
+    provider::Arrival,
+    reconcile::{self, Copy, Matched},
+    reply::{self, Committed, Draft},
+};
+use crate::domain::{
+    chat::ChatId,
+    conversation::{Conversation, Opening},
+    docket::{ChannelStanding, Clocks, Docket, Loaded},
+    event::{Event, EventType},
+    message::{DeliveryState, Kind, Message},
+    mode::{Mode, Reason},
+    policy::Policy,
+    time::Time,
+    turn::{DeadLetter, FollowUp, Turn},
+};
+
+/// A conversation in memory and everything that was ever stored of it.
+pub(crate) struct Play {
+    pub(crate) policy: Policy,
+    pub(crate) now: Time,
+    pub(crate) conversation: Conversation,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) follow_ups: Vec<FollowUp>,
+    pub(crate) letters: Vec<DeadLetter>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) clocks: Clocks,
+    pub(crate) channel: ChannelStanding,
+    parked: Vec<crate::domain::docket::Parked>,
+    is_new: bool,
+    ids: u32,
+}
+
+impl Play {
+    /// A new conversation in AI, by rules without delays.
+    pub(crate) fn new() -> Self {
+        let policy = Policy {
+            burst_quiet_ms: 1_000,
+            burst_max_ms: 10_000,
+            typing_ms_per_char: 0,
+            typing_jitter_ms: 0,
+            typing_max_ms: 0,
+            split_chars: 0,
+            send_interval_ms: 0,
+            prompt: Arc::from("You help."),
+            ..Policy::default()
+        };
+        let now = Time(1_000_000);
+        let chat = ChatId::parse("6580000001@c.us").expect("a chat id");
+        let opening =
+            Opening { mode: Mode::Ai, reason: Reason::Rollout, actor: "system".to_owned(), drafting: false };
+        Self {
+            policy,
+            now,
+            conversation: Conversation::begin("default", chat, &opening, now),
+            messages: Vec::new(),
+            turns: Vec::new(),
+            follow_ups: Vec::new(),
+            letters: Vec::new(),
+            events: Vec::new(),
+            clocks: Clocks::default(),
+            channel: ChannelStanding { state: String::new(), next_send_at: Time(0), in_flight: 0 },
+            parked: Vec::new(),
+            is_new: true,
+            ids: 0,
+        }
+    }
+
+    /// With other rules.
+    pub(crate) fn by(change: impl FnOnce(&mut Policy)) -> Self {
+        let mut play = Self::new();
+        change(&mut play.policy);
+        play
+    }
+
+    /// Runs a step as a store would: loads what is open, saves what changed.
+    pub(crate) fn step<T>(&mut self, step: impl FnOnce(&mut Docket, &Policy) -> T) -> T {
+        let loaded = Loaded {
+            conversation: self.conversation.clone(),
+            is_new: self.is_new,
+            messages: self.messages.clone(),
+            follow_up: self
+                .follow_ups
+                .iter()
+                .find(|follow_up| follow_up.state == crate::domain::turn::FollowUpState::Pending)
+                .cloned(),
+            turns: self.turns.clone(),
+            letters: self.letters.clone(),
+            parked: self.parked.clone(),
+            channel: Some(self.channel.clone()),
+            remembered: None,
+        };
+        let mut docket = Docket::open(loaded, self.now);
+        let outcome = step(&mut docket, &self.policy);
+        let changes = docket.close();
+        self.is_new = false;
+        self.conversation = changes.conversation;
+        self.clocks = changes.clocks;
+        put(&mut self.messages, changes.messages, |message| message.id);
+        put(&mut self.messages, changes.new_messages, |message| message.id);
+        put(&mut self.turns, changes.turns, |turn| turn.id);
+        put(&mut self.follow_ups, changes.follow_ups, |follow_up| follow_up.id);
+        put(&mut self.letters, changes.letters, |letter| letter.id);
+        put(&mut self.parked, changes.parked, |parked| parked.id);
+        self.parked.retain(|parked| !changes.unparked.contains(&parked.id));
+        self.events.extend(changes.events);
+        if let Some(channel) = changes.channel {
+            self.channel = channel;
+        }
+        self.channel.in_flight = self.in_state(DeliveryState::Sending).len();
+        outcome
+    }
+
+    pub(crate) fn wait(&mut self, ms: i64) {
+        self.now = self.now.plus_ms(ms);
+    }
+
+    /// The contact writes.
+    pub(crate) fn says(&mut self, text: &str) -> Uuid {
+        self.ids += 1;
+        let arrival = self.arrival(&format!("IN{}", self.ids), text);
+        match self.step(|docket, policy| inbox::admit(docket, policy, &arrival)) {
+            Admitted::Stored(id) | Admitted::Duplicate(id) => id,
+        }
+    }
+
+    /// As it comes from the provider.
+    pub(crate) fn arrival(&self, id: &str, text: &str) -> Arrival {
+        let mut arrival =
+            Arrival::of_our_side(&self.conversation.chat, id, text.to_owned(), self.now);
+        arrival.kind = Kind::Text;
+        arrival.fingerprint = format!("fingerprint of {id}");
+        arrival
+    }
+
+    /// Someone tries to begin a turn.
+    pub(crate) fn claim(&mut self) -> Claim {
+        let claimant = Claimant { owner: "A".to_owned(), turn: Uuid::now_v7() };
+        self.step(|docket, policy| inbox::claim_ripe(docket, policy, &claimant))
+    }
+
+    /// Waits until the burst is ripe and begins.
+    pub(crate) fn begins(&mut self) -> Begun {
+        if let Some(at) = self.clocks.turn_at {
+            self.now = self.now.max(at);
+        }
+        match self.claim() {
+            Claim::Begun(begun) => *begun,
+            other => panic!("no turn began: {other:?}"),
+        }
+    }
+
+    /// The model has written this.
+    pub(crate) fn writes(&mut self, begun: &Begun, text: &str) -> Committed {
+        let draft = Draft { text: text.to_owned(), ..Draft::default() };
+        self.commits(begun, &draft)
+    }
+
+    pub(crate) fn commits(&mut self, begun: &Begun, draft: &Draft) -> Committed {
+        self.step(|docket, policy| reply::commit(docket, policy, begun, draft, 0.5))
+    }
+
+    /// The model fails.
+    pub(crate) fn fails(&mut self, begun: &Begun) -> Committed {
+        let failure =
+            Failure { kind: FailureKind::Server, retry_after_ms: None, detail: "status 500".to_owned() };
+        self.step(|docket, policy| reply::fail(docket, policy, begun, &failure, reply::Cost::default(), 0.5))
+    }
+
+    /// The contact asks, the model answers.
+    pub(crate) fn exchange(&mut self, question: &str, answer: &str) {
+        self.says(question);
+        let begun = self.begins();
+        self.writes(&begun, answer);
+        self.sends();
+    }
+
+    /// Someone tries to send.
+    pub(crate) fn claims_send(&mut self) -> (Uuid, outbox::Claim) {
+        let attempt = Uuid::now_v7();
+        (attempt, self.step(|docket, policy| outbox::claim_due(docket, policy, attempt)))
+    }
+
+    /// What became of that attempt.
+    pub(crate) fn settles(&mut self, attempt: Uuid, settled: &Settled) {
+        self.step(|docket, policy| outbox::settle(docket, policy, attempt, settled, 0.5));
+    }
+
+    /// Everything that may leave does, and is accepted. Returns the texts.
+    pub(crate) fn sends(&mut self) -> Vec<String> {
+        let mut texts = Vec::new();
+        loop {
+            let (attempt, claim) = self.claims_send();
+            match claim {
+                outbox::Claim::Claimed(message) => {
+                    texts.push(message.text.clone());
+                    self.ids += 1;
+                    let id = format!("OUT{}", self.ids);
+                    self.settles(attempt, &Settled::Sent(id));
+                }
+                outbox::Claim::NotYet(at) => self.now = at,
+                _ => return texts,
+            }
+        }
+    }
+
+    pub(crate) fn switches(&mut self, to: Mode) -> Switched {
+        let reason = if to == Mode::Human { Reason::AgentButton } else { Reason::Released };
+        self.step(|docket, policy| conversations::switch(docket, policy, to, By::of(reason, "agent:ana")))
+    }
+
+    /// A copy of a message of our side comes back.
+    pub(crate) fn copy(&mut self, id: &str, text: &str, copy: Copy) -> Matched {
+        let arrival = self.arrival(id, text);
+        self.step(|docket, policy| reconcile::take_copy(docket, policy, &arrival, copy))
+    }
+
+    pub(crate) fn schedules(&mut self, text: &str, delay_ms: i64) -> bool {
+        let wish = Wish { delay_ms: Some(delay_ms), text: Some(text.to_owned()), ..Wish::default() };
+        self.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).is_some()
+    }
+
+    pub(crate) fn fires(&mut self) -> Fired {
+        let claimant = Claimant { owner: "A".to_owned(), turn: Uuid::now_v7() };
+        self.step(|docket, policy| agenda::fire(docket, policy, &claimant))
+    }
+
+    pub(crate) fn tends(&mut self) {
+        self.step(|docket, policy| {
+            conversations::pass_time(docket, policy);
+            reconcile::expire_leases(docket, policy);
+        });
+    }
+
+    pub(crate) fn message(&self, id: Uuid) -> &Message {
+        self.messages.iter().find(|message| message.id == id).expect("the message is known")
+    }
+
+    pub(crate) fn in_state(&self, state: DeliveryState) -> Vec<&str> {
+        self.messages.iter().filter(|message| message.is(state)).map(|message| message.text.as_str()).collect()
+    }
+
+    pub(crate) fn happened(&self, kind: EventType) -> usize {
+        self.events.iter().filter(|event| event.kind == kind).count()
+    }
+
+    pub(crate) fn pending_follow_ups(&self) -> usize {
+        let is_pending =
+            |follow_up: &&FollowUp| follow_up.state == crate::domain::turn::FollowUpState::Pending;
+        self.follow_ups.iter().filter(is_pending).count()
+    }
+}
+
+fn put<T>(rows: &mut Vec<T>, changed: Vec<T>, id: impl Fn(&T) -> Uuid) {
+    for row in changed {
+        match rows.iter_mut().find(|other| id(other) == id(&row)) {
+            Some(other) => *other = row,
+            None => rows.push(row),
+        }
+    }
+}

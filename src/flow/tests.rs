@@ -1,0 +1,468 @@
+//! Tests of the rules, by what people would see. Interleavings are those of a real store: one step after the other.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use super::{
+    inbox::Claim,
+    outbox::{self, Settled},
+    play::Play,
+    reconcile::{Copy, Matched},
+    reply::{Committed, Draft},
+};
+use crate::domain::{
+    conversation::{AttentionReason, Status},
+    event::EventType,
+    message::{DeliveryReason, DeliveryState as S, Outcome},
+    mode::{Mode, Reason},
+    policy::BurstPolicy,
+    turn::TurnState,
+};
+
+#[test]
+fn three_texts_in_a_row_get_one_answer() {
+    let mut play = Play::new();
+    let ids = ["Hi", "do you deliver", "on Sundays?"].map(|text| {
+        play.wait(500);
+        play.says(text)
+    });
+    assert!(matches!(play.claim(), Claim::NotYet(at) if at == play.now.plus_ms(1_000)));
+    let begun = play.begins();
+    assert_eq!(begun.burst.iter().map(|message| message.id).collect::<Vec<_>>(), ids);
+    play.writes(&begun, "Yes.");
+    assert_eq!(play.message(ids[0]).inbound.unwrap().outcome, Outcome::Pending, "nothing has left yet");
+    assert_eq!(play.sends(), ["Yes."]);
+    assert!(ids.iter().all(|id| play.message(*id).inbound.unwrap().outcome == Outcome::Answered));
+    assert_eq!(play.claim(), Claim::Nothing);
+}
+
+#[test]
+fn with_queue_each_message_gets_its_own_answer_in_order() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Queue);
+    play.says("one");
+    play.says("two");
+    let first = play.begins();
+    assert_eq!(first.burst.len(), 1);
+    play.writes(&first, "to one");
+    let second = play.begins();
+    assert_eq!(second.burst[0].text, "two");
+    play.writes(&second, "to two");
+    assert_eq!(play.sends(), ["to one", "to two"]);
+}
+
+#[test]
+fn a_newer_message_restarts_the_answer() {
+    let mut play = Play::new();
+    play.says("m1");
+    let first = play.begins();
+    play.says("m2");
+    assert_eq!(play.writes(&first, "to m1"), Committed::Discarded("fence_moved"));
+    let second = play.begins();
+    assert_eq!(second.burst.len(), 2);
+    play.writes(&second, "to both");
+    assert_eq!(play.sends(), ["to both"]);
+    assert_eq!(play.turns[0].state, TurnState::Superseded);
+    assert!(play.happened(EventType::TurnSuperseded) == 1);
+}
+
+#[test]
+fn a_newer_message_withdraws_a_reply_that_has_not_begun_to_leave() {
+    let mut play = Play::new();
+    let first = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "to m1");
+    play.says("m2");
+    assert_eq!(play.in_state(S::Cancelled), ["to m1"]);
+    assert_eq!(play.message(first).inbound.unwrap().outcome, Outcome::Pending);
+    let second = play.begins();
+    assert_eq!(second.burst.len(), 2);
+    play.writes(&second, "to both");
+    assert_eq!(play.sends(), ["to both"]);
+}
+
+#[test]
+fn later_parts_are_not_withdrawn_by_a_newer_message() {
+    let mut play = Play::by(|policy| {
+        policy.split_chars = 20;
+        policy.typing_ms_per_char = 10;
+        policy.typing_max_ms = 5_000;
+    });
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "This is the first one.\n\nThis is the second one.");
+    play.wait(5_000);
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)));
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    play.says("m2");
+    assert_eq!(play.in_state(S::Queued).len(), 1);
+    let second = play.begins();
+    assert_eq!(second.burst.len(), 1, "m1 is answered");
+}
+
+#[test]
+fn a_steady_writer_is_answered_in_the_end() {
+    let mut play = Play::new();
+    let mut answered = 0;
+    let mut running = None;
+    for second in 0..60 {
+        play.says(&format!("text {second}"));
+        play.wait(1_000);
+        if let Some((begun, done_at)) = running.take() {
+            if play.now.0 >= done_at {
+                if play.writes(&begun, "answer") == Committed::Owed {
+                    answered += play.sends().len();
+                }
+            } else {
+                running = Some((begun, done_at));
+            }
+        }
+        if running.is_none()
+            && let Claim::Begun(begun) = play.claim()
+        {
+            running = Some((*begun, play.now.0 + 3_000));
+        }
+    }
+    assert!(answered >= 2, "{answered} answers in a minute");
+}
+
+#[test]
+fn a_takeover_beats_a_running_generation() {
+    let mut play = Play::new();
+    let question = play.says("Show me condos");
+    let begun = play.begins();
+    play.wait(1_800);
+    let switched = play.switches(Mode::Human);
+    assert_eq!(switched.generation_ms, Some(1_800));
+    assert_eq!(play.writes(&begun, "Here they are"), Committed::Discarded("human_answers"));
+    assert!(play.sends().is_empty());
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert_eq!(play.turns[0].state, TurnState::Cancelled);
+    assert_eq!(play.happened(EventType::ModeChangeDuringGeneration), 1);
+}
+
+#[test]
+fn back_to_ai_does_not_revive_what_was_written_before() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.switches(Mode::Human);
+    play.switches(Mode::Ai);
+    assert_eq!(play.writes(&begun, "too late"), Committed::Discarded("version_moved"));
+    assert!(play.sends().is_empty());
+}
+
+#[test]
+fn a_takeover_between_parts_stops_the_rest_and_says_so() {
+    let mut play = Play::by(|policy| policy.split_chars = 20);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "The first part is this.\n\nThe second part is this.\n\nThe third part is this.");
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    let switched = play.switches(Mode::Human);
+    assert_eq!((switched.parts_already_sent, switched.parts_discarded), (1, 2));
+    assert!(play.sends().is_empty());
+}
+
+#[test]
+fn a_send_that_failed_during_the_switch_does_not_come_back() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    play.switches(Mode::Human);
+    play.settles(attempt, &Settled::Again(None, "refused".into()));
+    assert!(play.sends().is_empty());
+    assert_eq!(play.in_state(S::Cancelled), ["words"]);
+}
+
+#[test]
+fn the_words_of_a_hand_over_leave_and_nothing_after_them() {
+    let mut play = Play::by(|policy| policy.follow_up_after_ms = 1_000);
+    play.says("I want a person");
+    let begun = play.begins();
+    let draft =
+        Draft { text: "I will get a colleague.".into(), hand_over: Some("wants a person".into()), ..Draft::default() };
+    play.commits(&begun, &draft);
+    assert_eq!(play.conversation.mode.mode, Mode::Human);
+    assert_eq!(play.sends(), ["I will get a colleague."]);
+    assert_eq!(play.pending_follow_ups(), 0);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::AssistantAsked);
+}
+
+#[test]
+fn a_person_who_acts_again_in_human_stops_the_farewell_too() {
+    let mut play = Play::by(|policy| policy.handover_text = Some("A colleague comes.".into()));
+    play.says("I want a person");
+    let begun = play.begins();
+    play.commits(&begun, &Draft { hand_over: Some("asked".into()), ..Draft::default() });
+    let switched = play.switches(Mode::Human);
+    assert!(!switched.changed);
+    assert_eq!(switched.parts_discarded, 1);
+    assert!(play.sends().is_empty());
+}
+
+#[test]
+fn handover_words_call_a_person_at_once() {
+    let mut play = Play::by(|policy| {
+        policy.handover_words = vec!["agent".into()];
+        policy.handover_text = Some("A colleague comes.".into());
+    });
+    play.says("Agent!");
+    assert_eq!(play.conversation.mode.reason, Reason::ContactAsked);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::ContactAsked);
+    assert_eq!(play.sends(), ["A colleague comes."]);
+    assert_eq!(play.claim(), Claim::Nothing);
+}
+
+#[test]
+fn a_reply_of_the_contact_cancels_the_follow_up_also_when_it_is_queued() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("Still there?", 1_000));
+    play.wait(1_000);
+    play.fires();
+    assert_eq!(play.in_state(S::Queued), ["Still there?"]);
+    play.says("yes");
+    assert_eq!(play.in_state(S::Queued), Vec::<&str>::new());
+    assert_eq!(play.pending_follow_ups(), 0);
+    let begun = play.begins();
+    play.writes(&begun, "good");
+    assert_eq!(play.sends(), ["good"]);
+}
+
+#[test]
+fn one_automatic_follow_up_a_silence() {
+    let mut play = Play::by(|policy| {
+        policy.follow_up_after_ms = 10_000;
+        policy.follow_up_text = Some("Still there?".into());
+    });
+    for round in 0..3 {
+        play.exchange(&format!("m{round}"), &format!("a{round}"));
+        assert_eq!(play.pending_follow_ups(), 1, "after exchange {round}");
+    }
+    assert_eq!(play.clocks.follow_up_at, Some(play.now.plus_ms(10_000)));
+    play.wait(10_000);
+    play.fires();
+    assert_eq!(play.sends(), ["Still there?"]);
+    assert_eq!(play.pending_follow_ups(), 0, "no second one in the same silence");
+}
+
+#[test]
+fn scheduling_twice_leaves_one_pending() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("first", 5_000));
+    assert!(play.schedules("second", 9_000));
+    assert_eq!(play.pending_follow_ups(), 1);
+    play.switches(Mode::Human);
+    assert_eq!(play.pending_follow_ups(), 0);
+    assert!(!play.schedules("third", 1_000), "not in HUMAN");
+}
+
+#[test]
+fn three_failures_go_to_a_person_and_the_next_text_is_answered() {
+    let mut play = Play::by(|policy| policy.fallback_text = Some("Sorry.".into()));
+    let question = play.says("m1");
+    for _ in 0..2 {
+        let begun = play.begins();
+        assert_eq!(play.fails(&begun), Committed::WillRetry);
+    }
+    let begun = play.begins();
+    assert_eq!(begun.turn.attempt, 3);
+    assert_eq!(play.fails(&begun), Committed::GivenUp);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::HandedOver);
+    assert_eq!(play.letters.len(), 1);
+    assert_eq!(play.letters[0].attempts, 3);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::AiFailure);
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    assert_eq!(play.sends(), ["Sorry."]);
+    play.exchange("m2", "a2");
+    assert!(play.conversation.attention.is_none(), "the next turn that succeeds clears it");
+}
+
+#[test]
+fn a_lease_that_ran_out_is_taken_over_and_costs_no_attempt() {
+    let mut play = Play::new();
+    play.says("m1");
+    let lost = play.begins();
+    play.wait(play.policy.lock_ttl_ms);
+    let begun = play.begins();
+    assert_eq!(begun.turn.attempt, 1);
+    assert_eq!(play.happened(EventType::LeaseTakenOver), 1);
+    assert_eq!(play.writes(&lost, "from the dead"), Committed::Discarded("fence_moved"));
+    play.writes(&begun, "from the living");
+    assert_eq!(play.sends(), ["from the living"]);
+}
+
+#[test]
+fn a_send_nobody_settled_is_unknown_and_its_echo_settles_it() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    play.wait(60_000);
+    play.tends();
+    assert_eq!(play.in_state(S::Unknown), ["words"]);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendUnknown);
+    assert!(matches!(play.copy("X1", "words", Copy::Api), Matched::Ours(_)));
+    assert_eq!(play.in_state(S::Sent), ["words"]);
+    assert!(play.conversation.attention.is_none());
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    play.settles(attempt, &Settled::Unclear("late".into()));
+    assert_eq!(play.in_state(S::Sent), ["words"], "a late word on that attempt changes nothing");
+}
+
+#[test]
+fn an_echo_before_the_answer_is_our_own_however_often_it_comes() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let (attempt, _) = play.claims_send();
+    for _ in 0..3 {
+        assert_eq!(play.copy("X1", "OK", Copy::Api), Matched::Parked);
+    }
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    assert_eq!(play.in_state(S::Sent), ["OK"]);
+    assert_eq!(play.messages.len(), 2);
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+}
+
+#[test]
+fn the_id_in_the_answer_wins_over_equal_words() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Queue);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let (first, _) = play.claims_send();
+    play.settles(first, &Settled::Unclear("timed out".into()));
+    play.says("m2");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let (second, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)), "later turns do not wait for an unknown one");
+    assert_eq!(play.copy("X2", "OK", Copy::Api), Matched::Parked);
+    play.settles(second, &Settled::Sent("X2".into()));
+    assert_eq!(play.in_state(S::Unknown).len(), 1, "the first is still unknown");
+    assert_eq!(play.in_state(S::Sent).len(), 1);
+}
+
+#[test]
+fn an_echo_of_nobody_is_another_system_and_takes_over() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(matches!(play.copy("Z9", "from a campaign", Copy::Api), Matched::Foreign(_)));
+    assert_eq!(play.conversation.mode.reason, Reason::OtherSystem);
+    assert!(matches!(play.copy("Z9", "from a campaign", Copy::Api), Matched::Ours(_)), "twice is once");
+    assert_eq!(play.messages.iter().filter(|message| message.text == "from a campaign").count(), 1);
+}
+
+#[test]
+fn a_person_at_the_phone_takes_over_at_once() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.copy("P1", "Let me look", Copy::Phone);
+    assert_eq!((play.conversation.mode.mode, play.conversation.mode.reason), (Mode::Human, Reason::AgentPhone));
+    assert_eq!(play.writes(&begun, "words"), Committed::Discarded("human_answers"));
+    assert!(play.sends().is_empty());
+}
+
+#[test]
+fn closing_ends_everything_and_a_new_message_opens_again() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    play.schedules("Still there?", 5_000);
+    play.says("m2");
+    let begun = play.begins();
+    play.step(|docket, policy| super::conversations::close(docket, policy, "agent:ana"));
+    assert_eq!(play.pending_follow_ups(), 0);
+    assert!(matches!(play.writes(&begun, "words"), Committed::Discarded(_)));
+    play.says("m3");
+    assert_eq!(play.conversation.status, Status::Open);
+    assert!(matches!(play.writes(&begun, "words"), Committed::Discarded(_)), "reopening revives nothing");
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 1);
+}
+
+#[test]
+fn the_hold_returns_to_ai_and_answers_only_what_is_new() {
+    let mut play = Play::by(|policy| policy.human_hold_ms = 10_000);
+    play.switches(Mode::Human);
+    let old = play.says("while a person was there");
+    play.wait(10_000);
+    play.tends();
+    assert_eq!((play.conversation.mode.mode, play.conversation.mode.reason), (Mode::Ai, Reason::HoldExpired));
+    assert_eq!(play.message(old).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert_eq!(play.claim(), Claim::Nothing);
+    play.says("new");
+    assert_eq!(play.begins().burst.len(), 1);
+}
+
+#[test]
+fn the_cap_hands_a_bot_over() {
+    let mut play = Play::by(|policy| policy.reply_cap = 3);
+    for n in 0..3 {
+        play.exchange(&format!("beep {n}"), &format!("boop {n}"));
+    }
+    let message = play.says("beep 3");
+    play.wait(10_000);
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(play.conversation.mode.reason, Reason::ReplyCap);
+    assert_eq!(play.message(message).inbound.unwrap().outcome, Outcome::HandedOver);
+}
+
+#[test]
+fn stale_messages_go_to_a_person() {
+    let mut play = Play::new();
+    let message = play.says("hello?");
+    play.wait(play.policy.stale_ms + 1);
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(play.message(message).inbound.unwrap().outcome, Outcome::HandedOver);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::Stale);
+}
+
+#[test]
+fn answer_now_takes_what_was_left_to_people() {
+    let mut play = Play::new();
+    play.switches(Mode::Human);
+    play.says("one");
+    play.says("two");
+    play.switches(Mode::Ai);
+    assert!(play.step(|docket, _| super::inbox::answer_now(docket)));
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 2);
+    play.writes(&begun, "both");
+    assert_eq!(play.sends(), ["both"]);
+    assert!(!play.step(|docket, _| super::inbox::answer_now(docket)), "nothing is left");
+}
+
+#[test]
+fn a_refused_part_ends_its_reply_in_front_of_a_person() {
+    let mut play = Play::by(|policy| policy.split_chars = 20);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "The first part is this.\n\nThe second part is this.");
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Refused(DeliveryReason::NoAccount, "no WhatsApp".into()));
+    assert_eq!(play.in_state(S::Failed).len(), 1);
+    assert_eq!(play.in_state(S::Cancelled).len(), 1);
+    assert_eq!(play.letters.len(), 1);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendFailed);
+}
+
+#[test]
+fn a_channel_in_trouble_holds_its_messages() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    play.channel.state = "notAuthorized".into();
+    assert_eq!(play.claims_send().1, outbox::Claim::ChannelDown);
+    play.switches(Mode::Human);
+    play.channel.state = "authorized".into();
+    assert!(play.sends().is_empty(), "a takeover stopped it while it waited");
+}
