@@ -1,0 +1,72 @@
+//! Which model speaks on which channel: the one of the settings, and on the sandbox the scripted one where there is none.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+
+use super::numbers::SANDBOX;
+use crate::{
+    adapters::{
+        openai::{self, OpenAi},
+        scripted::Scripted,
+    },
+    config::{AiProvider, Settings},
+    flow::generator::{Draft, Failure, FailureKind, Generator, Progress, Request},
+};
+
+/// The models.
+pub struct Generators {
+    main: Option<Arc<dyn Generator>>,
+    scripted: Arc<Scripted>,
+    is_scripted_everywhere: bool,
+}
+
+impl Generators {
+    /// Those of the settings.
+    pub fn new(settings: &Settings, http: reqwest::Client, scripted: Arc<Scripted>) -> anyhow::Result<Self> {
+        let provider = settings.provider();
+        let main: Option<Arc<dyn Generator>> = match provider {
+            AiProvider::OpenAi => {
+                let model = openai::Settings {
+                    base_url: settings.model_base_url().to_owned(),
+                    api_key: settings.ai_api_key.as_ref().map(|key| key.expose().to_owned()),
+                    idle: std::time::Duration::from_millis(settings.ai_idle_ms),
+                    total: std::time::Duration::from_millis(settings.ai_total_ms),
+                };
+                Some(Arc::new(OpenAi::new(&model, http).context("the AI service cannot be used (BATON_AI_…)")?))
+            }
+            AiProvider::Scripted | AiProvider::None => None,
+        };
+        Ok(Self { main, scripted, is_scripted_everywhere: provider == AiProvider::Scripted })
+    }
+
+    fn of(&self, channel: &str) -> Option<&dyn Generator> {
+        match &self.main {
+            Some(main) => Some(&**main),
+            None if self.is_scripted_everywhere || channel == SANDBOX => Some(&*self.scripted),
+            None => None,
+        }
+    }
+}
+
+#[async_trait]
+impl Generator for Generators {
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure> {
+        match self.of(&request.channel) {
+            Some(generator) => generator.reply(request, progress).await,
+            None => Err(no_model()),
+        }
+    }
+
+    async fn check(&self) -> Result<String, Failure> {
+        match self.of("") {
+            Some(generator) => generator.check().await,
+            None => Err(no_model()),
+        }
+    }
+}
+
+fn no_model() -> Failure {
+    Failure { kind: FailureKind::Refused, retry_after_ms: None, detail: "there is no model (BATON_AI_…)".to_owned() }
+}

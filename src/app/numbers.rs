@@ -1,0 +1,240 @@
+//! The channels as they run here: each with its rules, its gateway and the tokens of its door, loaded from the registry
+//! and loaded again when a row changes.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use serde_json::Map;
+use tokio::sync::Notify;
+
+use super::vault::Vault;
+use crate::{
+    adapters::{
+        green_api::{Account, GreenApi},
+        sandbox::Sandbox,
+    },
+    config::{AiProvider, Settings},
+    domain::{policy::Policy, time::Time},
+    flow::{
+        channels::{Channel, Channels},
+        provider::Provider,
+        registry::{self, Registry},
+    },
+    http::ports::{Secret, Secrets},
+};
+
+/// The channel that the environment sets up.
+pub const DEFAULT: &str = "default";
+/// The channel on which a contact is played by hand.
+pub const SANDBOX: &str = "sandbox";
+
+/// What it takes to turn rows of the registry into channels that run.
+pub struct Numbers {
+    /// What the flow sees.
+    pub channels: Arc<Channels>,
+    /// Rung when a row may have changed.
+    pub changed: Notify,
+    registry: Arc<dyn Registry>,
+    settings: Arc<Settings>,
+    vault: Arc<Vault>,
+    http: reqwest::Client,
+    sandbox: Option<Arc<Sandbox>>,
+    tokens: RwLock<HashMap<String, Vec<Secret>>>,
+    loaded: Mutex<HashMap<String, Time>>,
+}
+
+impl Numbers {
+    /// None loaded yet.
+    pub fn new(
+        registry: Arc<dyn Registry>,
+        settings: Arc<Settings>,
+        vault: Arc<Vault>,
+        http: reqwest::Client,
+        sandbox: Option<Arc<Sandbox>>,
+    ) -> Self {
+        Self {
+            channels: Arc::default(),
+            changed: Notify::new(),
+            registry,
+            settings,
+            vault,
+            http,
+            sandbox,
+            tokens: RwLock::default(),
+            loaded: Mutex::default(),
+        }
+    }
+
+    /// Writes the channel of the environment, and the sandbox, into the registry.
+    pub async fn register(&self, now: Time) -> anyhow::Result<()> {
+        let rows = self.registry.channels().await.context("the channels cannot be read")?;
+        let row = |name: &str| rows.iter().find(|row| row.name == name).cloned();
+        if let Some(instance) = &self.settings.green_api_instance {
+            let before = row(DEFAULT);
+            let secrets = self.secrets_of_environment(before.as_ref())?;
+            let channel = registry::Channel {
+                instance: Some(instance.clone()),
+                api_url: Some(self.settings.green_api_url.clone()),
+                sealed: self.vault.seal(&secrets.to_bytes()),
+                managed_by_environment: true,
+                ..before.clone().unwrap_or_else(|| blank(DEFAULT, "green_api", now))
+            };
+            self.write(before, channel, now).await?;
+        } else if let Some(before) = row(DEFAULT).filter(|row| row.managed_by_environment) {
+            // The environment no longer names it: from now on the API may change it.
+            let channel = registry::Channel { managed_by_environment: false, ..before.clone() };
+            self.write(Some(before), channel, now).await?;
+        }
+        if self.sandbox.is_some() && row(SANDBOX).is_none() {
+            self.write(None, blank(SANDBOX, SANDBOX, now), now).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(
+        &self,
+        before: Option<registry::Channel>,
+        mut channel: registry::Channel,
+        now: Time,
+    ) -> anyhow::Result<()> {
+        let is_same = before.as_ref().is_some_and(|before| {
+            let opened = |row: &registry::Channel| row.sealed.as_deref().and_then(|sealed| self.vault.open(sealed));
+            before.instance == channel.instance
+                && before.api_url == channel.api_url
+                && before.managed_by_environment == channel.managed_by_environment
+                && opened(before) == opened(&channel)
+        });
+        if is_same {
+            return Ok(());
+        }
+        channel.updated_at = now;
+        let is_written = match before {
+            // Another instance that starts at the same moment may have written the same.
+            None => self.registry.add_channel(&channel).await.map(|_| true),
+            Some(_) => self.registry.put_channel(&channel).await,
+        };
+        is_written.with_context(|| format!("the channel {} cannot be written", channel.name))?;
+        Ok(())
+    }
+
+    /// The token of the door is the one set; else the one made before; else a new one.
+    fn secrets_of_environment(&self, before: Option<&registry::Channel>) -> anyhow::Result<Secrets> {
+        let before = before.and_then(|row| self.secrets(row)).unwrap_or_default();
+        let mut set = self.settings.green_api_webhook_token.iter().flat_map(|tokens| tokens.iter());
+        let mut next = || set.next().map(|token| token.expose().to_owned());
+        let webhook_token = next().or(before.webhook_token).map_or_else(fresh_token, Ok)?;
+        Ok(Secrets {
+            token: self.settings.green_api_token.as_ref().map(|token| token.expose().to_owned()),
+            webhook_token: Some(webhook_token),
+            previous_webhook_token: next(),
+        })
+    }
+
+    fn secrets(&self, row: &registry::Channel) -> Option<Secrets> {
+        Secrets::from_bytes(&self.vault.open(row.sealed.as_deref()?)?)
+    }
+
+    /// Loads what changed. A channel that cannot be set up is left out, and said so once.
+    pub async fn load(&self) -> anyhow::Result<()> {
+        let rows = self.registry.channels().await.context("the channels cannot be read")?;
+        for name in self.channels.names() {
+            if !rows.iter().any(|row| row.name == name) {
+                self.channels.remove(&name);
+                self.locked().remove(&name);
+                self.tokens.write().unwrap_or_else(PoisonError::into_inner).remove(&name);
+            }
+        }
+        for row in rows {
+            if self.locked().get(&row.name) == Some(&row.updated_at) {
+                continue;
+            }
+            match self.set_up(&row) {
+                Ok((channel, tokens)) => {
+                    self.tokens.write().unwrap_or_else(PoisonError::into_inner).insert(row.name.clone(), tokens);
+                    self.channels.put(channel);
+                }
+                Err(error) => tracing::error!(channel = row.name, error = format!("{error:#}"), "a channel is not set up"),
+            }
+            self.locked().insert(row.name, row.updated_at);
+        }
+        Ok(())
+    }
+
+    fn set_up(&self, row: &registry::Channel) -> anyhow::Result<(Channel, Vec<Secret>)> {
+        let mut policy = self.settings.policy()?;
+        let is_sandbox = row.provider == SANDBOX;
+        if is_sandbox {
+            policy.has_model = true;
+            policy.send_interval_ms = policy.send_interval_ms.min(100);
+        } else if self.settings.provider() == AiProvider::Scripted && self.settings.ai_provider.is_none() {
+            policy.has_model = false;
+        }
+        let policy: Policy = self.settings.overlay(&policy, &row.settings)?;
+        let secrets = self.secrets(row);
+        let provider: Arc<dyn Provider> = if is_sandbox {
+            self.sandbox.clone().context("the sandbox is off (BATON_SANDBOX)")?
+        } else {
+            let secrets = secrets.clone().context("its credentials cannot be opened: was BATON_SECRET_KEY changed?")?;
+            let account = Account {
+                channel: row.name.clone(),
+                instance: row.instance.clone().context("it names no instance")?,
+                api_url: row.api_url.clone().unwrap_or_else(|| self.settings.green_api_url.clone()),
+                token: secrets.token.context("it has no token")?,
+                timeout: Duration::from_millis(self.settings.green_api_timeout_ms.unsigned_abs()),
+            };
+            Arc::new(GreenApi::new(&account, self.http.clone())?)
+        };
+        let tokens = secrets
+            .map(|secrets| [secrets.webhook_token, secrets.previous_webhook_token])
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(Secret)
+            .collect();
+        Ok((Channel { name: row.name.clone(), policy: Arc::new(policy), provider }, tokens))
+    }
+
+    /// The tokens of a channel's door; None if it has none.
+    pub fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
+        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
+        tokens.get(channel).filter(|tokens| !tokens.is_empty()).cloned()
+    }
+
+    /// Whether a channel may override these settings so.
+    pub fn check(&self, overrides: &Map<String, serde_json::Value>) -> Result<(), (String, String)> {
+        let wrong = |wrong: crate::config::Wrong| (wrong.setting, wrong.problem);
+        let policy = self.settings.policy().map_err(wrong)?;
+        self.settings.overlay(&policy, overrides).map(drop).map_err(wrong)
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<String, Time>> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn blank(name: &str, provider: &str, now: Time) -> registry::Channel {
+    registry::Channel {
+        name: name.to_owned(),
+        title: None,
+        provider: provider.to_owned(),
+        instance: None,
+        api_url: None,
+        sealed: None,
+        settings: Map::new(),
+        state: String::new(),
+        managed_by_environment: false,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// 256 random bits, for a header.
+fn fresh_token() -> anyhow::Result<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).context("the machine gives no random bytes")?;
+    Ok(hex::encode(bytes))
+}

@@ -1,0 +1,166 @@
+//! Which database: the three places over it, from its address.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::{Context as _, bail};
+
+use super::vault::Vault;
+use crate::{
+    adapters::{
+        postgres::{self, Postgres},
+        sqlite::{self, ServerLock, Sqlite},
+    },
+    config::Settings,
+    flow::{
+        archive::Archive,
+        clock::StoreClock,
+        ledger::{Ledger, Observer},
+        registry::Registry,
+    },
+};
+
+/// A database, connected.
+#[derive(Clone)]
+pub enum Store {
+    /// For many instances.
+    Postgres(Postgres),
+    /// For one.
+    Sqlite(Sqlite),
+}
+
+impl Store {
+    /// Connects to the database of the settings.
+    pub async fn connect(settings: &Settings) -> anyhow::Result<Self> {
+        let url = settings.database_url.expose();
+        let clock = Arc::new(StoreClock);
+        if settings.is_postgres() {
+            let postgres = Postgres::connect(url, settings.database_pool, clock)
+                .await
+                .context("PostgreSQL cannot be reached (BATON_DATABASE_URL)")?;
+            return Ok(Self::Postgres(postgres));
+        }
+        let sqlite = Sqlite::connect(url, clock).await.context("the database file cannot be opened")?;
+        Ok(Self::Sqlite(sqlite))
+    }
+
+    /// Brings the tables up to date.
+    pub async fn migrate(&self) -> anyhow::Result<()> {
+        let outcome = match self {
+            Self::Postgres(postgres) => postgres.migrate().await,
+            Self::Sqlite(sqlite) => sqlite.migrate().await,
+        };
+        outcome.context("the database cannot be migrated")
+    }
+
+    /// Whether every migration of this program was applied.
+    pub async fn is_migrated(&self) -> bool {
+        let outcome = match self {
+            Self::Postgres(postgres) => postgres.is_migrated().await,
+            Self::Sqlite(sqlite) => sqlite.is_migrated().await,
+        };
+        outcome.unwrap_or(false)
+    }
+
+    /// Refuses to go on with tables of another version.
+    pub async fn require_migrated(&self) -> anyhow::Result<()> {
+        if !self.is_migrated().await {
+            bail!("the database is not up to date: run `baton migrate`, or `baton serve` without --no-migrate");
+        }
+        Ok(())
+    }
+
+    /// Keeps a second server away from a SQLite file, until it is dropped; nothing to keep away on PostgreSQL.
+    pub fn lock(&self) -> anyhow::Result<Option<ServerLock>> {
+        match self {
+            Self::Postgres(_) => Ok(None),
+            Self::Sqlite(sqlite) => Ok(Some(ServerLock::take(sqlite.path())?)),
+        }
+    }
+
+    /// After a start on SQLite, whatever the process before had in hand is nobody's.
+    pub async fn recover(&self) -> anyhow::Result<()> {
+        match self {
+            Self::Postgres(_) => Ok(()),
+            Self::Sqlite(sqlite) => sqlite.recover().await.context("what the last run left cannot be taken up"),
+        }
+    }
+
+    /// Where conversations are changed. Starts the writers on this runtime.
+    pub fn ledger(&self, observer: Arc<dyn Observer>) -> Arc<dyn Ledger> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres::Ledger::start(postgres.clone(), observer)),
+            Self::Sqlite(sqlite) => Arc::new(sqlite::Ledger::start(sqlite.clone(), observer)),
+        }
+    }
+
+    /// Where they are read.
+    pub fn archive(&self) -> Arc<dyn Archive> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// Where channels and tokens are.
+    pub fn registry(&self) -> Arc<dyn Registry> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// Closes every connection, when those in use are given back.
+    pub async fn close(&self) {
+        match self {
+            Self::Postgres(postgres) => postgres.close().await,
+            Self::Sqlite(sqlite) => sqlite.close().await,
+        }
+    }
+
+    /// Where the data is, for people.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Postgres(_) => "PostgreSQL".to_owned(),
+            Self::Sqlite(sqlite) => {
+                std::path::absolute(sqlite.path()).unwrap_or_else(|_| sqlite.path().to_owned()).display().to_string()
+            }
+        }
+    }
+
+    /// The vault under the key of the settings; beside a SQLite file a key is made at the first start.
+    pub fn vault(&self, settings: &Settings) -> anyhow::Result<Vault> {
+        let keys = match (&settings.secret_key, self) {
+            (Some(keys), _) => keys.expose().to_vec(),
+            (None, Self::Sqlite(sqlite)) => vec![key_beside(sqlite.path().with_extension("key"))?],
+            (None, Self::Postgres(_)) => bail!("BATON_SECRET_KEY is required with PostgreSQL"),
+        };
+        let (first, others) = keys.split_first().context("BATON_SECRET_KEY holds no key")?;
+        Vault::new(first, others).context("BATON_SECRET_KEY cannot be used")
+    }
+}
+
+/// The key in that file, which is made if it is not there, for its owner alone.
+fn key_beside(path: PathBuf) -> anyhow::Result<[u8; 32]> {
+    use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _};
+    let read = |path: &PathBuf| -> anyhow::Result<[u8; 32]> {
+        let text = std::fs::read_to_string(path)?;
+        let bytes = hex::decode(text.trim()).ok().and_then(|bytes| bytes.try_into().ok());
+        bytes.with_context(|| format!("{} does not hold 64 hexadecimal digits", path.display()))
+    };
+    if path.exists() {
+        return read(&path);
+    }
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).context("the machine gives no random bytes")?;
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    match made {
+        Ok(mut file) => {
+            writeln!(file, "{}", hex::encode(key))?;
+            file.sync_all()?;
+            Ok(key)
+        }
+        // Another command made it at the same moment.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => read(&path),
+        Err(error) => Err(error).with_context(|| format!("cannot make the key file {}", path.display())),
+    }
+}
