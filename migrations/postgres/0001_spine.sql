@@ -2,10 +2,13 @@
 -- Times are milliseconds since the epoch, ids are UUIDs as text, small structures are JSON as text: the same in both dialects.
 
 create table installation (
-    one        boolean primary key default true check (one),
-    id         text not null,
+    one            boolean primary key default true check (one),
+    id             text not null,
     -- Part of every event id: an id of another generation cannot be resumed from. Renewed by restore.
-    generation text not null
+    generation     text not null,
+    -- The last place of the feed from which an event was removed: a reader who stopped before it can't go on.
+    forgotten_xact bigint not null default 0,
+    forgotten_id   bigint not null default 0
 );
 insert into installation (id, generation)
 values (replace(gen_random_uuid()::text, '-', ''), substr(replace(gen_random_uuid()::text, '-', ''), 1, 8));
@@ -84,7 +87,8 @@ create index conversations_turn on conversations (turn_at) where turn_at is not 
 create index conversations_send on conversations (send_at) where send_at is not null;
 create index conversations_follow_up on conversations (follow_up_at) where follow_up_at is not null;
 create index conversations_tend on conversations (tend_at) where tend_at is not null;
-create index conversations_newest on conversations (last_message_at desc, id);
+-- One without messages stands where it began.
+create index conversations_newest on conversations (coalesce(last_message_at, created_at) desc, id);
 create index conversations_updated on conversations (updated_at desc, id);
 create index conversations_waiting on conversations (waiting_since, id) where waiting_since is not null;
 create index conversations_attention on conversations (attention) where attention is not null;
@@ -94,7 +98,8 @@ create table chats (
     channel         text not null,
     chat_id         text not null,
     conversation_id text not null references conversations (id) on delete cascade,
-    primary key (channel, chat_id)
+    -- The chat first: people look for one without naming its channel.
+    primary key (chat_id, channel)
 );
 create index chats_conversation on chats (conversation_id);
 
@@ -159,6 +164,8 @@ create unique index messages_key on messages (conversation_id, key) where key is
 create index messages_provider on messages (conversation_id, provider_message_id) where provider_message_id is not null;
 create index messages_open on messages (conversation_id, seq) where open;
 create index messages_sending on messages (channel) where state = 'sending';
+-- For numbers by day. Messages lie on the disk as they came, so a summary of its blocks is enough.
+create index messages_at on messages using brin (at);
 
 create table turns (
     id              text primary key,
@@ -260,3 +267,14 @@ create table events (
 );
 create index events_conversation on events (conversation_id, conv_seq) where conversation_id is not null;
 create index events_at on events (at);
+
+-- Whoever removes events, the feed knows of it.
+create function remember_forgotten_events() returns trigger language plpgsql as $$
+begin
+    update installation i
+    set (forgotten_xact, forgotten_id) = (select g.xact, g.id from gone g order by g.xact desc, g.id desc limit 1)
+    where exists (select 1 from gone g where (g.xact, g.id) > (i.forgotten_xact, i.forgotten_id));
+    return null;
+end $$;
+create trigger events_forgotten after delete on events referencing old table as gone
+    for each statement execute function remember_forgotten_events();

@@ -4,6 +4,12 @@ pub(crate) mod rows;
 
 pub(crate) mod commit;
 
+pub(crate) mod sql;
+
+mod archive;
+
+mod registry;
+
 pub mod postgres;
 
 pub mod sqlite;
@@ -13,6 +19,9 @@ pub mod http_client;
 pub mod green_api;
 
 pub mod sandbox;
+
+#[cfg(test)]
+mod trial;
 
 use crate::flow::ledger;
 

@@ -8,6 +8,10 @@ pub use ledger::Ledger;
 
 mod migrate;
 
+mod statements;
+
+mod registry;
+
 use std::{sync::Arc, time::Duration};
 
 use sqlx::{

@@ -15,7 +15,7 @@ use crate::domain::{
     turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
 };
 
-/// A row of either driver. The spine knows three types only.
+/// A row of either driver. The spine knows three types only, and bytes for what is sealed.
 pub(crate) trait Columns {
     /// Words.
     fn text(&self, column: &str) -> Result<Option<String>, sqlx::Error>;
@@ -23,6 +23,8 @@ pub(crate) trait Columns {
     fn number(&self, column: &str) -> Result<Option<i64>, sqlx::Error>;
     /// True or false.
     fn flag(&self, column: &str) -> Result<Option<bool>, sqlx::Error>;
+    /// Bytes.
+    fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, sqlx::Error>;
 }
 
 macro_rules! columns {
@@ -35,6 +37,9 @@ macro_rules! columns {
                 self.try_get(column)
             }
             fn flag(&self, column: &str) -> Result<Option<bool>, sqlx::Error> {
+                self.try_get(column)
+            }
+            fn bytes(&self, column: &str) -> Result<Option<Vec<u8>>, sqlx::Error> {
                 self.try_get(column)
             }
         }

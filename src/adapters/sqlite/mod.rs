@@ -10,6 +10,10 @@ mod migrate;
 
 mod recover;
 
+mod statements;
+
+mod registry;
+
 mod server_lock;
 
 pub use server_lock::{AlreadyServing, ServerLock};

@@ -1,0 +1,106 @@
+//! How much waits, now: one statement, made of a count for each kind of thing.
+
+use super::numbers::only;
+use crate::{
+    adapters::sql::{Statement, Store, cell},
+    domain::{conversation::AttentionReason, lane::Lane, mode::Mode, time::Time, turn::LetterKind},
+    flow::{archive::Depths, ledger::Error},
+};
+
+/// One count: its text, the column of its channel, and what it is grouped by.
+struct Count {
+    text: &'static str,
+    and_channel: &'static str,
+    group: &'static str,
+}
+
+/// What is counted. `open` and the states are the words of partial indexes. What is being sent is still owed.
+const COUNTS: [Count; 6] = [
+    Count {
+        text: "select 'inbox' as what, '' as word, count(*) as found, min(m.at) as oldest \
+               from messages m where m.open and m.outcome = 'pending'",
+        and_channel: " and m.channel",
+        group: "",
+    },
+    Count {
+        text: "select 'outbox' as what, m.lane as word, count(*) as found, min(m.queued_at) as oldest \
+               from messages m where m.open and m.state in ('queued', 'sending')",
+        and_channel: " and m.channel",
+        group: " group by m.lane",
+    },
+    Count {
+        text: "select 'letters' as what, l.kind as word, count(*) as found, min(l.last_at) as oldest \
+               from dead_letters l where l.state = 'open'",
+        and_channel: " and l.channel",
+        group: " group by l.kind",
+    },
+    Count {
+        text: "select 'conversations' as what, c.mode as word, count(*) as found, min(c.created_at) as oldest \
+               from conversations c where true",
+        and_channel: " and c.channel",
+        group: " group by c.mode",
+    },
+    Count {
+        text: "select 'attention' as what, c.attention as word, count(*) as found, min(c.attention_since) as oldest \
+               from conversations c where c.attention is not null",
+        and_channel: " and c.channel",
+        group: " group by c.attention",
+    },
+    Count {
+        text: "select 'follow_ups' as what, '' as word, count(*) as found, min(f.due_at) as oldest \
+               from follow_ups f join conversations c on c.id = f.conversation_id where f.state = 'pending'",
+        and_channel: " and c.channel",
+        group: "",
+    },
+];
+
+/// How much waits.
+pub(super) async fn now<S: Store>(store: &S, channels: Option<&[String]>) -> Result<Depths, Error> {
+    let mut statement = Statement::new("select counted.*, ");
+    statement.now(store).push(" as read_at from (");
+    for (n, count) in COUNTS.iter().enumerate() {
+        statement.push(if n == 0 { "" } else { " union all " }).push(count.text);
+        only::<S>(&mut statement, count.and_channel, channels).push(count.group);
+    }
+    statement.push(") counted");
+    let mut depths = nothing();
+    for row in store.rows(statement).await? {
+        let word: String = cell(&row, "word")?;
+        let found: i64 = cell(&row, "found")?;
+        let oldest: Option<Time> = cell(&row, "oldest")?;
+        let read_at: Time = cell(&row, "read_at")?;
+        let age = oldest.map_or(0, |oldest| read_at.since(oldest).max(0));
+        match cell::<String, _>(&row, "what")?.as_str() {
+            "inbox" => depths.inbox = (found, age),
+            "outbox" => {
+                set(&mut depths.outbox, word, found);
+                depths.outbox_oldest_ms = depths.outbox_oldest_ms.max(age);
+            }
+            "letters" => set(&mut depths.letters, word, found),
+            "conversations" => set(&mut depths.conversations, word, found),
+            "attention" => set(&mut depths.attention, word, found),
+            _ => depths.follow_ups = found,
+        }
+    }
+    Ok(depths)
+}
+
+/// Every word of each vocabulary with 0: a gauge that fell to nothing must say so.
+fn nothing() -> Depths {
+    let zero =
+        |words: &mut dyn Iterator<Item = &'static str>| words.map(|word| (word.to_owned(), 0)).collect();
+    Depths {
+        outbox: zero(&mut Lane::ALL.iter().map(|lane| lane.as_str())),
+        letters: zero(&mut LetterKind::ALL.iter().map(|kind| kind.as_str())),
+        conversations: zero(&mut Mode::ALL.iter().map(|mode| mode.as_str())),
+        attention: zero(&mut AttentionReason::ALL.iter().map(|reason| reason.as_str())),
+        ..Depths::default()
+    }
+}
+
+fn set(counts: &mut Vec<(String, i64)>, word: String, found: i64) {
+    match counts.iter_mut().find(|(known, _)| *known == word) {
+        Some((_, count)) => *count = found,
+        None => counts.push((word, found)),
+    }
+}

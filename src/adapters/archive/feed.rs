@@ -1,0 +1,211 @@
+//! The feed: every event once, in an order in which nothing is ever inserted behind a reader.
+//!
+//! Ids are handed out before their transactions commit, so their order is not the order in which events appear. On
+//! PostgreSQL the feed goes by (transaction, id) and ends below the oldest transaction still running: whatever appears
+//! later has a later place. SQLite has one writer, whose ids are the order of its commits.
+
+use std::{fmt, str::FromStr};
+
+use crate::{
+    adapters::sql::{Engine, Statement, Store, cell, decode},
+    domain::event::Event,
+    flow::{
+        archive::{Recorded, Tail},
+        ledger::Error,
+    },
+};
+
+/// Most events given at once.
+const EVENTS_MAX: usize = 1_000;
+
+/// The place of an event in the feed, before all of those after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Place {
+    /// Its transaction; 0 on SQLite.
+    pub(super) xact: i64,
+    /// Its id; 0 for the place before the first event.
+    pub(super) id: i64,
+}
+
+/// What the store knows of its feed as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Journal {
+    /// Of which store the places are: those of another store, or of one restored since, mean nothing here.
+    generation: String,
+    /// The last place from which an event was removed.
+    forgotten: Place,
+}
+
+impl Journal {
+    /// That of the store.
+    pub(super) async fn read<S: Store>(store: &S) -> Result<Self, Error> {
+        let row = store
+            .row(Statement::new("select i.generation, i.forgotten_xact, i.forgotten_id from installation i"))
+            .await?
+            .ok_or_else(|| Error::Refused("the installation has no row".into()))?;
+        let forgotten = Place { xact: cell(&row, "forgotten_xact")?, id: cell(&row, "forgotten_id")? };
+        Ok(Self { generation: cell(&row, "generation")?, forgotten })
+    }
+
+    /// The id of an event: opaque to everyone else.
+    fn name(&self, engine: Engine, place: Place) -> String {
+        match engine {
+            Engine::Postgres => format!("{}.{place}", self.generation),
+            Engine::Sqlite => format!("{}.{}", self.generation, place.id),
+        }
+    }
+
+    /// Whether a reader who is at that place of that generation has missed nothing that was removed.
+    fn reaches_back_to(&self, generation: &str, place: Place) -> bool {
+        self.generation == generation && place >= self.forgotten
+    }
+}
+
+/// The generation and the place that an id names; None if it is no id.
+fn parse(engine: Engine, id: &str) -> Option<(&str, Place)> {
+    let (generation, numbers) = id.split_once('.')?;
+    let place = match engine {
+        Engine::Postgres => numbers.parse().ok()?,
+        Engine::Sqlite => Place { xact: 0, id: number(numbers)? },
+    };
+    Some((generation, place))
+}
+
+/// `{transaction}.{id}`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.xact, self.id)
+    }
+}
+
+impl FromStr for Place {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (xact, id) = text.split_once('.').ok_or(())?;
+        Ok(Self { xact: number(xact).ok_or(())?, id: number(id).ok_or(())? })
+    }
+}
+
+/// Digits alone: `+5` and `05` would be other names of the same place.
+fn number(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|number: &i64| *number >= 0 && number.to_string() == text)
+}
+
+/// What to select for the place of an event.
+pub(super) const fn place_columns(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgres => "e.xact, e.id",
+        Engine::Sqlite => "0 as xact, e.id",
+    }
+}
+
+/// The order of the feed.
+pub(super) const fn order(engine: Engine, descending: bool) -> &'static str {
+    match (engine, descending) {
+        (Engine::Postgres, false) => "e.xact, e.id",
+        (Engine::Postgres, true) => "e.xact desc, e.id desc",
+        (Engine::Sqlite, false) => "e.id",
+        (Engine::Sqlite, true) => "e.id desc",
+    }
+}
+
+/// "Lies beyond that place", in the order given.
+pub(super) fn beyond(statement: &mut Statement, engine: Engine, place: Place, descending: bool) {
+    let sign = if descending { " < " } else { " > " };
+    match engine {
+        Engine::Postgres => {
+            statement.push("(e.xact, e.id)").push(sign).push("(").bind(place.xact);
+            statement.push(", ").bind(place.id).push(")");
+        }
+        Engine::Sqlite => {
+            statement.push("e.id").push(sign).bind(place.id);
+        }
+    }
+}
+
+/// "No other event will ever appear before it".
+const fn is_settled(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgres => "e.xact < pg_snapshot_xmin(pg_current_snapshot())::text::bigint",
+        Engine::Sqlite => "true",
+    }
+}
+
+/// The event of a row that has its place too.
+pub(super) fn recorded<S: Store>(journal: &Journal, row: &S::Row) -> Result<(Place, Recorded), Error> {
+    let place = Place { xact: cell(row, "xact")?, id: cell(row, "id")? };
+    let event: Event = decode(row)?;
+    Ok((place, Recorded { id: journal.name(S::ENGINE, place), event }))
+}
+
+/// The newest id.
+pub(super) async fn newest<S: Store>(store: &S) -> Result<String, Error> {
+    let mut statement = Statement::new("select ");
+    statement.push(place_columns(S::ENGINE)).push(" from events e where ").push(is_settled(S::ENGINE));
+    statement.push(" order by ").push(order(S::ENGINE, true)).push(" limit 1");
+    let place = match store.row(statement).await? {
+        Some(row) => Place { xact: cell(&row, "xact")?, id: cell(&row, "id")? },
+        None => Place::default(),
+    };
+    let journal = Journal::read(store).await?;
+    // With all of them removed, the newest is the one removed last.
+    Ok(journal.name(S::ENGINE, place.max(journal.forgotten)))
+}
+
+/// The feed after an id.
+pub(super) async fn tail<S: Store>(store: &S, after: Option<&str>, limit: usize) -> Result<Tail, Error> {
+    let Some(after) = after else { return Ok(Tail::Events(Vec::new())) };
+    let Some((generation, place)) = parse(S::ENGINE, after) else {
+        return newest(store).await.map(Tail::Resync);
+    };
+    let mut statement = Statement::new("select ");
+    statement.columns::<Event>("e").push(", ").push(place_columns(S::ENGINE)).push(" from events e where ");
+    statement.push(is_settled(S::ENGINE)).push(" and ");
+    beyond(&mut statement, S::ENGINE, place, false);
+    let limit = i64::try_from(limit.min(EVENTS_MAX)).unwrap_or(i64::MAX);
+    statement.push(" order by ").push(order(S::ENGINE, false)).push(" limit ").bind(limit);
+    let rows = store.rows(statement).await?;
+    // Read last: what is removed while we read is then seen to be missing.
+    let journal = Journal::read(store).await?;
+    if !journal.reaches_back_to(generation, place) {
+        return newest(store).await.map(Tail::Resync);
+    }
+    let events: Result<Vec<Recorded>, Error> =
+        rows.iter().map(|row| recorded::<S>(&journal, row).map(|(_, event)| event)).collect();
+    events.map(Tail::Events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_back_and_anything_else_is_none() {
+        let journal = Journal { generation: "ab12".to_owned(), forgotten: Place::default() };
+        let place = Place { xact: 740, id: 9 };
+        for engine in [Engine::Postgres, Engine::Sqlite] {
+            let id = journal.name(engine, place);
+            let kept = Place { xact: if engine == Engine::Postgres { 740 } else { 0 }, id: 9 };
+            assert_eq!(parse(engine, &id), Some(("ab12", kept)));
+            for odd in ["", "ab12", "ab12.", "ab12.x", "ab12.-1", "ab12.+1.2", "ab12.01", "ab12.1.2.3"] {
+                assert_eq!(parse(engine, odd), None, "{engine:?} {odd:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reader_goes_on_unless_something_after_its_place_was_removed() {
+        let place = |xact, id| Place { xact, id };
+        let journal = Journal { generation: "ab12".to_owned(), forgotten: place(740, 9) };
+        for (generation, at, wanted) in [
+            ("ab12", place(740, 8), false),
+            ("ab12", place(739, 10), false),
+            ("ab12", place(740, 9), true),
+            ("ab12", place(741, 1), true),
+            ("cd34", place(741, 1), false),
+        ] {
+            assert_eq!(journal.reaches_back_to(generation, at), wanted, "{generation} {at}");
+        }
+    }
+}

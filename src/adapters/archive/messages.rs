@@ -1,0 +1,114 @@
+//! Messages: windows of a conversation, one by its id, and what the model reads.
+
+use uuid::Uuid;
+
+use crate::{
+    adapters::sql::{Statement, Store, cell, decode},
+    domain::{chat::ChatId, message::Message},
+    flow::{
+        archive::{Placed, Window},
+        ledger::Error,
+    },
+};
+
+/// Most messages read at once.
+const MESSAGES_MAX: usize = 1_000;
+
+/// What the model may read: words of the conversation that the contact has seen, is about to see, or wrote. Notes and
+/// mere signs are not words; what was withdrawn or never arrived was not said; what the machine still owes is not
+/// said yet, while a person's message that waits will be, and must not be contradicted.
+const WORDS: &str = " and m.kind not in ('note', 'reaction', 'call', 'poll_vote') and trim(m.text) <> '' \
+    and m.deleted_at is null \
+    and (m.state is null or m.state in ('sending', 'sent', 'delivered', 'read', 'unknown') \
+    or (m.state = 'queued' and m.gate = 'person'))";
+
+/// One side of a window.
+enum Side {
+    /// Up to a number, newest first.
+    UpTo(i64),
+    /// After a number, oldest first.
+    After(i64),
+}
+
+/// A window of a conversation, newest first.
+pub(super) async fn window<S: Store>(
+    store: &S,
+    conversation: Uuid,
+    window: Window,
+    limit: usize,
+) -> Result<Vec<Message>, Error> {
+    let limit = limit.min(MESSAGES_MAX);
+    match window {
+        Window::Newest => side(store, conversation, Side::UpTo(i64::MAX), "", limit).await,
+        Window::Before(seq) => side(store, conversation, Side::UpTo(seq.saturating_sub(1)), "", limit).await,
+        Window::After(seq) => {
+            let mut after = side(store, conversation, Side::After(seq), "", limit).await?;
+            after.reverse();
+            Ok(after)
+        }
+        Window::Around(seq) => {
+            let mut around = side(store, conversation, Side::After(seq), "", limit / 2).await?;
+            around.reverse();
+            around.extend(side(store, conversation, Side::UpTo(seq), "", limit - limit / 2).await?);
+            Ok(around)
+        }
+    }
+}
+
+/// What the model reads, oldest first.
+pub(super) async fn history<S: Store>(
+    store: &S,
+    conversation: Uuid,
+    up_to: i64,
+    limit: usize,
+) -> Result<Vec<Message>, Error> {
+    let mut history = side(store, conversation, Side::UpTo(up_to), WORDS, limit.min(MESSAGES_MAX)).await?;
+    history.reverse();
+    Ok(history)
+}
+
+async fn side<S: Store>(
+    store: &S,
+    conversation: Uuid,
+    side: Side,
+    narrowed: &'static str,
+    limit: usize,
+) -> Result<Vec<Message>, Error> {
+    let mut statement = Statement::new("select ");
+    statement.columns::<Message>("m").push(" from messages m where m.conversation_id = ").bind(conversation);
+    let order = match side {
+        Side::UpTo(seq) => {
+            statement.push(" and m.seq <= ").bind(seq);
+            " order by m.seq desc limit "
+        }
+        Side::After(seq) => {
+            statement.push(" and m.seq > ").bind(seq);
+            " order by m.seq limit "
+        }
+    };
+    statement.push(narrowed).push(order).bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    store.rows(statement).await?.iter().map(decode).collect()
+}
+
+/// One message, and where it is.
+pub(super) async fn one<S: Store>(store: &S, id: Uuid) -> Result<Option<Placed>, Error> {
+    let mut statement = Statement::new("select ");
+    statement.columns::<Message>("m").push(", c.chat_id from messages m");
+    statement.push(" join conversations c on c.id = m.conversation_id where m.id = ").bind(id);
+    let Some(row) = store.row(statement).await? else { return Ok(None) };
+    Ok(Some(Placed {
+        conversation: cell(&row, "conversation_id")?,
+        channel: cell(&row, "channel")?,
+        chat: cell(&row, "chat_id")?,
+        message: decode(&row)?,
+    }))
+}
+
+/// Whether a message with that key was stored, in the conversation of that chat.
+pub(super) async fn has<S: Store>(store: &S, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error> {
+    let statement = Statement::new(
+        "select m.id from chats h join messages m on m.conversation_id = h.conversation_id \
+         where h.channel = $1 and h.chat_id = $2 and m.key = $3 limit 1",
+    );
+    Ok(store.row(statement.with(channel).with(chat.as_str()).with(key)).await?.is_some())
+}

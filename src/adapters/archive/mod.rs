@@ -1,0 +1,150 @@
+//! The archive over either database: one text for each question, with the few differences beside it.
+//!
+//! In: questions of the API, the feed and the model's context. Out: domain values. Each is a handful of statements
+//! outside any transaction: nothing is decided by what is read here.
+
+mod cursor;
+
+mod filter;
+
+mod conversations;
+
+mod overview;
+
+mod messages;
+
+mod turns;
+
+mod follow_ups;
+
+mod letters;
+
+mod events;
+
+mod feed;
+
+mod numbers;
+
+mod depths;
+
+#[cfg(test)]
+mod tests;
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::sql::Store;
+use crate::{
+    domain::{
+        chat::ChatId,
+        conversation::Lease,
+        message::Message,
+        time::Time,
+        turn::{DeadLetter, FollowUp, Turn},
+    },
+    flow::{
+        archive::{
+            Archive, Bucket, ConversationFilter, Depths, EventFilter, FollowUpFilter, LetterFilter, Overview,
+            Page, PageOf, Placed, Recorded, Tail, Window,
+        },
+        ledger::Error,
+    },
+};
+
+#[async_trait]
+impl<S: Store> Archive for S {
+    async fn conversation(&self, id: Uuid) -> Result<Option<Overview>, Error> {
+        conversations::one(self, id).await
+    }
+
+    async fn conversation_of(&self, channel: &str, chat: &ChatId) -> Result<Option<Overview>, Error> {
+        conversations::of_chat(self, channel, chat).await
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageOf,
+    ) -> Result<Page<Overview>, Error> {
+        conversations::list(self, filter, page).await
+    }
+
+    async fn count(&self, filter: &ConversationFilter) -> Result<i64, Error> {
+        conversations::count(self, filter).await
+    }
+
+    async fn messages(
+        &self,
+        conversation: Uuid,
+        window: Window,
+        limit: usize,
+    ) -> Result<Vec<Message>, Error> {
+        messages::window(self, conversation, window, limit).await
+    }
+
+    async fn message(&self, id: Uuid) -> Result<Option<Placed>, Error> {
+        messages::one(self, id).await
+    }
+
+    async fn has_message(&self, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error> {
+        messages::has(self, channel, chat, key).await
+    }
+
+    async fn history(&self, conversation: Uuid, up_to_seq: i64, limit: usize) -> Result<Vec<Message>, Error> {
+        messages::history(self, conversation, up_to_seq, limit).await
+    }
+
+    async fn turns(&self, conversation: Uuid, page: &PageOf) -> Result<Page<Turn>, Error> {
+        turns::list(self, conversation, page).await
+    }
+
+    async fn turn(&self, id: Uuid) -> Result<Option<(Uuid, String, Turn)>, Error> {
+        turns::one(self, id).await
+    }
+
+    async fn follow_ups(
+        &self,
+        filter: &FollowUpFilter,
+        page: &PageOf,
+    ) -> Result<Page<(Uuid, FollowUp)>, Error> {
+        follow_ups::list(self, filter, page).await
+    }
+
+    async fn letters(&self, filter: &LetterFilter, page: &PageOf) -> Result<Page<DeadLetter>, Error> {
+        letters::list(self, filter, page).await
+    }
+
+    async fn letter(&self, id: Uuid) -> Result<Option<DeadLetter>, Error> {
+        letters::one(self, id).await
+    }
+
+    async fn events(&self, filter: &EventFilter, page: &PageOf) -> Result<Page<Recorded>, Error> {
+        events::list(self, filter, page).await
+    }
+
+    async fn tail(&self, after: Option<&str>, limit: usize) -> Result<Tail, Error> {
+        feed::tail(self, after, limit).await
+    }
+
+    async fn newest_event(&self) -> Result<String, Error> {
+        feed::newest(self).await
+    }
+
+    async fn buckets(
+        &self,
+        from: Time,
+        to: Time,
+        step_ms: i64,
+        channels: Option<&[String]>,
+    ) -> Result<Vec<Bucket>, Error> {
+        numbers::buckets(self, numbers::Span::new(from, to, step_ms)?, channels).await
+    }
+
+    async fn depths(&self, channels: Option<&[String]>) -> Result<Depths, Error> {
+        depths::now(self, channels).await
+    }
+
+    async fn leases(&self) -> Result<Vec<(Uuid, Lease)>, Error> {
+        conversations::leases(self).await
+    }
+}

@@ -1,0 +1,116 @@
+//! What a list shows beside the facts of a conversation: four queries for a page, however many rows it has.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::{
+    adapters::sql::{Statement, Store, cell, decode},
+    domain::{chat::ChatId, conversation::Conversation, message::Message, time::Time, turn::FollowUp},
+    flow::{archive::Overview, ledger::Error},
+};
+
+/// Messages that wait and that are owed. The words of the first condition are those of the partial index.
+const COUNTS: &str = "select m.conversation_id, \
+    count(*) filter (where m.outcome = 'pending') as inbox, \
+    count(*) filter (where m.state = 'queued') as queued, \
+    count(*) filter (where m.state = 'sending') as sending \
+    from messages m where m.open and m.conversation_id";
+
+/// Runs a query over conversations and completes what it finds, each with the key that the query sorts by.
+pub(super) async fn overviews<S: Store>(
+    store: &S,
+    statement: Statement,
+) -> Result<Vec<(i64, Overview)>, Error> {
+    let mut found: Vec<(i64, Time, Conversation)> = Vec::new();
+    for row in store.rows(statement).await? {
+        // Null for one that does not wait; only the list by waiting time looks at it, and it leaves those out.
+        let key = cell::<Option<i64>, _>(&row, "sort_key")?.unwrap_or_default();
+        let read_at = cell(&row, "read_at")?;
+        found.push((key, read_at, decode(&row)?));
+    }
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<String> = found.iter().map(|(_, _, conversation)| conversation.id.to_string()).collect();
+    let mut beside = Beside::read(store, ids).await?;
+    Ok(found.into_iter().map(|(key, at, conversation)| (key, beside.complete(conversation, at))).collect())
+}
+
+/// What hangs on the conversations of a page.
+struct Beside {
+    chats: HashMap<Uuid, Vec<ChatId>>,
+    follow_ups: HashMap<Uuid, FollowUp>,
+    messages: HashMap<Uuid, Message>,
+    counts: HashMap<Uuid, [i64; 3]>,
+}
+
+impl Beside {
+    async fn read<S: Store>(store: &S, ids: Vec<String>) -> Result<Self, Error> {
+        Ok(Self {
+            chats: chats(store, ids.clone()).await?,
+            follow_ups: follow_ups(store, ids.clone()).await?,
+            messages: newest(store, ids.clone()).await?,
+            counts: counts(store, ids).await?,
+        })
+    }
+
+    fn complete(&mut self, conversation: Conversation, read_at: Time) -> Overview {
+        let id = conversation.id;
+        let mut aliases = self.chats.remove(&id).unwrap_or_default();
+        aliases.retain(|chat| *chat != conversation.chat);
+        let [inbox, queued, sending] = self.counts.remove(&id).unwrap_or_default();
+        Overview {
+            aliases,
+            follow_up: self.follow_ups.remove(&id),
+            last_message: self.messages.remove(&id),
+            inbox,
+            queued,
+            sending,
+            read_at,
+            conversation,
+        }
+    }
+}
+
+async fn chats<S: Store>(store: &S, ids: Vec<String>) -> Result<HashMap<Uuid, Vec<ChatId>>, Error> {
+    let mut statement =
+        Statement::new("select h.conversation_id, h.chat_id from chats h where h.conversation_id");
+    statement.one_of(S::ENGINE, ids).push(" order by h.chat_id");
+    let mut chats: HashMap<Uuid, Vec<ChatId>> = HashMap::new();
+    for row in store.rows(statement).await? {
+        chats.entry(cell(&row, "conversation_id")?).or_default().push(cell(&row, "chat_id")?);
+    }
+    Ok(chats)
+}
+
+async fn follow_ups<S: Store>(store: &S, ids: Vec<String>) -> Result<HashMap<Uuid, FollowUp>, Error> {
+    let mut statement = Statement::new("select ");
+    statement.columns::<FollowUp>("f").push(" from follow_ups f");
+    statement.push(" where f.state = 'pending' and f.conversation_id").one_of(S::ENGINE, ids);
+    let pending = store.rows(statement).await?;
+    pending.iter().map(|row| Ok((cell(row, "conversation_id")?, decode(row)?))).collect()
+}
+
+/// The newest message of each that is not a note.
+async fn newest<S: Store>(store: &S, ids: Vec<String>) -> Result<HashMap<Uuid, Message>, Error> {
+    let mut statement = Statement::new("select ");
+    statement.columns::<Message>("m").push(
+        " from conversations c join messages m on m.id = (select n.id from messages n \
+         where n.conversation_id = c.id and n.kind <> 'note' order by n.seq desc limit 1) where c.id",
+    );
+    statement.one_of(S::ENGINE, ids);
+    let newest = store.rows(statement).await?;
+    newest.iter().map(|row| Ok((cell(row, "conversation_id")?, decode(row)?))).collect()
+}
+
+async fn counts<S: Store>(store: &S, ids: Vec<String>) -> Result<HashMap<Uuid, [i64; 3]>, Error> {
+    let mut statement = Statement::new(COUNTS);
+    statement.one_of(S::ENGINE, ids).push(" group by m.conversation_id");
+    let mut counts = HashMap::new();
+    for row in store.rows(statement).await? {
+        let count = |column| cell(&row, column);
+        counts.insert(cell(&row, "conversation_id")?, [count("inbox")?, count("queued")?, count("sending")?]);
+    }
+    Ok(counts)
+}

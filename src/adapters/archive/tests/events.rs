@@ -1,0 +1,84 @@
+//! Lists of events.
+
+use uuid::Uuid;
+
+use super::{all_pages, first};
+use crate::{
+    adapters::trial::{NOW, Trial, begun, event, on_both_stores},
+    domain::event::{Event, EventType},
+    flow::archive::{Archive, EventFilter},
+};
+
+on_both_stores!(
+    a_timeline_goes_by_the_numbers_of_its_conversation,
+    all_events_come_in_the_order_of_the_feed,
+    events_are_narrowed,
+);
+
+async fn a_timeline_goes_by_the_numbers_of_its_conversation<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    let numbered = |number| event(Some(&mei), Some(number), EventType::MessageReceived, NOW.plus_ms(number));
+    // The feed may hold them in another order: a transaction that began early can change a conversation late.
+    store.keep_events(vec![numbered(2), numbered(1), numbered(4)]).await;
+    store.keep_events(vec![event(None, None, EventType::BreakerOpened, NOW)]).await;
+    store.keep_events(vec![event(Some(&mei), None, EventType::ConversationErased, NOW), numbered(3)]).await;
+    for descending in [false, true] {
+        let filter = EventFilter { conversation: Some(mei.id), descending, ..Default::default() };
+        let found = all_pages(async |page| store.events(&filter, &page).await).await;
+        let mut found: Vec<Option<i64>> = found.iter().map(|recorded| recorded.event.conv_seq).collect();
+        if descending {
+            found.reverse();
+        }
+        assert_eq!(found, [Some(1), Some(2), Some(3), Some(4), None]);
+    }
+}
+
+async fn all_events_come_in_the_order_of_the_feed<S: Trial>(store: &S) {
+    let mut kept: Vec<Event> = Vec::new();
+    for n in 0..5 {
+        let mut event = event(None, None, EventType::WebhookIgnored, NOW.plus_ms(5 - n));
+        event.details.insert("n".to_owned(), n.into());
+        event.message = Some(Uuid::now_v7());
+        event.mode_version = Some(n);
+        store.keep_events(vec![event.clone()]).await;
+        kept.push(event);
+    }
+    for descending in [false, true] {
+        let filter = EventFilter { descending, ..Default::default() };
+        let found = all_pages(async |page| store.events(&filter, &page).await).await;
+        let mut found: Vec<Event> = found.into_iter().map(|recorded| recorded.event).collect();
+        if descending {
+            found.reverse();
+        }
+        assert_eq!(found, kept);
+    }
+}
+
+async fn events_are_narrowed<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    let tom = begun("other", "6580000002@c.us");
+    let (message, turn) = (Uuid::now_v7(), Uuid::now_v7());
+    let received =
+        Event { message: Some(message), ..event(Some(&mei), Some(1), EventType::MessageReceived, NOW) };
+    let began =
+        Event { turn: Some(turn), ..event(Some(&mei), Some(2), EventType::TurnStarted, NOW.plus_ms(1)) };
+    let elsewhere = event(Some(&tom), Some(1), EventType::MessageReceived, NOW.plus_ms(2));
+    let nowhere =
+        Event { channel: String::new(), ..event(None, None, EventType::BreakerOpened, NOW.plus_ms(3)) };
+    store.keep_events(vec![received, began, elsewhere, nowhere]).await;
+    let all = EventFilter::default;
+    for (filter, wanted) in [
+        (all(), vec![0, 1, 2, 3]),
+        (EventFilter { conversation: Some(mei.id), ..all() }, vec![0, 1]),
+        (EventFilter { channels: Some(vec!["shop".to_owned(), "other".to_owned()]), ..all() }, vec![0, 1, 2]),
+        (EventFilter { channels: Some(vec![]), ..all() }, vec![]),
+        (EventFilter { kinds: vec![EventType::TurnStarted, EventType::BreakerOpened], ..all() }, vec![1, 3]),
+        (EventFilter { message: Some(message), ..all() }, vec![0]),
+        (EventFilter { turn: Some(turn), ..all() }, vec![1]),
+        (EventFilter { since: Some(NOW.plus_ms(1)), until: Some(NOW.plus_ms(3)), ..all() }, vec![1, 2]),
+    ] {
+        let page = store.events(&filter, &first(10)).await.expect("a page");
+        let found: Vec<i64> = page.items.iter().map(|recorded| recorded.event.at.since(NOW)).collect();
+        assert_eq!(found, wanted, "{filter:?}");
+    }
+}

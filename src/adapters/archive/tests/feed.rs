@@ -1,0 +1,160 @@
+//! The feed: nothing missing, nothing twice, and an honest word when something cannot be filled in.
+
+use std::time::{Duration, Instant};
+
+use crate::{
+    adapters::{
+        sql::Statement,
+        trial::{self, NOW, Trial, event, on_both_stores},
+    },
+    domain::event::EventType,
+    flow::archive::{Archive, EventFilter, Recorded, Tail},
+};
+
+on_both_stores!(
+    a_reader_who_began_before_the_first_event_gets_all,
+    a_reader_without_an_id_gets_what_comes_from_now_on,
+    an_id_that_means_nothing_here_asks_for_everything_again,
+    a_reader_older_than_the_oldest_event_asks_for_everything_again,
+    many_writers_and_one_reader_agree,
+);
+
+/// An event that has not come by then never will.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn keep<S: Trial>(store: &S, n: i64) {
+    store.keep_events(vec![event(None, None, EventType::WebhookIgnored, NOW.plus_ms(n))]).await;
+}
+
+/// Which of the test's events they are.
+fn numbers(events: &[Recorded]) -> Vec<i64> {
+    events.iter().map(|recorded| recorded.event.at.since(NOW)).collect()
+}
+
+/// Follows the feed until it has so many events. On PostgreSQL an event appears once every transaction of the server
+/// that is older has ended, those of tests running beside this one too: it is asked until it does.
+async fn follow<S: Trial>(store: &S, after: &str, wanted: usize, limit: usize) -> Vec<Recorded> {
+    let mut found: Vec<Recorded> = Vec::new();
+    let begun = Instant::now();
+    while found.len() < wanted {
+        assert!(begun.elapsed() < PATIENCE, "only {} of {wanted} events came", found.len());
+        let after = found.last().map_or(after, |recorded| recorded.id.as_str());
+        match store.tail(Some(after), limit).await.expect("the feed answers") {
+            Tail::Events(events) => found.extend(events),
+            Tail::Resync(newest) => panic!("nothing is missing after {after}, yet {newest} is given"),
+        }
+    }
+    found
+}
+
+async fn a_reader_who_began_before_the_first_event_gets_all<S: Trial>(store: &S) {
+    let start = store.newest_event().await.expect("an id, even of nothing");
+    assert_eq!(store.tail(Some(&start), 10).await.expect("reads"), Tail::Events(Vec::new()));
+    for n in 0..5 {
+        keep(store, n).await;
+    }
+    let found = follow(store, &start, 5, 2).await;
+    assert_eq!(numbers(&found), [0, 1, 2, 3, 4]);
+    assert_eq!(store.newest_event().await.expect("an id"), found[4].id);
+    assert_eq!(store.tail(Some(&found[4].id), 10).await.expect("reads"), Tail::Events(Vec::new()));
+    let listed = store.events(&EventFilter::default(), &super::first(10)).await.expect("a page").items;
+    assert_eq!(listed, found, "lists name events as the feed does");
+}
+
+async fn a_reader_without_an_id_gets_what_comes_from_now_on<S: Trial>(store: &S) {
+    keep(store, 0).await;
+    assert_eq!(store.tail(None, 10).await.expect("reads"), Tail::Events(Vec::new()));
+}
+
+async fn an_id_that_means_nothing_here_asks_for_everything_again<S: Trial>(store: &S) {
+    let start = store.newest_event().await.expect("an id");
+    keep(store, 0).await;
+    let newest = follow(store, &start, 1, 10).await[0].id.clone();
+    let of_another_store = format!("00000000{}", &newest[8..]);
+    for id in ["", "nonsense", "1.2.3.4.5", "'; drop table events", of_another_store.as_str()] {
+        let tail = store.tail(Some(id), 10).await.expect("reads");
+        assert_eq!(tail, Tail::Resync(newest.clone()), "{id:?}");
+    }
+}
+
+async fn a_reader_older_than_the_oldest_event_asks_for_everything_again<S: Trial>(store: &S) {
+    let start = store.newest_event().await.expect("an id");
+    for n in 0..4 {
+        keep(store, n).await;
+    }
+    let found = follow(store, &start, 4, 10).await;
+    let forget = |before: i64| Statement::new("delete from events where at < $1").with(NOW.plus_ms(before));
+    store.write(forget(2)).await.expect("old events can go");
+    let newest = Tail::Resync(found[3].id.clone());
+    assert_eq!(store.tail(Some(&start), 10).await.expect("reads"), newest, "from before the first event");
+    assert_eq!(store.tail(Some(&found[0].id), 10).await.expect("reads"), newest);
+    assert_eq!(numbers(&follow(store, &found[2].id, 1, 10).await), [3], "what is kept can be gone on from");
+    store.write(forget(9)).await.expect("all events can go");
+    assert_eq!(store.tail(Some(&found[2].id), 10).await.expect("reads"), newest);
+    assert_eq!(store.tail(Some(&found[3].id), 10).await.expect("reads"), Tail::Events(Vec::new()), "had all");
+    assert_eq!(store.newest_event().await.expect("an id"), found[3].id);
+}
+
+async fn many_writers_and_one_reader_agree<S: Trial>(store: &S) {
+    const WRITERS: i64 = 8;
+    const EACH: i64 = 25;
+    let start = store.newest_event().await.expect("an id");
+    let write = async |writer: i64| {
+        for n in 0..EACH {
+            keep(store, writer * EACH + n).await;
+        }
+    };
+    let writers = futures_util::future::join_all((0..WRITERS).map(write));
+    let total = usize::try_from(WRITERS * EACH).expect("a few hundred");
+    let (_, found) = tokio::join!(writers, follow(store, &start, total, 3));
+    let listed = store.events(&EventFilter::default(), &super::first(200)).await.expect("a page").items;
+    assert_eq!(found, listed, "each event once, in the order in which they stand for good");
+}
+
+/// Two transactions at once, as [`Trial`] cannot hold them: one statement each, committed by hand.
+async fn insert(transaction: &mut sqlx::PgTransaction<'_>, n: i64) {
+    sqlx::query(
+        "insert into events (at, channel, actor, kind, details) values ($1, '', 'system', 'flood', '{}')",
+    )
+    .bind(NOW.plus_ms(n).0)
+    .execute(&mut **transaction)
+    .await
+    .expect("an event");
+}
+
+#[tokio::test]
+async fn an_event_committed_late_is_never_passed_by() {
+    let (store, database) = trial::postgres().await;
+    let start = store.newest_event().await.expect("an id");
+    let mut early = store.pool.begin().await.expect("a transaction");
+    let mut late = store.pool.begin().await.expect("another");
+    insert(&mut early, 1).await;
+    insert(&mut late, 2).await;
+    late.commit().await.expect("commits first");
+    assert_eq!(
+        store.tail(Some(&start), 10).await.expect("reads"),
+        Tail::Events(Vec::new()),
+        "the one committed first waits for the one that began before it"
+    );
+    assert_eq!(store.newest_event().await.expect("an id"), start, "who begins now begins before both");
+    early.commit().await.expect("commits");
+    assert_eq!(numbers(&follow(&store, &start, 2, 10).await), [1, 2]);
+    database.remove(store).await;
+}
+
+#[tokio::test]
+async fn ids_given_out_in_another_order_than_transactions_lose_nothing() {
+    let (store, database) = trial::postgres().await;
+    let start = store.newest_event().await.expect("an id");
+    let mut early = store.pool.begin().await.expect("a transaction");
+    sqlx::query("select pg_current_xact_id()").execute(&mut *early).await.expect("it is numbered first");
+    let mut late = store.pool.begin().await.expect("another");
+    insert(&mut late, 2).await;
+    late.commit().await.expect("commits");
+    assert_eq!(store.tail(Some(&start), 10).await.expect("reads"), Tail::Events(Vec::new()));
+    insert(&mut early, 1).await;
+    early.commit().await.expect("commits");
+    let found = follow(&store, &start, 2, 1).await;
+    assert_eq!(numbers(&found), [1, 2], "in the order of the transactions, though the ids say otherwise");
+    database.remove(store).await;
+}

@@ -1,0 +1,128 @@
+//! Turns, follow-ups and dead letters.
+
+use uuid::Uuid;
+
+use super::{all_pages, at, first};
+use crate::{
+    adapters::trial::{NOW, Trial, begun, letter, on_both_stores, scheduled, turn},
+    domain::turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Turn, TurnState},
+    flow::{
+        archive::{Archive, FollowUpFilter, LetterFilter},
+        ledger::Error,
+    },
+};
+
+on_both_stores!(
+    turns_come_newest_first_and_whole,
+    follow_ups_come_by_due_time,
+    follow_ups_are_narrowed,
+    letters_come_newest_first_and_whole,
+    letters_are_narrowed,
+    a_bad_cursor_is_refused_by_each,
+);
+
+async fn turns_come_newest_first_and_whole<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    let tom = begun("shop", "6580000002@c.us");
+    store.keep_conversation(&mei).await;
+    store.keep_conversation(&tom).await;
+    let mut turns: Vec<Turn> = (0..5).map(|n| turn(NOW.plus_ms(n / 2))).collect();
+    turns[4].state = TurnState::Generating;
+    (turns[4].ended_at, turns[4].first_token_at) = (None, None);
+    turns[4].is_final = true;
+    store.keep_turns(&mei, turns.clone()).await;
+    store.keep_turns(&tom, vec![turn(NOW)]).await;
+    let found = all_pages(async |page| store.turns(mei.id, &page).await).await;
+    turns.sort_by_key(|turn| std::cmp::Reverse((turn.started_at, turn.id)));
+    assert_eq!(found, turns);
+    let one = store.turn(turns[0].id).await.expect("reads");
+    assert_eq!(one, Some((mei.id, "shop".to_owned(), turns[0].clone())));
+    assert_eq!(store.turn(Uuid::now_v7()).await.expect("reads"), None);
+}
+
+async fn follow_ups_come_by_due_time<S: Trial>(store: &S) {
+    let mut kept: Vec<(Uuid, FollowUp)> = Vec::new();
+    for n in 0..5_i64 {
+        let conversation = begun("shop", &format!("658000000{n}@c.us"));
+        store.keep_conversation(&conversation).await;
+        let follow_up = scheduled(NOW.plus_ms(9 - n / 2), FollowUpState::Pending);
+        store.keep_follow_ups(&conversation, vec![follow_up.clone()]).await;
+        kept.push((conversation.id, follow_up));
+    }
+    kept.sort_by_key(|(_, follow_up)| (follow_up.due_at, follow_up.id));
+    let found = all_pages(async |page| store.follow_ups(&FollowUpFilter::default(), &page).await).await;
+    assert_eq!(found, kept);
+}
+
+async fn follow_ups_are_narrowed<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    let tom = begun("other", "6580000002@c.us");
+    store.keep_conversation(&mei).await;
+    store.keep_conversation(&tom).await;
+    let [a, b, c] = [
+        scheduled(NOW, FollowUpState::Pending),
+        scheduled(NOW.plus_ms(5), FollowUpState::Withheld),
+        scheduled(NOW.plus_ms(5), FollowUpState::Pending),
+    ];
+    store.keep_follow_ups(&mei, vec![a.clone(), b.clone()]).await;
+    store.keep_follow_ups(&tom, vec![c.clone()]).await;
+    let all = FollowUpFilter::default;
+    for (filter, wanted) in [
+        (all(), vec![a.id, c.id]),
+        (FollowUpFilter { state: Some(FollowUpState::Withheld), ..all() }, vec![b.id]),
+        (FollowUpFilter { channels: Some(vec!["shop".to_owned()]), ..all() }, vec![a.id]),
+        (FollowUpFilter { conversation: Some(tom.id), ..all() }, vec![c.id]),
+        (FollowUpFilter { due_before: Some(NOW.plus_ms(5)), ..all() }, vec![a.id]),
+    ] {
+        let page = store.follow_ups(&filter, &first(10)).await.expect("a page");
+        let found: Vec<Uuid> = page.items.iter().map(|(_, follow_up)| follow_up.id).collect();
+        assert_eq!(found, wanted, "{filter:?}");
+    }
+}
+
+async fn letters_come_newest_first_and_whole<S: Trial>(store: &S) {
+    let mut letters: Vec<DeadLetter> =
+        (0..5).map(|n| letter("shop", LetterKind::Webhook, NOW.plus_ms(n / 2))).collect();
+    store.keep_letters(letters.clone()).await;
+    letters.sort_by_key(|letter| (std::cmp::Reverse(letter.last_at), letter.id));
+    let found = all_pages(async |page| store.letters(&LetterFilter::default(), &page).await).await;
+    assert_eq!(found, letters);
+    assert_eq!(store.letter(letters[3].id).await.expect("reads").as_ref(), Some(&letters[3]));
+    assert_eq!(store.letter(Uuid::now_v7()).await.expect("reads"), None);
+}
+
+async fn letters_are_narrowed<S: Trial>(store: &S) {
+    let mei = begun("other", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    let webhook = letter("shop", LetterKind::Webhook, NOW);
+    let send = DeadLetter {
+        conversation: Some(mei.id),
+        subject: Some(Uuid::now_v7()),
+        ..letter("other", LetterKind::Send, NOW.plus_ms(1))
+    };
+    let gone = DeadLetter { state: LetterState::Discarded, ..letter("shop", LetterKind::Send, NOW) };
+    store.keep_letters(vec![webhook.clone(), send.clone(), gone.clone()]).await;
+    let all = LetterFilter::default;
+    for (filter, wanted) in [
+        (all(), vec![send.id, webhook.id]),
+        (LetterFilter { kind: Some(LetterKind::Webhook), ..all() }, vec![webhook.id]),
+        (LetterFilter { channels: Some(vec!["other".to_owned()]), ..all() }, vec![send.id]),
+        (LetterFilter { conversation: Some(mei.id), ..all() }, vec![send.id]),
+        (LetterFilter { state: Some(LetterState::Discarded), ..all() }, vec![gone.id]),
+    ] {
+        let page = store.letters(&filter, &first(10)).await.expect("a page");
+        let found: Vec<Uuid> = page.items.iter().map(|letter| letter.id).collect();
+        assert_eq!(found, wanted, "{filter:?}");
+    }
+    let found = store.letter(gone.id).await.expect("reads");
+    assert_eq!(found, Some(gone), "one by its id is found in whatever state");
+}
+
+async fn a_bad_cursor_is_refused_by_each<S: Trial>(store: &S) {
+    let refused = |answer: Option<Error>| matches!(answer, Some(Error::Refused(_)));
+    let page = at("not one of ours");
+    assert!(refused(store.turns(Uuid::now_v7(), &page).await.err()));
+    assert!(refused(store.follow_ups(&FollowUpFilter::default(), &page).await.err()));
+    assert!(refused(store.letters(&LetterFilter::default(), &page).await.err()));
+    assert!(refused(store.events(&Default::default(), &page).await.err()));
+}

@@ -1,0 +1,153 @@
+//! Messages: windows, one by its id, keys, and what the model reads.
+
+use uuid::Uuid;
+
+use crate::{
+    adapters::trial::{NOW, Trial, answered, begun, from_contact, from_us, on_both_stores},
+    domain::{
+        conversation::Conversation,
+        message::{Author, DeliveryState, Kind, Media, Message, Outcome, OutcomeReason, Quoted, Sender},
+    },
+    flow::archive::{Archive, Window},
+};
+
+on_both_stores!(
+    windows_show_the_newest_first,
+    a_message_is_read_back_whole_with_its_place,
+    a_key_is_known_by_every_id_of_the_chat,
+    the_model_reads_only_what_was_said,
+    no_window_is_unbounded,
+);
+
+async fn talk<S: Trial>(store: &S, messages: i64) -> Conversation {
+    let conversation = begun("shop", "6580000001@c.us");
+    store.keep_conversation(&conversation).await;
+    let said = (1..=messages).map(|seq| from_contact(seq, "Hello", NOW.plus_ms(seq)));
+    store.keep_messages(&conversation, said.collect()).await;
+    conversation
+}
+
+async fn windows_show_the_newest_first<S: Trial>(store: &S) {
+    let mei = talk(store, 9).await;
+    for (window, limit, wanted) in [
+        (Window::Newest, 3, vec![9, 8, 7]),
+        (Window::Newest, 0, vec![]),
+        (Window::Before(4), 2, vec![3, 2]),
+        (Window::Before(1), 2, vec![]),
+        (Window::Before(i64::MIN), 2, vec![]),
+        (Window::After(4), 2, vec![6, 5]),
+        (Window::After(9), 2, vec![]),
+        (Window::Around(5), 4, vec![7, 6, 5, 4]),
+        (Window::Around(5), 3, vec![6, 5, 4]),
+        (Window::Around(9), 4, vec![9, 8]),
+        (Window::Around(1), 4, vec![3, 2, 1]),
+    ] {
+        let found = store.messages(mei.id, window, limit).await.expect("reads");
+        let found: Vec<i64> = found.iter().map(|message| message.seq).collect();
+        assert_eq!(found, wanted, "{window:?} {limit}");
+    }
+    assert!(store.messages(Uuid::now_v7(), Window::Newest, 9).await.expect("reads").is_empty());
+}
+
+async fn a_message_is_read_back_whole_with_its_place<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    let reason = Some(OutcomeReason::Sticker);
+    let arrived = Message {
+        kind: Kind::Sticker,
+        sender: Some(Sender { id: "6580000009@c.us".to_owned(), name: "Ann".to_owned() }),
+        quoted: Some(Quoted { provider_message_id: "3EB0".to_owned(), text: "…".to_owned() }),
+        media: Some(Media { url: "https://example.test/a".to_owned(), ..Media::default() }),
+        provider_message_id: Some("3EB1".to_owned()),
+        provider_at: Some(NOW.plus_ms(-5)),
+        ..answered(from_contact(1, "[sticker]", NOW), Outcome::Ignored, reason)
+    };
+    let owed = from_us(2, Author::Agent, "Hello", NOW, DeliveryState::Unknown);
+    store.keep_messages(&mei, vec![arrived.clone(), owed.clone()]).await;
+    for message in [arrived, owed] {
+        let placed = store.message(message.id).await.expect("reads").expect("is there");
+        assert_eq!((placed.conversation, placed.channel.as_str(), &placed.chat), (mei.id, "shop", &mei.chat));
+        assert_eq!(placed.message, message);
+    }
+    assert_eq!(store.message(Uuid::now_v7()).await.expect("reads"), None);
+}
+
+async fn a_key_is_known_by_every_id_of_the_chat<S: Trial>(store: &S) {
+    let mei = talk(store, 1).await;
+    store.keep_chat("shop", "100000000000001@lid", mei.id).await;
+    let chat = |id| crate::domain::chat::ChatId::parse(id).expect("an id");
+    for (channel, id, key, wanted) in [
+        ("shop", "6580000001@c.us", "key-1", true),
+        ("shop", "100000000000001@lid", "key-1", true),
+        ("shop", "6580000001@c.us", "key-2", false),
+        ("other", "6580000001@c.us", "key-1", false),
+        ("shop", "6580000002@c.us", "key-1", false),
+    ] {
+        assert_eq!(
+            store.has_message(channel, &chat(id), key).await.expect("reads"),
+            wanted,
+            "{channel} {id} {key}"
+        );
+    }
+}
+
+async fn the_model_reads_only_what_was_said<S: Trial>(store: &S) {
+    use DeliveryState as D;
+    let mei = begun("shop", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    let contact = |seq, text| from_contact(seq, text, NOW);
+    let ours = |seq, author, text, state| from_us(seq, author, text, NOW, state);
+    let of_kind = |kind, message: Message| Message { kind, ..message };
+    store
+        .keep_messages(
+            &mei,
+            vec![
+                contact(1, "too old to matter"),
+                contact(2, "asked"),
+                ours(3, Author::Assistant, "answered", D::Read),
+                of_kind(Kind::Reaction, contact(4, "👍")),
+                of_kind(Kind::Call, contact(5, "[call]")),
+                of_kind(Kind::PollVote, contact(6, "[vote]")),
+                of_kind(Kind::Note, ours(7, Author::Agent, "a note", D::Read)),
+                of_kind(Kind::Image, contact(8, "[image] a picture")),
+                Message { deleted_at: Some(NOW), ..contact(9, "deleted") },
+                contact(10, "  "),
+                ours(11, Author::Assistant, "withdrawn", D::Cancelled),
+                ours(12, Author::Agent, "given up", D::Dead),
+                ours(13, Author::Agent, "refused", D::Failed),
+                ours(14, Author::Assistant, "perhaps said", D::Unknown),
+                ours(15, Author::System, "being said", D::Sending),
+                ours(16, Author::Assistant, "not said yet", D::Queued),
+                ours(17, Author::Agent, "about to be said", D::Queued),
+                contact(18, "asked again"),
+                contact(19, "after the turn began"),
+            ],
+        )
+        .await;
+    let history = store.history(mei.id, 18, 7).await.expect("reads");
+    let read: Vec<&str> = history.iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(
+        read,
+        [
+            "asked",
+            "answered",
+            "[image] a picture",
+            "perhaps said",
+            "being said",
+            "about to be said",
+            "asked again"
+        ]
+    );
+}
+
+async fn no_window_is_unbounded<S: Trial>(store: &S) {
+    let mei = talk(store, 1_010).await;
+    for window in [Window::Newest, Window::After(0), Window::Around(505)] {
+        assert_eq!(
+            store.messages(mei.id, window, usize::MAX).await.expect("reads").len(),
+            1_000,
+            "{window:?}"
+        );
+    }
+    assert_eq!(store.history(mei.id, i64::MAX, usize::MAX).await.expect("reads").len(), 1_000);
+}

@@ -1,0 +1,244 @@
+//! Numbers by hour, and how much waits now.
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    adapters::trial::{
+        NOW, Trial, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled, turn,
+    },
+    domain::{
+        conversation::{Attention, AttentionReason, Conversation},
+        message::{Author, Delivery, DeliveryState, Inbound, Kind, Message, Outcome, OutcomeReason},
+        mode::Mode,
+        time::Time,
+        turn::{DeadLetter, FollowUpState, LetterKind, LetterState, Turn, TurnState},
+    },
+    flow::{archive::Archive, ledger::Error},
+};
+
+on_both_stores!(
+    what_happened_counts_in_its_hour,
+    numbers_are_those_of_the_channels_asked_for,
+    a_wait_ends_with_the_first_answer_that_left,
+    percentiles_are_those_of_the_nearest_rank,
+    steps_that_are_none_or_too_many_are_refused,
+    what_waits_is_counted_by_kind,
+);
+
+const HOUR: i64 = 3_600_000;
+
+fn map(value: Value) -> Map<String, Value> {
+    value.as_object().cloned().expect("an object")
+}
+
+async fn begin<S: Trial>(store: &S, channel: &str, chat: &str) -> Conversation {
+    let conversation = begun(channel, chat);
+    store.keep_conversation(&conversation).await;
+    conversation
+}
+
+async fn what_happened_counts_in_its_hour<S: Trial>(store: &S) {
+    let mei = begin(store, "shop", "6580000001@c.us").await;
+    let tom = begin(store, "shop", "6580000002@c.us").await;
+    let said = |seq, hours: i64, outcome| {
+        answered(from_contact(seq, "Hello", NOW.plus_ms(hours * HOUR)), outcome, None::<OutcomeReason>)
+    };
+    let messages = vec![
+        said(1, 0, Outcome::Answered),
+        said(2, 0, Outcome::Answered),
+        said(3, 1, Outcome::LeftToHuman),
+        said(4, 2, Outcome::Answered),
+    ];
+    store.keep_messages(&mei, messages).await;
+    store.keep_messages(&tom, vec![said(1, 0, Outcome::Ignored), said(2, -1, Outcome::Answered)]).await;
+    let failed = Turn { state: TurnState::Failed, ..turn(NOW.plus_ms(1)) };
+    let next_hour = turn(NOW.plus_ms(HOUR - 1));
+    store.keep_turns(&mei, vec![turn(NOW), turn(NOW), failed, next_hour]).await;
+    let follow_ups = vec![
+        scheduled(NOW.plus_ms(HOUR), FollowUpState::Sent),
+        scheduled(NOW.plus_ms(2 * HOUR - 1), FollowUpState::Withheld),
+        scheduled(NOW.plus_ms(2 * HOUR), FollowUpState::Pending),
+    ];
+    store.keep_follow_ups(&mei, follow_ups).await;
+
+    let buckets = store.buckets(NOW, NOW.plus_ms(2 * HOUR), HOUR, None).await.expect("counts");
+    let [first, second] = buckets.as_slice() else { panic!("two hours, not {}", buckets.len()) };
+    assert_eq!((first.from, second.from), (NOW, NOW.plus_ms(HOUR)));
+    assert_eq!((first.conversations, second.conversations), (2, 1));
+    assert_eq!(first.outcomes, map(json!({ "answered": 2, "ignored": 1 })));
+    assert_eq!(second.outcomes, map(json!({ "left_to_human": 1 })));
+    assert_eq!(first.turns, map(json!({ "completed": 2, "failed": 1 })));
+    assert_eq!(second.turns, map(json!({ "completed": 1 })), "a turn counts when it ended");
+    assert_eq!((first.tokens, second.tokens), (360, 120));
+    assert_eq!(first.follow_ups, Map::new());
+    assert_eq!(second.follow_ups, map(json!({ "sent": 1, "withheld": 1 })));
+}
+
+async fn numbers_are_those_of_the_channels_asked_for<S: Trial>(store: &S) {
+    for (channel, chat) in [("shop", "6580000001@c.us"), ("other", "6580000002@c.us")] {
+        let conversation = begin(store, channel, chat).await;
+        let sent = from_us(2, Author::Assistant, "Hi", NOW.plus_ms(7), DeliveryState::Sent);
+        store.keep_messages(&conversation, vec![from_contact(1, "Hello", NOW), sent]).await;
+        store.keep_turns(&conversation, vec![turn(NOW)]).await;
+        store.keep_follow_ups(&conversation, vec![scheduled(NOW, FollowUpState::Pending)]).await;
+        store.keep_letters(vec![letter(channel, LetterKind::Webhook, NOW)]).await;
+    }
+    let shop = ["shop".to_owned()];
+    for (channels, wanted) in [(None, 2), (Some(shop.as_slice()), 1), (Some([].as_slice()), 0)] {
+        let buckets = store.buckets(NOW, NOW.plus_ms(HOUR), HOUR, channels).await.expect("counts");
+        let one = &buckets[0];
+        assert_eq!((one.conversations, one.tokens), (wanted, wanted * 120), "{channels:?}");
+        assert_eq!(one.turns.get("completed").and_then(Value::as_i64).unwrap_or(0), wanted);
+        assert_eq!(one.follow_ups.get("pending").and_then(Value::as_i64).unwrap_or(0), wanted);
+        assert_eq!(one.first_answer_ms, (wanted > 0).then_some((7, 7)));
+        let depths = store.depths(channels).await.expect("counts");
+        assert_eq!((depths.inbox.0, depths.follow_ups), (wanted, wanted));
+        assert_eq!(depths.letters.iter().map(|(_, count)| count).sum::<i64>(), wanted);
+        assert_eq!(depths.conversations, [("AI".to_owned(), wanted), ("HUMAN".to_owned(), 0)]);
+    }
+}
+
+/// What was said in one conversation, and how long its first answers took: of anyone, and of people.
+async fn answers<S: Trial>(store: &S, messages: Vec<Message>) -> (Option<(i64, i64)>, Option<(i64, i64)>) {
+    let channel = uuid::Uuid::now_v7().to_string();
+    let conversation = begin(store, &channel, "6580000001@c.us").await;
+    store.keep_messages(&conversation, messages).await;
+    let channels = [conversation.channel.clone()];
+    let buckets = store.buckets(NOW, NOW.plus_ms(HOUR), HOUR, Some(&channels)).await.expect("counts");
+    (buckets[0].first_answer_ms, buckets[0].human_answer_ms)
+}
+
+async fn a_wait_ends_with_the_first_answer_that_left<S: Trial>(store: &S) {
+    let contact = |seq, ms| from_contact(seq, "Hello", NOW.plus_ms(ms));
+    let ours = |seq, author, ms, state| from_us(seq, author, "Hi", NOW.plus_ms(ms), state);
+    let assistant = |seq, ms, state| ours(seq, Author::Assistant, ms, state);
+    let inert = |message: Message| {
+        let inbound = message.inbound.map(|inbound| Inbound { starts_turn: false, ..inbound });
+        Message { inbound, ..message }
+    };
+    let phone =
+        |seq, ms| Message { author: Author::Agent, inbound: None, delivery: None, ..contact(seq, ms) };
+    let note = |seq, ms| Message { kind: Kind::Note, ..phone(seq, ms) };
+    let late = |seq, ms, sent: i64| {
+        let message = assistant(seq, ms, DeliveryState::Sent);
+        let delivery = message.delivery.clone();
+        let delivery = delivery.map(|delivery| Delivery { sent_at: Some(NOW.plus_ms(sent)), ..delivery });
+        Message { delivery, ..message }
+    };
+    let one = |ms| Some((ms, ms));
+    use DeliveryState as D;
+    for (name, messages, wanted) in [
+        ("nobody answers", vec![contact(1, 0)], (None, None)),
+        ("the assistant does", vec![contact(1, 0), assistant(2, 50, D::Read)], (one(50), None)),
+        ("it counts when it left", vec![contact(1, 0), late(2, 50, 80)], (one(80), None)),
+        ("a person does", vec![contact(1, 0), ours(2, Author::Agent, 60, D::Sent)], (one(60), one(60))),
+        ("on the phone", vec![contact(1, 0), phone(2, 70)], (one(70), one(70))),
+        (
+            "a burst waits since its first",
+            vec![contact(1, 0), contact(2, 40), assistant(3, 50, D::Sent)],
+            (one(50), None),
+        ),
+        (
+            "a sticker begins no wait",
+            vec![inert(contact(1, 0)), contact(2, 40), assistant(3, 50, D::Sent)],
+            (one(10), None),
+        ),
+        (
+            "what never left is no answer",
+            vec![contact(1, 0), assistant(2, 5, D::Cancelled), assistant(3, 50, D::Sent)],
+            (one(50), None),
+        ),
+        (
+            "a note is none either",
+            vec![contact(1, 0), note(2, 5), assistant(3, 50, D::Sent)],
+            (one(50), None),
+        ),
+        ("what left before is none", vec![assistant(1, 0, D::Sent), contact(2, 10)], (None, None)),
+        (
+            "a wait from before the hour",
+            vec![contact(1, -10), contact(2, 5), assistant(3, 50, D::Sent)],
+            (None, None),
+        ),
+        (
+            "an answer after the hour",
+            vec![contact(1, HOUR - 1), assistant(2, HOUR + 9, D::Sent)],
+            (one(10), None),
+        ),
+        (
+            "the next wait begins after the answer",
+            vec![contact(1, 0), assistant(2, 50, D::Sent), contact(3, 100), phone(4, 300)],
+            (Some((50, 200)), one(200)),
+        ),
+    ] {
+        assert_eq!(answers(store, messages).await, wanted, "{name}");
+    }
+}
+
+async fn percentiles_are_those_of_the_nearest_rank<S: Trial>(store: &S) {
+    for (count, wanted) in [(1, (10, 10)), (2, (10, 20)), (10, (50, 90)), (11, (60, 100))] {
+        let mut messages = Vec::new();
+        for n in 1..=count {
+            let at = NOW.plus_ms(n * 1_000);
+            messages.push(from_contact(2 * n, "Hello", at));
+            messages.push(from_us(
+                2 * n + 1,
+                Author::Assistant,
+                "Hi",
+                at.plus_ms(n * 10),
+                DeliveryState::Sent,
+            ));
+        }
+        assert_eq!(answers(store, messages).await.0, Some(wanted), "{count}");
+    }
+}
+
+async fn steps_that_are_none_or_too_many_are_refused<S: Trial>(store: &S) {
+    for (to, step) in [(NOW.plus_ms(10), 0), (NOW.plus_ms(10_001), 1), (Time(i64::MAX), HOUR)] {
+        assert!(matches!(store.buckets(NOW, to, step, None).await, Err(Error::Refused(_))), "{to:?} {step}");
+    }
+    assert_eq!(store.buckets(NOW, NOW.plus_ms(-1), HOUR, None).await.expect("nothing to count"), []);
+}
+
+async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
+    let nothing = store.depths(None).await.expect("counts");
+    let zeros = |counts: &[(String, i64)]| counts.iter().all(|(_, count)| *count == 0);
+    assert!(zeros(&nothing.outbox) && zeros(&nothing.letters) && zeros(&nothing.attention));
+    assert_eq!((nothing.outbox.len(), nothing.inbox, nothing.outbox_oldest_ms), (4, (0, 0), 0));
+
+    let mei = begin(store, "shop", "6580000001@c.us").await;
+    let mut tom = begun("shop", "6580000002@c.us");
+    tom.mode.mode = Mode::Human;
+    tom.attention = Some(Attention { reason: AttentionReason::Stale, since: NOW });
+    store.keep_conversation(&tom).await;
+    let owed = |seq, author, ms, state| from_us(seq, author, "Hi", NOW.plus_ms(ms), state);
+    let messages = vec![
+        from_contact(1, "Hello", NOW.plus_ms(-500)),
+        from_contact(2, "Hello?", NOW.plus_ms(-100)),
+        owed(3, Author::Assistant, -300, DeliveryState::Sending),
+        owed(4, Author::Assistant, -200, DeliveryState::Queued),
+        owed(5, Author::Agent, -250, DeliveryState::Queued),
+        owed(6, Author::Agent, -900, DeliveryState::Sent),
+        owed(7, Author::Agent, -900, DeliveryState::Unknown),
+    ];
+    store.keep_messages(&mei, messages).await;
+    store
+        .keep_follow_ups(
+            &mei,
+            vec![scheduled(NOW, FollowUpState::Pending), scheduled(NOW, FollowUpState::Sent)],
+        )
+        .await;
+    let put_away = DeadLetter { state: LetterState::Discarded, ..letter("shop", LetterKind::Send, NOW) };
+    store.keep_letters(vec![letter("shop", LetterKind::Turn, NOW), put_away]).await;
+
+    let depths = store.depths(None).await.expect("counts");
+    let of = |counts: &[(String, i64)], word: &str| {
+        counts.iter().find(|(known, _)| known == word).map(|(_, n)| *n)
+    };
+    assert_eq!(depths.inbox, (2, 500));
+    assert_eq!((of(&depths.outbox, "reply"), of(&depths.outbox, "human")), (Some(2), Some(1)));
+    assert_eq!(depths.outbox_oldest_ms, 300);
+    assert_eq!((of(&depths.letters, "turn"), of(&depths.letters, "send")), (Some(1), Some(0)));
+    assert_eq!(depths.conversations, [("AI".to_owned(), 1), ("HUMAN".to_owned(), 1)]);
+    assert_eq!((of(&depths.attention, "stale"), of(&depths.attention, "unreadable")), (Some(1), Some(0)));
+    assert_eq!(depths.follow_ups, 1);
+}

@@ -1,0 +1,47 @@
+//! Runs the statements that both databases understand.
+
+use sqlx::{
+    AssertSqlSafe,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+};
+
+use super::Postgres;
+use crate::{
+    adapters::{
+        failure,
+        sql::{Bound, Engine, Statement, Store},
+    },
+    domain::time::Time,
+    flow::ledger::Error,
+};
+
+impl Store for Postgres {
+    type Row = PgRow;
+
+    const ENGINE: Engine = Engine::Postgres;
+
+    fn moment(&self) -> Option<Time> {
+        self.clock.now()
+    }
+
+    async fn rows(&self, statement: Statement) -> Result<Vec<PgRow>, Error> {
+        query(statement).fetch_all(&self.pool).await.map_err(failure)
+    }
+
+    async fn write(&self, statement: Statement) -> Result<u64, Error> {
+        query(statement).execute(&self.pool).await.map(|done| done.rows_affected()).map_err(failure)
+    }
+}
+
+fn query(statement: Statement) -> Query<'static, sqlx::Postgres, PgArguments> {
+    let (text, values) = statement.into_parts();
+    // Safe: a statement's text is made of literals of this program.
+    values.into_iter().fold(sqlx::query(AssertSqlSafe(text)), |query, value| match value {
+        Bound::Text(text) => query.bind(text),
+        Bound::Number(number) => query.bind(number),
+        Bound::Flag(flag) => query.bind(flag),
+        Bound::Bytes(bytes) => query.bind(bytes),
+        Bound::Texts(texts) => query.bind(texts),
+    })
+}

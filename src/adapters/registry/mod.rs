@@ -1,0 +1,174 @@
+//! The registry over either database: channels, API tokens, and the installation's id.
+//!
+//! In: what the API and the command line keep. Out: the same, read back. Few rows, changed rarely: plain statements.
+
+#[cfg(test)]
+mod tests;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::{
+    failure,
+    rows::{Columns, Json},
+    sql::{Statement, Store, cell},
+};
+use crate::{
+    domain::{time::Time, words::UnknownWord},
+    flow::{
+        ledger::Error,
+        registry::{Channel, Registry, Role, Token},
+    },
+};
+
+/// Most channels and most tokens that are listed.
+const ROWS_MAX: i64 = 10_000;
+
+const CHANNELS: &str = "select c.name, c.title, c.provider, c.instance, c.api_url, c.sealed, c.settings, c.state, \
+    c.managed_by_environment, c.created_at, c.updated_at from channels c";
+
+const TOKENS: &str =
+    "select t.id, t.name, t.role, t.channels, t.agent, t.expires_at, t.created_at from tokens t";
+
+/// The one change that differs between the databases: the row and its event, both or neither.
+pub(crate) trait ChannelStates: Store {
+    /// Returns the state before, if it differs.
+    fn change_state(
+        &self,
+        name: &str,
+        state: &str,
+        now: Time,
+    ) -> impl Future<Output = Result<Option<String>, Error>> + Send;
+}
+
+#[async_trait]
+impl<S: ChannelStates> Registry for S {
+    async fn installation(&self) -> Result<String, Error> {
+        let row = self.row(Statement::new("select i.id from installation i")).await?;
+        cell(&row.ok_or_else(|| Error::Refused("the installation has no row".into()))?, "id")
+    }
+
+    async fn channels(&self) -> Result<Vec<Channel>, Error> {
+        let mut statement = Statement::new(CHANNELS);
+        statement.push(" order by c.name limit ").bind(ROWS_MAX);
+        self.rows(statement).await?.iter().map(channel).collect()
+    }
+
+    async fn add_channel(&self, channel: &Channel) -> Result<bool, Error> {
+        let statement = Statement::new(
+            "insert into channels (title, provider, instance, api_url, sealed, settings, managed_by_environment, \
+             updated_at, name, state, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
+             on conflict (name) do nothing",
+        );
+        let statement = described(statement, channel).with(channel.state.as_str()).with(channel.created_at);
+        Ok(self.write(statement).await? > 0)
+    }
+
+    async fn put_channel(&self, channel: &Channel) -> Result<bool, Error> {
+        let statement = Statement::new(
+            "update channels set title = $1, provider = $2, instance = $3, api_url = $4, sealed = $5, settings = $6, \
+             managed_by_environment = $7, updated_at = $8 where name = $9",
+        );
+        Ok(self.write(described(statement, channel)).await? > 0)
+    }
+
+    async fn remove_channel(&self, name: &str) -> Result<bool, Error> {
+        let statement = Statement::new(
+            "delete from channels where name = $1 and not exists (select 1 from conversations where channel = $1)",
+        );
+        Ok(self.write(statement.with(name)).await? > 0)
+    }
+
+    async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<Option<String>, Error> {
+        self.change_state(name, state, now).await
+    }
+
+    async fn hold_channel(&self, name: &str, until: Time) -> Result<(), Error> {
+        // Only ever forwards: a shorter hold that comes later doesn't end a longer one.
+        let statement =
+            Statement::new("update channels set next_send_at = $2 where name = $1 and next_send_at < $2");
+        self.write(statement.with(name).with(until)).await.map(drop)
+    }
+
+    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
+        let channels = token.channels.as_ref().map(|channels| Value::from(channels.clone()).to_string());
+        let statement = Statement::new(
+            "insert into tokens (id, name, hash, role, channels, agent, expires_at, created_at) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        )
+        .with(token.id)
+        .with(token.name.as_str())
+        .with(hash)
+        .with(token.role.as_str())
+        .with(channels)
+        .with(token.agent.map(|agent| agent.to_string()))
+        .with(token.expires_at)
+        .with(token.created_at);
+        self.write(statement).await.map(drop)
+    }
+
+    async fn tokens(&self) -> Result<Vec<Token>, Error> {
+        let mut statement = Statement::new(TOKENS);
+        statement.push(" order by t.created_at desc, t.id desc limit ").bind(ROWS_MAX);
+        self.rows(statement).await?.iter().map(token).collect()
+    }
+
+    async fn token(&self, hash: &str) -> Result<Option<Token>, Error> {
+        let mut statement = Statement::new(TOKENS);
+        statement.push(" where t.hash = ").bind(hash);
+        self.row(statement).await?.as_ref().map(token).transpose()
+    }
+
+    async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
+        Ok(self.write(Statement::new("delete from tokens where id = $1").with(id)).await? > 0)
+    }
+}
+
+/// The values that adding and overwriting have in common, in their order.
+fn described(statement: Statement, channel: &Channel) -> Statement {
+    statement
+        .with(channel.title.clone())
+        .with(channel.provider.as_str())
+        .with(channel.instance.clone())
+        .with(channel.api_url.clone())
+        .with(channel.sealed.clone())
+        .with(Value::Object(channel.settings.clone()).to_string())
+        .with(channel.managed_by_environment)
+        .with(channel.updated_at)
+        .with(channel.name.as_str())
+}
+
+fn channel<R: Columns>(row: &R) -> Result<Channel, Error> {
+    let Json(settings) = cell::<Json<Map<String, Value>>, _>(row, "settings")?;
+    Ok(Channel {
+        name: cell(row, "name")?,
+        title: cell(row, "title")?,
+        provider: cell(row, "provider")?,
+        instance: cell(row, "instance")?,
+        api_url: cell(row, "api_url")?,
+        sealed: row.bytes("sealed").map_err(failure)?,
+        settings,
+        state: cell(row, "state")?,
+        managed_by_environment: cell(row, "managed_by_environment")?,
+        created_at: cell(row, "created_at")?,
+        updated_at: cell(row, "updated_at")?,
+    })
+}
+
+fn token<R: Columns>(row: &R) -> Result<Token, Error> {
+    let channels = cell::<Option<Json<Vec<String>>>, _>(row, "channels")?;
+    Ok(Token {
+        id: cell(row, "id")?,
+        name: cell(row, "name")?,
+        role: role(&cell::<String, _>(row, "role")?)?,
+        channels: channels.map(|Json(channels)| channels),
+        agent: cell(row, "agent")?,
+        expires_at: cell(row, "expires_at")?,
+        created_at: cell(row, "created_at")?,
+    })
+}
+
+fn role(word: &str) -> Result<Role, Error> {
+    word.parse().map_err(|unknown: UnknownWord| Error::Refused(unknown.into()))
+}

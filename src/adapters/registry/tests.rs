@@ -1,0 +1,195 @@
+//! One suite for the registry, run on both stores.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    adapters::{
+        sql::{Statement, cell},
+        trial::{self, NOW, Trial, begun, on_both_stores},
+    },
+    domain::event::{EventType, actor},
+    flow::{
+        archive::{Archive, EventFilter, PageOf, Recorded},
+        ledger::Error,
+        registry::{Channel, Registry, Role, Token},
+    },
+};
+
+on_both_stores!(
+    an_installation_has_one_id,
+    channels_are_added_once_and_read_back_whole,
+    overwriting_a_channel_leaves_its_state,
+    a_channel_with_conversations_stays,
+    a_change_of_state_is_recorded_once,
+    a_hold_only_ever_moves_forward,
+    tokens_are_found_by_their_hash_until_they_are_revoked,
+);
+
+fn channel(name: &str) -> Channel {
+    Channel {
+        name: name.to_owned(),
+        title: Some("Shop".to_owned()),
+        provider: "green_api".to_owned(),
+        instance: Some("7105000001".to_owned()),
+        api_url: Some("https://example.test".to_owned()),
+        sealed: Some(vec![0, 1, 255]),
+        settings: json!({ "burst_quiet_ms": 500 }).as_object().cloned().expect("an object"),
+        state: String::new(),
+        managed_by_environment: true,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+async fn recorded<S: Trial>(store: &S) -> Vec<Recorded> {
+    store.events(&EventFilter::default(), &PageOf { limit: 50, cursor: None }).await.expect("a page").items
+}
+
+async fn an_installation_has_one_id<S: Trial>(store: &S) {
+    let id = store.installation().await.expect("reads");
+    assert_eq!(id.len(), 32);
+    assert_eq!(store.installation().await.expect("reads"), id);
+}
+
+async fn channels_are_added_once_and_read_back_whole<S: Trial>(store: &S) {
+    let shop = channel("shop");
+    let bare = Channel {
+        title: None,
+        instance: None,
+        api_url: None,
+        sealed: None,
+        managed_by_environment: false,
+        ..channel("a-shop")
+    };
+    assert!(store.add_channel(&shop).await.expect("writes"));
+    assert!(store.add_channel(&bare).await.expect("writes"));
+    assert!(!store.add_channel(&Channel { title: None, ..shop.clone() }).await.expect("writes"), "taken");
+    assert_eq!(store.channels().await.expect("reads"), [bare, shop]);
+    let refused = store.add_channel(&channel("No Such Name")).await;
+    assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+}
+
+async fn overwriting_a_channel_leaves_its_state<S: Trial>(store: &S) {
+    let shop = channel("shop");
+    assert!(!store.put_channel(&shop).await.expect("writes"), "there is none yet");
+    store.add_channel(&shop).await.expect("writes");
+    store.set_channel_state("shop", "authorized", NOW).await.expect("writes");
+    let changed = Channel {
+        title: None,
+        sealed: Some(vec![7]),
+        settings: Default::default(),
+        state: "ignored".to_owned(),
+        updated_at: NOW.plus_ms(5),
+        ..shop
+    };
+    assert!(store.put_channel(&changed).await.expect("writes"));
+    let wanted = Channel { state: "authorized".to_owned(), ..changed };
+    assert_eq!(store.channels().await.expect("reads"), [wanted]);
+}
+
+async fn a_channel_with_conversations_stays<S: Trial>(store: &S) {
+    assert!(!store.remove_channel("shop").await.expect("writes"), "there is none");
+    store.add_channel(&channel("shop")).await.expect("writes");
+    store.add_channel(&channel("empty")).await.expect("writes");
+    store.keep_conversation(&begun("shop", "6580000001@c.us")).await;
+    assert!(!store.remove_channel("shop").await.expect("writes"), "it has a conversation");
+    assert!(store.remove_channel("empty").await.expect("writes"));
+    assert_eq!(store.channels().await.expect("reads").len(), 1);
+}
+
+async fn a_change_of_state_is_recorded_once<S: Trial>(store: &S) {
+    store.add_channel(&channel("shop")).await.expect("writes");
+    let set = async |state: &str, ms| {
+        store.set_channel_state("shop", state, NOW.plus_ms(ms)).await.expect("writes")
+    };
+    assert_eq!(set("authorized", 1).await.as_deref(), Some(""));
+    assert_eq!(set("authorized", 2).await, None, "nothing new");
+    assert_eq!(set("blocked", 3).await.as_deref(), Some("authorized"));
+    assert_eq!(store.set_channel_state("other", "authorized", NOW).await.expect("writes"), None);
+    let shop = store.channels().await.expect("reads").remove(0);
+    assert_eq!((shop.state.as_str(), shop.updated_at), ("blocked", NOW.plus_ms(3)));
+    let events: Vec<_> = recorded(store).await.into_iter().map(|recorded| recorded.event).collect();
+    let [first, second] = events.as_slice() else { panic!("two changes, not {}", events.len()) };
+    assert_eq!(json!(first.details), json!({ "from": "", "to": "authorized" }));
+    assert_eq!(json!(second.details), json!({ "from": "authorized", "to": "blocked" }));
+    assert_eq!((second.kind, second.channel.as_str()), (EventType::ChannelStateChanged, "shop"));
+    assert_eq!(
+        (second.at, second.actor.as_str(), second.conversation),
+        (NOW.plus_ms(3), actor::SYSTEM, None)
+    );
+}
+
+async fn a_hold_only_ever_moves_forward<S: Trial>(store: &S) {
+    store.add_channel(&channel("shop")).await.expect("writes");
+    for (until, wanted) in [(100, 100), (50, 100), (200, 200)] {
+        store.hold_channel("shop", NOW.plus_ms(until)).await.expect("writes");
+        let row = store.row(Statement::new("select next_send_at from channels")).await.expect("reads");
+        let held: i64 = cell(&row.expect("the channel"), "next_send_at").expect("a time");
+        assert_eq!(held, NOW.plus_ms(wanted).0);
+    }
+    store.hold_channel("other", NOW).await.expect("nothing to hold");
+}
+
+async fn tokens_are_found_by_their_hash_until_they_are_revoked<S: Trial>(store: &S) {
+    let token = |name: &str, ms| Token {
+        id: Uuid::now_v7(),
+        name: name.to_owned(),
+        role: Role::Agent,
+        channels: Some(vec!["shop".to_owned()]),
+        agent: Some(Uuid::now_v7()),
+        expires_at: Some(NOW.plus_ms(9)),
+        created_at: NOW.plus_ms(ms),
+    };
+    let older = token("till", 0);
+    let newer =
+        Token { role: Role::Metrics, channels: None, agent: None, expires_at: None, ..token("graphs", 1) };
+    store.add_token(&older, "aa").await.expect("writes");
+    store.add_token(&newer, "bb").await.expect("writes");
+    let again = store.add_token(&token("again", 2), "aa").await;
+    assert!(matches!(again, Err(Error::Refused(_))), "a hash stands for one token: {again:?}");
+    assert_eq!(store.tokens().await.expect("reads"), [newer.clone(), older.clone()]);
+    assert_eq!(store.token("aa").await.expect("reads"), Some(older.clone()));
+    assert_eq!(store.token("bb").await.expect("reads"), Some(newer));
+    assert!(store.revoke_token(older.id).await.expect("writes"));
+    assert!(!store.revoke_token(older.id).await.expect("writes"), "gone");
+    assert_eq!(store.token("aa").await.expect("reads"), None);
+}
+
+#[tokio::test]
+async fn reports_at_once_make_one_chain_of_states() {
+    let (store, database) = trial::postgres().await;
+    store.add_channel(&channel("shop")).await.expect("writes");
+    let states = ["authorized", "blocked", "starting"];
+    let report = async |n: usize| {
+        store.set_channel_state("shop", states[n % 3], NOW).await.expect("no report fails for another's sake")
+    };
+    futures_util::future::join_all((0..60).map(report)).await;
+    let filter = EventFilter::default();
+    let events = store.events(&filter, &PageOf { limit: 200, cursor: None }).await.expect("a page").items;
+    let steps: Vec<(String, String)> = events
+        .iter()
+        .map(|recorded| {
+            let word = |key: &str| recorded.event.details[key].as_str().expect("a word").to_owned();
+            (word("from"), word("to"))
+        })
+        .collect();
+    // The feed's order is that of transactions, not of the row's lock; yet each step must begin where another ended.
+    let last = store.channels().await.expect("reads").remove(0).state;
+    assert!(steps.iter().all(|(from, to)| from != to), "{steps:?}");
+    assert!(is_walk(&steps, &last), "no order of these makes one chain to {last}: {steps:?}");
+    database.remove(store).await;
+}
+
+/// Whether the steps are a walk from no state at all to the last that takes each once: as many arrivals as departures
+/// at every state but the two ends.
+fn is_walk(steps: &[(String, String)], last: &str) -> bool {
+    let mut balance = std::collections::BTreeMap::<&str, i64>::new();
+    for (from, to) in steps {
+        *balance.entry(from.as_str()).or_default() -= 1;
+        *balance.entry(to.as_str()).or_default() += 1;
+    }
+    *balance.entry("").or_default() += 1;
+    *balance.entry(last).or_default() -= 1;
+    balance.values().all(|count| *count == 0)
+}

@@ -1,0 +1,192 @@
+//! Statements that both databases understand, and rows of either by column name.
+//! In: questions of the archive and the registry, every value bound. Out: rows, to be decoded once for both.
+
+use uuid::Uuid;
+
+use super::{
+    failure,
+    rows::{self, Columns, Field, Stored},
+};
+use crate::{domain::time::Time, flow::ledger::Error};
+
+/// A database, as the archive and the registry use it.
+pub(crate) trait Store: Send + Sync {
+    /// A row of its driver.
+    type Row: Columns + Send;
+
+    /// Which of the two it is.
+    const ENGINE: Engine;
+
+    /// The moment; None if the database is to be asked for it.
+    fn moment(&self) -> Option<Time>;
+
+    /// Reads. Every statement given here limits its rows.
+    fn rows(&self, statement: Statement) -> impl Future<Output = Result<Vec<Self::Row>, Error>> + Send;
+
+    /// Changes something with one statement, in a transaction of its own. Returns how many rows it touched.
+    fn write(&self, statement: Statement) -> impl Future<Output = Result<u64, Error>> + Send;
+
+    /// Reads at most one row.
+    fn row(&self, statement: Statement) -> impl Future<Output = Result<Option<Self::Row>, Error>> + Send {
+        async { Ok(self.rows(statement).await?.into_iter().next()) }
+    }
+}
+
+/// Which database: the few places where the text of a statement differs match on it, side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    /// PostgreSQL.
+    Postgres,
+    /// SQLite.
+    Sqlite,
+}
+
+impl Engine {
+    /// What stands before and after the parameter in "is one of these": PostgreSQL takes an array, SQLite has none
+    /// and takes JSON.
+    const fn one_of(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Postgres => (" = any(", ")"),
+            Self::Sqlite => (" in (select value from json_each(", "))"),
+        }
+    }
+}
+
+/// A value of a statement.
+#[derive(Debug, Clone)]
+pub(crate) enum Bound {
+    /// Text.
+    Text(Option<String>),
+    /// A number.
+    Number(Option<i64>),
+    /// Yes or no.
+    Flag(bool),
+    /// Bytes.
+    Bytes(Option<Vec<u8>>),
+    /// Several texts, for [`Statement::one_of`].
+    Texts(Vec<String>),
+}
+
+/// The text of a statement and its values. The text is put together from literals of this program alone.
+#[derive(Debug, Clone)]
+pub(crate) struct Statement {
+    text: String,
+    values: Vec<Bound>,
+}
+
+impl Statement {
+    /// Begins with that text, which may name values that [`Self::with`] gives next: `$1`, `$2`.
+    pub(crate) fn new(text: &'static str) -> Self {
+        Self { text: text.to_owned(), values: Vec::new() }
+    }
+
+    /// The value of the next parameter that the text names itself.
+    pub(crate) fn with(mut self, value: impl Into<Bound>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+
+    /// More text.
+    pub(crate) fn push(&mut self, text: &'static str) -> &mut Self {
+        self.text.push_str(text);
+        self
+    }
+
+    /// The columns of a domain value's table, each with the alias in front.
+    pub(crate) fn columns<T: Stored>(&mut self, alias: &'static str) -> &mut Self {
+        self.text.push_str(&rows::columns::<T>(alias));
+        self
+    }
+
+    /// A value, where the text stands now.
+    pub(crate) fn bind(&mut self, value: impl Into<Bound>) -> &mut Self {
+        self.values.push(value.into());
+        self.text.push('$');
+        self.text.push_str(&self.values.len().to_string());
+        self
+    }
+
+    /// The moment of that store.
+    pub(crate) fn now<S: Store>(&mut self, store: &S) -> &mut Self {
+        match store.moment() {
+            Some(now) => self.bind(now),
+            // Of the two databases only PostgreSQL is ever asked: its instances may disagree about the time.
+            None => self.push("(extract(epoch from clock_timestamp()) * 1000)::bigint"),
+        }
+    }
+
+    /// "Is one of these", after a column.
+    pub(crate) fn one_of(&mut self, engine: Engine, values: Vec<String>) -> &mut Self {
+        let (before, after) = engine.one_of();
+        self.push(before).bind(Bound::Texts(values)).push(after)
+    }
+
+    /// The text and the values, for the driver.
+    pub(crate) fn into_parts(self) -> (String, Vec<Bound>) {
+        (self.text, self.values)
+    }
+}
+
+impl From<&str> for Bound {
+    fn from(value: &str) -> Self {
+        Self::Text(Some(value.to_owned()))
+    }
+}
+
+impl From<String> for Bound {
+    fn from(value: String) -> Self {
+        Self::Text(Some(value))
+    }
+}
+
+impl From<Option<String>> for Bound {
+    fn from(value: Option<String>) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<Uuid> for Bound {
+    fn from(value: Uuid) -> Self {
+        Self::Text(Some(value.to_string()))
+    }
+}
+
+impl From<i64> for Bound {
+    fn from(value: i64) -> Self {
+        Self::Number(Some(value))
+    }
+}
+
+impl From<Time> for Bound {
+    fn from(value: Time) -> Self {
+        Self::Number(Some(value.0))
+    }
+}
+
+impl From<Option<Time>> for Bound {
+    fn from(value: Option<Time>) -> Self {
+        Self::Number(value.map(|time| time.0))
+    }
+}
+
+impl From<bool> for Bound {
+    fn from(value: bool) -> Self {
+        Self::Flag(value)
+    }
+}
+
+impl From<Option<Vec<u8>>> for Bound {
+    fn from(value: Option<Vec<u8>>) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+/// Reads a domain value from a row that has all columns of its table.
+pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, Error> {
+    rows::decode(row).map_err(failure)
+}
+
+/// Reads one column.
+pub(crate) fn cell<T: Field, R: Columns>(row: &R, column: &str) -> Result<T, Error> {
+    T::read(row, column).map_err(failure)
+}
