@@ -13,10 +13,13 @@ use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{ports::Who, problem::Problem};
+use super::problem::Problem;
 use crate::{
     domain::{event::actor, message::Origin, time::Time},
-    flow::registry::{Registry, Role, Token},
+    flow::{
+        desk::Who,
+        registry::{Registry, Role, Token},
+    },
 };
 
 /// A change of a token is noticed within this time.

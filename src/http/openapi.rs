@@ -59,11 +59,19 @@ pub(super) fn document() -> &'static Value {
             if let Some(operation) =
                 document["paths"].get_mut(row.path).and_then(|path| path.get_mut(&method))
             {
+                operation["operationId"] = json!(name_of(&method, row.path));
                 complete(operation, row.access);
             }
         }
         document
     })
+}
+
+/// `get /api/v1/conversations/{id}/messages` as `get_conversations_id_messages`.
+fn name_of(method: &str, path: &str) -> String {
+    let path = path.strip_prefix("/api/v1").unwrap_or(path);
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(method.to_owned(), |name, word| format!("{name}_{word}"))
 }
 
 /// What all operations have in common: who may use them, and how they refuse.

@@ -1,7 +1,7 @@
-//! What the routes ask of the flow: doors into it, as traits. The steps behind them decide; a route only translates.
+//! What the routes ask of the flow and the wiring, as traits: the steps and their likes in tests. A route translates,
+//! the step behind it decides.
 //!
-//! Each method is one whole step. A key by chat carries no opening: the step begins a conversation by the channel's
-//! policy, as intake does.
+//! A key by chat carries no opening: each step begins a conversation in its own way.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -11,41 +11,33 @@ use uuid::Uuid;
 use crate::{
     domain::{
         chat::ChatId,
-        conversation::Status,
-        message::{Message, Origin},
+        message::{DeliveryState, Message},
         mode::Mode,
         time::Time,
         turn::{DeadLetter, FollowUp},
         words::words,
     },
     flow::{
-        archive::Placed,
+        agenda::Wish,
+        desk::{self, Idempotency, Patch, Refusal, Said, Who, Words},
+        intake::{self, Verdict},
         ledger::{Error, Key},
-        mode_switch::{self, Receipt},
+        mode_switch,
     },
 };
-
-/// What became of a webhook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Stored, as this message if it is one.
-    Accepted(Option<Uuid>),
-    /// Stored before, as this message if it is one.
-    Duplicate(Option<Uuid>),
-    /// Of no consequence.
-    Ignored,
-    /// Kept raw for a person.
-    DeadLetter,
-}
 
 /// Takes webhooks.
 #[async_trait]
 pub trait Intake: Send + Sync {
     /// Takes a body that the provider posted for this channel. Ok only when its effect is committed.
     async fn take(&self, channel: &str, body: &[u8]) -> Result<Verdict, Error>;
+}
 
-    /// Takes messages of the sandbox's contacts, all in one transaction.
-    async fn take_sandbox(&self, bodies: Vec<Value>) -> Result<Vec<Verdict>, Error>;
+#[async_trait]
+impl Intake for intake::Intake {
+    async fn take(&self, channel: &str, body: &[u8]) -> Result<Verdict, Error> {
+        self.take(channel, body).await
+    }
 }
 
 /// Changes who answers.
@@ -55,118 +47,24 @@ pub trait ModeSwitch: Send + Sync {
     async fn switch(&self, key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer;
 }
 
-/// Who does something.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Who {
-    /// As events name them.
-    pub actor: String,
-    /// The agent, if it is one.
-    pub agent: Option<Uuid>,
-    /// How it came to us.
-    pub origin: Origin,
-}
-
-/// What makes a repeated request the same one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Idempotency {
-    /// Caller, path and the key they chose.
-    pub key: String,
-    /// Hex SHA-256 of the raw body.
-    pub body_hash: String,
-}
-
-/// What a person said.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Said {
-    /// The conversation.
-    pub conversation: Uuid,
-    /// The message, owed now.
-    pub message: Message,
-    /// What it did to the assistant; None if it took nothing over.
-    pub takeover: Option<Receipt>,
-}
-
-/// What is to be changed of a conversation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Patch {
-    /// In work, put aside until a time, done.
-    pub status: Option<(Status, Option<Time>)>,
-    /// Which agent holds it, or nobody.
-    pub assignee: Option<Option<Uuid>>,
-    /// Only if this agent, or nobody, holds it now.
-    pub expected_assignee: Option<Option<Uuid>>,
-    /// With suggestions in HUMAN.
-    pub drafting: Option<bool>,
-    /// The call for a person is answered.
-    pub clear_attention: bool,
-    /// The contact's name.
-    pub contact_name: Option<String>,
-}
-
-/// A follow-up as it is asked for. Exactly one of the times is set, and at most one of the words.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FollowUpWish {
-    /// When.
-    pub due_at: Option<Time>,
-    /// In how long.
-    pub delay_ms: Option<i64>,
-    /// Its words.
-    pub text: Option<String>,
-    /// What the assistant should write.
-    pub instructions: Option<String>,
-}
-
-/// Why a person's wish was refused.
-#[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    /// There is no such thing (any more).
-    #[error("not found")]
-    NotFound,
-    /// The wish itself is wrong.
-    #[error("{detail}")]
-    Invalid {
-        /// Which field, as a JSON pointer.
-        pointer: String,
-        /// Why.
-        detail: String,
-    },
-    /// Things stand otherwise: `already_sent`, `not_retryable`, `follow_up_not_allowed`, `no_model`, `version_conflict`.
-    #[error("{detail}")]
-    Conflict {
-        /// The problem's code.
-        code: &'static str,
-        /// How they stand.
-        detail: String,
-    },
-    /// The idempotency key stands for another body.
-    #[error("the idempotency key was used with another body")]
-    KeyReused,
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] Error),
+#[async_trait]
+impl ModeSwitch for mode_switch::ModeSwitch {
+    async fn switch(&self, key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer {
+        self.switch(key, to, request).await
+    }
 }
 
 /// What a person does with conversations.
 #[async_trait]
 pub trait Desk: Send + Sync {
-    /// Sends a text; takes over. A repeat of the same request answers as the first did.
+    /// Sends texts, all or none, in order; takes over. A repeat of the same request answers as the first did.
     async fn say(
         &self,
         key: Key,
-        text: String,
-        quoted: Option<Uuid>,
+        words: Vec<Words>,
         who: &Who,
-        idempotency: Option<Idempotency>,
+        once: Option<Idempotency>,
     ) -> Result<Said, Refusal>;
-
-    /// Sends texts, each with the message it answers: all or none, in order, one takeover, told with the first.
-    async fn say_all(
-        &self,
-        key: Key,
-        texts: Vec<(String, Option<Uuid>)>,
-        who: &Who,
-        idempotency: Option<Idempotency>,
-    ) -> Result<Vec<Said>, Refusal>;
 
     /// Keeps a private note. A repeat of the same request answers as the first did.
     async fn note(
@@ -174,29 +72,29 @@ pub trait Desk: Send + Sync {
         key: Key,
         text: String,
         who: &Who,
-        idempotency: Option<Idempotency>,
+        once: Option<Idempotency>,
     ) -> Result<Message, Refusal>;
 
     /// Sends a failed, dead or unknown message again, as this person's.
-    async fn retry(&self, message: Uuid, who: &Who) -> Result<Placed, Refusal>;
+    async fn retry(&self, message: Uuid, who: &Who) -> Result<Message, Refusal>;
 
     /// Treats an unknown message as sent.
-    async fn confirm(&self, message: Uuid, who: &Who) -> Result<Placed, Refusal>;
+    async fn confirm(&self, message: Uuid, who: &Who) -> Result<Message, Refusal>;
 
     /// Withdraws a message that is still queued.
-    async fn withdraw(&self, message: Uuid, who: &Who) -> Result<Placed, Refusal>;
+    async fn withdraw(&self, message: Uuid, who: &Who) -> Result<Message, Refusal>;
 
     /// Changes a conversation.
     async fn patch(&self, key: Key, patch: Patch, who: &Who) -> Result<Uuid, Refusal>;
 
     /// Marks it read up to this number, or to its newest message.
-    async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<(), Refusal>;
+    async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal>;
 
     /// Marks it unread again.
-    async fn unread(&self, key: Key, who: &Who) -> Result<(), Refusal>;
+    async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal>;
 
     /// Schedules the one pending follow-up; true if there was none before.
-    async fn schedule(&self, key: Key, wish: FollowUpWish, who: &Who) -> Result<(FollowUp, bool), Refusal>;
+    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(FollowUp, bool), Refusal>;
 
     /// Calls the pending follow-up off.
     async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal>;
@@ -206,6 +104,69 @@ pub trait Desk: Send + Sync {
 
     /// Puts a dead letter away.
     async fn discard(&self, letter: Uuid, who: &Who) -> Result<(), Refusal>;
+}
+
+#[async_trait]
+impl Desk for desk::Desk {
+    async fn say(
+        &self,
+        key: Key,
+        words: Vec<Words>,
+        who: &Who,
+        once: Option<Idempotency>,
+    ) -> Result<Said, Refusal> {
+        self.say(key, words, who, once).await
+    }
+
+    async fn note(
+        &self,
+        key: Key,
+        text: String,
+        who: &Who,
+        once: Option<Idempotency>,
+    ) -> Result<Message, Refusal> {
+        self.note(key, text, who, once).await
+    }
+
+    async fn retry(&self, message: Uuid, who: &Who) -> Result<Message, Refusal> {
+        self.retry(message, who).await
+    }
+
+    async fn confirm(&self, message: Uuid, who: &Who) -> Result<Message, Refusal> {
+        self.confirm(message, who).await
+    }
+
+    async fn withdraw(&self, message: Uuid, who: &Who) -> Result<Message, Refusal> {
+        self.withdraw(message, who).await
+    }
+
+    async fn patch(&self, key: Key, patch: Patch, who: &Who) -> Result<Uuid, Refusal> {
+        self.patch(key, patch, who).await
+    }
+
+    async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal> {
+        self.read(key, up_to, who).await
+    }
+
+    async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal> {
+        self.unread(key, who).await
+    }
+
+    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(FollowUp, bool), Refusal> {
+        self.schedule(key, wish, who).await
+    }
+
+    async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal> {
+        self.call_off(key, who).await
+    }
+
+    async fn replay(&self, letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal> {
+        self.replay(letter, force, who).await
+    }
+
+    async fn discard(&self, letter: Uuid, who: &Who) -> Result<(), Refusal> {
+        self.discard(letter, who).await
+    }
 }
 
 /// A secret: never shown by `Debug`.
@@ -235,8 +196,8 @@ pub trait Channels: Send + Sync {
 
 /// Encrypts what is kept of secrets.
 pub trait Vault: Send + Sync {
-    /// Encrypts.
-    fn seal(&self, plain: &[u8]) -> Vec<u8>;
+    /// Encrypts; None if the machine gives no random bytes.
+    fn seal(&self, plain: &[u8]) -> Option<Vec<u8>>;
 
     /// Decrypts; None if it was sealed with a key that is gone, or tampered with.
     fn open(&self, sealed: &[u8]) -> Option<Vec<u8>>;
@@ -335,6 +296,8 @@ pub struct Bubble {
     pub text: String,
     /// When.
     pub at: Time,
+    /// Its ticks.
+    pub status: DeliveryState,
 }
 
 /// The sandbox channel: a contact played by hand.
@@ -346,8 +309,11 @@ pub trait SandboxDoor: Send + Sync {
     /// From now on it behaves so.
     fn behave(&self, behaviour: Behaviour);
 
-    /// What the contact's phone shows; None if the chat never began.
-    fn screen(&self, chat: &ChatId) -> Option<Screen>;
+    /// What the contact's phone shows.
+    fn screen(&self, chat: &ChatId) -> Screen;
+
+    /// Takes what contacts write, checked by the door: all in one transaction where they are of one chat.
+    async fn take(&self, bodies: Vec<Value>) -> Result<Vec<Verdict>, Error>;
 
     /// The business's own phone writes.
     async fn phone_message(&self, chat: &ChatId, text: String) -> Result<Verdict, Error>;

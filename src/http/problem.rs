@@ -8,8 +8,7 @@ use actix_web::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ports::Refusal;
-use crate::flow::{ledger, mode_switch};
+use crate::flow::{desk::Refusal, ledger, mode_switch};
 
 /// Seconds after which a client should try again.
 const RETRY_AFTER_SECONDS: u32 = 2;
@@ -233,7 +232,7 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::NotFound => Self::not_found(),
             Refusal::Invalid { pointer, detail } => Self::invalid(pointer, detail),
-            Refusal::Conflict { code, detail } => Self::conflict(code, detail, None),
+            Refusal::Conflict { code, detail, .. } => Self::conflict(code, detail, None),
             Refusal::KeyReused => Self::idempotency_key_reused(),
             Refusal::Store(error) => error.into(),
         }

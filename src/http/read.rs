@@ -23,17 +23,17 @@ use serde::{
 use serde_path_to_error::{Path, Segment};
 use sha2::{Digest, Sha256};
 
-use super::{auth::Caller, ports::Idempotency, problem::Problem};
-use crate::{domain::chat::ChatId, flow::archive::PageOf};
+use super::{auth::Caller, problem::Problem};
+use crate::{
+    domain::chat::ChatId,
+    flow::{archive::PageOf, desk::Idempotency},
+};
 
 /// Longest body.
 pub(crate) const BODY_MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// A body that takes longer than this to arrive is not waited for.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
-
-/// Longest text of one message, in UTF-16 units: what the provider takes, before it is cut into parts.
-pub(crate) const TEXT_MAX: usize = 20_000;
 
 /// Reads the body, bounded in size and time.
 pub(crate) async fn body(request: &HttpRequest, payload: web::Payload) -> Result<Bytes, Problem> {
@@ -273,7 +273,7 @@ pub(crate) fn text(pointer: &str, text: String, max: usize) -> Result<String, Pr
     if text.trim().is_empty() {
         return Err(Problem::invalid(pointer, "must not be empty"));
     }
-    if text.encode_utf16().count() > max {
+    if text.chars().count() > max {
         return Err(Problem::invalid(pointer, format!("must have at most {max} characters")));
     }
     if text.contains('\0') {

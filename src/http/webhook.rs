@@ -18,12 +18,12 @@ use super::{
     api::sandbox,
     auth::{Caller, digest},
     doors::Doors,
-    ports::{Secret, Verdict},
+    ports::Secret,
     problem::Problem,
     read::{self, Json},
     wire::{Id, KindWord},
 };
-use crate::flow::ledger;
+use crate::flow::{intake::Verdict, ledger};
 
 /// Most messages that the sandbox takes at once.
 const SANDBOX_MAX: usize = 1_000;
@@ -33,7 +33,7 @@ const SANDBOX_TEXT_MAX: usize = 65_536;
 
 /// What became of a webhook.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Status {
+pub(crate) struct Stored {
     /// `accepted`, `duplicate`, `ignored` or `dead_letter`.
     status: &'static str,
 }
@@ -69,7 +69,7 @@ pub(crate) fn as_taken(verdict: Verdict) -> Taken {
 /// could not be stored: the provider then sends it again.
 #[utoipa::path(post, path = "/webhooks/green-api/{channel}", tag = "Webhooks", params(("channel" = String, Path,)),
     request_body(content = Object, description = "As Green API posts it; anything is taken."),
-    responses((status = 200, body = Status), (status = 401, description = "Empty.")))]
+    responses((status = 200, body = Stored), (status = 401, description = "Empty.")))]
 pub(crate) async fn green_api(
     request: HttpRequest,
     channel: Path<String>,
@@ -79,7 +79,7 @@ pub(crate) async fn green_api(
     let began = Instant::now();
     let (result, response) = match take(&request, channel.into_inner(), doors.into_inner(), payload).await {
         Ok(verdict) => {
-            let body = to_json(&Status { status: word(verdict) });
+            let body = to_json(&Stored { status: word(verdict) });
             (word(verdict), HttpResponse::Ok().content_type("application/json").body(body))
         }
         Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
@@ -165,7 +165,7 @@ pub(crate) async fn sandbox(
     caller: Caller,
     body: Json<Value>,
 ) -> Result<Answer, Problem> {
-    sandbox::open(&doors, &caller)?;
+    let sandbox = sandbox::open(&doors, &caller)?;
     let (bodies, is_one) = match body.value {
         Value::Array(bodies) => (bodies, false),
         one => (vec![one], true),
@@ -176,7 +176,7 @@ pub(crate) async fn sandbox(
     for (at, body) in bodies.iter().enumerate() {
         check(&if is_one { String::new() } else { format!("/{at}") }, body)?;
     }
-    let verdicts = doors.intake.take_sandbox(bodies).await.map_err(not_stored)?;
+    let verdicts = sandbox.take(bodies).await.map_err(not_stored)?;
     let mut taken = verdicts.into_iter().map(as_taken);
     if !is_one {
         return Ok(Answer::ok(&taken.collect::<Vec<_>>()));
@@ -188,7 +188,7 @@ pub(crate) async fn sandbox(
 fn check(at: &str, body: &Value) -> Result<(), Problem> {
     let message: SandboxMessage = read::from_value(at, body)?;
     read::chat(&format!("{at}/chat_id"), &message.chat_id)?;
-    if message.text.encode_utf16().count() > SANDBOX_TEXT_MAX || message.text.contains('\0') {
+    if message.text.chars().count() > SANDBOX_TEXT_MAX || message.text.contains('\0') {
         let detail = format!("must have at most {SANDBOX_TEXT_MAX} characters, and no zero character");
         return Err(Problem::invalid(format!("{at}/text"), detail));
     }

@@ -63,6 +63,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, name: Path<String>) 
 /// A channel to add.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewChannel)]
 pub(crate) struct Wanted {
     /// `[a-z0-9-]{1,40}`; never changes.
     name: String,
@@ -112,7 +113,7 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) 
         provider: wanted.provider,
         instance: Some(instance("/instance", wanted.instance)?),
         api_url: optional("/api_url", wanted.api_url, address)?,
-        sealed: Some(doors.vault.seal(&secrets.to_bytes())),
+        sealed: Some(sealed(&doors, &secrets)?),
         settings,
         state: String::new(),
         managed_by_environment: false,
@@ -133,6 +134,7 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) 
 /// What is to be changed; what is left out stays.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ChannelChange)]
 pub(crate) struct Change {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
@@ -225,7 +227,14 @@ fn reseal(doors: &Doors, channel: &registry::Channel, wanted: &Change) -> Result
     if let Some(token) = wanted.previous_webhook_token.clone() {
         secrets.previous_webhook_token = optional("/previous_webhook_token", token, secret)?;
     }
-    Ok(doors.vault.seal(&secrets.to_bytes()))
+    sealed(doors, &secrets)
+}
+
+fn sealed(doors: &Doors, secrets: &Secrets) -> Result<Vec<u8>, Problem> {
+    doors.vault.seal(&secrets.to_bytes()).ok_or_else(|| {
+        tracing::error!("secrets of a channel cannot be sealed");
+        Problem::internal()
+    })
 }
 
 /// Removes a channel that has no conversations.

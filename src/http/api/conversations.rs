@@ -8,12 +8,14 @@ use uuid::Uuid;
 use super::{Answered, key, listed, seen, told};
 use crate::{
     domain::conversation::Status,
-    flow::archive::{ConversationFilter, Group, Sort},
+    flow::{
+        archive::{ConversationFilter, Group, Sort},
+        desk::Patch,
+    },
     http::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
-        ports::Patch,
         problem::Problem,
         read::{self, Json, Optional, Query, given},
         wire::{At, Conversation, Id, List, ModeWord, StatusWord},
@@ -158,6 +160,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 /// What is to be changed; what is left out stays.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ConversationChange)]
 pub(crate) struct Change {
     status: Option<StatusWord>,
     /// With `snoozed`: until when.

@@ -8,12 +8,11 @@ use uuid::Uuid;
 use super::{Answered, listed, shown};
 use crate::{
     domain::turn,
-    flow::archive::LetterFilter,
+    flow::{archive::LetterFilter, desk::Refusal},
     http::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
-        ports::Refusal,
         problem::Problem,
         read::{self, Optional, Query},
         wire::{DeadLetter, Id, LetterKindWord, LetterStateWord, List},

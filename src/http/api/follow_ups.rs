@@ -6,14 +6,13 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{Answered, key, listed, seen, told};
 use crate::{
-    flow::archive::FollowUpFilter,
+    flow::{agenda::Wish, archive::FollowUpFilter, desk::TEXT_MAX},
     http::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
-        ports::FollowUpWish,
         problem::Problem,
-        read::{self, Json, Query, TEXT_MAX},
+        read::{self, Json, Query},
         wire::{At, FollowUp, FollowUpStateWord, Id, List},
     },
 };
@@ -33,6 +32,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 /// A follow-up: exactly one of the times, at most one of the words.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewFollowUp)]
 pub(crate) struct Wanted {
     due_at: Option<At>,
     delay_ms: Option<i64>,
@@ -42,7 +42,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    fn wish(self) -> Result<FollowUpWish, Problem> {
+    fn wish(self) -> Result<Wish, Problem> {
         if self.due_at.is_some() == self.delay_ms.is_some() {
             return Err(Problem::malformed("exactly one of due_at and delay_ms"));
         }
@@ -52,7 +52,7 @@ impl Wanted {
         if self.text.is_some() && self.instructions.is_some() {
             return Err(Problem::malformed("at most one of text and instructions"));
         }
-        Ok(FollowUpWish {
+        Ok(Wish {
             due_at: self.due_at.map(|at| at.0),
             delay_ms: self.delay_ms,
             text: self.text.map(|text| read::text("/text", text, TEXT_MAX)).transpose()?,

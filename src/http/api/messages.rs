@@ -7,23 +7,21 @@ use uuid::Uuid;
 
 use super::{Answered, chat_key, key, seen, seen_message, shown as json, told};
 use crate::{
+    domain::message,
     flow::{
-        archive::{Placed, Window},
+        archive::Window,
+        desk::{BATCH_MAX, Idempotency, Refusal, TEXT_MAX, Words},
         ledger::Key,
     },
     http::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
-        ports::{Idempotency, Refusal},
         problem::Problem,
-        read::{self, Json, Once, Query, TEXT_MAX},
+        read::{self, Json, Once, Query},
         wire::{Id, Message, Messages, Said, SaidAll, shown},
     },
 };
-
-/// Most messages of one batch.
-const BATCH_MAX: usize = 20;
 
 /// Which messages: at most one of the four places.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -88,9 +86,9 @@ pub(crate) struct Saying {
 }
 
 impl Saying {
-    fn words(self, at: &str) -> Result<(String, Option<Uuid>), Problem> {
+    fn words(self, at: &str) -> Result<Words, Problem> {
         let text = read::text(&format!("{at}/text"), self.text, TEXT_MAX)?;
-        Ok((text, self.quoted_message_id.map(|id| id.0)))
+        Ok(Words { text, quoted: self.quoted_message_id.map(|id| id.0) })
     }
 }
 
@@ -128,9 +126,9 @@ pub(crate) async fn say_to_chat(
 
 async fn said(doors: &Doors, caller: &Caller, key: Key, once: Once, body: Json<Saying>) -> Answered {
     let once = idempotency(once, caller, &body);
-    let (text, quoted) = body.value.words("")?;
-    match doors.desk.say(key.clone(), text, quoted, &caller.who(), once).await {
-        Ok(said) => Ok(Answer::accepted(&Said::from(said))),
+    let words = vec![body.value.words("")?];
+    match doors.desk.say(key.clone(), words, &caller.who(), once).await {
+        Ok(said) => Ok(Answer::accepted(&Said::first_of(said).ok_or_else(Problem::internal)?)),
         Err(refusal) => Err(told(doors, &key, refusal).await),
     }
 }
@@ -163,11 +161,11 @@ pub(crate) async fn say_all(
     if !(1..=BATCH_MAX).contains(&messages.len()) {
         return Err(Problem::invalid("/messages", format!("must be 1 to {BATCH_MAX}")));
     }
-    let texts = messages.into_iter().enumerate();
-    let texts =
-        texts.map(|(at, saying)| saying.words(&format!("/messages/{at}"))).collect::<Result<_, _>>()?;
+    let words = messages.into_iter().enumerate();
+    let words =
+        words.map(|(at, saying)| saying.words(&format!("/messages/{at}"))).collect::<Result<_, _>>()?;
     let key = key(&doors, &caller, id.0).await?;
-    match doors.desk.say_all(key.clone(), texts, &caller.who(), once).await {
+    match doors.desk.say(key.clone(), words, &caller.who(), once).await {
         Ok(said) => Ok(Answer::accepted(&SaidAll::from(said))),
         Err(refusal) => Err(told(&doors, &key, refusal).await),
     }
@@ -203,18 +201,18 @@ pub(crate) async fn note(
 #[utoipa::path(post, path = "/api/v1/messages/{id}/retry", tag = "Messages", params(("id" = Id, Path,)),
     responses((status = 202, body = Message)))]
 pub(crate) async fn retry(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
-    seen_message(&doors, &caller, id.0).await?;
-    let placed = decided(&doors, id.0, doors.desk.retry(id.0, &caller.who()).await).await?;
-    Ok(Answer::accepted(&Message::of(placed.conversation, placed.message)))
+    let conversation = seen_message(&doors, &caller, id.0).await?.conversation;
+    let message = decided(&doors, id.0, doors.desk.retry(id.0, &caller.who()).await).await?;
+    Ok(Answer::accepted(&Message::of(conversation, message)))
 }
 
 /// Treats an unknown message as sent.
 #[utoipa::path(post, path = "/api/v1/messages/{id}/confirm", tag = "Messages", params(("id" = Id, Path,)),
     responses((status = 200, body = Message)))]
 pub(crate) async fn confirm(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
-    seen_message(&doors, &caller, id.0).await?;
-    let placed = decided(&doors, id.0, doors.desk.confirm(id.0, &caller.who()).await).await?;
-    Ok(Answer::ok(&Message::of(placed.conversation, placed.message)))
+    let conversation = seen_message(&doors, &caller, id.0).await?.conversation;
+    let message = decided(&doors, id.0, doors.desk.confirm(id.0, &caller.who()).await).await?;
+    Ok(Answer::ok(&Message::of(conversation, message)))
 }
 
 /// Withdraws a message that is still queued.
@@ -227,7 +225,11 @@ pub(crate) async fn withdraw(doors: Data<Doors>, caller: Caller, id: Path<Id>) -
 }
 
 /// A conflict is told with the message as it is.
-async fn decided(doors: &Doors, id: Uuid, outcome: Result<Placed, Refusal>) -> Result<Placed, Problem> {
+async fn decided(
+    doors: &Doors,
+    id: Uuid,
+    outcome: Result<message::Message, Refusal>,
+) -> Result<message::Message, Problem> {
     let refusal = match outcome {
         Err(refusal @ Refusal::Conflict { .. }) => refusal,
         other => return Ok(other?),

@@ -8,13 +8,13 @@ use uuid::Uuid;
 use super::{Answered, chat_key, key, told};
 use crate::{
     domain::{mode::Mode, time::Time},
-    flow::{ledger::Key, mode_switch},
+    flow::{desk::TEXT_MAX, ledger::Key, mode_switch},
     http::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Json, TEXT_MAX, given},
+        read::{self, Json, given},
         wire::{At, Id, ModeWord, ReasonWord, Receipt},
     },
 };

@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Answered;
+use crate::flow::desk::TEXT_MAX;
 use crate::http::{
     answer::Answer,
     auth::Caller,
     doors::Doors,
     ports::{self, SandboxDoor},
     problem::Problem,
-    read::{self, Json, TEXT_MAX},
+    read::{self, Json},
     webhook::{Taken, as_taken},
-    wire::{At, ModelFaultWord, ProviderFaultWord, Word},
+    wire::{At, DeliveryStateWord, ModelFaultWord, ProviderFaultWord, Word},
 };
 
 /// The name of its channel.
@@ -61,6 +62,7 @@ pub(crate) async fn behaviour(doors: Data<Doors>, caller: Caller) -> Answered {
 /// What is to be changed; what is left out stays.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = SandboxChange)]
 pub(crate) struct Change {
     model_delay_ms: Option<i64>,
     model_fault: Option<ModelFaultWord>,
@@ -110,6 +112,8 @@ struct Bubble {
     author: &'static str,
     text: String,
     at: At,
+    /// `sent`, `delivered` or `read`.
+    status: DeliveryStateWord,
 }
 
 /// What the contact's phone shows.
@@ -117,12 +121,13 @@ struct Bubble {
     params(("chat_id" = String, Path,)), responses((status = 200, body = Screen)))]
 pub(crate) async fn screen(doors: Data<Doors>, caller: Caller, chat: Path<String>) -> Answered {
     let sandbox = open(&doors, &caller)?;
-    let screen = sandbox.screen(&read::chat("/chat_id", &chat)?).ok_or_else(Problem::not_found)?;
+    let screen = sandbox.screen(&read::chat("/chat_id", &chat)?);
     let messages = screen.messages.into_iter().map(|bubble| Bubble {
         id: bubble.id,
         author: if bubble.from_contact { "contact" } else { "business" },
         text: bubble.text,
         at: At(bubble.at),
+        status: Word(bubble.status),
     });
     Ok(Answer::ok(&Screen { typing: screen.typing, messages: messages.collect() }))
 }

@@ -55,6 +55,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 /// A token to make.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = TokenRequest)]
 pub(crate) struct Wanted {
     /// For people.
     name: String,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     domain::message::{self, DeliveryState},
-    http::ports,
+    flow::desk,
 };
 
 /// A message of a conversation.
@@ -212,12 +212,12 @@ pub(crate) struct Said {
     takeover: Option<Receipt>,
 }
 
-impl From<ports::Said> for Said {
-    fn from(said: ports::Said) -> Self {
-        Self {
-            message: Message::of(said.conversation, said.message),
-            takeover: said.takeover.map(Receipt::from),
-        }
+impl Said {
+    /// A text that is too long for one message was cut: the first of its parts stands for it.
+    pub(crate) fn first_of(said: desk::Said) -> Option<Self> {
+        let first = said.messages.into_iter().next()?;
+        let takeover = said.takeover.map(Receipt::from);
+        Some(Self { message: Message::of(said.conversation, first), takeover })
     }
 }
 
@@ -229,16 +229,11 @@ pub(crate) struct SaidAll {
     takeover: Option<Receipt>,
 }
 
-impl From<Vec<ports::Said>> for SaidAll {
-    fn from(all: Vec<ports::Said>) -> Self {
-        let mut takeover = None;
-        let items = all
-            .into_iter()
-            .map(|said| {
-                takeover = takeover.take().or(said.takeover);
-                Message::of(said.conversation, said.message)
-            })
-            .collect();
-        Self { items, takeover: takeover.map(Receipt::from) }
+impl From<desk::Said> for SaidAll {
+    fn from(said: desk::Said) -> Self {
+        Self {
+            items: said.messages.into_iter().map(|it| Message::of(said.conversation, it)).collect(),
+            takeover: said.takeover.map(Receipt::from),
+        }
     }
 }
