@@ -9,4 +9,6 @@ pub mod flow;
 
 pub mod adapters;
 
+pub mod http;
+
 pub mod worker;

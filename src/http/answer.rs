@@ -1,0 +1,115 @@
+//! What a route answers, made on the main runtime and turned into a response on the server's thread.
+
+use std::convert::Infallible;
+
+use actix_web::{
+    HttpRequest, HttpResponse, Responder,
+    body::BoxBody,
+    http::{StatusCode, header},
+};
+use bytes::Bytes;
+use futures_util::stream;
+use serde::Serialize;
+use tokio::sync::mpsc;
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    location: Option<String>,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    None,
+    Json(Vec<u8>),
+    Text(&'static str, String),
+    Page(String, &'static str),
+    Feed(mpsc::Receiver<Bytes>),
+}
+
+impl Answer {
+    fn json(status: StatusCode, value: &impl Serialize) -> Self {
+        Self { status, location: None, body: Body::Json(to_json(value)) }
+    }
+
+    /// 200.
+    pub(crate) fn ok(value: &impl Serialize) -> Self {
+        Self::json(StatusCode::OK, value)
+    }
+
+    /// 201, and where it is.
+    pub(crate) fn created(location: String, value: &impl Serialize) -> Self {
+        Self { location: Some(location), ..Self::json(StatusCode::CREATED, value) }
+    }
+
+    /// 202: owed now.
+    pub(crate) fn accepted(value: &impl Serialize) -> Self {
+        Self::json(StatusCode::ACCEPTED, value)
+    }
+
+    /// With a status that the value itself tells.
+    pub(crate) fn with_status(status: StatusCode, value: &impl Serialize) -> Self {
+        Self::json(status, value)
+    }
+
+    /// 204.
+    pub(crate) const fn empty() -> Self {
+        Self { status: StatusCode::NO_CONTENT, location: None, body: Body::None }
+    }
+
+    /// 200 of that media type.
+    pub(crate) const fn text(media_type: &'static str, text: String) -> Self {
+        Self { status: StatusCode::OK, location: None, body: Body::Text(media_type, text) }
+    }
+
+    /// 200: a page, under this content security policy.
+    pub(crate) const fn page(html: String, policy: &'static str) -> Self {
+        Self { status: StatusCode::OK, location: None, body: Body::Page(html, policy) }
+    }
+
+    /// A stream of events, until the sender ends.
+    pub(crate) const fn feed(frames: mpsc::Receiver<Bytes>) -> Self {
+        Self { status: StatusCode::OK, location: None, body: Body::Feed(frames) }
+    }
+}
+
+impl Responder for Answer {
+    type Body = BoxBody;
+
+    fn respond_to(self, _: &HttpRequest) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        if let Some(location) = self.location {
+            response.insert_header((header::LOCATION, location));
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.insert_header((header::RETRY_AFTER, 2));
+        }
+        match self.body {
+            Body::None => response.finish(),
+            Body::Json(json) => response.content_type("application/json").body(json),
+            Body::Text(media_type, text) => response.content_type(media_type).body(text),
+            Body::Page(html, policy) => response
+                .content_type("text/html; charset=utf-8")
+                .insert_header((header::CONTENT_SECURITY_POLICY, policy))
+                .body(html),
+            Body::Feed(frames) => response
+                .content_type("text/event-stream")
+                // Asks nginx not to hold events back.
+                .insert_header(("X-Accel-Buffering", "no"))
+                .streaming(stream::unfold(frames, |mut frames| async move {
+                    frames.recv().await.map(|frame| (Ok::<_, Infallible>(frame), frames))
+                })),
+        }
+    }
+}
+
+/// JSON of a wire type.
+pub(super) fn to_json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_else(|error| {
+        // Only a map with keys that are no strings fails, and no wire type has one.
+        tracing::error!(%error, "a wire type cannot be written as JSON");
+        b"null".to_vec()
+    })
+}

@@ -1,0 +1,316 @@
+//! Channels: numbers of the business. Their secrets go in, encrypted, and never come out.
+
+use actix_web::web::{Data, Path};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{Answered, page_of, shown, tokens::new_secret};
+use crate::flow::registry::Role;
+use crate::{
+    domain::{docket::Entry, event::EventType},
+    flow::registry,
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        ports::Secrets,
+        problem::Problem,
+        read::{self, Json, Query, given},
+        wire::{Channel, ChannelGlance, List},
+    },
+};
+
+/// Longest title, instance, address or secret.
+const WORDS_MAX: usize = 200;
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Channels by name. Who may not change them sees their name, title and state.
+#[utoipa::path(get, path = "/api/v1/channels", tag = "Channels", params(Which),
+    responses((status = 200, body = List<Channel>)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let page = read::page(query.0.limit, query.0.cursor)?;
+    let mut all = doors.registry.channels().await?;
+    all.retain(|channel| caller.sees(&channel.name));
+    let page = page_of(all, page.limit, page.cursor.as_deref(), |channel| channel.name.clone())?;
+    Ok(match caller.role {
+        Role::Admin => Answer::ok(&List::of(page, Channel::from)),
+        Role::Agent | Role::Read | Role::Metrics => Answer::ok(&List::of(page, ChannelGlance::from)),
+    })
+}
+
+/// One channel.
+#[utoipa::path(get, path = "/api/v1/channels/{name}", tag = "Channels", params(("name" = String, Path,)),
+    responses((status = 200, body = Channel)))]
+pub(crate) async fn one(doors: Data<Doors>, caller: Caller, name: Path<String>) -> Answered {
+    let channel = seen(&doors, &caller, &name).await?;
+    Ok(match caller.role {
+        Role::Admin => Answer::ok(&Channel::from(channel)),
+        Role::Agent | Role::Read | Role::Metrics => Answer::ok(&ChannelGlance::from(channel)),
+    })
+}
+
+/// A channel to add.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewChannel)]
+pub(crate) struct Wanted {
+    /// `[a-z0-9-]{1,40}`; never changes.
+    name: String,
+    title: Option<String>,
+    /// `green_api`.
+    provider: String,
+    instance: String,
+    api_url: Option<String>,
+    token: String,
+    /// With which the provider posts; made if left out.
+    webhook_token: Option<String>,
+    /// The one before, valid too.
+    previous_webhook_token: Option<String>,
+    #[serde(default)]
+    settings: Map<String, Value>,
+}
+
+/// Adds a channel.
+#[utoipa::path(post, path = "/api/v1/channels", tag = "Channels", request_body = Wanted,
+    responses((status = 201, body = Channel)))]
+pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) -> Answered {
+    let wanted = body.value;
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if !(1..=40).contains(&wanted.name.len()) || !wanted.name.chars().all(is_name) {
+        return Err(Problem::invalid("/name", "must be 1 to 40 of a-z, 0-9 and -"));
+    }
+    if !caller.sees(&wanted.name) {
+        return Err(Problem::forbidden("this token is for other channels"));
+    }
+    if wanted.provider != "green_api" {
+        return Err(Problem::invalid("/provider", "must be green_api"));
+    }
+    let mut settings = wanted.settings;
+    settings.retain(|_, value| !value.is_null());
+    check_settings(&doors, &settings)?;
+    let secrets = Secrets {
+        token: Some(secret("/token", wanted.token)?),
+        webhook_token: Some(match wanted.webhook_token {
+            Some(token) => secret("/webhook_token", token)?,
+            None => new_secret("")?,
+        }),
+        previous_webhook_token: optional("/previous_webhook_token", wanted.previous_webhook_token, secret)?,
+    };
+    let now = (doors.now)();
+    let channel = registry::Channel {
+        title: optional("/title", wanted.title, words)?,
+        provider: wanted.provider,
+        instance: Some(instance("/instance", wanted.instance)?),
+        api_url: optional("/api_url", wanted.api_url, address)?,
+        sealed: Some(sealed(&doors, &secrets)?),
+        settings,
+        state: String::new(),
+        managed_by_environment: false,
+        created_at: now,
+        updated_at: now,
+        name: wanted.name,
+    };
+    if !doors.registry.add_channel(&channel).await? {
+        let current = seen(&doors, &caller, &channel.name).await?;
+        let current = Some(shown(&Channel::from(current)));
+        return Err(Problem::conflict("name_taken", "there is a channel of that name", current));
+    }
+    noted(&doors, &caller, &channel.name, "added").await?;
+    let location = format!("/api/v1/channels/{}", channel.name);
+    Ok(Answer::created(location, &Channel::from(channel)))
+}
+
+/// What is to be changed; what is left out stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ChannelChange)]
+pub(crate) struct Change {
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    title: Option<Option<String>>,
+    instance: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    api_url: Option<Option<String>>,
+    token: Option<String>,
+    webhook_token: Option<String>,
+    /// Null: no longer valid.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    previous_webhook_token: Option<Option<String>>,
+    /// Merged into those there are; null removes one.
+    #[serde(default)]
+    settings: Map<String, Value>,
+}
+
+impl Change {
+    /// The first credential it would change.
+    fn credential(&self) -> Option<&'static str> {
+        [
+            ("/instance", self.instance.is_some()),
+            ("/api_url", self.api_url.is_some()),
+            ("/token", self.token.is_some()),
+            ("/webhook_token", self.webhook_token.is_some()),
+            ("/previous_webhook_token", self.previous_webhook_token.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(pointer, is_given)| is_given.then_some(pointer))
+    }
+
+    fn has_secret(&self) -> bool {
+        self.token.is_some() || self.webhook_token.is_some() || self.previous_webhook_token.is_some()
+    }
+}
+
+/// Changes a channel. It acts on the next message.
+#[utoipa::path(patch, path = "/api/v1/channels/{name}", tag = "Channels", params(("name" = String, Path,)),
+    request_body = Change, responses((status = 200, body = Channel)))]
+pub(crate) async fn change(
+    doors: Data<Doors>,
+    caller: Caller,
+    name: Path<String>,
+    body: Json<Change>,
+) -> Answered {
+    let mut channel = seen(&doors, &caller, &name).await?;
+    let wanted = body.value;
+    if let Some(pointer) = wanted.credential().filter(|_| channel.managed_by_environment) {
+        return Err(Problem::invalid(pointer, "the credentials of this channel come from the environment"));
+    }
+    if wanted.has_secret() {
+        channel.sealed = Some(reseal(&doors, &channel, &wanted)?);
+    }
+    if let Some(title) = wanted.title {
+        channel.title = optional("/title", title, words)?;
+    }
+    if let Some(id) = wanted.instance {
+        channel.instance = Some(instance("/instance", id)?);
+    }
+    if let Some(url) = wanted.api_url {
+        channel.api_url = optional("/api_url", url, address)?;
+    }
+    for (key, value) in wanted.settings {
+        if value.is_null() {
+            channel.settings.remove(&key);
+        } else {
+            channel.settings.insert(key, value);
+        }
+    }
+    check_settings(&doors, &channel.settings)?;
+    channel.updated_at = (doors.now)();
+    if !doors.registry.put_channel(&channel).await? {
+        return Err(Problem::not_found());
+    }
+    noted(&doors, &caller, &channel.name, "changed").await?;
+    Ok(Answer::ok(&Channel::from(channel)))
+}
+
+fn reseal(doors: &Doors, channel: &registry::Channel, wanted: &Change) -> Result<Vec<u8>, Problem> {
+    let kept = channel.sealed.as_deref().and_then(|sealed| doors.vault.open(sealed));
+    let mut secrets = kept.and_then(|plain| Secrets::from_bytes(&plain)).unwrap_or_default();
+    if let Some(token) = wanted.token.clone() {
+        secrets.token = Some(secret("/token", token)?);
+    }
+    if let Some(token) = wanted.webhook_token.clone() {
+        secrets.webhook_token = Some(secret("/webhook_token", token)?);
+    }
+    if let Some(token) = wanted.previous_webhook_token.clone() {
+        secrets.previous_webhook_token = optional("/previous_webhook_token", token, secret)?;
+    }
+    sealed(doors, &secrets)
+}
+
+fn sealed(doors: &Doors, secrets: &Secrets) -> Result<Vec<u8>, Problem> {
+    doors.vault.seal(&secrets.to_bytes()).ok_or_else(|| {
+        tracing::error!("secrets of a channel cannot be sealed");
+        Problem::internal()
+    })
+}
+
+/// Removes a channel that has no conversations.
+#[utoipa::path(delete, path = "/api/v1/channels/{name}", tag = "Channels", params(("name" = String, Path,)),
+    responses((status = 204)))]
+pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, name: Path<String>) -> Answered {
+    let channel = seen(&doors, &caller, &name).await?;
+    let refused = |detail| {
+        let current = Some(shown(&Channel::from(channel.clone())));
+        Err(Problem::conflict("in_use", detail, current))
+    };
+    if channel.managed_by_environment {
+        return refused("this channel comes from the environment");
+    }
+    if !doors.registry.remove_channel(&channel.name).await? {
+        return refused("this channel has conversations");
+    }
+    noted(&doors, &caller, &channel.name, "removed").await?;
+    Ok(Answer::empty())
+}
+
+async fn seen(doors: &Doors, caller: &Caller, name: &str) -> Result<registry::Channel, Problem> {
+    let all = doors.registry.channels().await?;
+    let found = all.into_iter().find(|channel| channel.name == name && caller.sees(name));
+    found.ok_or_else(Problem::not_found)
+}
+
+/// Tells this instance at once, and everyone by an event.
+async fn noted(doors: &Doors, caller: &Caller, name: &str, action: &'static str) -> Result<(), Problem> {
+    doors.channels.changed();
+    let event =
+        Entry::of(EventType::ChannelUpdated).action(action).by(&caller.actor).outside(name, (doors.now)());
+    doors.ledger.keep(vec![event], Vec::new()).await?;
+    Ok(())
+}
+
+fn check_settings(doors: &Doors, settings: &Map<String, Value>) -> Result<(), Problem> {
+    doors
+        .channels
+        .check(settings)
+        .map_err(|(key, detail)| Problem::invalid(format!("/settings/{key}"), detail))
+}
+
+/// Checks a value that may be left out.
+fn optional(
+    pointer: &str,
+    value: Option<String>,
+    check: fn(&str, String) -> Result<String, Problem>,
+) -> Result<Option<String>, Problem> {
+    value.map(|value| check(pointer, value)).transpose()
+}
+
+fn words(pointer: &str, text: String) -> Result<String, Problem> {
+    read::text(pointer, text, WORDS_MAX)
+}
+
+fn secret(pointer: &str, text: String) -> Result<String, Problem> {
+    if text.len() > WORDS_MAX || text.is_empty() || !text.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
+        return Err(Problem::invalid(pointer, "must be 1 to 200 printable characters"));
+    }
+    Ok(text)
+}
+
+fn instance(pointer: &str, id: String) -> Result<String, Problem> {
+    if id.is_empty() || id.len() > 20 || !id.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(Problem::invalid(pointer, "must be the digits of an instance"));
+    }
+    Ok(id)
+}
+
+fn address(pointer: &str, url: String) -> Result<String, Problem> {
+    let is_good = url.len() <= WORDS_MAX
+        && url.parse::<actix_web::http::Uri>().is_ok_and(|uri| {
+            matches!(uri.scheme_str(), Some("http" | "https"))
+                && uri.authority().is_some_and(|authority| !authority.as_str().contains('@'))
+                && uri.query().is_none()
+        });
+    if is_good { Ok(url) } else { Err(Problem::invalid(pointer, "must be an http or https address")) }
+}

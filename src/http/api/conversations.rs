@@ -1,0 +1,272 @@
+//! Conversations: lists, counts, one, and what people change of them.
+
+use actix_web::web::{Data, Path};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{Answered, key, listed, seen, told};
+use crate::{
+    domain::conversation::Status,
+    flow::{
+        archive::{ConversationFilter, Group, Sort},
+        desk::Patch,
+    },
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        problem::Problem,
+        read::{self, Json, Optional, Query, given},
+        wire::{At, Conversation, Id, List, ModeWord, StatusWord},
+    },
+};
+
+/// Longest name of a contact.
+const NAME_MAX: usize = 256;
+
+/// Which conversations.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// On this channel.
+    channel: Option<String>,
+    /// Of this chat, by any of its ids.
+    chat_id: Option<String>,
+    mode: Option<ModeWord>,
+    status: Option<StatusWord>,
+    /// Held by `me`, `none`, or the agent with this id.
+    assignee: Option<String>,
+    /// A person is needed.
+    attention: Option<bool>,
+    /// `needs_you`, `mine`, `ai` or `all`.
+    group: Option<String>,
+    /// With messages that no agent has read.
+    unread: Option<bool>,
+    updated_since: Option<At>,
+    /// Words in the contact's name, the digits of the phone, or a message.
+    q: Option<String>,
+    /// `-last_message_at`, `waiting_since` or `-updated_at`.
+    sort: Option<String>,
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl Which {
+    /// As the archive takes it; None if nothing can match.
+    fn filter(self, caller: &Caller) -> Result<Option<ConversationFilter>, Problem> {
+        let assignee = match self.assignee.as_deref() {
+            None => None,
+            Some("none") => Some(None),
+            Some("me") => match caller.agent {
+                Some(agent) => Some(Some(agent)),
+                None => return Ok(None),
+            },
+            Some(id) => Some(Some(agent(id)?)),
+        };
+        let group = match self.group.as_deref() {
+            None | Some("all") => None,
+            Some("needs_you") => Some(Group::NeedsYou),
+            Some("ai") => Some(Group::Ai),
+            Some("mine") => match caller.agent {
+                Some(agent) => Some(Group::Mine(agent)),
+                None => return Ok(None),
+            },
+            Some(_) => return Err(Problem::invalid("/group", "is none of needs_you, mine, ai, all")),
+        };
+        let sort = match self.sort.as_deref() {
+            None | Some("-last_message_at") => Sort::LastMessage,
+            Some("waiting_since") => Sort::WaitingSince,
+            Some("-updated_at") => Sort::Updated,
+            Some(_) => {
+                let detail = "is none of -last_message_at, waiting_since, -updated_at";
+                return Err(Problem::invalid("/sort", detail));
+            }
+        };
+        Ok(Some(ConversationFilter {
+            channels: caller.within(self.channel),
+            chat: self.chat_id.map(|raw| read::chat("/chat_id", &raw)).transpose()?,
+            mode: self.mode.map(|word| word.0),
+            status: self.status.map(|word| word.0),
+            assignee,
+            attention: self.attention,
+            group,
+            unread: self.unread,
+            updated_since: self.updated_since.map(|at| at.0),
+            words: self.q.filter(|words| !words.trim().is_empty()),
+            sort,
+        }))
+    }
+}
+
+fn agent(id: &str) -> Result<Uuid, Problem> {
+    Uuid::try_parse(id).map_err(|_| Problem::invalid("/assignee", "not an id of an agent"))
+}
+
+/// A list of conversations.
+#[utoipa::path(get, path = "/api/v1/conversations", tag = "Conversations", params(Which),
+    responses((status = 200, body = List<Conversation>)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let mut which = query.0;
+    let page = read::page(which.limit.take(), which.cursor.take())?;
+    let Some(filter) = which.filter(&caller)? else {
+        return Ok(Answer::ok(&List::<Conversation> { items: Vec::new(), next_cursor: None }));
+    };
+    let page = listed(doors.archive.conversations(&filter, &page).await)?;
+    Ok(Answer::ok(&List::of(page, Conversation::from)))
+}
+
+/// How many conversations there are in each group.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub(crate) struct Counts {
+    needs_you: i64,
+    mine: i64,
+    ai: i64,
+    all: i64,
+    unread: i64,
+}
+
+/// How many of these conversations there are, by group.
+#[utoipa::path(get, path = "/api/v1/conversations/counts", tag = "Conversations", params(Which),
+    responses((status = 200, body = Counts)))]
+pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let Some(filter) = query.0.filter(&caller)? else { return Ok(Answer::ok(&Counts::default())) };
+    let count = async |group: Option<Group>, unread: Option<bool>| {
+        let filter = ConversationFilter { group, unread, ..filter.clone() };
+        doors.archive.count(&filter).await
+    };
+    Ok(Answer::ok(&Counts {
+        needs_you: count(Some(Group::NeedsYou), filter.unread).await?,
+        mine: match caller.agent {
+            Some(agent) => count(Some(Group::Mine(agent)), filter.unread).await?,
+            None => 0,
+        },
+        ai: count(Some(Group::Ai), filter.unread).await?,
+        all: count(None, filter.unread).await?,
+        unread: count(None, Some(true)).await?,
+    }))
+}
+
+/// One conversation.
+#[utoipa::path(get, path = "/api/v1/conversations/{id}", tag = "Conversations", params(("id" = Id, Path,)),
+    responses((status = 200, body = Conversation)))]
+pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    Ok(Answer::ok(&Conversation::from(seen(&doors, &caller, id.0).await?)))
+}
+
+/// What is to be changed; what is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ConversationChange)]
+pub(crate) struct Change {
+    status: Option<StatusWord>,
+    /// With `snoozed`: until when.
+    snoozed_until: Option<At>,
+    /// An agent's id, `me`, or null for nobody.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    assignee: Option<Option<String>>,
+    /// Only if this agent, or nobody, holds it now.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    expected_assignee: Option<Option<String>>,
+    /// In HUMAN, the assistant suggests.
+    drafting: Option<bool>,
+    /// Null: the call for a person is answered.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Object>)]
+    attention: Option<Option<serde_json::Value>>,
+    contact: Option<ContactChange>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ContactChange {
+    name: String,
+}
+
+impl Change {
+    fn patch(self, caller: &Caller) -> Result<Patch, Problem> {
+        let status = match (self.status.map(|word| word.0), self.snoozed_until) {
+            (Some(Status::Snoozed), Some(until)) => Some((Status::Snoozed, Some(until.0))),
+            (Some(Status::Snoozed), None) => {
+                return Err(Problem::invalid("/snoozed_until", "is needed with snoozed"));
+            }
+            (_, Some(_)) => {
+                return Err(Problem::invalid("/snoozed_until", "goes with the status snoozed only"));
+            }
+            (status, None) => status.map(|status| (status, None)),
+        };
+        let person = |pointer: &str, name: Option<Option<String>>| match name {
+            None => Ok(None),
+            Some(None) => Ok(Some(None)),
+            Some(Some(name)) if name == "me" => match caller.agent {
+                Some(agent) => Ok(Some(Some(agent))),
+                None => Err(Problem::invalid(pointer, "this token acts as no agent")),
+            },
+            Some(Some(id)) => match Uuid::try_parse(&id) {
+                Ok(id) => Ok(Some(Some(id))),
+                Err(_) => Err(Problem::invalid(pointer, "not an id of an agent")),
+            },
+        };
+        if matches!(self.attention, Some(Some(_))) {
+            return Err(Problem::invalid("/attention", "can only be set to null"));
+        }
+        Ok(Patch {
+            status,
+            assignee: person("/assignee", self.assignee)?,
+            expected_assignee: person("/expected_assignee", self.expected_assignee)?,
+            drafting: self.drafting,
+            clear_attention: self.attention.is_some(),
+            contact_name: self
+                .contact
+                .map(|contact| read::text("/contact/name", contact.name, NAME_MAX))
+                .transpose()?,
+        })
+    }
+}
+
+/// Changes one.
+#[utoipa::path(patch, path = "/api/v1/conversations/{id}", tag = "Conversations", params(("id" = Id, Path,)),
+    request_body = Change, responses((status = 200, body = Conversation)))]
+pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
+    let patch = body.value.patch(&caller)?;
+    let key = key(&doors, &caller, id.0).await?;
+    let id = match doors.desk.patch(key.clone(), patch, &caller.who()).await {
+        Ok(id) => id,
+        Err(refusal) => return Err(told(&doors, &key, refusal).await),
+    };
+    Ok(Answer::ok(&Conversation::from(seen(&doors, &caller, id).await?)))
+}
+
+/// How far it was read.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UpTo {
+    /// The newest message read; if left out, the newest there is.
+    seq: Option<i64>,
+}
+
+/// Marks one read, for all agents.
+#[utoipa::path(post, path = "/api/v1/conversations/{id}/read", tag = "Conversations", params(("id" = Id, Path,)),
+    request_body = Option<UpTo>, responses((status = 200, body = Conversation)))]
+pub(crate) async fn read(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Optional<UpTo>) -> Answered {
+    if body.0.seq.is_some_and(|seq| seq < 0) {
+        return Err(Problem::invalid("/seq", "must not be negative"));
+    }
+    let key = key(&doors, &caller, id.0).await?;
+    doors.desk.read(key, body.0.seq, &caller.who()).await?;
+    Ok(Answer::ok(&Conversation::from(seen(&doors, &caller, id.0).await?)))
+}
+
+/// Marks one unread again.
+#[utoipa::path(delete, path = "/api/v1/conversations/{id}/read", tag = "Conversations", params(("id" = Id, Path,)),
+    responses((status = 204)))]
+pub(crate) async fn unread(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    let key = key(&doors, &caller, id.0).await?;
+    doors.desk.unread(key, &caller.who()).await?;
+    Ok(Answer::empty())
+}

@@ -1,0 +1,97 @@
+//! Dead letters: what the machine gave up, for people to decide.
+
+use actix_web::web::{Data, Path};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{Answered, listed, shown};
+use crate::{
+    domain::turn,
+    flow::{archive::LetterFilter, desk::Refusal},
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        problem::Problem,
+        read::{self, Optional, Query},
+        wire::{DeadLetter, Id, LetterKindWord, LetterStateWord, List},
+    },
+};
+
+/// Which dead letters.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    kind: Option<LetterKindWord>,
+    /// On this channel.
+    channel: Option<String>,
+    conversation_id: Option<Id>,
+    /// In this state; `open` if not given.
+    state: Option<LetterStateWord>,
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Dead letters, newest first.
+#[utoipa::path(get, path = "/api/v1/dead-letters", tag = "Dead letters", params(Which),
+    responses((status = 200, body = List<DeadLetter>)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let which = query.0;
+    let page = read::page(which.limit, which.cursor)?;
+    let filter = LetterFilter {
+        kind: which.kind.map(|word| word.0),
+        channels: caller.within(which.channel),
+        conversation: which.conversation_id.map(|id| id.0),
+        state: which.state.map(|word| word.0),
+    };
+    let page = listed(doors.archive.letters(&filter, &page).await)?;
+    Ok(Answer::ok(&List::of(page, DeadLetter::from)))
+}
+
+/// How to try again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Again {
+    /// Also if it is no longer wanted.
+    #[serde(default)]
+    force: bool,
+}
+
+/// Tries one again.
+#[utoipa::path(post, path = "/api/v1/dead-letters/{id}/retry", tag = "Dead letters", params(("id" = Id, Path,)),
+    request_body = Option<Again>, responses((status = 202, body = DeadLetter)))]
+pub(crate) async fn retry(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    body: Optional<Again>,
+) -> Answered {
+    seen_letter(&doors, &caller, id.0).await?;
+    match doors.desk.replay(id.0, body.0.force, &caller.who()).await {
+        Ok(letter) => Ok(Answer::accepted(&DeadLetter::from(letter))),
+        Err(refusal @ Refusal::Conflict { .. }) => {
+            let found = doors.archive.letter(id.0).await.ok().flatten();
+            let current = found.map(|letter| shown(&DeadLetter::from(letter)));
+            Err(Problem::from(refusal).with_current(current))
+        }
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+/// Puts one away.
+#[utoipa::path(delete, path = "/api/v1/dead-letters/{id}", tag = "Dead letters", params(("id" = Id, Path,)),
+    responses((status = 204)))]
+pub(crate) async fn discard(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    seen_letter(&doors, &caller, id.0).await?;
+    doors.desk.discard(id.0, &caller.who()).await?;
+    Ok(Answer::empty())
+}
+
+async fn seen_letter(doors: &Doors, caller: &Caller, id: Uuid) -> Result<turn::DeadLetter, Problem> {
+    let found = doors.archive.letter(id).await?;
+    found.filter(|letter| caller.sees(&letter.channel)).ok_or_else(Problem::not_found)
+}

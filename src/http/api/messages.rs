@@ -1,0 +1,240 @@
+//! Messages: reading them, sending one as a person, and deciding about those that did not go as they should.
+
+use actix_web::web::{Data, Path};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{Answered, chat_key, key, seen, seen_message, shown as json, told};
+use crate::{
+    domain::message,
+    flow::{
+        archive::Window,
+        desk::{BATCH_MAX, Idempotency, Refusal, TEXT_MAX, Words},
+        ledger::Key,
+    },
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        problem::Problem,
+        read::{self, Json, Once, Query},
+        wire::{Id, Message, Messages, Said, SaidAll, shown},
+    },
+};
+
+/// Which messages: at most one of the four places.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// Before this sequence number.
+    before: Option<i64>,
+    /// After it.
+    after: Option<i64>,
+    /// Half of them before it and half after.
+    around: Option<i64>,
+    /// `next_cursor` of the page before: the same as `before`.
+    cursor: Option<String>,
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+}
+
+impl Which {
+    fn window(&self) -> Result<Window, Problem> {
+        match (self.before, self.after, self.around, self.cursor.as_deref()) {
+            (None, None, None, None) => Ok(Window::Newest),
+            (Some(seq), None, None, None) => Ok(Window::Before(seq)),
+            (None, Some(seq), None, None) => Ok(Window::After(seq)),
+            (None, None, Some(seq), None) => Ok(Window::Around(seq)),
+            (None, None, None, Some(cursor)) => match cursor.parse() {
+                Ok(seq) => Ok(Window::Before(seq)),
+                Err(_) => Err(Problem::invalid("/cursor", "not a cursor of this list")),
+            },
+            _ => Err(Problem::malformed("at most one of before, after, around and cursor")),
+        }
+    }
+}
+
+/// Messages of a conversation, newest first.
+#[utoipa::path(get, path = "/api/v1/conversations/{id}/messages", tag = "Messages",
+    params(("id" = Id, Path,), Which), responses((status = 200, body = Messages)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query: Query<Which>) -> Answered {
+    let (window, limit) = (query.0.window()?, read::limit_of(query.0.limit)?);
+    seen(&doors, &caller, id.0).await?;
+    let items = shown(id.0, doors.archive.messages(id.0, window, limit).await?);
+    let goes_on = items.len() == limit && !matches!(window, Window::After(_));
+    let first = items.last().map(Message::seq).filter(|seq| goes_on && *seq > 1);
+    Ok(Answer::ok(&Messages { items, next_cursor: first.map(|seq| seq.to_string()) }))
+}
+
+/// One message.
+#[utoipa::path(get, path = "/api/v1/messages/{id}", tag = "Messages", params(("id" = Id, Path,)),
+    responses((status = 200, body = Message)))]
+pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    let placed = seen_message(&doors, &caller, id.0).await?;
+    Ok(Answer::ok(&Message::of(placed.conversation, placed.message)))
+}
+
+/// A text to send.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Saying {
+    text: String,
+    /// The message it answers.
+    quoted_message_id: Option<Id>,
+}
+
+impl Saying {
+    fn words(self, at: &str) -> Result<Words, Problem> {
+        let text = read::text(&format!("{at}/text"), self.text, TEXT_MAX)?;
+        Ok(Words { text, quoted: self.quoted_message_id.map(|id| id.0) })
+    }
+}
+
+/// Sends a person's message; takes over. A repeat with the same `Idempotency-Key` answers as the first did.
+#[utoipa::path(post, path = "/api/v1/conversations/{id}/messages", tag = "Messages",
+    params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    request_body = Saying, responses((status = 202, body = Said)))]
+pub(crate) async fn say(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    once: Once,
+    body: Json<Saying>,
+) -> Answered {
+    let key = key(&doors, &caller, id.0).await?;
+    said(&doors, &caller, key, once, body).await
+}
+
+/// The same by chat, also before its first message: a conversation that a person starts begins in HUMAN.
+#[utoipa::path(post, path = "/api/v1/channels/{channel}/chats/{chat_id}/messages", tag = "Messages",
+    params(("channel" = String, Path,), ("chat_id" = String, Path,),
+        ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    request_body = Saying, responses((status = 202, body = Said)))]
+pub(crate) async fn say_to_chat(
+    doors: Data<Doors>,
+    caller: Caller,
+    path: Path<(String, String)>,
+    once: Once,
+    body: Json<Saying>,
+) -> Answered {
+    let (channel, chat) = path.into_inner();
+    let key = chat_key(&doors, &caller, channel, &chat)?;
+    said(&doors, &caller, key, once, body).await
+}
+
+async fn said(doors: &Doors, caller: &Caller, key: Key, once: Once, body: Json<Saying>) -> Answered {
+    let once = idempotency(once, caller, &body);
+    let words = vec![body.value.words("")?];
+    match doors.desk.say(key.clone(), words, &caller.who(), once).await {
+        Ok(said) => Ok(Answer::accepted(&Said::first_of(said).ok_or_else(Problem::internal)?)),
+        Err(refusal) => Err(told(doors, &key, refusal).await),
+    }
+}
+
+fn idempotency<T>(once: Once, caller: &Caller, body: &Json<T>) -> Option<Idempotency> {
+    once.of(caller, body.hash())
+}
+
+/// Texts to send, in this order.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SayingAll {
+    /// 1 to 20.
+    messages: Vec<Saying>,
+}
+
+/// Sends several, all or none, in order, with one takeover.
+#[utoipa::path(post, path = "/api/v1/conversations/{id}/messages/batch", tag = "Messages",
+    params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    request_body = SayingAll, responses((status = 202, body = SaidAll)))]
+pub(crate) async fn say_all(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    once: Once,
+    body: Json<SayingAll>,
+) -> Answered {
+    let once = idempotency(once, &caller, &body);
+    let messages = body.value.messages;
+    if !(1..=BATCH_MAX).contains(&messages.len()) {
+        return Err(Problem::invalid("/messages", format!("must be 1 to {BATCH_MAX}")));
+    }
+    let words = messages.into_iter().enumerate();
+    let words =
+        words.map(|(at, saying)| saying.words(&format!("/messages/{at}"))).collect::<Result<_, _>>()?;
+    let key = key(&doors, &caller, id.0).await?;
+    match doors.desk.say(key.clone(), words, &caller.who(), once).await {
+        Ok(said) => Ok(Answer::accepted(&SaidAll::from(said))),
+        Err(refusal) => Err(told(&doors, &key, refusal).await),
+    }
+}
+
+/// A private note.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Note {
+    text: String,
+}
+
+/// Keeps a private note: never sent, never read by the model.
+#[utoipa::path(post, path = "/api/v1/conversations/{id}/notes", tag = "Messages",
+    params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    request_body = Note, responses((status = 201, body = Message)))]
+pub(crate) async fn note(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    once: Once,
+    body: Json<Note>,
+) -> Answered {
+    let once = idempotency(once, &caller, &body);
+    let text = read::text("/text", body.value.text, TEXT_MAX)?;
+    let key = key(&doors, &caller, id.0).await?;
+    let note = doors.desk.note(key, text, &caller.who(), once).await?;
+    let location = format!("/api/v1/messages/{}", note.id);
+    Ok(Answer::created(location, &Message::of(id.0, note)))
+}
+
+/// Sends a failed, dead or unknown message again: it then counts as the caller's own.
+#[utoipa::path(post, path = "/api/v1/messages/{id}/retry", tag = "Messages", params(("id" = Id, Path,)),
+    responses((status = 202, body = Message)))]
+pub(crate) async fn retry(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    let conversation = seen_message(&doors, &caller, id.0).await?.conversation;
+    let message = decided(&doors, id.0, doors.desk.retry(id.0, &caller.who()).await).await?;
+    Ok(Answer::accepted(&Message::of(conversation, message)))
+}
+
+/// Treats an unknown message as sent.
+#[utoipa::path(post, path = "/api/v1/messages/{id}/confirm", tag = "Messages", params(("id" = Id, Path,)),
+    responses((status = 200, body = Message)))]
+pub(crate) async fn confirm(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    let conversation = seen_message(&doors, &caller, id.0).await?.conversation;
+    let message = decided(&doors, id.0, doors.desk.confirm(id.0, &caller.who()).await).await?;
+    Ok(Answer::ok(&Message::of(conversation, message)))
+}
+
+/// Withdraws a message that is still queued.
+#[utoipa::path(delete, path = "/api/v1/messages/{id}", tag = "Messages", params(("id" = Id, Path,)),
+    responses((status = 204)))]
+pub(crate) async fn withdraw(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    seen_message(&doors, &caller, id.0).await?;
+    decided(&doors, id.0, doors.desk.withdraw(id.0, &caller.who()).await).await?;
+    Ok(Answer::empty())
+}
+
+/// A conflict is told with the message as it is.
+async fn decided(
+    doors: &Doors,
+    id: Uuid,
+    outcome: Result<message::Message, Refusal>,
+) -> Result<message::Message, Problem> {
+    let refusal = match outcome {
+        Err(refusal @ Refusal::Conflict { .. }) => refusal,
+        other => return Ok(other?),
+    };
+    let found = doors.archive.message(id).await.ok().flatten();
+    let current = found.map(|placed| json(&Message::of(placed.conversation, placed.message)));
+    Err(Problem::from(refusal).with_current(current))
+}

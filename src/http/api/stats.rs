@@ -1,0 +1,150 @@
+//! Numbers by hour or day, and how much waits now.
+
+use actix_web::web::Data;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use super::Answered;
+use crate::{
+    domain::time::Time,
+    flow::archive::{Bucket, Depths},
+    http::{answer::Answer, auth::Caller, doors::Doors, problem::Problem, read::Query, wire::At},
+};
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// Most items of one answer: a month of hours.
+const ITEMS_MAX: i64 = 24 * 31;
+
+/// Over which time.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Span {
+    /// A day ago if not given.
+    from: Option<At>,
+    /// Now if not given.
+    to: Option<At>,
+    /// `hour` or `day`; `hour` if not given.
+    step: Option<String>,
+    /// On this channel.
+    channel: Option<String>,
+}
+
+/// Numbers of a time.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Stats {
+    /// Oldest first.
+    items: Vec<Item>,
+    now: Now,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Item {
+    from: At,
+    /// With a message of the contact.
+    conversations: i64,
+    /// The contacts' messages by outcome.
+    outcomes: Map<String, Value>,
+    /// Turns by state.
+    turns: Map<String, Value>,
+    first_answer_ms: Percentiles,
+    human_answer_ms: Percentiles,
+    tokens: i64,
+    cost: Option<f64>,
+    wasted_cost: Option<f64>,
+    drafts: Map<String, Value>,
+    /// By state.
+    follow_ups: Map<String, Value>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Percentiles {
+    p50: Option<i64>,
+    p90: Option<i64>,
+}
+
+/// How much waits.
+#[derive(Debug, Serialize, ToSchema)]
+struct Now {
+    inbox: i64,
+    inbox_oldest_ms: i64,
+    /// By lane.
+    outbox: Map<String, Value>,
+    outbox_oldest_ms: i64,
+    /// Open ones by kind.
+    dead_letters: Map<String, Value>,
+    /// By mode.
+    conversations: Map<String, Value>,
+    /// Conversations that need a person, by reason.
+    attention: Map<String, Value>,
+    /// Pending ones.
+    follow_ups: i64,
+}
+
+impl From<Option<(i64, i64)>> for Percentiles {
+    fn from(known: Option<(i64, i64)>) -> Self {
+        Self { p50: known.map(|(p50, _)| p50), p90: known.map(|(_, p90)| p90) }
+    }
+}
+
+impl From<Bucket> for Item {
+    fn from(bucket: Bucket) -> Self {
+        Self {
+            from: At(bucket.from),
+            conversations: bucket.conversations,
+            outcomes: bucket.outcomes,
+            turns: bucket.turns,
+            first_answer_ms: bucket.first_answer_ms.into(),
+            human_answer_ms: bucket.human_answer_ms.into(),
+            tokens: bucket.tokens,
+            cost: None,
+            wasted_cost: None,
+            drafts: Map::new(),
+            follow_ups: bucket.follow_ups,
+        }
+    }
+}
+
+impl From<Depths> for Now {
+    fn from(depths: Depths) -> Self {
+        let by_word =
+            |counts: Vec<(String, i64)>| counts.into_iter().map(|(word, n)| (word, n.into())).collect();
+        Self {
+            inbox: depths.inbox.0,
+            inbox_oldest_ms: depths.inbox.1,
+            outbox: by_word(depths.outbox),
+            outbox_oldest_ms: depths.outbox_oldest_ms,
+            dead_letters: by_word(depths.letters),
+            conversations: by_word(depths.conversations),
+            attention: by_word(depths.attention),
+            follow_ups: depths.follow_ups,
+        }
+    }
+}
+
+/// Numbers by hour or day, and how much waits now.
+#[utoipa::path(get, path = "/api/v1/stats", tag = "Installation", params(Span),
+    responses((status = 200, body = Stats)))]
+pub(crate) async fn stats(doors: Data<Doors>, caller: Caller, query: Query<Span>) -> Answered {
+    let span = query.0;
+    let step_ms = match span.step.as_deref() {
+        None | Some("hour") => HOUR_MS,
+        Some("day") => DAY_MS,
+        Some(_) => return Err(Problem::invalid("/step", "is neither hour nor day")),
+    };
+    let to: Time = span.to.map_or_else(doors.now, |at| at.0);
+    let from: Time = span.from.map_or_else(|| to.plus_ms(-DAY_MS), |at| at.0);
+    if from > to {
+        return Err(Problem::invalid("/from", "is after `to`"));
+    }
+    if to.since(from) / step_ms > ITEMS_MAX {
+        return Err(Problem::invalid("/from", format!("spans more than {ITEMS_MAX} steps")));
+    }
+    let channels = caller.within(span.channel);
+    let buckets = doors.archive.buckets(from, to, step_ms, channels.as_deref()).await?;
+    let depths = doors.archive.depths(channels.as_deref()).await?;
+    Ok(Answer::ok(&Stats { items: buckets.into_iter().map(Item::from).collect(), now: depths.into() }))
+}

@@ -1,0 +1,138 @@
+//! Tokens of the API. Only their hashes are kept; a token is shown once.
+
+use actix_web::web::{Data, Path};
+use base64::Engine as _;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{Answered, page_of};
+use crate::{
+    flow::registry,
+    http::{
+        answer::Answer,
+        auth::{Caller, hash_token},
+        doors::Doors,
+        problem::Problem,
+        read::{self, Json, Query},
+        wire::{At, Id, List, NewToken, RoleWord, Token},
+    },
+};
+
+/// Longest name.
+const NAME_MAX: usize = 100;
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Tokens, newest first.
+#[utoipa::path(get, path = "/api/v1/tokens", tag = "Installation", params(Which),
+    responses((status = 200, body = List<Token>)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let page = read::page(query.0.limit, query.0.cursor)?;
+    let all = seen(&doors, &caller).await?;
+    let page = page_of(all, page.limit, page.cursor.as_deref(), |token| token.id.to_string())?;
+    Ok(Answer::ok(&List::of(page, Token::from)))
+}
+
+/// One token.
+#[utoipa::path(get, path = "/api/v1/tokens/{id}", tag = "Installation", params(("id" = Id, Path,)),
+    responses((status = 200, body = Token)))]
+pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    let all = seen(&doors, &caller).await?;
+    let token = all.into_iter().find(|token| token.id == id.0).ok_or_else(Problem::not_found)?;
+    Ok(Answer::ok(&Token::from(token)))
+}
+
+/// A token to make.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = TokenRequest)]
+pub(crate) struct Wanted {
+    /// For people.
+    name: String,
+    role: RoleWord,
+    /// On which channels; null or left out: on all that you may see.
+    channels: Option<Vec<String>>,
+    /// Void after this.
+    expires_at: Option<At>,
+}
+
+/// Makes a token, and shows it this once.
+#[utoipa::path(post, path = "/api/v1/tokens", tag = "Installation", request_body = Wanted,
+    responses((status = 201, body = NewToken)))]
+pub(crate) async fn create(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) -> Answered {
+    let wanted = body.value;
+    let now = (doors.now)();
+    if wanted.expires_at.is_some_and(|at| at.0 <= now) {
+        return Err(Problem::invalid("/expires_at", "must be in the future"));
+    }
+    let kept = registry::Token {
+        id: Uuid::now_v7(),
+        name: read::text("/name", wanted.name, NAME_MAX)?,
+        role: wanted.role.0,
+        channels: channels(&doors, &caller, wanted.channels)?,
+        agent: None,
+        expires_at: wanted.expires_at.map(|at| at.0),
+        created_at: now,
+    };
+    let token = new_secret("baton_")?;
+    doors.registry.add_token(&kept, &hash_token(&token)).await?;
+    doors.auth.forget();
+    let location = format!("/api/v1/tokens/{}", kept.id);
+    Ok(Answer::created(location, &NewToken { kept: kept.into(), token }))
+}
+
+/// Nobody makes a token that sees more than their own.
+fn channels(
+    doors: &Doors,
+    caller: &Caller,
+    wanted: Option<Vec<String>>,
+) -> Result<Option<Vec<String>>, Problem> {
+    let Some(wanted) = wanted else { return Ok(caller.channels.clone()) };
+    match wanted.iter().position(|channel| !caller.sees(channel) || !doors.channels.knows(channel)) {
+        Some(at) => Err(Problem::invalid(format!("/channels/{at}"), "there is no such channel")),
+        None => Ok(Some(wanted)),
+    }
+}
+
+/// Revokes a token.
+#[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "Installation", params(("id" = Id, Path,)),
+    responses((status = 204)))]
+pub(crate) async fn revoke(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    let is_there = seen(&doors, &caller).await?.iter().any(|token| token.id == id.0);
+    if !is_there || !doors.registry.revoke_token(id.0).await? {
+        return Err(Problem::not_found());
+    }
+    doors.auth.forget();
+    Ok(Answer::empty())
+}
+
+/// Tokens that see no more than the caller.
+async fn seen(doors: &Doors, caller: &Caller) -> Result<Vec<registry::Token>, Problem> {
+    let mut tokens = doors.registry.tokens().await?;
+    tokens.retain(|token| match (&caller.channels, &token.channels) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(_), Some(theirs)) => theirs.iter().all(|channel| caller.sees(channel)),
+    });
+    Ok(tokens)
+}
+
+/// 256 random bits behind a prefix by which a leaked one is recognised.
+pub(super) fn new_secret(prefix: &str) -> Result<String, Problem> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        tracing::error!(%error, "the system gives no random bytes");
+        Problem::internal()
+    })?;
+    Ok(format!("{prefix}{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)))
+}

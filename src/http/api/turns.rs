@@ -1,0 +1,46 @@
+//! Turns: runs of the assistant.
+
+use actix_web::web::{Data, Path};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{Answered, listed, seen};
+use crate::http::{
+    answer::Answer,
+    auth::Caller,
+    doors::Doors,
+    problem::Problem,
+    read::{self, Query},
+    wire::{Id, List, Turn},
+};
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Turns of a conversation, newest first.
+#[utoipa::path(get, path = "/api/v1/conversations/{id}/turns", tag = "Turns",
+    params(("id" = Id, Path,), Which), responses((status = 200, body = List<Turn>)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query: Query<Which>) -> Answered {
+    let page = read::page(query.0.limit, query.0.cursor)?;
+    seen(&doors, &caller, id.0).await?;
+    let page = listed(doors.archive.turns(id.0, &page).await)?;
+    Ok(Answer::ok(&List::of(page, |turn| Turn::of(id.0, turn))))
+}
+
+/// One turn.
+#[utoipa::path(get, path = "/api/v1/turns/{id}", tag = "Turns", params(("id" = Id, Path,)),
+    responses((status = 200, body = Turn)))]
+pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    let found = doors.archive.turn(id.0).await?;
+    let found = found.filter(|(_, channel, _)| caller.sees(channel));
+    let (conversation, _, turn) = found.ok_or_else(Problem::not_found)?;
+    Ok(Answer::ok(&Turn::of(conversation, turn)))
+}

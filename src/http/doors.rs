@@ -1,0 +1,77 @@
+//! What the routes hold: each place and step behind them, given once by the wiring.
+
+use std::sync::Arc;
+
+use tokio::{runtime::Handle, task::JoinError};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    auth::Auth,
+    feed::Feed,
+    ports::{Channels, Desk, Health, Intake, ModeSwitch, SandboxDoor, Setting, Vault},
+    problem::Problem,
+};
+use crate::{
+    domain::time::Time,
+    flow::{archive::Archive, ledger::Ledger, registry::Registry},
+};
+
+/// Everything that lies behind the routes.
+pub struct Doors {
+    /// What was and is.
+    pub archive: Arc<dyn Archive>,
+    /// Channels and tokens.
+    pub registry: Arc<dyn Registry>,
+    /// For events that belong to no conversation.
+    pub ledger: Arc<dyn Ledger>,
+    /// Takes webhooks.
+    pub intake: Arc<dyn Intake>,
+    /// Changes who answers.
+    pub mode_switch: Arc<dyn ModeSwitch>,
+    /// What people do.
+    pub desk: Arc<dyn Desk>,
+    /// The channels as they run here.
+    pub channels: Arc<dyn Channels>,
+    /// Encrypts secrets of channels.
+    pub vault: Arc<dyn Vault>,
+    /// The sandbox, if it is on.
+    pub sandbox: Option<Arc<dyn SandboxDoor>>,
+    /// Whether this instance can work.
+    pub health: Arc<dyn Health>,
+    /// Who is who.
+    pub auth: Auth,
+    /// The live feed.
+    pub feed: Arc<Feed>,
+    /// Settings in force, secrets left out.
+    pub settings: Vec<Setting>,
+    /// Longest wait of a switch, `BATON_SETTLE_MS`.
+    pub settle_ms: i64,
+    /// The metrics as text.
+    pub render_metrics: Box<dyn Fn() -> String + Send + Sync>,
+    /// The clock.
+    pub now: fn() -> Time,
+    /// Where all work runs. A server thread's own runtime ends before the last sends are settled, and a connection to
+    /// the database that was opened on it would end with it.
+    pub main: Handle,
+    /// Cancelled first when the process stops.
+    pub stopping: CancellationToken,
+}
+
+impl Doors {
+    /// Runs work on the main runtime, to its end even if the client goes away.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.main.spawn(work).await.map_err(|error| lost(&error))
+    }
+}
+
+/// Work that panicked, or that the end of the process cut off.
+pub(super) fn lost(error: &JoinError) -> Problem {
+    if error.is_cancelled() {
+        return Problem::unavailable("the server is stopping");
+    }
+    tracing::error!(%error, "a request panicked");
+    Problem::internal()
+}

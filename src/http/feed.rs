@@ -1,0 +1,186 @@
+//! The newest events of the installation, read once for all who follow them. One reader comes to the archive, at
+//! every nudge and at least every second; what it reads goes into a ring, and whoever follows is told to look.
+//!
+//! A client looks for its own place in the ring by event id. Who is not in it, because they are new, or slow, or a
+//! little ahead of the reader, reads the archive instead. So nobody can miss an event or get one twice at the
+//! seam, and a slow client costs no memory.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::{answer::to_json, wire::Event};
+use crate::flow::{
+    archive::{Archive, Recorded, Tail},
+    ledger::Error,
+};
+
+/// What a lost nudge delays.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Least time between two readings: under load, events are read by the dozen and not one by one.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Events of one reading.
+const READ_MAX: usize = 500;
+
+/// Events kept for those who follow.
+const RING_MAX: usize = 2_000;
+
+/// The live feed of this instance.
+pub struct Feed {
+    ring: Mutex<Ring>,
+    changes: watch::Sender<()>,
+    nudge: Arc<Notify>,
+}
+
+/// An event as it is sent to everyone.
+pub struct Frame {
+    /// The event.
+    pub recorded: Recorded,
+    /// Its lines in the stream.
+    pub bytes: Bytes,
+}
+
+impl Frame {
+    /// Written down once.
+    pub fn of(recorded: Recorded) -> Self {
+        let bytes =
+            write_frame(&recorded.id, recorded.event.kind.as_str(), &to_json(&Event::from(&recorded)));
+        Self { recorded, bytes }
+    }
+}
+
+/// An event of a stream: its id, its name, its data.
+pub fn write_frame(id: &str, name: &str, json: &[u8]) -> Bytes {
+    let mut frame = format!("id: {id}\nevent: {name}\ndata: ").into_bytes();
+    // JSON has no line breaks outside of its strings, and none inside.
+    frame.extend_from_slice(json);
+    frame.extend_from_slice(b"\n\n");
+    frame.into()
+}
+
+#[derive(Default)]
+struct Ring {
+    /// The id before the first one kept; None while nobody follows and nothing is read.
+    before: Option<String>,
+    frames: VecDeque<Arc<Frame>>,
+}
+
+impl Ring {
+    fn newest(&self) -> Option<&str> {
+        self.frames.back().map(|frame| frame.recorded.id.as_str()).or(self.before.as_deref())
+    }
+
+    fn begin(&mut self, before: Option<String>) {
+        self.before = before;
+        self.frames.clear();
+    }
+
+    fn push(&mut self, recorded: Recorded) {
+        if self.frames.len() == RING_MAX {
+            self.before = self.frames.pop_front().map(|frame| frame.recorded.id.clone());
+        }
+        self.frames.push_back(Arc::new(Frame::of(recorded)));
+    }
+}
+
+impl Feed {
+    /// Read at each of these nudges.
+    pub fn new(nudge: Arc<Notify>) -> Arc<Self> {
+        Arc::new(Self { ring: Mutex::default(), changes: watch::Sender::new(()), nudge })
+    }
+
+    /// Tells when to look again.
+    pub fn follow(&self) -> watch::Receiver<()> {
+        let changes = self.changes.subscribe();
+        self.nudge.notify_one();
+        changes
+    }
+
+    /// How many follow.
+    pub fn clients(&self) -> usize {
+        self.changes.receiver_count()
+    }
+
+    /// Events after that one; None if the ring does not know it.
+    pub fn after(&self, id: &str) -> Option<Vec<Arc<Frame>>> {
+        let ring = self.ring();
+        if ring.before.as_deref() == Some(id) {
+            return Some(ring.frames.iter().cloned().collect());
+        }
+        let at = ring.frames.iter().rposition(|frame| frame.recorded.id == id)?;
+        Some(ring.frames.range(at + 1..).cloned().collect())
+    }
+
+    /// Reads until told to stop. Rests while nobody follows.
+    pub async fn run(&self, archive: Arc<dyn Archive>, stopping: CancellationToken) {
+        let mut is_failing = false;
+        while !stopping.is_cancelled() {
+            let nudged = self.nudge.notified();
+            tokio::pin!(nudged);
+            // Registered before looking, or a nudge between the two is lost.
+            nudged.as_mut().enable();
+            if self.clients() == 0 {
+                self.ring().begin(None);
+            } else {
+                match self.read(archive.as_ref()).await {
+                    Ok(READ_MAX) => continue,
+                    Ok(_) => is_failing = false,
+                    Err(error) => {
+                        if !is_failing {
+                            tracing::warn!(%error, "the live feed cannot read");
+                        }
+                        is_failing = true;
+                    }
+                }
+            }
+            tokio::select! {
+                () = nudged => {}
+                () = tokio::time::sleep(TICK) => {}
+                () = stopping.cancelled() => return,
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn read(&self, archive: &dyn Archive) -> Result<usize, Error> {
+        let newest = self.ring().newest().map(str::to_owned);
+        let from = match newest {
+            Some(id) => id,
+            None => {
+                let id = archive.newest_event().await?;
+                self.ring().begin(Some(id.clone()));
+                self.changes.send_replace(());
+                id
+            }
+        };
+        let read = match archive.tail(Some(&from), READ_MAX).await? {
+            Tail::Events(events) => {
+                let read = events.len();
+                let mut ring = self.ring();
+                events.into_iter().for_each(|recorded| ring.push(recorded));
+                read
+            }
+            // Who follows finds the same when it reads the archive for itself.
+            Tail::Resync(id) => {
+                self.ring().begin(Some(id));
+                1
+            }
+        };
+        if read > 0 {
+            self.changes.send_replace(());
+        }
+        Ok(read)
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,54 @@
+//! Whether the process lives, and whether it can work.
+
+use actix_web::{http::StatusCode, web::Data};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{answer::Answer, doors::Doors, problem::Problem};
+
+/// The process lives.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Alive {
+    /// `ok`.
+    status: &'static str,
+}
+
+/// Whether the process lives.
+#[utoipa::path(get, path = "/healthz", tag = "Health", responses((status = 200, body = Alive)))]
+pub(super) async fn alive() -> Result<Answer, Problem> {
+    Ok(Answer::ok(&Alive { status: "ok" }))
+}
+
+/// Whether this instance can work.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Ready {
+    /// `ok`; `degraded` without its Redis, which costs time and nothing else; `unavailable`; `stopping`.
+    status: &'static str,
+    /// `up` or `down`.
+    database: &'static str,
+    /// `current` or `pending`.
+    migrations: &'static str,
+    /// `up`, `down`, or `none`.
+    redis: &'static str,
+}
+
+/// Whether this instance can work: 503 if not.
+#[utoipa::path(get, path = "/readyz", tag = "Health",
+    responses((status = 200, body = Ready), (status = 503, body = Ready)))]
+pub(super) async fn ready(doors: Data<Doors>) -> Result<Answer, Problem> {
+    let found = doors.health.look().await;
+    let can_work = found.database && found.migrated;
+    let (code, status) = match found.redis {
+        _ if doors.stopping.is_cancelled() => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+        _ if !can_work => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        Some(false) => (StatusCode::OK, "degraded"),
+        Some(true) | None => (StatusCode::OK, "ok"),
+    };
+    let ready = Ready {
+        status,
+        database: if found.database { "up" } else { "down" },
+        migrations: if found.migrated { "current" } else { "pending" },
+        redis: found.redis.map_or("none", |is_up| if is_up { "up" } else { "down" }),
+    };
+    Ok(Answer::with_status(code, &ready))
+}

@@ -1,0 +1,92 @@
+//! The doors: every route of Baton. Requests come in over HTTP; what they mean goes to the flow, what it answers goes
+//! out as JSON. Nothing is decided here but who may ask.
+
+pub mod routes;
+
+pub mod ports;
+
+pub mod doors;
+
+mod edge;
+
+pub mod auth;
+
+mod read;
+
+mod answer;
+
+pub mod problem;
+
+mod wire;
+
+mod webhook;
+
+mod api;
+
+pub mod feed;
+
+mod stream;
+
+mod view;
+
+mod health;
+
+mod metrics;
+
+pub mod openapi;
+
+mod pages;
+
+#[cfg(test)]
+mod tests;
+
+use std::{io, net::TcpListener, sync::Arc, time::Duration};
+
+use actix_web::{
+    App, Error, HttpServer,
+    body::BoxBody,
+    dev::{Server, ServiceFactory, ServiceRequest, ServiceResponse},
+    middleware::from_fn,
+    web::{Data, PathConfig},
+};
+
+use self::{doors::Doors, problem::Problem};
+
+/// A request's head must have arrived within this time.
+const HEAD_WITHIN: Duration = Duration::from_secs(10);
+
+/// A connection without a request is kept for this long.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+
+/// A server for these doors on that listener. It handles no signals: who stops it cancels `stopping` first, which ends
+/// the live feeds, and then waits at most `grace` for the requests in hand.
+pub fn serve(doors: Arc<Doors>, listener: TcpListener, grace: Duration) -> io::Result<Server> {
+    Ok(HttpServer::new(move || app(Arc::clone(&doors)))
+        .keep_alive(KEEP_ALIVE)
+        .client_request_timeout(HEAD_WITHIN)
+        .shutdown_timeout(grace.as_secs().max(1))
+        .disable_signals()
+        .listen(listener)?
+        .run())
+}
+
+/// All routes, as one server thread has them.
+fn app(
+    doors: Arc<Doors>,
+) -> App<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = Error,
+        InitError = (),
+    >,
+> {
+    let main = doors.main.clone();
+    App::new()
+        .wrap(from_fn(edge::edge))
+        .app_data(Data::from(doors))
+        // A path whose id is none leads nowhere.
+        .app_data(PathConfig::default().error_handler(|_, _| Problem::not_found().into()))
+        .configure(move |config| routes::mount(config, &main))
+}

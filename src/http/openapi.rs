@@ -1,0 +1,148 @@
+//! The description of the API, made from the code: OpenAPI as `/openapi.json` and `baton openapi` show it.
+
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+
+use super::{
+    api::{
+        channels, conversations, dead_letters, events, follow_ups, messages, modes, sandbox, settings, stats,
+        tokens, turns,
+    },
+    auth::Access,
+    health, metrics, pages,
+    problem::{Document, Fault},
+    routes::routes,
+    webhook,
+};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Baton",
+        description = "Stands between a business's WhatsApp number and its AI, and never lets the two talk over a person."
+    ),
+    paths(
+        pages::welcome, pages::docs, pages::openapi_json, health::alive, health::ready, metrics::render,
+        webhook::green_api, webhook::sandbox,
+        conversations::list, conversations::counts, conversations::one, conversations::change, conversations::read,
+        conversations::unread, modes::switch, modes::switch_chat,
+        messages::list, messages::say, messages::say_all, messages::say_to_chat, messages::note, messages::one,
+        messages::withdraw, messages::retry, messages::confirm,
+        follow_ups::one, follow_ups::schedule, follow_ups::call_off, follow_ups::list,
+        turns::list, turns::one, events::timeline, events::list,
+        dead_letters::list, dead_letters::discard, dead_letters::retry,
+        channels::list, channels::add, channels::one, channels::change, channels::remove,
+        tokens::list, tokens::create, tokens::one, tokens::revoke,
+        stats::stats, settings::list, sandbox::behaviour, sandbox::behave, sandbox::screen, sandbox::phone_message,
+    ),
+    components(schemas(Document<'_>, Fault))
+)]
+struct Described;
+
+/// The document, as indented JSON.
+pub fn openapi() -> String {
+    format!("{:#}", document())
+}
+
+/// The document.
+pub(super) fn document() -> &'static Value {
+    static DOCUMENT: OnceLock<Value> = OnceLock::new();
+    DOCUMENT.get_or_init(|| {
+        let mut document = serde_json::to_value(Described::openapi()).unwrap_or_default();
+        document["components"]["securitySchemes"] =
+            json!({ "token": { "type": "http", "scheme": "bearer" } });
+        for row in routes() {
+            let method = row.method.as_str().to_ascii_lowercase();
+            // Indexing would make what is not there.
+            if let Some(operation) =
+                document["paths"].get_mut(row.path).and_then(|path| path.get_mut(&method))
+            {
+                operation["operationId"] = json!(name_of(&method, row.path));
+                complete(operation, row.access);
+            }
+        }
+        document
+    })
+}
+
+/// `get /api/v1/conversations/{id}/messages` as `get_conversations_id_messages`.
+fn name_of(method: &str, path: &str) -> String {
+    let path = path.strip_prefix("/api/v1").unwrap_or(path);
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(method.to_owned(), |name, word| format!("{name}_{word}"))
+}
+
+/// What all operations have in common: who may use them, and how they refuse.
+fn complete(operation: &mut Value, access: Access) {
+    let role = match access {
+        Access::Open => {
+            operation["security"] = json!([]);
+            return;
+        }
+        Access::Reads => "any but metrics",
+        Access::Acts => "agent or admin",
+        Access::Admin => "admin",
+        Access::Metrics => "any",
+    };
+    operation["security"] = json!([{ "token": [] }]);
+    operation["x-role"] = json!(role);
+    operation["responses"]["default"] = json!({
+        "description": "A refusal.",
+        "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_route_is_described_and_every_description_has_its_route() {
+        let in_the_list: BTreeSet<String> =
+            routes().iter().map(|row| format!("{} {}", row.method, row.path)).collect();
+        assert_eq!(in_the_list.len(), routes().len(), "a route is listed twice");
+        let mut described = BTreeSet::new();
+        for (path, operations) in document()["paths"].as_object().expect("paths") {
+            for method in operations.as_object().expect("operations").keys() {
+                described.insert(format!("{} {path}", method.to_uppercase()));
+            }
+        }
+        assert_eq!(described, in_the_list);
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn references(value: &Value, found: &mut BTreeSet<String>) {
+            match value {
+                Value::Object(fields) => {
+                    if let Some(Value::String(to)) = fields.get("$ref") {
+                        found.insert(to.clone());
+                    }
+                    fields.values().for_each(|field| references(field, found));
+                }
+                Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+        let mut found = BTreeSet::new();
+        references(document(), &mut found);
+        assert!(!found.is_empty());
+        for to in found {
+            let pointer = to.strip_prefix('#').expect("inside the document");
+            assert!(document().pointer(pointer).is_some(), "{to}");
+        }
+    }
+
+    #[test]
+    fn every_operation_says_what_it_does() {
+        for (path, operations) in document()["paths"].as_object().expect("paths") {
+            for (method, operation) in operations.as_object().expect("operations") {
+                assert!(operation["summary"].is_string(), "{method} {path}");
+            }
+        }
+    }
+}

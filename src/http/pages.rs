@@ -1,0 +1,177 @@
+//! Two plain pages, without scripts and without anything from elsewhere: what Baton is, and the API as `openapi` has it.
+
+use std::{fmt::Write as _, sync::OnceLock};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::{answer::Answer, openapi, problem::Problem};
+
+const STYLE: &str = "\
+:root{color-scheme:light dark}\
+body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}\
+code{font:14px/1.4 ui-monospace,monospace}\
+summary{cursor:pointer;padding:.3rem 0}\
+summary b{display:inline-block;min-width:4.5rem}\
+table{border-collapse:collapse;margin:.5rem 0}\
+td,th{text-align:left;vertical-align:top;padding:.1rem .8rem .1rem 0}\
+details{border-top:1px solid #8884;margin:0}";
+
+/// Nothing may be loaded or run; the one style is allowed by its hash.
+fn policy() -> &'static str {
+    static POLICY: OnceLock<String> = OnceLock::new();
+    POLICY.get_or_init(|| {
+        let hash = STANDARD.encode(Sha256::digest(STYLE));
+        format!(
+            "default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+    })
+}
+
+fn page(title: &str, body: &str) -> Answer {
+    let html = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\"><title>{title}</title><style>{STYLE}</style></head>\
+         <body>{body}</body></html>\n"
+    );
+    Answer::page(html, policy())
+}
+
+/// What Baton is.
+#[utoipa::path(get, path = "/", tag = "Pages", responses((status = 200, body = String, content_type = "text/html")))]
+pub(super) async fn welcome() -> Result<Answer, Problem> {
+    Ok(page(
+        "Baton",
+        "<h1>Baton</h1><p>Stands between a business's WhatsApp number and its AI. It answers customers with AI, lets a \
+         person take over at any moment, and never lets the two talk over each other.</p>\
+         <p><a href=\"/docs\">The API</a> · <a href=\"/openapi.json\">OpenAPI</a> · <a href=\"/readyz\">Ready?</a></p>",
+    ))
+}
+
+/// The description of the API.
+#[utoipa::path(get, path = "/openapi.json", tag = "Pages",
+    responses((status = 200, body = String, content_type = "application/json")))]
+pub(super) async fn openapi_json() -> Result<Answer, Problem> {
+    Ok(Answer::ok(openapi::document()))
+}
+
+/// The description of the API, as a page.
+#[utoipa::path(get, path = "/docs", tag = "Pages",
+    responses((status = 200, body = String, content_type = "text/html")))]
+pub(super) async fn docs() -> Result<Answer, Problem> {
+    static BODY: OnceLock<String> = OnceLock::new();
+    Ok(page("Baton: the API", BODY.get_or_init(|| describe(openapi::document()))))
+}
+
+fn describe(document: &Value) -> String {
+    let mut html = String::from(
+        "<h1>Baton: the API</h1><p>JSON, with <code>Authorization: Bearer TOKEN</code>. Refusals are problem documents \
+         (RFC 9457). The same as <a href=\"/openapi.json\">OpenAPI</a>.</p>",
+    );
+    let operations = operations(document);
+    let mut tags: Vec<&str> = Vec::new();
+    for (_, _, operation) in &operations {
+        let tag = tag_of(operation);
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    for tag in tags {
+        let _ = write!(html, "<h2>{}</h2>", escaped(tag));
+        for (path, method, operation) in operations.iter().filter(|(.., operation)| tag_of(operation) == tag)
+        {
+            describe_operation(&mut html, document, path, method, operation);
+        }
+    }
+    html
+}
+
+fn operations(document: &Value) -> Vec<(&str, &str, &Value)> {
+    let paths = document["paths"].as_object().into_iter().flatten();
+    paths
+        .flat_map(|(path, methods)| {
+            let methods = methods.as_object().into_iter().flatten();
+            methods.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
+        })
+        .collect()
+}
+
+fn tag_of(operation: &Value) -> &str {
+    operation["tags"][0].as_str().unwrap_or("Other")
+}
+
+fn describe_operation(html: &mut String, document: &Value, path: &str, method: &str, operation: &Value) {
+    let text = |name: &str| escaped(operation[name].as_str().unwrap_or_default());
+    // Writing to a string cannot fail.
+    let _ = write!(
+        html,
+        "<details><summary><b>{}</b><code>{}</code> {}</summary><p>{}</p>",
+        method.to_uppercase(),
+        escaped(path),
+        text("summary"),
+        text("description"),
+    );
+    if let Some(role) = operation["x-role"].as_str() {
+        let _ = write!(html, "<p>Role of the token: {}.</p>", escaped(role));
+    }
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    let rows = parameters.map(|it| row(&it["name"], &it["schema"], &it["description"])).collect::<String>();
+    table(html, "Parameters", &rows);
+    let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+    table(html, "Body", &fields(resolved(document, body)));
+    for (status, response) in operation["responses"].as_object().unwrap_or(&Map::new()) {
+        let contents = response["content"].as_object().into_iter().flatten();
+        for (media_type, content) in contents {
+            let heading = format!("{status}, {media_type}");
+            table(html, &heading, &fields(resolved(document, &content["schema"])));
+        }
+    }
+    html.push_str("</details>");
+}
+
+fn table(html: &mut String, heading: &str, rows: &str) {
+    if !rows.is_empty() {
+        let _ = write!(html, "<table><caption>{}</caption>{rows}</table>", escaped(heading));
+    }
+}
+
+fn fields(schema: &Value) -> String {
+    let parts = schema["allOf"].as_array().into_iter().flatten().chain([schema]);
+    let properties = parts.flat_map(|part| part["properties"].as_object().into_iter().flatten());
+    properties.map(|(name, field)| row(&Value::from(name.as_str()), field, &field["description"])).collect()
+}
+
+fn row(name: &Value, schema: &Value, description: &Value) -> String {
+    format!(
+        "<tr><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
+        escaped(name.as_str().unwrap_or_default()),
+        escaped(&kind(schema)),
+        escaped(description.as_str().unwrap_or_default()),
+    )
+}
+
+/// What a schema is, in a word or two.
+fn kind(schema: &Value) -> String {
+    if let Some(to) = schema["$ref"].as_str() {
+        return to.rsplit('/').next().unwrap_or(to).to_owned();
+    }
+    if let Some(choices) = schema["oneOf"].as_array() {
+        return choices.iter().map(kind).collect::<Vec<_>>().join(" or ");
+    }
+    match &schema["type"] {
+        Value::String(word) if word == "array" => format!("array of {}", kind(&schema["items"])),
+        Value::String(word) => word.clone(),
+        Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let pointer = schema["$ref"].as_str().and_then(|to| to.strip_prefix('#'));
+    pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(schema)
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,252 @@
+//! Errors as the API answers them: RFC 9457 problem documents, one code each.
+
+use actix_web::{
+    HttpRequest, HttpResponse, Responder, ResponseError,
+    body::BoxBody,
+    http::{StatusCode, header},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::flow::{desk::Refusal, ledger, mode_switch};
+
+/// Seconds after which a client should try again.
+const RETRY_AFTER_SECONDS: u32 = 2;
+
+/// A refusal of a request.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{code}: {detail}")]
+pub struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    title: &'static str,
+    detail: String,
+    errors: Vec<Fault>,
+    current: Option<Value>,
+    allow: Option<String>,
+}
+
+/// What is wrong with one field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Fault {
+    /// Where, as a JSON pointer into the body; for a query parameter `/` and its name.
+    pub pointer: String,
+    /// What.
+    pub detail: String,
+}
+
+/// A problem as it is sent.
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = Problem)]
+pub(super) struct Document<'a> {
+    /// `/problems/` and the code.
+    r#type: String,
+    /// For people, the same for each code.
+    title: &'a str,
+    /// The HTTP status.
+    status: u16,
+    /// For people, about this request.
+    detail: &'a str,
+    /// What programs go by.
+    code: &'a str,
+    /// Fields that are wrong.
+    #[serde(skip_serializing_if = "<[Fault]>::is_empty")]
+    errors: &'a [Fault],
+    /// With a conflict: the resource as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current: Option<&'a Value>,
+}
+
+impl Problem {
+    fn new(status: StatusCode, code: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, code, title, detail: detail.into(), errors: Vec::new(), current: None, allow: None }
+    }
+
+    /// 400, for one field.
+    pub fn invalid(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        let mut problem = Self::malformed(detail.clone());
+        problem.errors.push(Fault { pointer: pointer.into(), detail });
+        problem
+    }
+
+    /// 400, for the whole.
+    pub fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid", "The request is not valid", detail)
+    }
+
+    /// 401.
+    pub fn unauthorized() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "Who are you?",
+            "a valid token is needed: `Authorization: Bearer TOKEN`",
+        )
+    }
+
+    /// 403.
+    pub fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
+    }
+
+    /// 404.
+    pub fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", "Not found", "there is nothing here")
+    }
+
+    /// 405, naming what is allowed.
+    pub fn method_not_allowed(allow: String) -> Self {
+        let detail = format!("this path takes {allow}");
+        let mut problem =
+            Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "Wrong method", detail);
+        problem.allow = Some(allow);
+        problem
+    }
+
+    /// 409. `code` is one of those of the contract.
+    pub fn conflict(code: &'static str, detail: impl Into<String>, current: Option<Value>) -> Self {
+        let mut problem = Self::new(StatusCode::CONFLICT, code, "Things stand otherwise", detail);
+        problem.current = current;
+        problem
+    }
+
+    /// 413.
+    pub fn too_large() -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "Too large", "a body may have 2 MiB")
+    }
+
+    /// 415.
+    pub fn unsupported_media_type() -> Self {
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "Wrong kind of body",
+            "a body must be `application/json`",
+        )
+    }
+
+    /// 422.
+    pub fn idempotency_key_reused() -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "idempotency_key_reused",
+            "The key stands for another request",
+            "this Idempotency-Key was used with another body",
+        )
+    }
+
+    /// 500: a fault of ours. What it was is in the log.
+    pub fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "A fault of ours", "it is in the log")
+    }
+
+    /// 503: try again soon.
+    pub fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not now", detail)
+    }
+
+    /// The same with the resource as it is.
+    pub fn with_current(mut self, current: Option<Value>) -> Self {
+        self.current = current;
+        self
+    }
+
+    /// What is wrong with fields.
+    pub fn faults(&self) -> &[Fault] {
+        &self.errors
+    }
+
+    /// The status.
+    pub const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The code.
+    pub const fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// As a response.
+    pub fn respond(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.insert_header((header::RETRY_AFTER, RETRY_AFTER_SECONDS));
+        }
+        if let Some(allow) = &self.allow {
+            response.insert_header((header::ALLOW, allow.as_str()));
+        }
+        let document = Document {
+            r#type: format!("/problems/{}", self.code),
+            title: self.title,
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            code: self.code,
+            errors: &self.errors,
+            current: self.current.as_ref(),
+        };
+        response.content_type("application/problem+json").body(super::answer::to_json(&document))
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        self.respond()
+    }
+}
+
+impl Responder for Problem {
+    type Body = BoxBody;
+
+    fn respond_to(self, _: &HttpRequest) -> HttpResponse {
+        self.respond()
+    }
+}
+
+impl From<ledger::Error> for Problem {
+    fn from(error: ledger::Error) -> Self {
+        match error {
+            ledger::Error::Gone => Self::not_found(),
+            ledger::Error::Unavailable(source) => {
+                tracing::warn!(error = %source, "the store is unavailable for a request");
+                Self::unavailable("the database is unavailable")
+            }
+            ledger::Error::Refused(source) => {
+                tracing::error!(error = %source, "the store refused a request");
+                Self::internal()
+            }
+        }
+    }
+}
+
+/// Conflicts are given their `current` by the route, which knows what its path names.
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotFound => Self::not_found(),
+            Refusal::Invalid { pointer, detail } => Self::invalid(pointer, detail),
+            Refusal::Conflict { code, detail, .. } => Self::conflict(code, detail, None),
+            Refusal::KeyReused => Self::idempotency_key_reused(),
+            Refusal::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<mode_switch::Refusal> for Problem {
+    fn from(refusal: mode_switch::Refusal) -> Self {
+        use mode_switch::Refusal as R;
+        match refusal {
+            R::VersionConflict(_) => Self::conflict("version_conflict", "the mode version is another", None),
+            R::NoModel => Self::conflict("no_model", "there is no model that could answer", None),
+            R::Invalid(detail) => Self::malformed(detail),
+            R::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+use std::sync::atomic::Ordering;
+
+use uuid::Uuid;
+
+use super::{ADMIN, NOW, World, fakes, request};
+use crate::{
+    domain::time::Time,
+    flow::registry::{Role, Token},
+    http::auth::hash_token,
+};
+
+fn token(world: &World, text: &str, role: Role, channels: Option<&[&str]>) -> Uuid {
+    let token = Token {
+        id: Uuid::now_v7(),
+        name: text.to_owned(),
+        role,
+        channels: channels.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
+        agent: None,
+        expires_at: None,
+        created_at: NOW,
+    };
+    world.house.tokens.lock().unwrap().push((token.clone(), hash_token(text)));
+    token.id
+}
+
+async fn status(world: &World, method: &str, path: &str, token: &str) -> u16 {
+    let asked = request(method, path, None).insert_header(("Authorization", format!("Bearer {token}")));
+    world.send(asked).await.status
+}
+
+#[tokio::test]
+async fn every_role_may_do_what_the_contract_says_and_no_more() {
+    let world = World::new();
+    for (name, role) in
+        [("admin", Role::Admin), ("agent", Role::Agent), ("read", Role::Read), ("metrics", Role::Metrics)]
+    {
+        token(&world, name, role, None);
+    }
+    let nobody = format!("/api/v1/conversations/{}", Uuid::now_v7());
+    #[rustfmt::skip]
+    let table = [
+        // what                                      admin agent read metrics
+        ("GET",    "/api/v1/conversations".to_owned(), [200, 200, 200, 403]),
+        ("GET",    "/api/v1/stats".to_owned(),         [200, 200, 200, 403]),
+        ("DELETE", format!("{nobody}/read"),           [204, 204, 403, 403]),
+        ("GET",    "/api/v1/tokens".to_owned(),        [200, 403, 403, 403]),
+        ("GET",    "/api/v1/settings".to_owned(),      [200, 403, 403, 403]),
+        ("GET",    "/metrics".to_owned(),              [200, 200, 200, 200]),
+    ];
+    for (method, path, wanted) in table {
+        for (name, wanted) in ["admin", "agent", "read", "metrics"].into_iter().zip(wanted) {
+            assert_eq!(status(&world, method, &path, name).await, wanted, "{method} {path} as {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_valid_token_only_the_open_routes_answer() {
+    let world = World::new();
+    for (path, wanted) in [
+        ("/", 200),
+        ("/docs", 200),
+        ("/openapi.json", 200),
+        ("/healthz", 200),
+        ("/readyz", 200),
+        ("/metrics", 401),
+        ("/api/v1/conversations", 401),
+        ("/api/v1/events", 401),
+    ] {
+        assert_eq!(world.send(request("GET", path, None)).await.status, wanted, "{path}");
+    }
+    for wrong in
+        ["", "Bearer", "Bearer ", "Basic environment-token-1234", ADMIN, "Bearer environment-token-123"]
+    {
+        let asked = request("GET", "/api/v1/conversations", None).insert_header(("Authorization", wrong));
+        let reply = world.send(asked).await;
+        assert_eq!(reply.problem(), (401, "unauthorized".to_owned()), "{wrong:?}");
+        assert_eq!(reply.header("www-authenticate"), "Bearer");
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_void_after_its_time_and_after_it_was_revoked() {
+    let world = World::new();
+    token(&world, "late", Role::Read, None);
+    world.house.tokens.lock().unwrap()[0].0.expires_at = Some(NOW);
+    assert_eq!(status(&world, "GET", "/api/v1/conversations", "late").await, 401);
+
+    let id = token(&world, "soon", Role::Read, None);
+    world.house.tokens.lock().unwrap()[1].0.expires_at = Some(Time(NOW.0 + 1));
+    assert_eq!(status(&world, "GET", "/api/v1/conversations", "soon").await, 200);
+    assert_eq!(world.ask("DELETE", &format!("/api/v1/tokens/{id}"), None).await.status, 204);
+    assert_eq!(status(&world, "GET", "/api/v1/conversations", "soon").await, 401);
+    assert_eq!(world.ask("DELETE", &format!("/api/v1/tokens/{id}"), None).await.status, 404);
+}
+
+#[tokio::test]
+async fn what_lies_on_other_channels_is_not_there() {
+    let world = World::new();
+    token(&world, "shop", Role::Agent, Some(&["shop"]));
+    let here = world.shelf.put(fakes::overview(fakes::conversation("shop", "6580000001@c.us")));
+    let elsewhere = world.shelf.put(fakes::overview(fakes::conversation("other", "6580000002@c.us")));
+    for (path, wanted) in [
+        (format!("/api/v1/conversations/{here}"), 200),
+        (format!("/api/v1/conversations/{elsewhere}"), 404),
+        (format!("/api/v1/conversations/{elsewhere}/messages"), 404),
+        (format!("/api/v1/conversations/{elsewhere}/timeline"), 404),
+        ("/metrics".to_owned(), 403),
+    ] {
+        assert_eq!(status(&world, "GET", &path, "shop").await, wanted, "{path}");
+    }
+    assert_eq!(
+        status(&world, "DELETE", &format!("/api/v1/conversations/{elsewhere}/read"), "shop").await,
+        404
+    );
+    assert!(world.clerk.heard().is_empty(), "the step was not even asked");
+
+    let asked = request("GET", "/api/v1/conversations?channel=other", None);
+    let reply = world.send(asked.insert_header(("Authorization", "Bearer shop"))).await;
+    assert_eq!(reply.json()["items"].as_array().map(Vec::len), Some(0));
+    let asked = request("GET", "/api/v1/conversations", None);
+    let reply = world.send(asked.insert_header(("Authorization", "Bearer shop"))).await;
+    assert_eq!(reply.json()["items"][0]["id"], here.to_string());
+    assert_eq!(reply.json()["items"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn a_new_token_is_shown_once_and_kept_as_a_hash() {
+    let world = World::new();
+    let wanted = serde_json::json!({ "name": "bot", "role": "read" });
+    let reply = world.ask("POST", "/api/v1/tokens", Some(wanted)).await;
+    assert_eq!(reply.status, 201);
+    let made = reply.json();
+    let text = made["token"].as_str().expect("a token").to_owned();
+    assert_eq!(reply.header("location"), format!("/api/v1/tokens/{}", made["id"].as_str().expect("an id")));
+    assert_eq!(world.house.tokens.lock().unwrap()[0].1, hash_token(&text));
+    assert_eq!(status(&world, "GET", "/api/v1/conversations", &text).await, 200);
+    assert!(!world.get("/api/v1/tokens").await.body.contains(&text));
+    assert!(!world.get(reply.header("location")).await.body.contains(&text));
+}
+
+#[tokio::test]
+async fn nobody_makes_a_token_that_sees_more_than_their_own() {
+    let world = World::new();
+    token(&world, "shop-admin", Role::Admin, Some(&["shop"]));
+    token(&world, "all", Role::Read, None);
+    let make = async |channels: serde_json::Value| {
+        let wanted = serde_json::json!({ "name": "bot", "role": "admin", "channels": channels });
+        let asked = request("POST", "/api/v1/tokens", Some(wanted));
+        world.send(asked.insert_header(("Authorization", "Bearer shop-admin"))).await
+    };
+    assert_eq!(make(serde_json::json!(["other"])).await.pointer(), "/channels/0");
+    assert_eq!(make(serde_json::Value::Null).await.json()["channels"], serde_json::json!(["shop"]));
+    let asked = request("GET", "/api/v1/tokens", None).insert_header(("Authorization", "Bearer shop-admin"));
+    assert!(!world.send(asked).await.body.contains("\"all\""), "a token that sees more is not shown");
+}
+
+#[tokio::test]
+async fn while_the_store_is_away_the_environment_is_still_known_and_others_are_told_to_wait() {
+    let world = World::new();
+    world.house.is_away.store(true, Ordering::SeqCst);
+    assert_eq!(world.get("/api/v1/conversations").await.status, 200);
+    let asked =
+        request("GET", "/api/v1/conversations", None).insert_header(("Authorization", "Bearer someone"));
+    let reply = world.send(asked).await;
+    assert_eq!(reply.problem(), (503, "unavailable".to_owned()));
+    assert_ne!(reply.header("retry-after"), "");
+}

@@ -1,0 +1,96 @@
+use serde_json::{Value, json};
+
+use super::World;
+use crate::http::ports::Secrets;
+
+fn shop() -> Value {
+    json!({
+        "name": "shop", "provider": "green_api", "instance": "7105000001", "token": "provider-secret",
+        "webhook_token": "webhook-secret", "settings": { "burst_quiet_ms": 10 },
+    })
+}
+
+fn secrets(world: &World) -> Secrets {
+    let mut plain = world.house.channels.lock().unwrap()[0].sealed.clone().expect("sealed");
+    plain.reverse();
+    Secrets::from_bytes(&plain).expect("secrets")
+}
+
+#[tokio::test]
+async fn secrets_of_a_channel_go_in_and_never_come_out() {
+    let world = World::new();
+    let reply = world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    assert_eq!((reply.status, reply.header("location")), (201, "/api/v1/channels/shop"));
+    let event = &world.house.kept.lock().unwrap()[0];
+    assert_eq!(
+        (event.kind.as_str(), event.action, event.actor.as_str()),
+        ("channel_updated", Some("added"), "environment")
+    );
+    let shown =
+        [reply.body, world.get("/api/v1/channels").await.body, world.get("/api/v1/channels/shop").await.body];
+    assert!(shown.iter().all(|body| body.contains("7105000001") && !body.contains("secret")), "{shown:?}");
+    assert_eq!(secrets(&world).webhook_token.as_deref(), Some("webhook-secret"));
+}
+
+#[tokio::test]
+async fn a_change_merges_and_null_removes() {
+    let world = World::new();
+    world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    let change = json!({ "title": "Shop", "webhook_token": "next", "settings": { "burst_quiet_ms": null } });
+    let reply = world.ask("PATCH", "/api/v1/channels/shop", Some(change)).await;
+    assert_eq!((&reply.json()["title"], &reply.json()["settings"]), (&json!("Shop"), &json!({})));
+    let kept = secrets(&world);
+    assert_eq!(
+        (kept.token.as_deref(), kept.webhook_token.as_deref()),
+        (Some("provider-secret"), Some("next"))
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_channel_is_told_by_pointer() {
+    let world = World::new();
+    for (field, value) in [
+        ("name", json!("Shop!")),
+        ("provider", json!("telegram")),
+        ("instance", json!("12/../3")),
+        ("api_url", json!("file:///etc/passwd")),
+        ("token", json!("")),
+        ("settings", json!({ "quiet": 1 })),
+        ("nmae", json!(1)),
+    ] {
+        let mut wanted = shop();
+        wanted[field] = value;
+        let pointer = world.ask("POST", "/api/v1/channels", Some(wanted)).await.pointer();
+        assert!(pointer.starts_with(&format!("/{field}")), "{field}: {pointer}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_is_taken_once_and_a_channel_in_use_stays() {
+    let world = World::new();
+    world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    let again = world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    assert_eq!(again.problem(), (409, "name_taken".to_owned()));
+    assert_eq!(again.json()["current"]["name"], "shop");
+    assert_eq!(world.ask("DELETE", "/api/v1/channels/shop", None).await.status, 204);
+    assert_eq!(world.ask("DELETE", "/api/v1/channels/shop", None).await.status, 404);
+    let mut busy = shop();
+    busy["name"] = json!("busy");
+    world.ask("POST", "/api/v1/channels", Some(busy)).await;
+    assert_eq!(
+        world.ask("DELETE", "/api/v1/channels/busy", None).await.problem(),
+        (409, "in_use".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn credentials_from_the_environment_are_read_only() {
+    let world = World::new();
+    world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    world.house.channels.lock().unwrap()[0].managed_by_environment = true;
+    let reply = world.ask("PATCH", "/api/v1/channels/shop", Some(json!({ "token": "x" }))).await;
+    assert_eq!(reply.pointer(), "/token");
+    let reply = world.ask("PATCH", "/api/v1/channels/shop", Some(json!({ "title": "x" }))).await;
+    assert_eq!((reply.status, &reply.json()["managed_by"]), (200, &json!("environment")));
+    assert_eq!(world.ask("DELETE", "/api/v1/channels/shop", None).await.status, 409);
+}

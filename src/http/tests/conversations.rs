@@ -1,0 +1,172 @@
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{ADMIN, NOW, World, fakes, request};
+use crate::{
+    domain::{conversation::Lease, message::Quoted},
+    flow::archive::{Overview, Placed},
+    http::ports::{Refusal, Secret},
+};
+
+#[tokio::test]
+async fn a_conversation_is_shown_as_the_contract_has_it() {
+    let world = World::new();
+    let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+    let wanted = json!({
+        "id": id.to_string(), "channel": "default", "chat_id": "6580000001@c.us",
+        "contact": { "name": null, "phone": "+6580000001" },
+        "mode": "AI", "mode_version": 1, "mode_reason": "rollout", "mode_actor": "system",
+        "mode_changed_at": NOW.to_string(), "mode_until": null, "drafting": false, "status": "open",
+        "assignee": null, "labels": [], "unread": 0, "waiting_since": null, "attention": null,
+        "activity": "idle", "activity_since": null, "activity_owner": null, "queue": { "inbox": 0, "outbox": 0 },
+        "aliases": [], "follow_up": null, "snoozed_until": null, "opted_out": false, "last_message": null,
+        "created_at": NOW.to_string(), "updated_at": NOW.to_string(),
+    });
+    assert_eq!(world.get(&format!("/api/v1/conversations/{id}")).await.json(), wanted);
+    assert_eq!(
+        world.get("/api/v1/conversations?attention=true&limit=200&chat_id=6580000001%40c.us").await.json(),
+        json!({ "items": [wanted], "next_cursor": null })
+    );
+}
+
+#[tokio::test]
+async fn what_goes_on_is_told_from_the_lease_and_the_queues() {
+    let world = World::new();
+    let activity = async |change: fn(&mut Overview)| {
+        let mut overview = fakes::overview(fakes::conversation("default", "6580000001@c.us"));
+        change(&mut overview);
+        let id = world.shelf.put(overview);
+        let shown = world.get(&format!("/api/v1/conversations/{id}")).await.json();
+        (shown["activity"].clone(), shown["activity_owner"].clone())
+    };
+    let lease = |it: &mut Overview, ms| {
+        let (owner, turn) = ("host-1".to_owned(), Uuid::now_v7());
+        it.conversation.lease = Some(Lease { owner, turn, until: NOW.plus_ms(ms) });
+    };
+    let none = Value::Null;
+    assert_eq!(activity(|it| it.inbox = 1).await, (json!("waiting"), none.clone()));
+    assert_eq!(activity(|it| (it.inbox, it.queued) = (1, 1)).await, (json!("sending"), none.clone()));
+    assert_eq!(activity(|it| it.sending = 1).await, (json!("sending"), none.clone()));
+    let mut held = fakes::overview(fakes::conversation("default", "6580000002@c.us"));
+    lease(&mut held, 1);
+    let id = world.shelf.put(held);
+    let shown = world.get(&format!("/api/v1/conversations/{id}")).await.json();
+    assert_eq!((&shown["activity"], &shown["activity_owner"]), (&json!("generating"), &json!("host-1")));
+    assert!(shown["activity_since"].is_string());
+    let mut left = fakes::overview(fakes::conversation("default", "6580000003@c.us"));
+    lease(&mut left, 0);
+    let id = world.shelf.put(left);
+    assert_eq!(world.get(&format!("/api/v1/conversations/{id}")).await.json()["activity"], "idle");
+}
+
+#[tokio::test]
+async fn messages_are_paged_and_quotes_among_them_are_named() {
+    let world = World::new();
+    let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+    let first = fakes::message(1, "one");
+    let mut third = fakes::message(3, "three");
+    third.quoted = Some(Quoted { provider_message_id: "P1".to_owned(), text: "one".to_owned() });
+    for message in [first.clone(), fakes::message(2, "two"), third] {
+        let chat = crate::domain::chat::ChatId::parse("6580000001@c.us").expect("a chat");
+        let placed = Placed { conversation: id, channel: "default".to_owned(), chat, message };
+        world.shelf.messages.lock().unwrap().push(placed);
+    }
+    let path = format!("/api/v1/conversations/{id}/messages");
+    let all = world.get(&path).await.json();
+    assert_eq!(all["next_cursor"], Value::Null);
+    let quoted = json!({ "message_id": first.id.to_string(), "author": "contact", "text": "one" });
+    assert_eq!(all["items"][0]["quoted"], quoted);
+    assert_eq!(
+        (&all["items"][2]["outcome"], &all["items"][2]["delivery"]),
+        (&json!("pending"), &Value::Null)
+    );
+    assert_eq!(world.get(&format!("{path}?limit=2")).await.json()["next_cursor"], "2");
+    assert_eq!(world.get(&format!("{path}?before=2&after=1")).await.status, 400);
+    assert_eq!(world.get(&format!("{path}?cursor=x")).await.pointer(), "/cursor");
+}
+
+#[tokio::test]
+async fn a_switch_answers_with_its_receipt() {
+    let world = World::new();
+    world.house.webhook_tokens.lock().unwrap().push(("default".to_owned(), Secret("x".to_owned())));
+    let path = "/api/v1/channels/default/chats/6580000001@c.us/mode";
+    let reply = world.ask("PUT", path, Some(json!({ "mode": "HUMAN" }))).await;
+    assert_eq!(world.clerk.heard(), ["default/6580000001@c.us to HUMAN by environment"]);
+    let mut receipt = reply.json();
+    assert_ne!(receipt["conversation_id"].take(), Value::Null);
+    let wanted = json!({
+        "conversation_id": null, "mode": "HUMAN", "mode_version": 2, "changed": true,
+        "generation_cancelled": true, "parts_already_sent": 1, "parts_discarded": 2, "follow_up_cancelled": true,
+        "settled": true, "in_flight": [], "at_provider": [], "generation_ms": 1800, "answering": false,
+        "mode_until": null, "assignee": null,
+    });
+    assert_eq!(receipt, wanted);
+    assert_eq!(
+        world
+            .ask("PUT", "/api/v1/channels/other/chats/1@c.us/mode", Some(json!({ "mode": "AI" })))
+            .await
+            .status,
+        404
+    );
+    let nonsense =
+        world.ask("PUT", "/api/v1/channels/default/chats/1/mode", Some(json!({ "mode": "AI" }))).await;
+    assert_eq!(nonsense.pointer(), "/chat_id");
+}
+
+#[tokio::test]
+async fn a_conflict_shows_the_conversation_as_it_is() {
+    let world = World::new();
+    let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+    let stale = json!({ "mode": "HUMAN", "expected_version": 4 });
+    let reply = world.ask("PUT", &format!("/api/v1/conversations/{id}/mode"), Some(stale)).await;
+    assert_eq!(reply.problem(), (409, "version_conflict".to_owned()));
+    assert_eq!(reply.json()["current"]["id"], id.to_string());
+
+    let refusal = Refusal::Conflict { code: "follow_up_not_allowed", detail: "a person answers".to_owned() };
+    *world.clerk.refusal.lock().unwrap() = Some(refusal);
+    let path = format!("/api/v1/conversations/{id}/follow-up");
+    let reply = world.ask("PUT", &path, Some(json!({ "delay_ms": 1000 }))).await;
+    assert_eq!(reply.problem(), (409, "follow_up_not_allowed".to_owned()));
+    assert_eq!(reply.json()["current"]["mode"], "AI");
+}
+
+#[tokio::test]
+async fn an_idempotency_key_belongs_to_its_caller_and_path() {
+    let world = World::new();
+    let id = Uuid::now_v7();
+    let path = format!("/api/v1/conversations/{id}/messages");
+    let say = |key: String| {
+        let asked = request("POST", &path, Some(json!({ "text": "hello" })));
+        asked
+            .insert_header(("Authorization", format!("Bearer {ADMIN}")))
+            .insert_header(("Idempotency-Key", key))
+    };
+    let reply = world.send(say("k1".to_owned())).await;
+    assert_eq!(reply.status, 202);
+    assert_eq!(
+        (&reply.json()["text"], &reply.json()["takeover"]["settled"]),
+        (&json!("hello"), &json!(true))
+    );
+    let heard = format!("environment says \"hello\" to {id} once environment {path} k1");
+    assert_eq!(world.clerk.heard(), [heard]);
+    assert_eq!(world.send(say(String::new())).await.status, 400);
+    assert_eq!(world.send(say("k".repeat(256))).await.status, 400);
+    *world.clerk.refusal.lock().unwrap() = Some(Refusal::KeyReused);
+    assert_eq!(world.send(say("k1".to_owned())).await.problem(), (422, "idempotency_key_reused".to_owned()));
+}
+
+#[tokio::test]
+async fn null_clears_and_what_is_left_out_stays() {
+    let world = World::new();
+    let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+    let path = format!("/api/v1/conversations/{id}");
+    let reply = world.ask("PATCH", &path, Some(json!({ "assignee": null, "attention": null }))).await;
+    assert_eq!((reply.status, &reply.json()["id"]), (200, &json!(id.to_string())));
+    let heard = world.clerk.heard().remove(0);
+    assert!(heard.contains("assignee: Some(None)") && heard.contains("clear_attention: true"), "{heard}");
+    assert!(heard.contains("status: None") && heard.contains("expected_assignee: None"), "{heard}");
+
+    assert_eq!(world.ask("POST", &format!("{path}/read"), None).await.status, 200);
+    assert_eq!(world.ask("POST", &format!("{path}/read"), Some(json!({ "seq": 3 }))).await.status, 200);
+    assert_eq!(world.clerk.heard(), [format!("read {id} None"), format!("read {id} Some(3)")]);
+}

@@ -1,0 +1,227 @@
+use std::{future::poll_fn, pin::Pin};
+
+use actix_web::body::{BoxBody, MessageBody};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{ADMIN, NOW, World, fakes, request};
+use crate::{
+    domain::event::EventType as E,
+    flow::registry::{Role, Token},
+    http::auth::hash_token,
+};
+
+/// A client of the live feed.
+struct Client(BoxBody);
+
+#[derive(Debug, PartialEq)]
+struct Frame {
+    id: String,
+    name: String,
+    data: Value,
+}
+
+impl Client {
+    async fn open(world: &World, path: &str, after: Option<&str>, token: &str) -> Self {
+        let asked = request("GET", path, None)
+            .insert_header(("Authorization", format!("Bearer {token}")))
+            .insert_header(("Accept", "text/event-stream"));
+        let asked = match after {
+            Some(id) => asked.insert_header(("Last-Event-ID", id)),
+            None => asked,
+        };
+        let response = world.open(asked).await;
+        assert_eq!(response.status().as_u16(), 200);
+        assert_eq!(response.headers().get("content-type").expect("a type"), "text/event-stream");
+        Self(response.into_body())
+    }
+
+    /// The next event; None when the stream has ended.
+    async fn next(&mut self) -> Option<Frame> {
+        loop {
+            let bytes = poll_fn(|context| Pin::new(&mut self.0).poll_next(context)).await?.expect("a frame");
+            let text = String::from_utf8(bytes.to_vec()).expect("text");
+            if text.starts_with(':') {
+                continue;
+            }
+            let field = |name: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+                line.unwrap_or_default().to_owned()
+            };
+            assert!(text.ends_with("\n\n") && text.lines().count() == 4, "{text:?}");
+            let data = serde_json::from_str(&field("data")).expect("json");
+            return Some(Frame { id: field("id"), name: field("event"), data });
+        }
+    }
+
+    /// Ids and names of the next events.
+    async fn take(&mut self, count: usize) -> Vec<(String, String)> {
+        let mut taken = Vec::new();
+        for _ in 0..count {
+            let frame = self.next().await.expect("one more");
+            taken.push((frame.id, frame.name));
+        }
+        taken
+    }
+}
+
+fn pairs(wanted: &[(&str, &str)]) -> Vec<(String, String)> {
+    wanted.iter().map(|(id, name)| ((*id).to_owned(), (*name).to_owned())).collect()
+}
+
+fn running() -> World {
+    let world = World::new();
+    let (feed, archive, stopping) =
+        (world.doors.feed.clone(), world.shelf.clone(), world.doors.stopping.clone());
+    tokio::spawn(async move { feed.run(archive, stopping).await });
+    world
+}
+
+fn happen(world: &World, channel: &str, kind: E) {
+    world.shelf.happen(channel, kind);
+    world.nudge.notify_one();
+}
+
+#[tokio::test]
+async fn a_stream_says_hello_and_then_what_happens() {
+    let world = running();
+    happen(&world, "default", E::MessageReceived);
+    let mut client = Client::open(&world, "/api/v1/events", None, ADMIN).await;
+    let hello = client.next().await.expect("hello");
+    assert_eq!(
+        (hello.id.as_str(), hello.name.as_str(), &hello.data["id"]),
+        ("e1", "hello", &Value::from("e1"))
+    );
+    happen(&world, "default", E::TurnStarted);
+    let frame = client.next().await.expect("an event");
+    assert_eq!((frame.id.as_str(), frame.name.as_str()), ("e2", "turn_started"));
+    assert_eq!((&frame.data["id"], &frame.data["type"]), (&Value::from("e2"), &Value::from("turn_started")));
+    happen(&world, "default", E::TurnCompleted);
+    assert_eq!(client.take(1).await, pairs(&[("e3", "turn_completed")]));
+}
+
+#[tokio::test]
+async fn a_cut_stream_resumes_without_a_gap_and_without_doubles() {
+    let world = running();
+    let mut other = Client::open(&world, "/api/v1/events", None, ADMIN).await;
+    other.next().await;
+    for _ in 0..5 {
+        happen(&world, "default", E::ModeChanged);
+    }
+    other.take(5).await;
+    let mut client = Client::open(&world, "/api/v1/events", Some("e2"), ADMIN).await;
+    let hello = client.next().await.expect("hello");
+    assert_eq!(
+        (hello.id.as_str(), &hello.data["id"]),
+        ("e2", &Value::from("e5")),
+        "cut again now, it would still miss e3"
+    );
+    happen(&world, "default", E::AgentTookOver);
+    let ids: Vec<String> = client.take(4).await.into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["e3", "e4", "e5", "e6"]);
+    assert_eq!(other.take(1).await, pairs(&[("e6", "agent_took_over")]));
+}
+
+#[tokio::test]
+async fn many_events_reach_a_slow_client_in_order_and_once() {
+    let world = running();
+    let mut client = Client::open(&world, "/api/v1/events", None, ADMIN).await;
+    client.next().await;
+    // More than the ring, the channel and one reading hold.
+    for _ in 0..5_000 {
+        world.shelf.happen("default", E::DeliveryUpdated);
+    }
+    world.nudge.notify_one();
+    for at in 1..=5_000 {
+        assert_eq!(client.next().await.expect("an event").id, format!("e{at}"));
+    }
+}
+
+#[tokio::test]
+async fn a_gap_that_cannot_be_filled_is_told() {
+    let world = running();
+    for _ in 0..3 {
+        happen(&world, "default", E::ModeChanged);
+    }
+    *world.shelf.forgotten.lock().unwrap() = 3;
+    for id in ["e1", "of-another-house"] {
+        let mut client = Client::open(&world, "/api/v1/events", Some(id), ADMIN).await;
+        assert_eq!(client.take(2).await, pairs(&[(id, "hello"), ("e3", "resync")]));
+    }
+    let mut client = Client::open(&world, "/api/v1/events?last_event_id=e3", None, ADMIN).await;
+    client.next().await;
+    happen(&world, "default", E::TurnStarted);
+    assert_eq!(client.take(1).await, pairs(&[("e4", "turn_started")]));
+}
+
+#[tokio::test]
+async fn a_stream_shows_only_what_its_client_asked_for_and_may_see() {
+    let world = running();
+    let id = Uuid::now_v7();
+    let token = Token {
+        id,
+        name: "shop".to_owned(),
+        role: Role::Read,
+        channels: Some(vec!["shop".to_owned()]),
+        agent: None,
+        expires_at: None,
+        created_at: NOW,
+    };
+    world.house.tokens.lock().unwrap().push((token, hash_token("shop")));
+    let mut shop = Client::open(&world, "/api/v1/events", None, "shop").await;
+    let path = "/api/v1/events?type=turn_started,turn_completed";
+    let mut turns = Client::open(&world, path, None, ADMIN).await;
+    shop.next().await;
+    turns.next().await;
+    for (channel, kind) in [
+        ("other", E::TurnStarted),
+        ("shop", E::ModeChanged),
+        ("", E::BreakerOpened),
+        ("shop", E::TurnCompleted),
+    ] {
+        happen(&world, channel, kind);
+    }
+    assert_eq!(shop.take(2).await, pairs(&[("e2", "mode_changed"), ("e4", "turn_completed")]));
+    assert_eq!(turns.take(2).await, pairs(&[("e1", "turn_started"), ("e4", "turn_completed")]));
+}
+
+#[tokio::test]
+async fn what_an_event_is_about_can_be_shown_beside_it() {
+    let world = running();
+    let about = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+    let mut client = Client::open(&world, "/api/v1/events?include=conversation,message", None, ADMIN).await;
+    client.next().await;
+    let mut event = fakes::event("default", E::ModeChanged);
+    event.conversation = Some(about);
+    world.shelf.events.lock().unwrap().push(event);
+    world.nudge.notify_one();
+    let shown = client.next().await.expect("an event").data;
+    assert_eq!(shown["conversation"]["id"], about.to_string());
+    assert_eq!(shown.get("message"), Some(&Value::Null));
+    let listed = world.get("/api/v1/events?include=conversation").await.json();
+    assert_eq!(listed["items"][0]["conversation"]["id"], about.to_string());
+    assert_eq!(listed["items"][0].get("message"), None);
+    assert_eq!(world.get("/api/v1/events?include=turn").await.pointer(), "/include");
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_the_server_stops() {
+    let world = running();
+    let mut client = Client::open(&world, "/api/v1/events", None, ADMIN).await;
+    client.next().await;
+    world.doors.stopping.cancel();
+    assert_eq!(client.next().await, None);
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_token_is_revoked() {
+    let world = running();
+    let reply =
+        world.ask("POST", "/api/v1/tokens", Some(serde_json::json!({ "name": "bot", "role": "read" }))).await;
+    let (made, path) = (reply.json(), reply.header("location").to_owned());
+    let token = made["token"].as_str().expect("a token");
+    let mut client = Client::open(&world, "/api/v1/events", None, token).await;
+    client.next().await;
+    assert_eq!(world.ask("DELETE", &path, None).await.status, 204);
+    assert_eq!(client.next().await, None);
+}

@@ -1,0 +1,146 @@
+//! The doors with scripted places behind them: what a client sees, and what the flow is asked.
+
+#![allow(clippy::unwrap_used)]
+
+mod fakes;
+
+mod auth;
+
+mod webhook;
+
+mod problems;
+
+mod conversations;
+
+mod channels;
+
+mod feed;
+
+mod server;
+
+use std::sync::{Arc, Mutex};
+
+use actix_web::{
+    body::{BoxBody, to_bytes},
+    dev::ServiceResponse,
+    http::header::HeaderMap,
+    test::{self, TestRequest},
+};
+use serde_json::Value;
+use tokio::{runtime::Handle, sync::Notify};
+use tokio_util::sync::CancellationToken;
+
+use self::fakes::{Clerk, House, Shelf};
+use super::{auth::Auth, doors::Doors, feed::Feed};
+use crate::domain::time::Time;
+
+/// The moment at which all of this happens.
+const NOW: Time = Time(1_767_600_000_000);
+
+/// The token of the environment.
+const ADMIN: &str = "environment-token-1234";
+
+/// Doors over fakes, and the fakes.
+struct World {
+    doors: Arc<Doors>,
+    shelf: Arc<Shelf>,
+    house: Arc<House>,
+    clerk: Arc<Clerk>,
+    nudge: Arc<Notify>,
+}
+
+impl World {
+    fn new() -> Self {
+        let shelf = Arc::new(Shelf::default());
+        let house = Arc::new(House::default());
+        let clerk = Arc::new(Clerk::default());
+        let nudge = Arc::new(Notify::new());
+        let doors = Arc::new(Doors {
+            archive: shelf.clone(),
+            registry: house.clone(),
+            ledger: house.clone(),
+            intake: clerk.clone(),
+            mode_switch: clerk.clone(),
+            desk: clerk.clone(),
+            channels: house.clone(),
+            vault: house.clone(),
+            sandbox: None,
+            health: house.clone(),
+            auth: Auth::new(Some(ADMIN), house.clone(), || NOW),
+            feed: Feed::new(nudge.clone()),
+            settings: Vec::new(),
+            settle_ms: 10_000,
+            render_metrics: Box::new(|| "baton_up 1\n".to_owned()),
+            now: || NOW,
+            main: Handle::current(),
+            stopping: CancellationToken::new(),
+        });
+        Self { doors, shelf, house, clerk, nudge }
+    }
+
+    /// The response as it comes, its body not yet read.
+    async fn open(&self, request: TestRequest) -> ServiceResponse<BoxBody> {
+        let app = test::init_service(super::app(self.doors.clone())).await;
+        test::call_service(&app, request.to_request()).await
+    }
+
+    async fn send(&self, request: TestRequest) -> Reply {
+        let response = self.open(request).await;
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let body = to_bytes(response.into_body()).await.expect("a whole body");
+        Reply { status, headers, body: String::from_utf8(body.to_vec()).expect("text") }
+    }
+
+    /// As the environment's token.
+    async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
+        self.send(request(method, path, body).insert_header(("Authorization", format!("Bearer {ADMIN}"))))
+            .await
+    }
+
+    async fn get(&self, path: &str) -> Reply {
+        self.ask("GET", path, None).await
+    }
+}
+
+fn request(method: &str, path: &str, body: Option<Value>) -> TestRequest {
+    let request = TestRequest::with_uri(path).method(method.parse().expect("a method"));
+    match body {
+        Some(body) => request.set_json(body),
+        None => request,
+    }
+}
+
+struct Reply {
+    status: u16,
+    headers: HeaderMap,
+    body: String,
+}
+
+impl Reply {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
+    }
+
+    /// Status and code of a problem, after looking at the rest of it.
+    fn problem(&self) -> (u16, String) {
+        assert_eq!(self.header("content-type"), "application/problem+json", "{}", self.body);
+        let problem = self.json();
+        let code = problem["code"].as_str().expect("a code");
+        assert_eq!(problem["type"], format!("/problems/{code}"));
+        assert_eq!(problem["status"], self.status);
+        assert!(problem["title"].is_string() && problem["detail"].is_string());
+        (self.status, code.to_owned())
+    }
+
+    fn pointer(&self) -> String {
+        self.json()["errors"][0]["pointer"].as_str().expect("a pointer").to_owned()
+    }
+}
+
+/// A list of what was asked.
+type Log = Mutex<Vec<String>>;

@@ -1,0 +1,118 @@
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{ADMIN, World, fakes, request};
+
+#[tokio::test]
+async fn what_is_not_there_and_what_is_not_meant_so_are_problems() {
+    let world = World::new();
+    for (method, path, wanted) in [
+        ("GET", "/nowhere", (404, "not_found")),
+        ("GET", "/api/v1/conversations/42", (404, "not_found")),
+        ("GET", "/api/v1/turns/not-an-id", (404, "not_found")),
+        ("GET", "/api/v1/conversations?nmae=x", (400, "invalid")),
+        ("GET", "/api/v1/conversations?limit=0", (400, "invalid")),
+        ("GET", "/api/v1/conversations?limit=201", (400, "invalid")),
+        ("GET", "/api/v1/conversations?cursor=nonsense", (400, "invalid")),
+        ("GET", "/api/v1/conversations?mode=ai", (400, "invalid")),
+        ("GET", "/api/v1/conversations?updated_since=yesterday", (400, "invalid")),
+        ("DELETE", "/api/v1/conversations", (405, "method_not_allowed")),
+        ("POST", "/healthz", (405, "method_not_allowed")),
+    ] {
+        let (status, code) = world.ask(method, path, None).await.problem();
+        assert_eq!((status, code.as_str()), wanted, "{method} {path}");
+    }
+    let reply = world.ask("POST", &format!("/api/v1/conversations/{}", Uuid::now_v7()), None).await;
+    assert_eq!(reply.header("allow"), "GET, HEAD, PATCH");
+}
+
+#[tokio::test]
+async fn a_wrong_body_is_told_by_pointer() {
+    let world = World::new();
+    let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+    for (method, path, body, pointer) in [
+        ("POST", "messages", json!({ "text": "hi", "txet": 1 }), "/txet"),
+        ("POST", "messages", json!({ "text": 7 }), "/text"),
+        ("POST", "messages", json!({ "text": "  " }), "/text"),
+        ("POST", "messages", json!({ "text": "a\u{0}b" }), "/text"),
+        ("POST", "messages", json!({ "text": "x".repeat(20_001) }), "/text"),
+        ("POST", "messages", json!({ "text": "hi", "quoted_message_id": "7" }), "/quoted_message_id"),
+        ("POST", "messages", json!({}), ""),
+        ("POST", "messages", json!([]), ""),
+        ("POST", "messages/batch", json!({ "messages": [] }), "/messages"),
+        (
+            "POST",
+            "messages/batch",
+            json!({ "messages": [{ "text": "a" }, { "text": "" }] }),
+            "/messages/1/text",
+        ),
+        ("PUT", "mode", json!({ "mode": "human" }), "/mode"),
+        ("PUT", "mode", json!({ "mode": "AI", "until": "2030-01-01T00:00:00Z" }), "/until"),
+        ("PUT", "mode", json!({ "mode": "HUMAN", "until": "2020-01-01T00:00:00Z" }), "/until"),
+        ("PUT", "mode", json!({ "mode": "HUMAN", "settle_ms": 10_001 }), "/settle_ms"),
+        ("PUT", "follow-up", json!({ "delay_ms": -1 }), "/delay_ms"),
+        ("PATCH", "", json!({ "status": "snoozed" }), "/snoozed_until"),
+        ("PATCH", "", json!({ "assignee": "me" }), "/assignee"),
+        ("PATCH", "", json!({ "attention": "please" }), "/attention"),
+        ("PATCH", "", json!({ "contact": { "nmae": "x" } }), "/contact/nmae"),
+    ] {
+        let path = format!("/api/v1/conversations/{id}/{path}");
+        let reply = world.ask(method, path.trim_end_matches('/'), Some(body.clone())).await;
+        assert_eq!(reply.problem(), (400, "invalid".to_owned()), "{path} {body}");
+        assert_eq!(reply.pointer(), pointer, "{path} {body}");
+    }
+    for body in [json!({}), json!({ "delay_ms": 1, "due_at": "2030-01-01T00:00:00Z" })] {
+        let reply = world.ask("PUT", &format!("/api/v1/conversations/{id}/follow-up"), Some(body)).await;
+        assert_eq!(reply.problem(), (400, "invalid".to_owned()));
+    }
+    assert!(world.clerk.heard().is_empty(), "no step was asked");
+}
+
+#[tokio::test]
+async fn a_body_must_be_json_and_must_say_so() {
+    let world = World::new();
+    let path = format!("/api/v1/conversations/{}/messages", Uuid::now_v7());
+    let ask = || request("POST", &path, None).insert_header(("Authorization", format!("Bearer {ADMIN}")));
+    let reply = world.send(ask().set_payload("{}")).await;
+    assert_eq!(reply.problem(), (415, "unsupported_media_type".to_owned()));
+    let json = ("Content-Type", "application/json; charset=utf-8");
+    let reply = world.send(ask().insert_header(json).set_payload("{")).await;
+    assert_eq!(reply.problem(), (400, "invalid".to_owned()));
+    let reply = world.send(ask().insert_header(json).set_payload("x".repeat(2_097_153))).await;
+    assert_eq!(reply.problem(), (413, "too_large".to_owned()));
+}
+
+#[tokio::test]
+async fn every_response_carries_the_headers_that_keep_browsers_careful() {
+    let world = World::new();
+    for path in ["/api/v1/conversations", "/nowhere", "/docs", "/", "/healthz", "/openapi.json"] {
+        let reply = world.get(path).await;
+        assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(reply.header("cache-control"), "no-store", "{path}");
+        assert_ne!(reply.header("referrer-policy"), "", "{path}");
+        assert!(reply.header("content-security-policy").starts_with("default-src 'none'"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_panic_behind_a_route_is_an_answer_too() {
+    let world = World::new();
+    world.clerk.panics.store(true, Ordering::SeqCst);
+    let path = format!("/api/v1/conversations/{}/messages", Uuid::now_v7());
+    let reply = world.ask("POST", &path, Some(json!({ "text": "hi" }))).await;
+    assert_eq!(reply.problem(), (500, "internal".to_owned()));
+}
+
+#[tokio::test]
+async fn an_outage_of_the_database_is_told_as_one() {
+    let world = World::new();
+    world.shelf.is_away.store(true, Ordering::SeqCst);
+    assert_eq!(world.get("/api/v1/conversations").await.problem(), (503, "unavailable".to_owned()));
+    assert_eq!(world.get("/metrics").await.body, "baton_up 1\n", "metrics are wanted above all then");
+    assert_eq!(world.get("/readyz").await.json()["status"], "degraded", "Redis alone is away here");
+    world.house.is_away.store(true, Ordering::SeqCst);
+    let reply = world.get("/readyz").await;
+    assert_eq!((reply.status, &reply.json()["database"]), (503, &json!("down")));
+}

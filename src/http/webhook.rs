@@ -1,0 +1,246 @@
+//! The doors through which messages come in: the provider's, and the sandbox's. A body goes to intake, and only when
+//! its effect is committed is it answered 200.
+
+use std::{sync::Arc, time::Instant};
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{StatusCode, header},
+    web::{Data, Path, Payload},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use subtle::{Choice, ConstantTimeEq};
+use utoipa::ToSchema;
+
+use super::{
+    answer::{Answer, to_json},
+    api::sandbox,
+    auth::{Caller, digest},
+    doors::Doors,
+    ports::Secret,
+    problem::Problem,
+    read::{self, Json},
+    wire::{Id, KindWord},
+};
+use crate::flow::{intake::Verdict, ledger};
+
+/// Most messages that the sandbox takes at once.
+const SANDBOX_MAX: usize = 1_000;
+
+/// Longest text of the sandbox's contacts.
+const SANDBOX_TEXT_MAX: usize = 65_536;
+
+/// What became of a webhook.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Stored {
+    /// `accepted`, `duplicate`, `ignored` or `dead_letter`.
+    status: &'static str,
+}
+
+/// What became of a message of the sandbox.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Taken {
+    /// `accepted`, `duplicate`, `ignored` or `dead_letter`.
+    status: &'static str,
+    message_id: Option<Id>,
+}
+
+const fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Accepted(_) => "accepted",
+        Verdict::Duplicate(_) => "duplicate",
+        Verdict::Ignored => "ignored",
+        Verdict::DeadLetter => "dead_letter",
+    }
+}
+
+pub(crate) fn as_taken(verdict: Verdict) -> Taken {
+    let message_id = match verdict {
+        Verdict::Accepted(id) | Verdict::Duplicate(id) => id.map(Id),
+        Verdict::Ignored | Verdict::DeadLetter => None,
+    };
+    Taken { status: word(verdict), message_id }
+}
+
+/// Takes a webhook of Green API.
+///
+/// Whatever it says, it is 200 once it is stored. 401 (empty) without one of the channel's webhook tokens, 503 if it
+/// could not be stored: the provider then sends it again.
+#[utoipa::path(post, path = "/webhooks/green-api/{channel}", tag = "Webhooks", params(("channel" = String, Path,)),
+    request_body(content = Object, description = "As Green API posts it; anything is taken."),
+    responses((status = 200, body = Stored), (status = 401, description = "Empty.")))]
+pub(crate) async fn green_api(
+    request: HttpRequest,
+    channel: Path<String>,
+    doors: Data<Doors>,
+    payload: Payload,
+) -> HttpResponse {
+    let began = Instant::now();
+    let (result, response) = match take(&request, channel.into_inner(), doors.into_inner(), payload).await {
+        Ok(verdict) => {
+            let body = to_json(&Stored { status: word(verdict) });
+            (word(verdict), HttpResponse::Ok().content_type("application/json").body(body))
+        }
+        Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
+            (problem.code(), HttpResponse::Unauthorized().finish())
+        }
+        Err(problem) => (problem.code(), problem.respond()),
+    };
+    metrics::counter!("baton_webhooks_total", "result" => result).increment(1);
+    metrics::histogram!("baton_webhook_seconds").record(began.elapsed());
+    response
+}
+
+async fn take(
+    request: &HttpRequest,
+    channel: String,
+    doors: Arc<Doors>,
+    payload: Payload,
+) -> Result<Verdict, Problem> {
+    let tokens = doors.channels.webhook_tokens(&channel).ok_or_else(Problem::not_found)?;
+    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    if !is_right(given.unwrap_or_default(), &tokens) {
+        return Err(Problem::unauthorized());
+    }
+    let body = read::body(request, payload).await?;
+    let intake = Arc::clone(&doors.intake);
+    doors.run(async move { intake.take(&channel, &body).await }).await?.map_err(not_stored)
+}
+
+/// Whatever the reason, the provider must send it again.
+fn not_stored(error: ledger::Error) -> Problem {
+    match error {
+        ledger::Error::Unavailable(_) => error.into(),
+        ledger::Error::Gone | ledger::Error::Refused(_) => {
+            tracing::error!(error = &error as &dyn std::error::Error, "a webhook was not stored");
+            Problem::unavailable("the webhook was not stored")
+        }
+    }
+}
+
+/// Whether the header carries one of these tokens: `Bearer T`, `Basic T` or bare `T`. A token may itself have been
+/// configured with such a word before it. Each is compared in constant time, by digests of equal length, and all of
+/// them in any case.
+fn is_right(given: &str, tokens: &[Secret]) -> bool {
+    let given = digest(without_scheme(given));
+    let right = tokens
+        .iter()
+        .map(|token| without_scheme(&token.0))
+        .filter(|token| !token.is_empty())
+        .map(|token| given.ct_eq(&digest(token)))
+        .fold(Choice::from(0), |any, this| any | this);
+    right.into()
+}
+
+/// A scheme alone is no token, though somebody may have configured one so.
+fn without_scheme(authorization: &str) -> &str {
+    let trimmed = authorization.trim();
+    let (first, rest) = trimmed.split_once(' ').unwrap_or((trimmed, ""));
+    let is_scheme = first.eq_ignore_ascii_case("bearer") || first.eq_ignore_ascii_case("basic");
+    if is_scheme { rest.trim_start() } else { trimmed }
+}
+
+/// What a contact of the sandbox writes.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "only checked here: the sandbox's own provider reads it")]
+pub(crate) struct SandboxMessage {
+    chat_id: String,
+    /// The contact's name.
+    name: Option<String>,
+    text: String,
+    /// The same id twice is a duplicate; made if left out.
+    id: Option<String>,
+    /// `text` if left out.
+    kind: Option<KindWord>,
+}
+
+/// Takes what contacts of the sandbox write: one message, or an array of them taken in one transaction.
+#[utoipa::path(post, path = "/webhooks/sandbox", tag = "Webhooks",
+    request_body(content = SandboxMessage, description = "One message, or an array of them."),
+    responses((status = 200, body = Taken, description = "For an array, an array of these.")))]
+pub(crate) async fn sandbox(
+    doors: Data<Doors>,
+    caller: Caller,
+    body: Json<Value>,
+) -> Result<Answer, Problem> {
+    let sandbox = sandbox::open(&doors, &caller)?;
+    let (bodies, is_one) = match body.value {
+        Value::Array(bodies) => (bodies, false),
+        one => (vec![one], true),
+    };
+    if bodies.len() > SANDBOX_MAX {
+        return Err(Problem::invalid("", format!("at most {SANDBOX_MAX} messages at once")));
+    }
+    for (at, body) in bodies.iter().enumerate() {
+        check(&if is_one { String::new() } else { format!("/{at}") }, body)?;
+    }
+    let verdicts = sandbox.take(bodies).await.map_err(not_stored)?;
+    let mut taken = verdicts.into_iter().map(as_taken);
+    if !is_one {
+        return Ok(Answer::ok(&taken.collect::<Vec<_>>()));
+    }
+    let one = taken.next().ok_or_else(Problem::internal)?;
+    Ok(Answer::ok(&one))
+}
+
+fn check(at: &str, body: &Value) -> Result<(), Problem> {
+    let message: SandboxMessage = read::from_value(at, body)?;
+    read::chat(&format!("{at}/chat_id"), &message.chat_id)?;
+    if message.text.chars().count() > SANDBOX_TEXT_MAX || message.text.contains('\0') {
+        let detail = format!("must have at most {SANDBOX_TEXT_MAX} characters, and no zero character");
+        return Err(Problem::invalid(format!("{at}/text"), detail));
+    }
+    for (name, value) in [("name", message.name), ("id", message.id)] {
+        if let Some(value) = value {
+            read::text(&format!("{at}/{name}"), value, 256)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_taken_in_each_of_its_forms_and_nothing_else_is() {
+        #[rustfmt::skip]
+        let table = [
+            // given               configured       right
+            ("Bearer secret",      "secret",        true),
+            ("bearer secret",      "secret",        true),
+            ("Basic secret",       "secret",        true),
+            ("secret",             "secret",        true),
+            ("Bearer secret",      "Bearer secret", true),
+            ("Basic secret",       "Bearer secret", true),
+            ("secret",             "Basic secret",  true),
+            ("Bearer  secret ",    "secret",        true),
+            ("Bearer secret2",     "secret",        false),
+            ("Bearer Bearer secret", "secret",      false),
+            ("Digest secret",      "secret",        false),
+            ("Secret",             "secret",        false),
+            ("",                   "secret",        false),
+            ("Bearer",             "secret",        false),
+            ("Bearer ",            "secret",        false),
+            ("",                   "",              false),
+            ("Bearer ",            "Bearer ",       false),
+            ("Bearer",             "Bearer",        false),
+        ];
+        for (given, configured, right) in table {
+            assert_eq!(
+                is_right(given, &[Secret(configured.to_owned())]),
+                right,
+                "{given:?} for {configured:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn during_a_change_either_token_opens() {
+        let tokens = [Secret("new".to_owned()), Secret("old".to_owned())];
+        assert!(is_right("Bearer new", &tokens) && is_right("Bearer old", &tokens));
+        assert!(!is_right("Bearer other", &tokens) && !is_right("Bearer new", &[]));
+    }
+}

@@ -1,0 +1,102 @@
+//! Channels and tokens. Secrets go in, never out.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::{At, Id, RoleWord, basic::Word};
+use crate::flow::registry;
+
+/// A number of the business.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Channel {
+    name: String,
+    /// For people.
+    title: Option<String>,
+    /// `green_api` or `sandbox`.
+    provider: String,
+    instance: Option<String>,
+    api_url: Option<String>,
+    /// What it overrides.
+    settings: Map<String, Value>,
+    /// As the provider names it; null while it is not known.
+    state: Option<String>,
+    /// `environment`: its credentials are read-only here.
+    managed_by: Option<&'static str>,
+    created_at: At,
+    updated_at: At,
+}
+
+fn known(state: String) -> Option<String> {
+    (!state.is_empty()).then_some(state)
+}
+
+impl From<registry::Channel> for Channel {
+    fn from(channel: registry::Channel) -> Self {
+        Self {
+            name: channel.name,
+            title: channel.title,
+            provider: channel.provider,
+            instance: channel.instance,
+            api_url: channel.api_url,
+            settings: channel.settings,
+            state: known(channel.state),
+            managed_by: channel.managed_by_environment.then_some("environment"),
+            created_at: At(channel.created_at),
+            updated_at: At(channel.updated_at),
+        }
+    }
+}
+
+/// A channel as those see it who only answer.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChannelGlance {
+    name: String,
+    title: Option<String>,
+    state: Option<String>,
+}
+
+impl From<registry::Channel> for ChannelGlance {
+    fn from(channel: registry::Channel) -> Self {
+        Self { name: channel.name, title: channel.title, state: known(channel.state) }
+    }
+}
+
+/// A token of the API.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Token {
+    id: Id,
+    name: String,
+    role: RoleWord,
+    /// On which channels; null: on all.
+    channels: Option<Vec<String>>,
+    /// As which agent it acts.
+    agent_id: Option<Id>,
+    /// Void after this.
+    expires_at: Option<At>,
+    created_at: At,
+}
+
+impl From<registry::Token> for Token {
+    fn from(token: registry::Token) -> Self {
+        Self {
+            id: Id(token.id),
+            name: token.name,
+            role: Word(token.role),
+            channels: token.channels,
+            agent_id: token.agent.map(Id),
+            expires_at: token.expires_at.map(At),
+            created_at: At(token.created_at),
+        }
+    }
+}
+
+/// A token just made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NewToken {
+    /// What is kept of it.
+    #[serde(flatten)]
+    pub(crate) kept: Token,
+    /// The token itself: shown now and never again.
+    pub(crate) token: String,
+}

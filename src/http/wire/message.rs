@@ -1,0 +1,239 @@
+//! A message, in either direction.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::{
+    At, AuthorWord, DeliveryReasonWord, DeliveryStateWord, Id, KindWord, LaneWord, OriginWord,
+    OutcomeReasonWord, OutcomeWord, Receipt, basic::Word, chosen_agent, conversation::Person,
+};
+use crate::{
+    domain::message::{self, DeliveryState},
+    flow::desk,
+};
+
+/// A message of a conversation.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Message {
+    id: Id,
+    conversation_id: Id,
+    /// Its place in the conversation, from 1.
+    seq: i64,
+    author: AuthorWord,
+    origin: OriginWord,
+    kind: KindWord,
+    /// The words; for other kinds the caption or a description.
+    text: String,
+    /// The agent who wrote it.
+    agent: Option<Person>,
+    /// Who wrote it, where that is not the chat itself.
+    sender: Option<Sender>,
+    quoted: Option<Quoted>,
+    edited_at: Option<At>,
+    deleted_at: Option<At>,
+    reactions: Vec<Reaction>,
+    media: Option<Media>,
+    provider_message_id: Option<String>,
+    /// When it was accepted here.
+    at: At,
+    /// When it was written, by the provider's clock.
+    provider_at: Option<At>,
+    /// What became of a message of the contact.
+    outcome: Option<OutcomeWord>,
+    outcome_reason: Option<OutcomeReasonWord>,
+    /// The turn that answered it, or wrote it.
+    turn_id: Option<Id>,
+    /// How far a message of our side got.
+    delivery: Option<Delivery>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Sender {
+    id: String,
+    name: String,
+}
+
+/// What it answers.
+#[derive(Debug, Serialize, ToSchema)]
+struct Quoted {
+    /// Ours, where it is shown beside.
+    message_id: Option<Id>,
+    author: Option<AuthorWord>,
+    text: String,
+    #[serde(skip)]
+    provider_message_id: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Reaction {
+    emoji: String,
+    author: AuthorWord,
+    at: At,
+}
+
+/// A file. It is described, not yet fetched.
+#[derive(Debug, Serialize, ToSchema)]
+struct Media {
+    mime_type: Option<String>,
+    file_name: Option<String>,
+    size: Option<i64>,
+    seconds: Option<i64>,
+    caption: Option<String>,
+    transcript: Option<String>,
+    state: Option<String>,
+    url: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct Delivery {
+    state: DeliveryStateWord,
+    /// Claims so far.
+    attempts: i32,
+    reason: Option<DeliveryReasonWord>,
+    /// Which part of its reply, from 1.
+    part: i32,
+    parts: i32,
+    idempotency_key: String,
+    lane: LaneWord,
+    queued_at: At,
+    next_attempt_at: Option<At>,
+    sent_at: Option<At>,
+    delivered_at: Option<At>,
+    read_at: Option<At>,
+}
+
+impl Message {
+    /// A message of that conversation.
+    pub(crate) fn of(conversation: Uuid, it: message::Message) -> Self {
+        Self {
+            id: Id(it.id),
+            conversation_id: Id(conversation),
+            seq: it.seq,
+            author: Word(it.author),
+            origin: Word(it.origin),
+            kind: Word(it.kind),
+            text: it.text,
+            agent: chosen_agent(it.agent),
+            sender: it.sender.map(|sender| Sender { id: sender.id, name: sender.name }),
+            quoted: it.quoted.map(|quoted| Quoted {
+                message_id: None,
+                author: None,
+                text: quoted.text,
+                provider_message_id: quoted.provider_message_id,
+            }),
+            edited_at: it.edited_at.map(At),
+            deleted_at: it.deleted_at.map(At),
+            reactions: Vec::new(),
+            media: it.media.map(Media::from),
+            provider_message_id: it.provider_message_id,
+            at: At(it.at),
+            provider_at: it.provider_at.map(At),
+            outcome: it.inbound.map(|inbound| Word(inbound.outcome)),
+            outcome_reason: it.inbound.and_then(|inbound| inbound.reason).map(Word),
+            turn_id: it.turn.map(Id),
+            delivery: it.delivery.map(Delivery::from),
+        }
+    }
+
+    /// Its place in the conversation.
+    pub(crate) const fn seq(&self) -> i64 {
+        self.seq
+    }
+}
+
+/// Messages of one conversation side by side: what one quotes is named where it is among them.
+pub(crate) fn shown(conversation: Uuid, messages: Vec<message::Message>) -> Vec<Message> {
+    let mut shown: Vec<Message> = messages.into_iter().map(|it| Message::of(conversation, it)).collect();
+    for at in 0..shown.len() {
+        let Some(wanted) = shown[at].quoted.as_ref().map(|quoted| &quoted.provider_message_id) else {
+            continue;
+        };
+        let found = shown.iter().find(|other| other.provider_message_id.as_ref() == Some(wanted));
+        let found = found.map(|other| (other.id, other.author));
+        if let (Some(quoted), Some((id, author))) = (shown[at].quoted.as_mut(), found) {
+            quoted.message_id = Some(id);
+            quoted.author = Some(author);
+        }
+    }
+    shown
+}
+
+impl From<message::Media> for Media {
+    fn from(media: message::Media) -> Self {
+        let given = |text: String| (!text.is_empty()).then_some(text);
+        Self {
+            mime_type: given(media.mime_type),
+            file_name: given(media.file_name),
+            size: None,
+            seconds: None,
+            caption: given(media.caption),
+            transcript: None,
+            state: None,
+            url: None,
+        }
+    }
+}
+
+impl From<message::Delivery> for Delivery {
+    fn from(delivery: message::Delivery) -> Self {
+        Self {
+            state: Word(delivery.state),
+            attempts: delivery.attempts,
+            reason: delivery.reason.map(Word),
+            part: delivery.part,
+            parts: delivery.parts,
+            idempotency_key: delivery.idempotency_key,
+            lane: Word(delivery.lane),
+            queued_at: At(delivery.queued_at),
+            next_attempt_at: (delivery.state == DeliveryState::Queued).then_some(At(delivery.due_at)),
+            sent_at: delivery.sent_at.map(At),
+            delivered_at: delivery.delivered_at.map(At),
+            read_at: delivery.read_at.map(At),
+        }
+    }
+}
+
+/// A page of messages.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Messages {
+    /// Newest first.
+    pub(crate) items: Vec<Message>,
+    /// The next `before`; null at the beginning of the conversation.
+    #[schema(required)]
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// A message just owed, and what it did to the assistant.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Said {
+    #[serde(flatten)]
+    message: Message,
+    takeover: Option<Receipt>,
+}
+
+impl Said {
+    /// A text that is too long for one message was cut: the first of its parts stands for it.
+    pub(crate) fn first_of(said: desk::Said) -> Option<Self> {
+        let first = said.messages.into_iter().next()?;
+        let takeover = said.takeover.map(Receipt::from);
+        Some(Self { message: Message::of(said.conversation, first), takeover })
+    }
+}
+
+/// Several of them.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SaidAll {
+    /// In the order given.
+    items: Vec<Message>,
+    takeover: Option<Receipt>,
+}
+
+impl From<desk::Said> for SaidAll {
+    fn from(said: desk::Said) -> Self {
+        Self {
+            items: said.messages.into_iter().map(|it| Message::of(said.conversation, it)).collect(),
+            takeover: said.takeover.map(Receipt::from),
+        }
+    }
+}

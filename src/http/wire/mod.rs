@@ -1,0 +1,22 @@
+//! How things look outside: the shapes of the contract. Facts come in from `domain` and `flow`, JSON goes out.
+//!
+//! Every field is always present, null when there is nothing to show.
+
+mod basic;
+
+mod conversation;
+
+mod message;
+
+mod turn;
+
+mod event;
+
+mod channel;
+
+pub(crate) use basic::{At, Id, List, Word, vocabulary::*};
+pub(crate) use channel::{Channel, ChannelGlance, NewToken, Token};
+pub(crate) use conversation::{Conversation, Receipt, chosen_agent};
+pub(crate) use event::Event;
+pub(crate) use message::{Message, Messages, Said, SaidAll, shown};
+pub(crate) use turn::{DeadLetter, FollowUp, Turn};

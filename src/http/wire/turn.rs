@@ -1,0 +1,129 @@
+//! Runs of the assistant, follow-ups, and what was given up.
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::{
+    At, FollowUpStateWord, Id, LetterKindWord, LetterStateWord, PurposeWord, TurnStateWord, basic::Word,
+};
+use crate::domain::turn;
+
+/// A run of the assistant.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Turn {
+    id: Id,
+    conversation_id: Id,
+    state: TurnStateWord,
+    purpose: PurposeWord,
+    mode_version: i64,
+    /// What it answers.
+    message_ids: Vec<Id>,
+    started_at: At,
+    first_token_at: Option<At>,
+    ended_at: Option<At>,
+    /// Which attempt at these messages it is, from 1.
+    attempts: i32,
+    model: String,
+    input_tokens: i64,
+    output_tokens: i64,
+    cost: Option<f64>,
+    /// Nothing of it was sent.
+    wasted: bool,
+    /// Why it ended so.
+    reason: Option<String>,
+}
+
+impl Turn {
+    /// A turn of that conversation.
+    pub(crate) fn of(conversation: Uuid, turn: turn::Turn) -> Self {
+        Self {
+            id: Id(turn.id),
+            conversation_id: Id(conversation),
+            state: Word(turn.state),
+            purpose: Word(turn.purpose),
+            mode_version: turn.mode_version,
+            message_ids: turn.messages.into_iter().map(Id).collect(),
+            started_at: At(turn.started_at),
+            first_token_at: turn.first_token_at.map(At),
+            ended_at: turn.ended_at.map(At),
+            attempts: turn.attempt,
+            model: turn.model,
+            input_tokens: turn.input_tokens,
+            output_tokens: turn.output_tokens,
+            cost: None,
+            wasted: turn.wasted,
+            reason: turn.reason,
+        }
+    }
+}
+
+/// A message that our side sends if the contact stays silent.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FollowUp {
+    id: Id,
+    conversation_id: Id,
+    due_at: At,
+    text: Option<String>,
+    /// What the assistant should write.
+    instructions: Option<String>,
+    created_by: String,
+    created_at: At,
+    state: FollowUpStateWord,
+    /// Why it ended so.
+    reason: Option<String>,
+    /// The message that carried it.
+    message_id: Option<Id>,
+}
+
+impl FollowUp {
+    /// A follow-up of that conversation.
+    pub(crate) fn of(conversation: Uuid, follow_up: turn::FollowUp) -> Self {
+        Self {
+            id: Id(follow_up.id),
+            conversation_id: Id(conversation),
+            due_at: At(follow_up.due_at),
+            text: follow_up.text,
+            instructions: follow_up.instructions,
+            created_by: follow_up.created_by,
+            created_at: At(follow_up.created_at),
+            state: Word(follow_up.state),
+            reason: follow_up.reason,
+            message_id: follow_up.message.map(Id),
+        }
+    }
+}
+
+/// What the machine gave up, kept for a person.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DeadLetter {
+    id: Id,
+    kind: LetterKindWord,
+    channel: String,
+    conversation_id: Option<Id>,
+    state: LetterStateWord,
+    reason: String,
+    attempts: i32,
+    first_at: At,
+    last_at: At,
+    /// For a turn its messages, for a send the text, for a webhook the body.
+    payload: Value,
+}
+
+impl From<turn::DeadLetter> for DeadLetter {
+    fn from(letter: turn::DeadLetter) -> Self {
+        Self {
+            id: Id(letter.id),
+            kind: Word(letter.kind),
+            channel: letter.channel,
+            conversation_id: letter.conversation.map(Id),
+            state: Word(letter.state),
+            reason: letter.reason,
+            attempts: letter.attempts,
+            first_at: At(letter.first_at),
+            last_at: At(letter.last_at),
+            payload: letter.payload,
+        }
+    }
+}
