@@ -10,3 +10,7 @@ pub mod flow;
 pub mod adapters;
 
 pub mod worker;
+
+pub mod config;
+
+pub mod telemetry;
