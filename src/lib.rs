@@ -14,3 +14,5 @@ pub mod worker;
 pub mod config;
 
 pub mod telemetry;
+
+pub mod metrics;
