@@ -16,3 +16,7 @@ pub mod config;
 pub mod telemetry;
 
 pub mod metrics;
+
+pub mod app;
+
+pub mod cli;

@@ -258,3 +258,6 @@ fn reason_of(error: &clap::Error) -> String {
         None => error.to_string().lines().next().unwrap_or_default().to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;
