@@ -12,3 +12,13 @@ pub mod adapters;
 pub mod http;
 
 pub mod worker;
+
+pub mod config;
+
+pub mod telemetry;
+
+pub mod metrics;
+
+pub mod app;
+
+pub mod cli;

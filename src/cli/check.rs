@@ -1,0 +1,70 @@
+//! `baton check`: a line on each thing that Baton needs, and how to mend what is wrong.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::print::{self, Format};
+use crate::{
+    app::{self, Finding, Standing},
+    config::Settings,
+};
+
+/// Look at configuration, database, Redis, Green API, AI, clock and disk: a line each, what is wrong, how to mend it
+#[derive(Debug, clap::Args)]
+pub(super) struct Check {
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Check {
+    pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<ExitCode> {
+        let mut findings: Vec<Finding> = settings
+            .warnings()
+            .into_iter()
+            .map(|warning| Finding {
+                subject: "settings",
+                standing: Standing::Odd,
+                detail: warning,
+                remedy: None,
+            })
+            .collect();
+        findings.extend(app::check(settings).await);
+        if self.format.json {
+            print::json(&findings.iter().map(as_json).collect())?;
+        } else {
+            print::text(&lines(&findings))?;
+        }
+        let is_wrong = findings.iter().any(|finding| finding.standing == Standing::Wrong);
+        Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+fn lines(findings: &[Finding]) -> String {
+    let row = |finding: &Finding| {
+        let detail = match &finding.remedy {
+            Some(remedy) => format!("{}: {remedy}", finding.detail),
+            None => finding.detail.clone(),
+        };
+        [mark(finding.standing).to_owned(), finding.subject.to_owned(), detail]
+    };
+    let rows: Vec<_> = findings.iter().map(row).collect();
+    print::table(["", "WHAT", "HOW IT IS"], &rows)
+}
+
+const fn mark(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Right => "ok",
+        Standing::Odd => "note",
+        Standing::Wrong => "wrong",
+    }
+}
+
+fn as_json(finding: &Finding) -> serde_json::Value {
+    json!({
+        "subject": finding.subject,
+        "standing": mark(finding.standing),
+        "detail": finding.detail,
+        "remedy": finding.remedy,
+    })
+}

@@ -1,0 +1,143 @@
+//! `baton dead-letters`: what the machine gave up, and what becomes of it.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::print::{self, Format};
+use crate::{
+    app::{self, Opened},
+    config::Settings,
+    domain::{
+        event::actor,
+        message::Origin,
+        turn::{DeadLetter, LetterKind, LetterState},
+    },
+    flow::{
+        archive::{LetterFilter, PageOf},
+        desk::Who,
+    },
+};
+
+/// What the machine gave up: list, try again, put away
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum DeadLetters {
+    /// The open ones, newest first
+    List(Which),
+    /// Try one again
+    Retry {
+        /// Its id
+        id: Uuid,
+        /// Also if it is no longer wanted: a person took over, or there is a newer answer
+        #[arg(long)]
+        force: bool,
+    },
+    /// Put one away
+    Discard {
+        /// Its id
+        id: Uuid,
+    },
+}
+
+/// Which letters.
+#[derive(Debug, clap::Args)]
+pub(super) struct Which {
+    /// webhook, turn, send or delivery
+    #[arg(long, value_name = "KIND")]
+    kind: Option<LetterKind>,
+    /// On this channel
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+    /// open, replayed or discarded
+    #[arg(long, value_name = "STATE", default_value = "open")]
+    state: LetterState,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Rows that a store gives at once.
+const PAGE: usize = 200;
+
+impl DeadLetters {
+    pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
+        let opened = app::open(settings).await?;
+        match self {
+            Self::List(which) => {
+                let letters = list(&opened, &which).await?;
+                if which.format.json {
+                    print::json(&letters.iter().map(as_json).collect())?;
+                } else {
+                    print::text(&as_table(&letters))?;
+                }
+            }
+            Self::Retry { id, force } => {
+                opened.desk.replay(id, force, &shell()).await?;
+                print::text("it is tried again")?;
+            }
+            Self::Discard { id } => {
+                opened.desk.discard(id, &shell()).await?;
+                print::text("it is put away")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who acts by this command.
+fn shell() -> Who {
+    Who { actor: actor::SHELL.to_owned(), agent: None, origin: Origin::Api }
+}
+
+async fn list(opened: &Opened, which: &Which) -> anyhow::Result<Vec<DeadLetter>> {
+    let filter = LetterFilter {
+        kind: which.kind,
+        channels: which.channel.clone().map(|channel| vec![channel]),
+        conversation: None,
+        state: Some(which.state),
+    };
+    let mut letters = Vec::new();
+    let mut cursor = None;
+    while letters.len() < which.limit {
+        let limit = PAGE.min(which.limit - letters.len());
+        let page = opened.archive.letters(&filter, &PageOf { limit, cursor }).await?;
+        letters.extend(page.items);
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(letters)
+}
+
+fn as_table(letters: &[DeadLetter]) -> String {
+    let row = |letter: &DeadLetter| {
+        [
+            letter.id.to_string(),
+            letter.kind.to_string(),
+            letter.channel.clone(),
+            letter.conversation.map_or_else(|| "-".to_owned(), |id| id.to_string()),
+            letter.attempts.to_string(),
+            letter.last_at.to_string(),
+            letter.reason.clone(),
+        ]
+    };
+    let rows: Vec<_> = letters.iter().map(row).collect();
+    print::table(["ID", "KIND", "CHANNEL", "CONVERSATION", "TRIES", "LAST", "REASON"], &rows)
+}
+
+fn as_json(letter: &DeadLetter) -> Value {
+    json!({
+        "id": letter.id.to_string(),
+        "kind": letter.kind.as_str(),
+        "channel": letter.channel,
+        "conversation_id": letter.conversation.map(|id| id.to_string()),
+        "state": letter.state.as_str(),
+        "reason": letter.reason,
+        "attempts": letter.attempts,
+        "first_at": letter.first_at.to_string(),
+        "last_at": letter.last_at.to_string(),
+        "payload": letter.payload,
+    })
+}

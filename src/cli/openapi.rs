@@ -1,0 +1,15 @@
+//! `baton openapi`: the description of the API, as the server gives it.
+
+use super::print;
+use crate::app;
+
+/// Print the OpenAPI document
+#[derive(Debug, clap::Args)]
+pub(super) struct Openapi {}
+
+impl Openapi {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        print::text(&app::openapi()?)?;
+        Ok(())
+    }
+}

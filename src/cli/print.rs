@@ -1,0 +1,84 @@
+//! Answers of commands, on stdout: aligned columns for people, JSON for programs.
+
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+};
+
+use serde_json::Value;
+
+/// How a command answers.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct Format {
+    /// Answer in JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Writes lines.
+pub(super) fn text(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// Writes JSON.
+pub(super) fn json(value: &Value) -> io::Result<()> {
+    text(&format!("{value:#}"))
+}
+
+/// Rows under a head, each column as wide as its widest cell. `none` if there are no rows.
+pub(super) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
+    if rows.is_empty() {
+        return "none\n".to_owned();
+    }
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([head[column].chars().count()]).max().unwrap_or_default()
+    };
+    let widths: [usize; N] = std::array::from_fn(width);
+    let head = head.map(str::to_owned);
+    let mut text = String::new();
+    for row in std::iter::once(&head).chain(rows) {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            // Writing to a String cannot fail.
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A span of time as people say it, in its largest unit: `850 ms`, `12 s`, `3 min`, `2 h`, `5 d`.
+pub(super) fn span(ms: i64) -> String {
+    match ms {
+        ..=999 => format!("{ms} ms"),
+        1_000..=59_999 => format!("{} s", ms / 1_000),
+        60_000..=3_599_999 => format!("{} min", ms / 60_000),
+        3_600_000..=172_799_999 => format!("{} h", ms / 3_600_000),
+        _ => format!("{} d", ms / 86_400_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_by_characters_and_lines_end_where_their_words_do() {
+        let rows = [["Zoë".to_owned(), "1".to_owned()], ["Li".to_owned(), String::new()]];
+        assert_eq!(table(["NAME", "N"], &rows), "NAME  N\nZoë   1\nLi\n");
+        assert_eq!(table(["NAME"], &[]), "none\n");
+    }
+
+    #[test]
+    fn spans_are_said_in_their_largest_unit() {
+        let said = [850, 12_900, 180_000, 7_200_000, 432_000_000, -5].map(span);
+        assert_eq!(said, ["850 ms", "12 s", "3 min", "2 h", "5 d", "-5 ms"]);
+    }
+}

@@ -1,0 +1,170 @@
+//! `baton token`: tokens of the API. Only their hashes are kept: a token is shown once, when it is made.
+
+use anyhow::{Context as _, bail};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use super::print::{self, Format};
+use crate::{
+    app::{self, Opened},
+    config::Settings,
+    domain::time::Time,
+    flow::registry::{self, Role},
+};
+
+/// Tokens of the API: make, list, revoke
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Token {
+    /// Make a token. It is shown this once
+    Create(Wish),
+    /// The tokens there are, newest first
+    List {
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Remove a token: within seconds it opens nothing
+    Revoke {
+        /// Its id, as `list` shows it
+        id: Uuid,
+    },
+}
+
+/// What a token is to be.
+#[derive(Debug, clap::Args)]
+pub(super) struct Wish {
+    /// What it is for
+    #[arg(value_parser = to_name)]
+    name: String,
+    /// admin (everything), agent (read and answer), read, or metrics
+    #[arg(long, value_name = "ROLE", default_value = "agent")]
+    role: Role,
+    /// On these channels only, comma-separated. Unset: on all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    channels: Option<Vec<String>>,
+    /// Void after this, such as 2026-12-31T00:00:00Z. Unset: never
+    #[arg(long, value_name = "TIME", value_parser = to_time)]
+    expires_at: Option<Time>,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Token {
+    pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
+        let opened = app::open(settings).await?;
+        match self {
+            Self::Create(wish) => {
+                let format = wish.format;
+                let (token, secret) = create(&opened, wish).await?;
+                if format.json {
+                    let mut told = as_json(&token);
+                    told["token"] = secret.into();
+                    print::json(&told)?;
+                } else {
+                    print::text(&secret)?;
+                }
+            }
+            Self::List { format } => {
+                let tokens = opened.registry.tokens().await?;
+                if format.json {
+                    print::json(&tokens.iter().map(as_json).collect())?;
+                } else {
+                    print::text(&as_table(&tokens))?;
+                }
+            }
+            Self::Revoke { id } => {
+                if !opened.registry.revoke_token(id).await? {
+                    bail!("there is no token {id}");
+                }
+                print::text("revoked")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn create(opened: &Opened, wish: Wish) -> anyhow::Result<(registry::Token, String)> {
+    let known = opened.registry.channels().await?;
+    let is_known = |name: &&String| known.iter().any(|channel| channel.name == **name);
+    if let Some(strange) = wish.channels.iter().flatten().find(|name| !is_known(name)) {
+        bail!("there is no channel {strange}");
+    }
+    let now = opened.ledger.now().await?;
+    if wish.expires_at.is_some_and(|at| at <= now) {
+        bail!("--expires-at must be in the future");
+    }
+    let token = registry::Token {
+        id: Uuid::now_v7(),
+        name: wish.name,
+        role: wish.role,
+        channels: wish.channels,
+        agent: None,
+        expires_at: wish.expires_at,
+        created_at: now,
+    };
+    let (secret, hash) = fresh()?;
+    opened.registry.add_token(&token, &hash).await?;
+    Ok((token, secret))
+}
+
+/// A token that nobody can guess, and the hash by which it is known.
+pub(super) fn fresh() -> anyhow::Result<(String, String)> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).context("the system gives no randomness")?;
+    let secret = format!("baton_{}", URL_SAFE_NO_PAD.encode(random));
+    let hash = hex::encode(Sha256::digest(&secret));
+    Ok((secret, hash))
+}
+
+fn as_table(tokens: &[registry::Token]) -> String {
+    let row = |token: &registry::Token| {
+        [
+            token.id.to_string(),
+            token.name.clone(),
+            token.role.to_string(),
+            token.channels.as_ref().map_or_else(|| "all".to_owned(), |names| names.join(",")),
+            token.expires_at.map_or_else(|| "never".to_owned(), |at| at.to_string()),
+            token.created_at.to_string(),
+        ]
+    };
+    let rows: Vec<_> = tokens.iter().map(row).collect();
+    print::table(["ID", "NAME", "ROLE", "CHANNELS", "EXPIRES", "MADE"], &rows)
+}
+
+fn as_json(token: &registry::Token) -> Value {
+    json!({
+        "id": token.id.to_string(),
+        "name": token.name,
+        "role": token.role.as_str(),
+        "channels": token.channels,
+        "agent_id": token.agent.map(|id| id.to_string()),
+        "expires_at": token.expires_at.map(|at| at.to_string()),
+        "created_at": token.created_at.to_string(),
+    })
+}
+
+fn to_name(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.chars().count() {
+        1..=100 if !text.chars().any(char::is_control) => Ok(text.to_owned()),
+        _ => Err("must have 1 to 100 characters".to_owned()),
+    }
+}
+
+fn to_time(text: &str) -> Result<Time, String> {
+    Time::parse(text).ok_or_else(|| "must be a time such as 2026-12-31T00:00:00Z".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_token_is_long_enough_unlike_any_other_and_known_by_its_hash() {
+        let (one, hash) = fresh().expect("randomness");
+        let (other, _) = fresh().expect("randomness");
+        assert!(one.len() >= 40 && one != other);
+        assert_eq!(hash, hex::encode(Sha256::digest(&one)));
+    }
+}

@@ -1,0 +1,263 @@
+//! Settings: a flag beats the environment, which beats `baton.toml`, which beats the default.
+//!
+//! In: the command line as clap has split it, variables, a file. Out: [`Settings`], or one line on what is wrong.
+
+mod settings;
+
+mod values;
+
+mod sources;
+
+mod keys;
+
+mod channel;
+
+use std::{fmt::Display, path::Path};
+
+use clap::{ArgMatches, Args as _, Command, FromArgMatches as _, error::ContextKind, parser::ValueSource};
+
+pub use channel::CHANNEL_KEYS;
+pub use keys::arguments;
+pub use settings::Settings;
+pub use sources::Source;
+pub use values::{AiProvider, Location, LogFormat, Secret, SecretKeys, Secrets, Words};
+
+use sources::{Given, Said, variable};
+
+/// A setting that cannot be. Its text is one line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{setting}: {problem}")]
+pub struct Wrong {
+    /// Which one, and where it was said.
+    pub setting: String,
+    /// What is wrong, and what is allowed.
+    pub problem: String,
+}
+
+impl Wrong {
+    fn new(setting: &str, problem: impl Display) -> Self {
+        Self { setting: setting.to_owned(), problem: problem.to_string() }
+    }
+}
+
+/// One setting, as people may see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Described {
+    /// Its variable.
+    pub name: String,
+    /// What holds; nothing of a secret.
+    pub value: Option<String>,
+    /// Something holds.
+    pub is_set: bool,
+    /// Who said so.
+    pub source: Source,
+    /// By which key a channel may override it.
+    pub channel_key: Option<&'static str>,
+}
+
+impl Settings {
+    /// Reads everything: the flags that clap found, the environment, and the file that either of them names.
+    pub fn load(
+        flags: &ArgMatches,
+        variables: impl IntoIterator<Item = (std::ffi::OsString, std::ffi::OsString)>,
+    ) -> Result<Self, Wrong> {
+        let (environment, config, unknown) = sources::environment(variables)?;
+        let config = flags.get_one::<std::path::PathBuf>("config").or(config.as_ref());
+        let mut given = sources::file(config.map(std::path::PathBuf::as_path))?;
+        given.extend(environment);
+        given.extend(from_flags(flags)?);
+        let mut settings = Self::from_given(given)?;
+        settings.unknown = unknown;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// The same without what was said of some settings, and with other defaults for what nobody has set.
+    pub fn adjusted(self, without: &[&str], defaults: &[(&str, &str)]) -> Result<Self, Wrong> {
+        let mut given = self.given;
+        given.retain(|key, _| !without.contains(&key.as_str()));
+        for (key, value) in defaults {
+            given
+                .entry((*key).to_owned())
+                .or_insert_with(|| Said { text: (*value).to_owned(), source: Source::Default });
+        }
+        let settings = Self { unknown: self.unknown, ..Self::from_given(given)? };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Turns texts into values. The one place where any is read, whoever said it.
+    fn from_given(given: Given) -> Result<Self, Wrong> {
+        let command = Self::augment_args(Command::new("settings").no_binary_name(true));
+        let flags = given.iter().map(|(key, said)| format!("--{}={}", key.replace('_', "-"), said.text));
+        let matches = command.try_get_matches_from(flags);
+        let settings = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        match settings {
+            Ok(settings) => Ok(Self { given, ..settings }),
+            Err(error) => {
+                let key = key_of(&error);
+                let place = given.get(&key).map_or_else(|| key.clone(), |said| place(&key, said.source));
+                Err(Wrong::new(&place, reason_of(&error)))
+            }
+        }
+    }
+
+    /// What no single setting can know of the others.
+    fn check(&self) -> Result<(), Wrong> {
+        if self.green_api_instance.is_some() != self.green_api_token.is_some() {
+            let (has, lacks) = match self.green_api_instance {
+                Some(_) => ("BATON_GREEN_API_INSTANCE", "BATON_GREEN_API_TOKEN"),
+                None => ("BATON_GREEN_API_TOKEN", "BATON_GREEN_API_INSTANCE"),
+            };
+            return Err(Wrong::new(lacks, format!("must be set too, since {has} is")));
+        }
+        if self.is_postgres() && self.secret_key.is_none() {
+            return Err(Wrong::new(
+                "BATON_SECRET_KEY",
+                "is required with PostgreSQL, the same on all instances: 64 hexadecimal digits (openssl rand -hex 32)",
+            ));
+        }
+        if self.provider() == AiProvider::OpenAi && self.ai_model.is_none() {
+            return Err(Wrong::new("BATON_AI_MODEL", "must name the model, since an AI service is set"));
+        }
+        self.policy().map(drop)
+    }
+
+    /// What is allowed, but deserves a word at the start.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self.unknown.is_empty() {
+            warnings
+                .push(format!("not known in this version, and without effect: {}", self.unknown.join(", ")));
+        }
+        if self.is_postgres() && self.redis_url.is_none() {
+            warnings.push("PostgreSQL without BATON_REDIS_URL: run one instance only".to_owned());
+        }
+        // A send that is under way when the end comes needs its whole time limit, or its fate stays unknown.
+        if i64::try_from(self.grace_ms).is_ok_and(|grace| grace < self.green_api_timeout_ms + 2_000) {
+            warnings.push(format!(
+                "BATON_GRACE_MS ({}) is less than BATON_GREEN_API_TIMEOUT_MS ({}) + 2000: a send in hand at the end may \
+                 be left of unknown fate",
+                self.grace_ms, self.green_api_timeout_ms
+            ));
+        }
+        warnings
+    }
+
+    /// Which model there is.
+    pub fn provider(&self) -> AiProvider {
+        let is_named = self.ai_api_key.is_some() || self.ai_base_url.is_some();
+        self.ai_provider.unwrap_or(if is_named { AiProvider::OpenAi } else { AiProvider::None })
+    }
+
+    /// Where the model is.
+    pub fn model_base_url(&self) -> &str {
+        self.ai_base_url.as_deref().unwrap_or("https://api.openai.com/v1")
+    }
+
+    /// Whether the database is PostgreSQL; else it is SQLite.
+    pub fn is_postgres(&self) -> bool {
+        self.database_url.expose().starts_with("postgres")
+    }
+
+    /// Who said what this setting is.
+    pub fn source(&self, key: &str) -> Source {
+        self.given.get(key).map_or(Source::Default, |said| said.source)
+    }
+
+    /// Every setting as people may see it, in the order of the table.
+    pub fn describe(&self) -> Vec<Described> {
+        keys::all().map(|key| self.describe_one(key)).collect()
+    }
+
+    fn describe_one(&self, key: &str) -> Described {
+        let said = self.given.get(key).map(|said| said.text.clone()).or_else(|| keys::default(key));
+        let value = match &said {
+            _ if key == "database_url" => Some(self.database_url.to_string()),
+            _ if key == "redis_url" => self.redis_url.as_ref().map(ToString::to_string),
+            Some(_) if keys::is_secret(key) => None,
+            said => said.clone(),
+        };
+        Described {
+            name: variable(key),
+            value,
+            is_set: said.is_some(),
+            source: self.source(key),
+            channel_key: CHANNEL_KEYS.iter().find(|channel_key| **channel_key == key).copied(),
+        }
+    }
+
+    /// The system prompt.
+    fn prompt(&self) -> Result<std::sync::Arc<str>, Wrong> {
+        match &self.ai_prompt_file {
+            None => Ok(include_str!("prompt.txt").trim().into()),
+            Some(path) => read_prompt(path).map_err(|problem| Wrong::new("BATON_AI_PROMPT_FILE", problem)),
+        }
+    }
+}
+
+/// The defaults, as in an empty environment.
+impl Default for Settings {
+    fn default() -> Self {
+        Self::from_given(Given::new()).expect("the defaults are allowed: a test reads every one of them")
+    }
+}
+
+const PROMPT_MAX_BYTES: usize = 256 * 1024;
+
+fn read_prompt(path: &Path) -> Result<std::sync::Arc<str>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    match text.trim() {
+        "" => Err(format!("{} is empty", path.display())),
+        text if text.len() > PROMPT_MAX_BYTES => Err(format!("{} has more than 256 KiB", path.display())),
+        text => Ok(text.into()),
+    }
+}
+
+/// What was said on the command line, as text.
+fn from_flags(flags: &ArgMatches) -> Result<Given, Wrong> {
+    let mut given = Given::new();
+    for key in keys::all() {
+        if flags.value_source(key) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        for value in flags.get_raw(key).into_iter().flatten() {
+            let value =
+                value.to_str().ok_or_else(|| Wrong::new(&place(key, Source::Flag), "is not UTF-8"))?;
+            given.insert(key.to_owned(), Said { text: value.to_owned(), source: Source::Flag });
+        }
+    }
+    Ok(given)
+}
+
+/// One line for a flag that clap refused for its value; None if the command line itself is wrong.
+pub fn wrong_flag(error: &clap::Error) -> Option<Wrong> {
+    let key = key_of(error);
+    let is_value = std::error::Error::source(error).is_some() && keys::known(&key);
+    is_value.then(|| Wrong::new(&place(&key, Source::Flag), reason_of(error)))
+}
+
+/// How a person finds where something was said.
+fn place(key: &str, source: Source) -> String {
+    match source {
+        Source::Flag => format!("--{}", key.replace('_', "-")),
+        Source::Environment | Source::Default => variable(key),
+        Source::File => format!("{key} (settings file)"),
+    }
+}
+
+fn key_of(error: &clap::Error) -> String {
+    let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
+    let flag = argument.trim_start_matches('-').split([' ', '=', '[']).next().unwrap_or_default();
+    flag.replace('-', "_")
+}
+
+fn reason_of(error: &clap::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(reason) => reason.to_string().replace('\n', " "),
+        None => error.to_string().lines().next().unwrap_or_default().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! Metrics for Prometheus: every name, what it counts, and how it is rendered.
+//!
+//! In: what code counts with the macros of `metrics`. Out: text for `GET /metrics`.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics_exporter_prometheus::{
+    BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
+};
+
+use Kind::{Counter, Gauge, Quick, Slow};
+use Unit::{Count, Seconds};
+
+/// What a metric is: it rises, it goes up and down, or it is spread over buckets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Counter,
+    Gauge,
+    /// Things that take milliseconds.
+    Quick,
+    /// Things that take as long as a model or a person.
+    Slow,
+}
+
+/// Every metric. Code names them as they are, in the macros of `metrics`; a test compares.
+#[rustfmt::skip]
+const ALL: &[(&str, Kind, Unit, &str)] = &[
+    ("baton_webhooks_total", Counter, Count, "Webhooks by how they were answered (result)."),
+    ("baton_webhook_seconds", Quick, Seconds, "From a webhook's arrival to its answer."),
+    ("baton_duplicates_total", Counter, Count, "Webhooks that had been seen before."),
+    ("baton_inbox_depth", Gauge, Count, "Messages of contacts that wait for a turn."),
+    ("baton_inbox_oldest_seconds", Gauge, Seconds, "Age of the oldest of them."),
+    ("baton_turns_total", Counter, Count, "Turns by how they ended (result)."),
+    ("baton_turns_started_total", Counter, Count, "Turns begun, by lane."),
+    ("baton_turn_wait_seconds", Slow, Seconds, "From a ripe burst to the beginning of its turn."),
+    ("baton_generation_seconds", Slow, Seconds, "Time that the model took."),
+    ("baton_generations_in_flight", Gauge, Count, "Generations running on this instance."),
+    ("baton_generations_cancelled_total", Counter, Count, "Generations stopped, by reason."),
+    ("baton_generation_failures_total", Counter, Count, "Failed attempts of the model, by kind."),
+    ("baton_generation_slots", Gauge, Count, "Places for generations on this instance, by state."),
+    ("baton_generation_queue_seconds", Slow, Seconds, "Wait for such a place, by lane."),
+    ("baton_overhead_seconds", Quick, Seconds, "From webhook to provider, less the model's time and chosen delays."),
+    ("baton_outbox_depth", Gauge, Count, "Messages owed, by lane."),
+    ("baton_outbox_oldest_seconds", Gauge, Seconds, "Age of the oldest message owed."),
+    ("baton_sends_total", Counter, Count, "Attempts at sending, by how they ended (result)."),
+    ("baton_send_seconds", Quick, Seconds, "Time that the provider took to answer a send."),
+    ("baton_discarded_replies_total", Counter, Count, "Replies that a change of mode discarded."),
+    ("baton_retries_total", Counter, Count, "Attempts after a failure, by step."),
+    ("baton_follow_ups_total", Counter, Count, "Follow-ups by how they ended (result)."),
+    ("baton_lock_acquire_total", Counter, Count, "Tries to lock a conversation, by result."),
+    ("baton_lock_hold_seconds", Slow, Seconds, "How long conversations were held."),
+    ("baton_lock_lost_total", Counter, Count, "Leases that were gone when their holder came back."),
+    ("baton_dead_letters", Gauge, Count, "Open dead letters, by kind."),
+    ("baton_conversations", Gauge, Count, "Conversations, by mode."),
+    ("baton_attention", Gauge, Count, "Conversations that need a person, by reason."),
+    ("baton_breaker_state", Gauge, Count, "1 while it is open; by what is behind it."),
+    ("baton_redis_up", Gauge, Count, "1 if Redis answers, or none is needed."),
+    ("baton_redis_errors_total", Counter, Count, "Commands to Redis that failed."),
+    ("baton_db_pool_in_use", Gauge, Count, "Connections to the database in use."),
+    ("baton_db_pool_size", Gauge, Count, "Connections to the database."),
+    ("baton_feed_clients", Gauge, Count, "Clients of the live feed."),
+    ("baton_build_info", Gauge, Count, "Always 1; the version is its label."),
+];
+
+const QUICK_SECONDS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+const SLOW_SECONDS: &[f64] =
+    &[0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300.0];
+
+/// What renders the metrics of this process.
+#[derive(Clone)]
+pub struct Metrics {
+    handle: PrometheusHandle,
+    started_at: f64,
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+/// Why metrics cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A bucket is not allowed.
+    #[error("the metrics cannot be set up")]
+    Build(#[from] BuildError),
+    /// Something else counts already.
+    #[error("the metrics of this process have begun before")]
+    Begun,
+}
+
+/// Begins to count. Once in a process.
+pub fn start() -> Result<Metrics, Error> {
+    let recorder = recorder()?;
+    let handle = recorder.handle();
+    metrics::set_global_recorder(recorder).map_err(|_| Error::Begun)?;
+    describe();
+    let started_at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+    Ok(Metrics { handle, started_at })
+}
+
+fn recorder() -> Result<PrometheusRecorder, BuildError> {
+    let mut builder = PrometheusBuilder::new();
+    for (name, kind, ..) in ALL {
+        let buckets = match kind {
+            Quick => QUICK_SECONDS,
+            Slow => SLOW_SECONDS,
+            Counter | Gauge => continue,
+        };
+        builder = builder.set_buckets_for_metric(Matcher::Full((*name).to_owned()), buckets)?;
+    }
+    Ok(builder.build_recorder())
+}
+
+fn describe() {
+    for (name, kind, unit, help) in ALL {
+        match kind {
+            Counter => describe_counter!(*name, *unit, *help),
+            Gauge => describe_gauge!(*name, *unit, *help),
+            Quick | Slow => describe_histogram!(*name, *unit, *help),
+        }
+    }
+    gauge!("baton_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+}
+
+impl Metrics {
+    /// Everything counted so far, and how the process does, as Prometheus reads it.
+    pub fn render(&self) -> String {
+        self.handle.run_upkeep();
+        let mut text = self.handle.render();
+        process(&mut text, self.started_at);
+        text
+    }
+}
+
+/// How the process does, under the names that every exporter uses. What the system does not tell is left out.
+fn process(text: &mut String, started_at: f64) {
+    use std::fmt::Write as _;
+
+    let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let files_max = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let of_status = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    let kib = |value: Option<f64>| value.map(|kib| kib * 1024.0);
+    let files = std::fs::read_dir("/proc/self/fd").ok().map(Iterator::count);
+    #[allow(clippy::cast_precision_loss, reason = "counts and times far below 2^52")]
+    let values = [
+        ("process_cpu_seconds_total", "counter", Some(cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9)),
+        ("process_resident_memory_bytes", "gauge", kib(of_status("VmRSS"))),
+        ("process_virtual_memory_bytes", "gauge", kib(of_status("VmSize"))),
+        ("process_threads", "gauge", of_status("Threads")),
+        ("process_open_fds", "gauge", files.map(|count| count as f64)),
+        ("process_max_fds", "gauge", files_max.map(|count| count as f64)),
+        ("process_start_time_seconds", "gauge", Some(started_at)),
+    ];
+    for (name, kind, value) in values {
+        if let Some(value) = value {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "# TYPE {name} {kind}\n{name} {value}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use metrics::{counter, histogram};
+
+    use super::*;
+
+    #[test]
+    fn every_name_is_there_once_and_named_by_its_kind() {
+        let names: BTreeSet<_> = ALL.iter().map(|(name, ..)| name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for (name, kind, ..) in ALL {
+            assert_eq!(*kind == Counter, name.ends_with("_total"), "{name}");
+            assert!(!matches!(kind, Quick | Slow) || name.ends_with("_seconds"), "{name}");
+        }
+    }
+
+    /// A name that is not in the table would be counted without help and in the wrong buckets.
+    #[test]
+    fn code_counts_nothing_that_is_not_in_the_table() {
+        let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+        while let Some(folder) = folders.pop() {
+            for entry in
+                std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path())
+            {
+                if entry.is_dir() {
+                    folders.push(entry);
+                    continue;
+                }
+                let text = std::fs::read_to_string(&entry).expect("text");
+                for call in ["counter!(\"baton_", "gauge!(\"baton_", "histogram!(\"baton_"] {
+                    for (at, _) in text.match_indices(call) {
+                        let name = text[at..].split('"').nth(1).unwrap_or_default();
+                        assert!(
+                            ALL.iter().any(|(known, ..)| *known == name),
+                            "{name} in {}",
+                            entry.display()
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_counted_is_rendered_with_its_buckets_and_its_help() {
+        let recorder = recorder().expect("buckets");
+        let metrics = Metrics { handle: recorder.handle(), started_at: 1.0 };
+        metrics::with_local_recorder(&recorder, || {
+            describe();
+            counter!("baton_webhooks_total", "result" => "accepted").increment(1);
+            histogram!("baton_webhook_seconds").record(0.003);
+        });
+        let text = metrics.render();
+        for line in [
+            "# HELP baton_webhooks_total Webhooks by how they were answered (result).",
+            "baton_webhooks_total{result=\"accepted\"} 1",
+            "baton_webhook_seconds_bucket{le=\"0.0025\"} 0",
+            "baton_webhook_seconds_bucket{le=\"0.005\"} 1",
+            concat!("baton_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
+            "process_start_time_seconds 1",
+        ] {
+            assert!(text.lines().any(|had| had == line), "{line}\nnot in\n{text}");
+        }
+        assert!(text.contains("process_cpu_seconds_total "));
+    }
+}

@@ -1,0 +1,121 @@
+//! Logs, on stderr: lines for eyes on a terminal, JSON for programs.
+//!
+//! In: what code tells by `tracing`. Out: lines. What other crates tell below `info` is never written, whatever the
+//! level: their debug lines hold whole URLs and headers, and with them tokens.
+
+use std::io::IsTerminal as _;
+
+use tracing::{Level, Metadata, level_filters::LevelFilter};
+use tracing_subscriber::{
+    Layer as _,
+    filter::{FilterExt as _, Targets, filter_fn},
+    fmt,
+    layer::SubscriberExt as _,
+    util::{SubscriberInitExt as _, TryInitError},
+};
+
+use crate::config::LogFormat;
+
+/// The target of the journal: one line for each decision of a race, and each change that anyone can see.
+pub const JOURNAL: &str = "baton::journal";
+
+/// Our own crates.
+const OURS: &[&str] = &["baton", "execution"];
+
+/// Begins to write logs. Once in a process.
+pub fn start(levels: &str, format: Option<LogFormat>) -> Result<(), TryInitError> {
+    let is_terminal = std::io::stderr().is_terminal();
+    let format = format.unwrap_or(if is_terminal { LogFormat::Pretty } else { LogFormat::Json });
+    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = match format {
+        // Fields lie beside `timestamp`, where log collectors look for them.
+        LogFormat::Json => {
+            lines.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed()
+        }
+        LogFormat::Pretty => lines.compact().with_ansi(is_terminal).boxed(),
+    };
+    let levels: Targets = levels.parse().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO));
+    let filter = levels.and(filter_fn(may_be_written));
+    tracing_subscriber::registry().with(lines.with_filter(filter)).try_init()
+}
+
+/// Whether a line may be written at any level that is asked for.
+fn may_be_written(line: &Metadata<'_>) -> bool {
+    let of = line.target().split("::").next().unwrap_or_default();
+    *line.level() <= Level::INFO || OURS.contains(&of)
+}
+
+/// Reads which levels are wanted: `info`, or `info,baton::flow=debug`.
+pub fn levels(text: &str) -> Result<String, String> {
+    let wrong = || format!("{text:?} is not a level (off, error, warn, info, debug, trace), nor place=level");
+    // A bare word that is no level would be taken for a place, and everything else would fall silent.
+    let is_level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
+    let is_right = text.split(',').all(|part| match part.trim().split_once('=') {
+        Some((place, level)) => !place.is_empty() && is_level(level),
+        None => is_level(part.trim()),
+    });
+    match text.parse::<Targets>() {
+        Ok(_) if is_right => Ok(text.to_owned()),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        sync::{Arc, Mutex, PoisonError},
+    };
+
+    use super::*;
+
+    /// A place to write to that can be read again.
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn levels_are_words_and_anything_else_is_refused() {
+        for (text, is_right) in [
+            ("info", true),
+            ("warn,baton::flow=debug", true),
+            ("off", true),
+            ("DEBUG", true),
+            ("verbose", false),
+            ("info,baton::flow", false),
+            ("baton=loud", false),
+            ("", false),
+        ] {
+            assert_eq!(levels(text).is_ok(), is_right, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn other_crates_are_silent_below_info_at_every_level_asked_for() {
+        let paper = Paper::default();
+        let writer = paper.clone();
+        let lines = fmt::layer().with_writer(move || writer.clone()).with_ansi(false);
+        let levels: Targets = "trace,hyper_util::client=trace".parse().expect("levels");
+        let filter = levels.and(filter_fn(may_be_written));
+        let subscriber = tracing_subscriber::registry().with(lines.with_filter(filter));
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::debug!(target: "hyper_util::client::legacy", "GET /waInstance1/sendMessage/TOKEN");
+            tracing::trace!(target: "batonette", "TOKEN");
+            tracing::info!(target: "actix_server", "starting");
+            tracing::trace!(target: "baton::flow::sender", "ours");
+        });
+        let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");
+        assert!(written.contains("starting") && written.contains("ours"), "{written}");
+        assert!(!written.contains("TOKEN"), "{written}");
+    }
+}
