@@ -1,14 +1,46 @@
-//! The wiring: WIP placeholder, replaced where the parts come together.
+//! The wiring: which adapters stand behind which places, for the server and for the commands beside it.
+//!
+//! In: settings. Out: a server that runs until it is told to stop, or the places that a command works with.
 
-use std::sync::Arc;
+mod stores;
 
+mod vault;
+
+mod numbers;
+
+mod generators;
+
+mod instance;
+
+mod doors;
+
+mod chores;
+
+mod demo;
+
+mod check;
+
+use std::{sync::Arc, time::Duration};
+
+use execution::{key_store, redis_lock::Lock, redis_server};
+
+pub use check::{Finding, Standing, check};
+pub use demo::demo;
+pub use instance::serve;
+
+use self::{numbers::Numbers, stores::Store};
 use crate::{
+    adapters::{self, http_client::http_client, sandbox::Sandbox},
     config::Settings,
+    domain::time::Time,
     flow::{
-        archive::Archive, channels::Channels, desk::Desk, ledger::Ledger, mode_switch::ModeSwitch,
-        registry::Registry,
+        archive::Archive, channels::Channels, desk::Desk, dispatch::Dispatch, ledger::Ledger,
+        mode_switch::ModeSwitch, registry::Registry,
     },
 };
+
+/// A connection to a provider or a model is up within this, or the attempt failed.
+const CONNECT: Duration = Duration::from_millis(900);
 
 /// What a command beside the server works with.
 pub struct Opened {
@@ -19,7 +51,7 @@ pub struct Opened {
     /// Channels and tokens.
     pub registry: Arc<dyn Registry>,
     /// The lock in Redis, if there is one.
-    pub lock: Option<execution::redis_lock::Lock>,
+    pub lock: Option<Lock>,
     /// The rules and gateways.
     pub channels: Arc<Channels>,
     /// Who answers.
@@ -28,61 +60,82 @@ pub struct Opened {
     pub desk: Desk,
 }
 
-/// How something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// As it should be.
-    Right,
-    /// Allowed, but somebody should know.
-    Odd,
-    /// Something will not work.
-    Wrong,
+/// Opens the places of a database that is up to date.
+pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
+    let settings = Arc::new(settings.clone());
+    let store = Store::connect(&settings).await?;
+    store.require_migrated().await?;
+    let dispatch = Arc::new(Dispatch::default());
+    let (ledger, archive, registry) = (store.ledger(dispatch.clone()), store.archive(), store.registry());
+    let vault = Arc::new(store.vault(&settings)?);
+    let sandbox = settings.sandbox.then(|| Arc::new(Sandbox::new(now).0));
+    let http = http_client(CONNECT)?;
+    let numbers = Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http, sandbox);
+    numbers.load().await?;
+    let channels = Arc::clone(&numbers.channels);
+    let switch = Arc::new(ModeSwitch {
+        ledger: Arc::clone(&ledger),
+        channels: Arc::clone(&channels),
+        dispatch,
+        settle_ms: i64::try_from(settings.settle_ms).unwrap_or(i64::MAX),
+    });
+    let desk = Desk {
+        ledger: Arc::clone(&ledger),
+        archive: Arc::clone(&archive),
+        channels: Arc::clone(&channels),
+        switch: Arc::clone(&switch),
+    };
+    let lock = match redis(&settings)? {
+        Some(server) => Some(lock(&settings, server, &*registry).await?),
+        None => None,
+    };
+    Ok(Opened { ledger, archive, registry, lock, channels, switch, desk })
 }
 
-/// One thing that `check` looked at.
-#[derive(Debug, Clone)]
-pub struct Finding {
-    /// What.
-    pub subject: &'static str,
-    /// Whether it is as it should be.
-    pub standing: Standing,
-    /// How it is.
-    pub detail: String,
-    /// How to mend it.
-    pub remedy: Option<String>,
+/// The Redis of the settings. It need not be there yet.
+fn redis(settings: &Settings) -> anyhow::Result<Option<redis_server::Server>> {
+    let Some(url) = &settings.redis_url else { return Ok(None) };
+    Ok(Some(redis_server::Server::open(url.expose())?))
 }
 
-/// Opens the stores.
-pub async fn open(_settings: &Settings) -> anyhow::Result<Opened> {
-    anyhow::bail!("not wired")
+async fn lock(
+    settings: &Settings,
+    server: redis_server::Server,
+    registry: &dyn Registry,
+) -> anyhow::Result<Lock> {
+    let keys = key_store::Redis::new(server, &prefix(settings, registry).await?);
+    Ok(Lock::new(Arc::new(keys), Duration::from_millis(settings.lock_ttl_ms.unsigned_abs())))
 }
 
-/// The server.
-pub async fn serve(_settings: Settings, _migrate: bool) -> anyhow::Result<()> {
-    anyhow::bail!("not wired")
+/// What stands before every key in Redis: the installation's own, so that two of them may share one.
+async fn prefix(settings: &Settings, registry: &dyn Registry) -> anyhow::Result<String> {
+    match &settings.redis_prefix {
+        Some(prefix) => Ok(prefix.clone()),
+        None => Ok(format!("baton:{}:", registry.installation().await?)),
+    }
 }
 
-/// The play.
-pub async fn demo(_settings: Settings) -> anyhow::Result<()> {
-    anyhow::bail!("not wired")
-}
-
-/// Migrates.
-pub async fn migrate(_settings: &Settings) -> anyhow::Result<()> {
-    anyhow::bail!("not wired")
-}
-
-/// Looks at everything.
-pub async fn check(_settings: &Settings) -> Vec<Finding> {
-    Vec::new()
+/// Brings the database up to date and stops.
+pub async fn migrate(settings: &Settings) -> anyhow::Result<()> {
+    let store = Store::connect(settings).await?;
+    let _alone = store.lock()?;
+    store.migrate().await?;
+    store.close().await;
+    Ok(())
 }
 
 /// The fingerprint of a webhook body.
-pub fn fingerprint(_channel: &str, _body: &[u8]) -> Option<String> {
-    None
+pub fn fingerprint(channel: &str, body: &[u8]) -> Option<String> {
+    adapters::green_api::fingerprint_of(channel, body)
 }
 
 /// The API's description.
 pub fn openapi() -> anyhow::Result<String> {
-    anyhow::bail!("not wired")
+    Ok(crate::http::openapi::openapi())
+}
+
+/// The moment by this machine's clock.
+fn now() -> Time {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

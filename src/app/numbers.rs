@@ -178,15 +178,7 @@ impl Numbers {
         let provider: Arc<dyn Provider> = if is_sandbox {
             self.sandbox.clone().context("the sandbox is off (BATON_SANDBOX)")?
         } else {
-            let secrets = secrets.clone().context("its credentials cannot be opened: was BATON_SECRET_KEY changed?")?;
-            let account = Account {
-                channel: row.name.clone(),
-                instance: row.instance.clone().context("it names no instance")?,
-                api_url: row.api_url.clone().unwrap_or_else(|| self.settings.green_api_url.clone()),
-                token: secrets.token.context("it has no token")?,
-                timeout: Duration::from_millis(self.settings.green_api_timeout_ms.unsigned_abs()),
-            };
-            Arc::new(GreenApi::new(&account, self.http.clone())?)
+            Arc::new(self.account(row)?)
         };
         let tokens = secrets
             .map(|secrets| [secrets.webhook_token, secrets.previous_webhook_token])
@@ -196,6 +188,20 @@ impl Numbers {
             .map(Secret)
             .collect();
         Ok((Channel { name: row.name.clone(), policy: Arc::new(policy), provider }, tokens))
+    }
+
+    /// The account behind a row.
+    pub fn account(&self, row: &registry::Channel) -> anyhow::Result<GreenApi> {
+        let secrets =
+            self.secrets(row).context("its credentials cannot be opened: was BATON_SECRET_KEY changed?")?;
+        let account = Account {
+            channel: row.name.clone(),
+            instance: row.instance.clone().context("it names no instance")?,
+            api_url: row.api_url.clone().unwrap_or_else(|| self.settings.green_api_url.clone()),
+            token: secrets.token.context("it has no token")?,
+            timeout: Duration::from_millis(self.settings.green_api_timeout_ms.unsigned_abs()),
+        };
+        Ok(GreenApi::new(&account, self.http.clone())?)
     }
 
     /// The tokens of a channel's door; None if it has none.

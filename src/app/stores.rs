@@ -7,8 +7,8 @@ use anyhow::{Context as _, bail};
 use super::vault::Vault;
 use crate::{
     adapters::{
-        postgres::{self, Postgres},
-        sqlite::{self, ServerLock, Sqlite},
+        postgres::Postgres,
+        sqlite::{ServerLock, Sqlite},
     },
     config::Settings,
     flow::{
@@ -88,8 +88,8 @@ impl Store {
     /// Where conversations are changed. Starts the writers on this runtime.
     pub fn ledger(&self, observer: Arc<dyn Observer>) -> Arc<dyn Ledger> {
         match self {
-            Self::Postgres(postgres) => Arc::new(postgres::Ledger::start(postgres.clone(), observer)),
-            Self::Sqlite(sqlite) => Arc::new(sqlite::Ledger::start(sqlite.clone(), observer)),
+            Self::Postgres(postgres) => Arc::new(postgres.ledger(observer)),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.ledger(observer)),
         }
     }
 
@@ -107,6 +107,21 @@ impl Store {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
         }
+    }
+
+    /// Connections that are open, and those of them in use.
+    pub fn connections(&self) -> (u32, u32) {
+        let pools = match self {
+            Self::Postgres(postgres) => vec![(postgres.pool.size(), postgres.pool.num_idle())],
+            Self::Sqlite(sqlite) => vec![
+                (sqlite.writer.size(), sqlite.writer.num_idle()),
+                (sqlite.reader.size(), sqlite.reader.num_idle()),
+            ],
+        };
+        let idle = |idle: usize| u32::try_from(idle).unwrap_or(u32::MAX);
+        pools.into_iter().fold((0, 0), |(all, used), (size, unused)| {
+            (all + size, used + size.saturating_sub(idle(unused)))
+        })
     }
 
     /// Closes every connection, when those in use are given back.

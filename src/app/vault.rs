@@ -17,8 +17,8 @@ impl Vault {
     /// With at least one key.
     pub fn new(first: &[u8; KEY_BYTES], others: &[[u8; KEY_BYTES]]) -> Option<Self> {
         let keys = std::iter::once(first).chain(others);
-        let keys = keys.map(|key| UnboundKey::new(&CHACHA20_POLY1305, key).map(LessSafeKey::new).ok()).collect();
-        Some(Self { keys: Option::<Vec<_>>::from(keys)? })
+        let keys = keys.map(|key| UnboundKey::new(&CHACHA20_POLY1305, key).map(LessSafeKey::new));
+        Some(Self { keys: keys.collect::<Result<_, _>>().ok()? })
     }
 
     /// Seals with the first key, under a fresh nonce.

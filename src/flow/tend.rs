@@ -60,7 +60,7 @@ pub struct Keeper {
 impl Keeper {
     /// Watches until told to stop. Leases are extended at a third of their time; one that could not be extended in
     /// time is void by our own clock, counted from before the request for it.
-    pub async fn watch(&self, stop: CancellationToken) {
+    pub async fn watch(self, stop: CancellationToken) {
         let mut extended_at = Instant::now();
         let mut every = tokio::time::interval(LOOK_EVERY.min(self.lease / 3));
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -77,7 +77,6 @@ impl Keeper {
             let asked_at = Instant::now();
             let is_time = asked_at.duration_since(extended_at) >= self.lease / 3;
             let extend_ms = is_time.then(|| i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX));
-            // On a task of its own: a call to the store is never dropped half-way.
             match self.ledger.standings(&held, extend_ms).await {
                 Ok(standings) => {
                     self.dispatch.running.judge_all(&held, &standings);

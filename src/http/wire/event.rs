@@ -48,7 +48,7 @@ impl From<&Recorded> for Event {
             mode_version: event.mode_version,
             actor: event.actor.clone(),
             r#type: Word(event.kind),
-            action: event.action.map(str::to_owned),
+            action: event.action.as_deref().map(str::to_owned),
             details: event.details.clone(),
             conversation: None,
             message: None,

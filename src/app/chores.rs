@@ -1,0 +1,144 @@
+//! What is done by the clock: cron expressions wake chores, each of which runs at most once at a time.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use execution::redis_server::Server;
+use metrics::gauge;
+use tokio::sync::Notify;
+use tokio_cron_scheduler::{Job, JobScheduler};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{instance::Parts, now, numbers::Numbers, stores::Store};
+use crate::flow::{archive::Archive, outbox, registry::Registry};
+
+/// Every second: channels that were changed by another instance.
+const LOAD_CHANNELS: &str = "* * * * * *";
+/// Every five seconds: gauges.
+const GAUGES: &str = "*/5 * * * * *";
+/// Every ten seconds: channels that could not send are asked how they are.
+const ASK_CHANNELS: &str = "*/10 * * * * *";
+
+/// Starts the scheduler and its chores. A tick that comes while its chore still runs is one more ring of the same bell.
+pub(super) async fn start(
+    parts: &Parts,
+    store: &Store,
+    redis: Option<Server>,
+    stopping: &CancellationToken,
+    tasks: &TaskTracker,
+) -> anyhow::Result<()> {
+    let mut scheduler = JobScheduler::new().await.context("the scheduler does not start")?;
+    let (load, gauges, ask) = (bell(&scheduler, LOAD_CHANNELS).await?, bell(&scheduler, GAUGES).await?, bell(&scheduler, ASK_CHANNELS).await?);
+    scheduler.start().await.context("the scheduler does not start")?;
+    let numbers = Arc::clone(&parts.numbers);
+    let stop = stopping.clone();
+    tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = load.notified() => {}
+                () = numbers.changed.notified() => {}
+            }
+            if let Err(error) = numbers.load().await {
+                tracing::debug!(error = format!("{error:#}"), "channels were not loaded this time");
+            }
+        }
+        if let Err(error) = scheduler.shutdown().await {
+            tracing::debug!(%error, "the scheduler did not stop cleanly");
+        }
+    });
+    let (archive, registry, numbers) =
+        (Arc::clone(&parts.archive), Arc::clone(&parts.registry), Arc::clone(&parts.numbers));
+    let store = store.clone();
+    every(gauges, stopping, tasks, move || {
+        let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
+        async move { measure(&*archive, &store, redis.as_ref()).await }
+    });
+    every(ask, stopping, tasks, move || {
+        let (registry, numbers) = (Arc::clone(&registry), Arc::clone(&numbers));
+        async move { ask_channels(&*registry, &numbers).await }
+    });
+    Ok(())
+}
+
+/// A bell that a cron expression rings.
+async fn bell(scheduler: &JobScheduler, cron: &str) -> anyhow::Result<Arc<Notify>> {
+    let bell = Arc::new(Notify::new());
+    let rung = Arc::clone(&bell);
+    let job = Job::new_async(cron, move |_, _| {
+        let rung = Arc::clone(&rung);
+        Box::pin(async move { rung.notify_one() })
+    })?;
+    scheduler.add(job).await?;
+    Ok(bell)
+}
+
+fn every<F, W>(bell: Arc<Notify>, stopping: &CancellationToken, tasks: &TaskTracker, chore: F)
+where
+    F: Fn() -> W + Send + 'static,
+    W: Future<Output = ()> + Send,
+{
+    let stop = stopping.clone();
+    tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = bell.notified() => {}
+            }
+            chore().await;
+        }
+    });
+}
+
+#[allow(clippy::cast_precision_loss, reason = "gauges are floating point")]
+async fn measure(archive: &dyn Archive, store: &Store, redis: Option<&Server>) {
+    let (size, in_use) = store.connections();
+    gauge!("baton_db_pool_size").set(f64::from(size));
+    gauge!("baton_db_pool_in_use").set(f64::from(in_use));
+    if let Some(redis) = redis {
+        gauge!("baton_redis_up").set(if redis.is_up() { 1.0 } else { 0.0 });
+    }
+    let depths = match archive.depths(None).await {
+        Ok(depths) => depths,
+        Err(error) => {
+            tracing::debug!(%error, "the depths are not known this time");
+            return;
+        }
+    };
+    gauge!("baton_inbox_depth").set(depths.inbox.0 as f64);
+    gauge!("baton_inbox_oldest_seconds").set(depths.inbox.1 as f64 / 1000.0);
+    gauge!("baton_outbox_oldest_seconds").set(depths.outbox_oldest_ms as f64 / 1000.0);
+    for (name, label, counts) in [
+        ("baton_outbox_depth", "lane", &depths.outbox),
+        ("baton_dead_letters", "kind", &depths.letters),
+        ("baton_conversations", "mode", &depths.conversations),
+        ("baton_attention", "reason", &depths.attention),
+    ] {
+        for (value, count) in counts {
+            gauge!(name, label => value.clone()).set(*count as f64);
+        }
+    }
+}
+
+/// Channels whose account could not send are asked how they are: the webhook that says so may have been lost.
+async fn ask_channels(registry: &dyn Registry, numbers: &Numbers) {
+    let rows = match registry.channels().await {
+        Ok(rows) => rows,
+        Err(error) => {
+            tracing::debug!(%error, "channels were not asked this time");
+            return;
+        }
+    };
+    for row in rows.iter().filter(|row| !outbox::is_able(&row.state)) {
+        let Some(channel) = numbers.channels.get(&row.name) else { continue };
+        match channel.provider.state().await {
+            Ok(state) if state != row.state => {
+                if let Err(error) = registry.set_channel_state(&row.name, &state, now()).await {
+                    tracing::debug!(%error, channel = row.name, "the channel's state was not kept");
+                }
+            }
+            Ok(_) => {}
+            Err(unanswered) => tracing::debug!(channel = row.name, %unanswered, "the channel did not say how it is"),
+        }
+    }
+}

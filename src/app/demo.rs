@@ -1,0 +1,243 @@
+//! The demo: a server with a sandbox number, a scripted assistant, and a few contacts whose chats are told as they happen.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::{
+    instance::{Instance, until_told_to_stop},
+    now,
+    numbers::SANDBOX,
+};
+use crate::{
+    adapters::scripted,
+    config::Settings,
+    domain::{
+        chat::ChatId,
+        event::{Event, EventType},
+        message::{Author, Kind, Message},
+        mode::Mode,
+        time::Time,
+    },
+    flow::{
+        archive::{Archive, Tail},
+        intake::Intake,
+        ledger::Key,
+        mode_switch::{ModeSwitch, Receipt, Request},
+        provider::Arrival,
+    },
+    metrics,
+};
+
+/// How long the scripted assistant takes over a reply.
+const THINKING_MS: u64 = 1_500;
+/// How often the story is read on.
+const READ_EVERY: Duration = Duration::from_millis(120);
+/// The story waits for a scene at most so long.
+const SCENE: Duration = Duration::from_secs(30);
+
+/// Runs the demo until it is told to stop.
+pub async fn demo(settings: Settings) -> anyhow::Result<()> {
+    let settings = Arc::new(settings);
+    let token = settings.api_token.as_ref().context("the demo needs a token")?.expose().to_owned();
+    let instance = Instance::start(Arc::clone(&settings), true, metrics::start()?).await?;
+    instance
+        .scripted
+        .set_faults(scripted::Faults { delay_ms: THINKING_MS, ..instance.scripted.faults() });
+    println!("{}", opening(&instance.address.to_string()));
+    let teller = tokio::spawn(tell(Arc::clone(&instance.archive)));
+    let story = Story {
+        intake: Arc::clone(&instance.intake),
+        switch: Arc::clone(&instance.switch),
+        archive: Arc::clone(&instance.archive),
+        numbers: Arc::clone(&instance.numbers),
+    };
+    let address = instance.address.to_string();
+    let play = tokio::spawn(async move {
+        match story.play().await {
+            Ok(()) => println!("{}", your_turn(&address, &token)),
+            Err(error) => tracing::error!(error = format!("{error:#}"), "the story broke off"),
+        }
+    });
+    let told = until_told_to_stop().await;
+    play.abort();
+    teller.abort();
+    instance.stop().await;
+    told
+}
+
+fn opening(address: &str) -> String {
+    format!(
+        "\nBaton demo at http://{address}  (data in a temporary folder, nothing leaves this machine; Ctrl-C ends it)\n\n\
+         Three contacts write to a shop. The assistant answers; then Ana takes over in the middle of an answer.\n"
+    )
+}
+
+fn your_turn(address: &str, token: &str) -> String {
+    format!(
+        "\nNow you. Play a contact:\n\n  \
+         curl -s http://{address}/webhooks/sandbox -H 'Authorization: Bearer {token}' \\\n       \
+         -H 'Content-Type: application/json' -d '{{\"chat_id\":\"6580000009@c.us\",\"name\":\"You\",\"text\":\"Do you deliver?\"}}'\n\n\
+         and take over while the assistant writes:\n\n  \
+         curl -s -X PUT http://{address}/api/v1/channels/sandbox/chats/6580000009@c.us/mode \\\n       \
+         -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{{\"mode\":\"HUMAN\"}}'\n\n\
+         The whole API: http://{address}/docs\n"
+    )
+}
+
+/// Who writes what.
+struct Story {
+    intake: Arc<Intake>,
+    switch: Arc<ModeSwitch>,
+    archive: Arc<dyn Archive>,
+    numbers: Arc<super::numbers::Numbers>,
+}
+
+impl Story {
+    async fn play(&self) -> anyhow::Result<()> {
+        let (mei, jonas, amara) = ("6580000001@c.us", "4915100000002@c.us", "2348000000003@c.us");
+        self.says(mei, "Mei", "Hi").await?;
+        sleep(Duration::from_millis(700)).await;
+        self.says(mei, "Mei", "when are you open on Sunday?").await?;
+        sleep(Duration::from_millis(900)).await;
+        self.says(jonas, "Jonas", "Hallo! How much is delivery?").await?;
+        sleep(Duration::from_secs(9)).await;
+        self.says(amara, "Amara", "Tell me everything about delivery, please").await?;
+        self.takes_over_mid_answer(amara).await?;
+        sleep(Duration::from_secs(2)).await;
+        self.says(mei, "Mei", "Thank you! Can I talk to a person?").await?;
+        self.until(mei, |conversation| conversation.mode.mode == Mode::Human).await?;
+        sleep(Duration::from_secs(3)).await;
+        Ok(())
+    }
+
+    async fn says(&self, chat: &str, name: &str, text: &str) -> anyhow::Result<()> {
+        let channel = self.numbers.channels.get(SANDBOX).context("the sandbox is not set up")?;
+        let id = Uuid::now_v7().simple().to_string();
+        let chat = ChatId::parse(chat).context("a chat id")?;
+        let mut arrival = Arrival::of_our_side(&chat, &id, text.to_owned(), now());
+        arrival.contact_name = Some(name.to_owned());
+        arrival.fingerprint = id;
+        self.intake.take_together(&channel, vec![arrival]).await?;
+        Ok(())
+    }
+
+    /// Ana waits for the first part of a long answer, and takes over.
+    async fn takes_over_mid_answer(&self, chat: &str) -> anyhow::Result<()> {
+        let id = ChatId::parse(chat).context("a chat id")?;
+        self.until(chat, |conversation| conversation.our_seq > 0).await?;
+        sleep(Duration::from_millis(300)).await;
+        let key = Key::Chat { channel: SANDBOX.to_owned(), chat: id, opening: None };
+        let request =
+            Request { id: Uuid::now_v7().to_string(), actor: "agent:ana".to_owned(), ..Request::default() };
+        let receipt = self.switch.switch(key, Mode::Human, request).await?;
+        line(now(), "Ana", &format!("takes over from the AI ─ {}", in_words(&receipt)));
+        Ok(())
+    }
+
+    /// Waits for a scene.
+    async fn until(
+        &self,
+        chat: &str,
+        is_so: impl Fn(&crate::domain::conversation::Conversation) -> bool,
+    ) -> anyhow::Result<()> {
+        let chat = ChatId::parse(chat).context("a chat id")?;
+        let ends_at = tokio::time::Instant::now() + SCENE;
+        while tokio::time::Instant::now() < ends_at {
+            if let Some(overview) = self.archive.conversation_of(SANDBOX, &chat).await?
+                && is_so(&overview.conversation)
+            {
+                return Ok(());
+            }
+            sleep(READ_EVERY).await;
+        }
+        Ok(())
+    }
+}
+
+/// What a takeover stopped, as a person would say it.
+fn in_words(receipt: &Receipt) -> String {
+    let parts = receipt.parts_already_sent + receipt.in_flight.len() + receipt.parts_discarded;
+    match (receipt.generation_ms, receipt.parts_discarded) {
+        (Some(ms), _) => format!("stopped the AI while it was writing, {}.{} s", ms / 1000, ms % 1000 / 100),
+        (None, 0) => "the AI had nothing on its way".to_owned(),
+        (None, discarded) => format!(
+            "stopped the AI; {} of {parts} messages had already left; {discarded} discarded",
+            parts - discarded
+        ),
+    }
+}
+
+/// Tells what happens, as it happens.
+async fn tell(archive: Arc<dyn Archive>) {
+    let mut after = match archive.newest_event().await {
+        Ok(newest) => newest,
+        Err(error) => {
+            tracing::error!(%error, "the story cannot be told");
+            return;
+        }
+    };
+    loop {
+        match archive.tail(Some(&after), 200).await {
+            Ok(Tail::Events(events)) => {
+                for recorded in events {
+                    tell_one(&*archive, &recorded.event).await;
+                    after = recorded.id;
+                }
+            }
+            Ok(Tail::Resync(newest)) => after = newest,
+            Err(error) => tracing::debug!(%error, "the story waits for the store"),
+        }
+        sleep(READ_EVERY).await;
+    }
+}
+
+async fn tell_one(archive: &dyn Archive, event: &Event) {
+    let Some(conversation) = event.conversation else { return };
+    let Ok(Some(overview)) = archive.conversation(conversation).await else { return };
+    let contact = overview.conversation.contact_name.as_deref().unwrap_or("Somebody").to_owned();
+    let message = match event.message {
+        Some(id) => archive.message(id).await.ok().flatten().map(|placed| placed.message),
+        None => None,
+    };
+    match (event.kind, message) {
+        (EventType::MessageReceived, Some(message)) => line(event.at, &contact, &words(&message)),
+        (EventType::MessageSent, Some(message)) => {
+            let who = match message.author {
+                Author::Assistant => "AI",
+                Author::Agent => "Agent",
+                Author::System | Author::Contact => "Baton",
+            };
+            line(event.at, &format!("{who} → {contact}"), &words(&message));
+        }
+        (EventType::TurnStarted, _) => line(event.at, "AI", &format!("… writes to {contact}")),
+        (EventType::TurnSuperseded, _) => line(event.at, "AI", &format!("starts again: {contact} wrote more")),
+        (EventType::ModeChangeBeforeSend, Some(message)) => {
+            line(event.at, "", &format!("✗ not sent: {}", words(&message)));
+        }
+        (EventType::ModeChanged, _) => {
+            let to = event.details.get("to").and_then(serde_json::Value::as_str).unwrap_or("?");
+            let reason = event.details.get("reason").and_then(serde_json::Value::as_str).unwrap_or("?");
+            line(event.at, "", &format!("── {contact} is answered by {to} now ({reason})"));
+        }
+        (EventType::AttentionRaised, _) => line(event.at, "", &format!("── {contact} needs a person")),
+        _ => {}
+    }
+}
+
+fn words(message: &Message) -> String {
+    let text = message.text.replace('\n', " ");
+    let short: String = text.chars().take(100).collect();
+    let rest = if short.len() < text.len() { "…" } else { "" };
+    match message.kind {
+        Kind::Text => format!("{short}{rest}"),
+        kind => format!("[{kind}] {short}{rest}"),
+    }
+}
+
+fn line(at: Time, who: &str, what: &str) {
+    let at = at.to_string();
+    println!("  {}  {who:>12}  {what}", at.get(11..19).unwrap_or(&at));
+}

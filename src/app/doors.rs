@@ -1,0 +1,238 @@
+//! What lies behind the routes, and the small things that they ask of the wiring alone.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use execution::redis_server::Server;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::{instance::Parts, now, numbers::{Numbers, SANDBOX}, stores::Store, vault::Vault};
+use crate::{
+    adapters::{
+        sandbox::{self, Sandbox},
+        scripted::{self, Scripted},
+    },
+    config::Source,
+    domain::chat::ChatId,
+    flow::{
+        desk::Desk,
+        intake::{Intake, Verdict},
+        ledger::Error,
+        mode_switch::ModeSwitch,
+        provider::{Incoming, Provider as _},
+    },
+    http::{
+        auth::Auth,
+        doors::Doors,
+        feed::Feed,
+        ports::{self, Behaviour, Bubble, ModelFault, ProviderFault, Readiness, Screen, Secret, Setting},
+    },
+    metrics::Metrics,
+};
+
+/// Looking at the database for `/readyz` takes at most this long.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What the doors are made of.
+pub(super) struct Behind<'a> {
+    pub(super) parts: &'a Parts,
+    pub(super) store: &'a Store,
+    pub(super) intake: Arc<Intake>,
+    pub(super) switch: Arc<ModeSwitch>,
+    pub(super) desk: Arc<Desk>,
+    pub(super) vault: Arc<Vault>,
+    pub(super) sandbox: Option<Arc<Sandbox>>,
+    pub(super) scripted: Arc<Scripted>,
+    pub(super) redis: Option<Server>,
+    pub(super) metrics: Metrics,
+    pub(super) stopping: CancellationToken,
+}
+
+/// The doors, open.
+pub(super) fn open(behind: Behind<'_>) -> Doors {
+    let parts = behind.parts;
+    let settings = &parts.settings;
+    let sandbox = behind.sandbox.map(|sandbox| {
+        Arc::new(Played {
+            sandbox,
+            scripted: behind.scripted,
+            intake: Arc::clone(&behind.intake),
+            numbers: Arc::clone(&parts.numbers),
+        }) as Arc<dyn ports::SandboxDoor>
+    });
+    let metrics = behind.metrics;
+    Doors {
+        archive: Arc::clone(&parts.archive),
+        registry: Arc::clone(&parts.registry),
+        ledger: Arc::clone(&parts.ledger),
+        intake: behind.intake,
+        mode_switch: behind.switch,
+        desk: behind.desk,
+        channels: Arc::clone(&parts.numbers) as Arc<dyn ports::Channels>,
+        vault: behind.vault,
+        sandbox,
+        health: Arc::new(Health { store: behind.store.clone(), redis: behind.redis }),
+        auth: Auth::new(settings.api_token.as_ref().map(|token| token.expose()), Arc::clone(&parts.registry), now),
+        feed: Feed::new(Arc::clone(&parts.dispatch.feed)),
+        settings: settings.describe().into_iter().map(as_setting).collect(),
+        settle_ms: i64::try_from(settings.settle_ms).unwrap_or(i64::MAX),
+        render_metrics: Box::new(move || metrics.render()),
+        now,
+        main: tokio::runtime::Handle::current(),
+        stopping: behind.stopping,
+    }
+}
+
+fn as_setting(described: crate::config::Described) -> Setting {
+    Setting {
+        name: described.name,
+        value: described.value,
+        is_set: described.is_set,
+        source: match described.source {
+            Source::Flag => "flag",
+            Source::Environment => "environment",
+            Source::File => "file",
+            Source::Default => "default",
+        },
+        channel_key: described.channel_key.map(str::to_owned),
+    }
+}
+
+impl ports::Channels for Numbers {
+    fn knows(&self, channel: &str) -> bool {
+        self.channels.get(channel).is_some()
+    }
+
+    fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
+        self.webhook_tokens(channel)
+    }
+
+    fn check(&self, settings: &Map<String, Value>) -> Result<(), (String, String)> {
+        self.check(settings)
+    }
+
+    fn changed(&self) {
+        self.changed.notify_one();
+    }
+}
+
+impl ports::Vault for Vault {
+    fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.seal(plain)
+    }
+
+    fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
+        self.open(sealed)
+    }
+}
+
+struct Health {
+    store: Store,
+    redis: Option<Server>,
+}
+
+#[async_trait]
+impl ports::Health for Health {
+    async fn look(&self) -> Readiness {
+        let store = self.store.clone();
+        // On a task of its own: a call to the store is never dropped half-way.
+        let looking = tokio::spawn(async move { store.is_migrated().await });
+        let database = matches!(tokio::time::timeout(LOOK, looking).await, Ok(Ok(true)));
+        Readiness { database, migrated: database, redis: self.redis.as_ref().map(Server::is_up) }
+    }
+}
+
+/// The sandbox, played by hand.
+struct Played {
+    sandbox: Arc<Sandbox>,
+    scripted: Arc<Scripted>,
+    intake: Arc<Intake>,
+    numbers: Arc<Numbers>,
+}
+
+impl Played {
+    /// What one body says, as often as the gateway would deliver it.
+    async fn take_one(&self, incoming: Incoming) -> Result<Verdict, Error> {
+        let Some(channel) = self.numbers.channels.get(SANDBOX) else { return Err(Error::Gone) };
+        let first = self.intake.take_incoming(&channel, incoming.clone()).await?;
+        for _ in 1..self.sandbox.faults().copies() {
+            self.intake.take_incoming(&channel, incoming.clone()).await?;
+        }
+        Ok(first)
+    }
+
+    fn read(&self, body: &Value) -> Result<Incoming, Error> {
+        self.sandbox.read(body.to_string().as_bytes()).map_err(|unreadable| Error::Refused(unreadable.reason.into()))
+    }
+}
+
+#[async_trait]
+impl ports::SandboxDoor for Played {
+    fn behaviour(&self) -> Behaviour {
+        let (provider, model) = (self.sandbox.faults(), self.scripted.faults());
+        Behaviour {
+            model_delay_ms: i64::try_from(model.delay_ms).unwrap_or(i64::MAX),
+            model_fault: same_word(model.fault.as_str(), ModelFault::None),
+            provider_delay_ms: i64::try_from(provider.delay_ms).unwrap_or(i64::MAX),
+            provider_fault: same_word(provider.fault.as_str(), ProviderFault::None),
+            duplicate_webhooks: provider.duplicate_webhooks,
+        }
+    }
+
+    fn behave(&self, behaviour: Behaviour) {
+        self.scripted.set_faults(scripted::Faults {
+            delay_ms: behaviour.model_delay_ms.unsigned_abs(),
+            fault: same_word(behaviour.model_fault.as_str(), scripted::Fault::None),
+        });
+        self.sandbox.set_faults(sandbox::Faults {
+            delay_ms: behaviour.provider_delay_ms.unsigned_abs(),
+            fault: same_word(behaviour.provider_fault.as_str(), sandbox::Fault::None),
+            duplicate_webhooks: behaviour.duplicate_webhooks,
+        });
+    }
+
+    fn screen(&self, chat: &ChatId) -> Screen {
+        let messages = self.sandbox.shown(chat).into_iter().map(|shown| Bubble {
+            id: shown.id,
+            from_contact: !shown.from_us,
+            text: shown.text,
+            at: shown.at,
+            status: shown.status,
+        });
+        Screen { typing: self.sandbox.typing(chat), messages: messages.collect() }
+    }
+
+    async fn take(&self, bodies: Vec<Value>) -> Result<Vec<Verdict>, Error> {
+        let incoming: Vec<Incoming> = bodies.iter().map(|body| self.read(body)).collect::<Result<_, _>>()?;
+        let arrivals: Option<Vec<_>> = incoming
+            .iter()
+            .map(|incoming| match incoming {
+                Incoming::Message(arrival) => Some(arrival.clone()),
+                _ => None,
+            })
+            .collect();
+        let are_of_one_chat = |chats: &[ChatId]| chats.windows(2).all(|pair| pair[0] == pair[1]);
+        if let (Some(arrivals), Some(channel)) = (arrivals, self.numbers.channels.get(SANDBOX)) {
+            let chats: Vec<ChatId> = arrivals.iter().map(|arrival| arrival.chat.clone()).collect();
+            if arrivals.len() > 1 && are_of_one_chat(&chats) && self.sandbox.faults().copies() == 1 {
+                return self.intake.take_together(&channel, arrivals).await;
+            }
+        }
+        let mut verdicts = Vec::with_capacity(incoming.len());
+        for incoming in incoming {
+            verdicts.push(self.take_one(incoming).await?);
+        }
+        Ok(verdicts)
+    }
+
+    async fn phone_message(&self, chat: &ChatId, text: String) -> Result<Verdict, Error> {
+        let incoming = self.sandbox.phone_message(chat, &text);
+        self.take_one(incoming).await
+    }
+}
+
+/// The same word in another vocabulary.
+fn same_word<T: std::str::FromStr>(word: &str, otherwise: T) -> T {
+    word.parse().unwrap_or(otherwise)
+}
