@@ -20,6 +20,8 @@ pub mod green_api;
 
 pub mod sandbox;
 
+pub mod openai;
+
 #[cfg(test)]
 mod trial;
 
