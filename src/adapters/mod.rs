@@ -22,6 +22,8 @@ pub mod sandbox;
 
 pub mod openai;
 
+pub mod scripted;
+
 #[cfg(test)]
 mod trial;
 
