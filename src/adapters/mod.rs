@@ -20,6 +20,10 @@ pub mod green_api;
 
 pub mod sandbox;
 
+pub mod openai;
+
+pub mod scripted;
+
 #[cfg(test)]
 mod trial;
 

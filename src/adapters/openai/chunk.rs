@@ -1,0 +1,81 @@
+//! The wire: one chunk of a stream, or the whole answer, which has the same shape but for one name. Read leniently:
+//! servers leave out, null or rename what they please.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Deserialize)]
+pub(super) struct Chunk {
+    #[serde(default)]
+    pub(super) choices: Option<Vec<Choice>>,
+    #[serde(default)]
+    pub(super) usage: Option<Usage>,
+    #[serde(default)]
+    pub(super) error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Choice {
+    #[serde(default)]
+    pub(super) index: Option<u64>,
+    /// Of a stream.
+    #[serde(default)]
+    pub(super) delta: Option<Delta>,
+    /// Of a whole answer.
+    #[serde(default)]
+    pub(super) message: Option<Delta>,
+    #[serde(default)]
+    pub(super) finish_reason: Option<String>,
+}
+
+/// What the model adds. `reasoning_content` and its like are left unread: they are not for the contact.
+#[derive(Deserialize)]
+pub(super) struct Delta {
+    #[serde(default)]
+    pub(super) content: Option<Content>,
+    #[serde(default)]
+    pub(super) tool_calls: Option<Vec<CallDelta>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    /// Some servers put text among parts of other kinds.
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+pub(super) struct Part {
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<String>,
+    #[serde(default)]
+    pub(super) text: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CallDelta {
+    #[serde(default)]
+    pub(super) index: Option<u64>,
+    #[serde(default)]
+    pub(super) id: Option<String>,
+    #[serde(default)]
+    pub(super) function: Option<FunctionDelta>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct FunctionDelta {
+    #[serde(default)]
+    pub(super) name: Option<String>,
+    /// A string of JSON; from some servers the object itself.
+    #[serde(default)]
+    pub(super) arguments: Option<Value>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Usage {
+    #[serde(default)]
+    pub(super) prompt_tokens: Option<i64>,
+    #[serde(default)]
+    pub(super) completion_tokens: Option<i64>,
+}

@@ -1,0 +1,224 @@
+//! How a call failed, sorted by what the caller does next. In: statuses, error frames and errors of the connection.
+//! Out: failures in our own words only, for a server's may repeat the key or a contact's text.
+
+use std::time::Duration;
+
+use jiff::{Timestamp, fmt::rfc2822};
+use reqwest::{
+    Response, StatusCode,
+    header::{DATE, HeaderMap, RETRY_AFTER},
+};
+use serde_json::Value;
+
+use super::stream;
+use crate::flow::generator::{Failure, FailureKind};
+
+/// Largest error body that is read for its code.
+const ERROR_MAX_BYTES: usize = 64 << 10;
+
+/// Longest wait that is believed.
+const RETRY_AFTER_MAX_MS: i64 = 24 * 60 * 60 * 1000;
+
+pub(super) fn failed(kind: FailureKind, detail: impl Into<String>) -> Failure {
+    Failure { kind, retry_after_ms: None, detail: detail.into() }
+}
+
+pub(super) fn idle(limit: Duration) -> Failure {
+    failed(FailureKind::TimedOut, format!("no byte for {} ms", limit.as_millis()))
+}
+
+pub(super) fn too_slow(limit: Duration) -> Failure {
+    failed(FailureKind::TimedOut, format!("not done in {} ms", limit.as_millis()))
+}
+
+/// No answer came at all.
+pub(super) fn cannot_connect(error: &reqwest::Error) -> Failure {
+    if error.is_connect() {
+        let what =
+            if error.is_dns() { "the name of the server cannot be looked up" } else { "cannot connect" };
+        failed(FailureKind::Unreachable, what)
+    } else {
+        failed(FailureKind::Cut, "the connection broke before an answer")
+    }
+}
+
+/// The server answered with a status that is not a success.
+pub(super) async fn refused(response: Response, patience: Duration) -> Failure {
+    let status = response.status();
+    let retry_after_ms = retry_after_ms(response.headers());
+    let body = stream::collect(response.bytes_stream(), patience, ERROR_MAX_BYTES).await;
+    // Without a body that can be read, the status says enough.
+    let answer = body.ok().and_then(|body| serde_json::from_slice::<Value>(&body).ok());
+    let by_code = answer.as_ref().and_then(|answer| answer.get("error")).and_then(kind_of_code);
+    let kind = match (by_status(status), by_code) {
+        (FailureKind::RateLimited | FailureKind::Refused, Some(FailureKind::Quota)) => FailureKind::Quota,
+        (FailureKind::Refused, Some(FailureKind::Filtered)) => FailureKind::Filtered,
+        (kind, _) => kind,
+    };
+    let retry_after_ms = retry_after_ms.filter(|_| kind.is_worth_another_try());
+    Failure { kind, retry_after_ms, detail: format!("status {}", status.as_u16()) }
+}
+
+/// The server sent an error in place of an answer, with a good status.
+pub(super) fn error_frame(error: &Value) -> Failure {
+    let kind = kind_of_code(error).unwrap_or(FailureKind::Server);
+    failed(kind, "an error in place of an answer")
+}
+
+fn by_status(status: StatusCode) -> FailureKind {
+    match status.as_u16() {
+        429 => FailureKind::RateLimited,
+        402 => FailureKind::Quota,
+        408 | 409 | 425 | 500.. => FailureKind::Server,
+        _ => FailureKind::Refused,
+    }
+}
+
+/// By the words that servers use in `code` and `type`, or by a status in their place.
+fn kind_of_code(error: &Value) -> Option<FailureKind> {
+    [error.get("code"), error.get("type"), error.get("status")].into_iter().flatten().find_map(|code| {
+        let number = code.as_u64().or_else(|| code.as_str()?.parse().ok());
+        match number {
+            Some(number) => u16::try_from(number)
+                .ok()
+                .and_then(|number| StatusCode::from_u16(number).ok())
+                .filter(|status| status.as_u16() >= 400)
+                .map(by_status),
+            None => kind_of_word(&code.as_str()?.to_ascii_lowercase()),
+        }
+    })
+}
+
+fn kind_of_word(word: &str) -> Option<FailureKind> {
+    Some(match word {
+        "insufficient_quota"
+        | "quota_exceeded"
+        | "billing_hard_limit_reached"
+        | "insufficient_balance"
+        | "insufficient_credits"
+        | "billing_not_active" => FailureKind::Quota,
+        "rate_limit_exceeded"
+        | "rate_limit_error"
+        | "rate_limited"
+        | "too_many_requests"
+        | "requests"
+        | "tokens" => FailureKind::RateLimited,
+        "content_filter" | "content_policy_violation" | "responsibleaipolicyviolation" => {
+            FailureKind::Filtered
+        }
+        "invalid_request_error"
+        | "invalid_api_key"
+        | "authentication_error"
+        | "permission_error"
+        | "model_not_found"
+        | "not_found_error"
+        | "context_length_exceeded" => FailureKind::Refused,
+        "server_error"
+        | "internal_error"
+        | "internal_server_error"
+        | "api_error"
+        | "overloaded_error"
+        | "overloaded"
+        | "service_unavailable"
+        | "engine_overloaded"
+        | "timeout" => FailureKind::Server,
+        _ => return None,
+    })
+}
+
+/// `Retry-After` in seconds, fractions included, or as a date, which is held against the server's own clock where it
+/// shows one; `retry-after-ms` is finer and goes first.
+fn retry_after_ms(headers: &HeaderMap) -> Option<i64> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let millis = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let ms = if let Some(ms) = text("retry-after-ms").and_then(millis) {
+        ms
+    } else {
+        let after = text(RETRY_AFTER.as_str())?;
+        match millis(after) {
+            Some(seconds) => seconds * 1000.0,
+            None => {
+                let server_now = text(DATE.as_str()).and_then(date_ms);
+                date_ms(after)? - server_now.unwrap_or_else(|| as_ms(Timestamp::now()))
+            }
+        }
+    };
+    let ms = ms.ceil().clamp(0.0, RETRY_AFTER_MAX_MS as f64) as i64;
+    Some(ms)
+}
+
+fn date_ms(text: &str) -> Option<f64> {
+    rfc2822::parse(text).ok().map(|at| as_ms(at.timestamp()))
+}
+
+fn as_ms(at: Timestamp) -> f64 {
+    at.as_millisecond() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn wait(headers: &[(&'static str, &'static str)]) -> Option<i64> {
+        let headers = headers.iter().map(|(name, value)| {
+            let name = reqwest::header::HeaderName::from_static(name);
+            (name, reqwest::header::HeaderValue::from_static(value))
+        });
+        retry_after_ms(&headers.collect())
+    }
+
+    #[test]
+    fn a_wait_is_read_in_every_form() {
+        assert_eq!(wait(&[("retry-after", "7")]), Some(7_000));
+        assert_eq!(wait(&[("retry-after", " 0.25 ")]), Some(250));
+        assert_eq!(wait(&[("retry-after", "7"), ("retry-after-ms", "120")]), Some(120));
+        let date =
+            [("date", "Fri, 27 Nov 2026 08:00:00 GMT"), ("retry-after", "Fri, 27 Nov 2026 08:00:30 GMT")];
+        assert_eq!(wait(&date), Some(30_000), "by the server's clock");
+        assert_eq!(wait(&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")]), Some(0), "long past");
+        assert_eq!(wait(&[("retry-after", "1e300")]), Some(RETRY_AFTER_MAX_MS));
+        assert_eq!(wait(&[("retry-after", "-3")]), Some(0));
+        for nonsense in ["soon", "", "NaN", "inf"] {
+            assert_eq!(
+                retry_after_ms(&[(RETRY_AFTER, nonsense.parse().expect("visible"))].into_iter().collect()),
+                None
+            );
+        }
+        assert_eq!(wait(&[]), None);
+    }
+
+    #[test]
+    fn codes_are_words_or_statuses() {
+        let table = [
+            (json!({ "code": "insufficient_quota", "type": "insufficient_quota" }), Some(FailureKind::Quota)),
+            (json!({ "code": null, "type": "server_error" }), Some(FailureKind::Server)),
+            (json!({ "code": 429 }), Some(FailureKind::RateLimited)),
+            (json!({ "code": "503" }), Some(FailureKind::Server)),
+            (json!({ "code": 200 }), None),
+            (json!({ "code": "new_word", "type": "overloaded_error" }), Some(FailureKind::Server)),
+            (json!({ "type": "content_filter" }), Some(FailureKind::Filtered)),
+            (json!({ "message": "insufficient_quota" }), None),
+            (json!("insufficient_quota"), None),
+        ];
+        for (error, kind) in table {
+            assert_eq!(kind_of_code(&error), kind, "{error}");
+        }
+    }
+
+    #[test]
+    fn every_status_has_its_kind() {
+        let table = [
+            (FailureKind::Refused, &[301, 400, 401, 403, 404, 413, 422][..]),
+            (FailureKind::Server, &[408, 409, 425, 500, 502, 503, 504, 529, 599]),
+            (FailureKind::RateLimited, &[429]),
+            (FailureKind::Quota, &[402]),
+        ];
+        for (kind, statuses) in table {
+            for status in statuses {
+                assert_eq!(by_status(StatusCode::from_u16(*status).expect("a status")), kind, "{status}");
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What is posted: the conversation as messages, and the tools. In: a request of the flow. Out: the JSON body.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::flow::generator::{Line, Request, ToolCall};
+
+/// Before the words of a person of the business, which the API knows only as the assistant's.
+const COLLEAGUE_MARK: &str = "[Written by a human colleague]";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Message<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: &'a str,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+/// The body of the POST.
+pub(super) fn body(request: &Request) -> String {
+    let system = said(&request.system).then_some(Message::System { content: &request.system });
+    let lines = request.lines.iter().filter_map(message);
+    let body = Body {
+        model: &request.model,
+        messages: system.into_iter().chain(lines).collect(),
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        tools: request.tools.then(tools),
+    };
+    // Strings, lists and structs with string keys: none of it can fail to be JSON.
+    serde_json::to_string(&body).expect("the body is plain data")
+}
+
+/// None for a blank line: servers refuse a message without content, and every request after it.
+fn message(line: &Line) -> Option<Message<'_>> {
+    let message = match line {
+        Line::Contact(text) if said(text) => Message::User { content: text },
+        Line::Instruction(text) if said(text) => Message::System { content: text },
+        Line::Assistant(text) if said(text) => {
+            Message::Assistant { content: Some(text.clone()), tool_calls: Vec::new() }
+        }
+        Line::Colleague(text) if said(text) => {
+            Message::Assistant { content: Some(format!("{COLLEAGUE_MARK} {text}")), tool_calls: Vec::new() }
+        }
+        Line::Contact(_) | Line::Instruction(_) | Line::Assistant(_) | Line::Colleague(_) => return None,
+        Line::Calls(text, calls) if said(text) || !calls.is_empty() => Message::Assistant {
+            content: said(text).then(|| text.clone()),
+            tool_calls: calls.iter().map(call).collect(),
+        },
+        Line::Calls(..) => return None,
+        // A result answers a call by its id: it stays, whatever it says.
+        Line::Result { call, text } => {
+            Message::Tool { tool_call_id: call, content: if said(text) { text } else { "done" } }
+        }
+    };
+    Some(message)
+}
+
+fn said(text: &str) -> bool {
+    !text.trim().is_empty()
+}
+
+fn call(call: &ToolCall) -> Call<'_> {
+    // Some servers parse the arguments that they are shown, and refuse the request if that fails.
+    let arguments = match serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments) {
+        Ok(_) => &call.arguments,
+        Err(_) => "{}",
+    };
+    Call { id: &call.id, kind: "function", function: Function { name: &call.name, arguments } }
+}
+
+/// What the assistant may do besides writing.
+fn tools() -> Value {
+    let words = |what: &str| json!({ "type": "string", "description": what });
+    json!([
+        tool(
+            "hand_over",
+            "Hand the conversation to a human colleague: when the contact asks for a person, is upset, or needs \
+             something that you cannot do or do not know. Words written beside the call are sent to the contact as \
+             your last message. You do not answer after that.",
+            &json!({ "reason": words("Why, for the colleague. One short sentence.") }),
+            &["reason"],
+        ),
+        tool(
+            "schedule_follow_up",
+            "Write to the contact later, if they have not written by then. Replaces a follow-up scheduled before.",
+            &json!({
+                "delay_hours": {
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "description": "In how many hours. Fractions are allowed.",
+                },
+                "text": words("The message to send. Left out, you will be asked to write it when it is due."),
+            }),
+            &["delay_hours"],
+        ),
+        tool(
+            "stay_silent",
+            "Answer nothing this time: when the contact only thanks, says goodbye, or clearly expects no answer.",
+            &json!({ "reason": words("Why no answer is needed. One short sentence.") }),
+            &["reason"],
+        ),
+    ])
+}
+
+fn tool(name: &str, description: &str, properties: &Value, required: &[&str]) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": description,
+            "parameters": {
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn posted(lines: Vec<Line>) -> Value {
+        let request = Request {
+            model: "small-1".into(),
+            system: Arc::from("Be kind."),
+            lines,
+            tools: false,
+            channel: "default".into(),
+        };
+        serde_json::from_str(&body(&request)).expect("JSON")
+    }
+
+    #[test]
+    fn every_line_has_its_message() {
+        let call =
+            ToolCall { id: "c1".into(), name: "hand_over".into(), arguments: r#"{"reason":"asked"}"#.into() };
+        let posted = posted(vec![
+            Line::Contact("Are you open?".into()),
+            Line::Contact("Today?".into()),
+            Line::Assistant("Yes.".into()),
+            Line::Colleague("Until six.".into()),
+            Line::Instruction("A colleague says: be brief.".into()),
+            Line::Calls(" ".into(), vec![call]),
+            Line::Result { call: "c1".into(), text: "done".into() },
+        ]);
+        let expected = json!({
+            "model": "small-1",
+            "stream": true,
+            "stream_options": { "include_usage": true },
+            "messages": [
+                { "role": "system", "content": "Be kind." },
+                { "role": "user", "content": "Are you open?" },
+                { "role": "user", "content": "Today?" },
+                { "role": "assistant", "content": "Yes." },
+                { "role": "assistant", "content": "[Written by a human colleague] Until six." },
+                { "role": "system", "content": "A colleague says: be brief." },
+                { "role": "assistant", "content": null, "tool_calls": [
+                    { "id": "c1", "type": "function",
+                      "function": { "name": "hand_over", "arguments": "{\"reason\":\"asked\"}" } },
+                ] },
+                { "role": "tool", "tool_call_id": "c1", "content": "done" },
+            ],
+        });
+        assert_eq!(posted, expected);
+    }
+
+    #[test]
+    fn no_message_is_empty() {
+        let broken =
+            ToolCall { id: "c1".into(), name: "hand_over".into(), arguments: r#"{"reason":"#.into() };
+        let posted = posted(vec![
+            Line::Contact(" \n".into()),
+            Line::Assistant(String::new()),
+            Line::Colleague("\t".into()),
+            Line::Instruction(String::new()),
+            Line::Calls(String::new(), Vec::new()),
+            Line::Calls("A moment.".into(), vec![broken]),
+            Line::Result { call: "c1".into(), text: String::new() },
+        ]);
+        let expected = json!([
+            { "role": "system", "content": "Be kind." },
+            { "role": "assistant", "content": "A moment.", "tool_calls": [
+                { "id": "c1", "type": "function", "function": { "name": "hand_over", "arguments": "{}" } },
+            ] },
+            { "role": "tool", "tool_call_id": "c1", "content": "done" },
+        ]);
+        assert_eq!(posted["messages"], expected);
+    }
+
+    #[test]
+    fn tools_are_offered_when_wanted() {
+        let request = Request {
+            model: String::new(),
+            system: Arc::from("Be kind."),
+            lines: Vec::new(),
+            tools: true,
+            channel: "default".into(),
+        };
+        let posted: Value = serde_json::from_str(&body(&request)).expect("JSON");
+        let names: Vec<_> = posted["tools"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|tool| &tool["function"]["name"])
+            .collect();
+        assert_eq!(names, ["hand_over", "schedule_follow_up", "stay_silent"]);
+        assert!(posted.get("model").is_none(), "a server with one model needs no name");
+    }
+}

@@ -1,0 +1,174 @@
+//! Reads an answer off the wire, within limits of time and size. In: the bytes of a body, cut anywhere. Out: a draft
+//! that has an end, or a failure; and the words so far for whoever watches.
+
+use std::{pin::pin, time::Duration};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use serde_json::Value;
+use sse_stream::{Sse, SseByteStream};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{
+    assembly::Assembly,
+    chunk::Chunk,
+    failure::{self, failed},
+};
+use crate::flow::generator::{Draft, Failure, FailureKind, Progress};
+
+/// Largest answer that is read. Every word travels in some 200 bytes of JSON, unread thoughts included.
+const ANSWER_MAX_BYTES: usize = 4 << 20;
+
+/// Whoever watches hears at most this often.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// How long an answer that has its finish reason waits for the count of tokens and the end marker behind it.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Reads a stream of events to its end.
+pub(super) async fn read<S, E>(bytes: S, idle: Duration, progress: &dyn Progress) -> Result<Draft, Failure>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+{
+    let mut events = pin!(SseByteStream::new(limited(bytes, idle, ANSWER_MAX_BYTES)));
+    let mut assembly = Assembly::default();
+    let mut pace = Pace::default();
+    let mut lingers_until: Option<Instant> = None;
+    loop {
+        let event = match lingers_until {
+            None => events.next().await,
+            Some(at) => timeout_at(at, events.next()).await.unwrap_or(None),
+        };
+        let Some(event) = event else { break };
+        match event.map_err(broken).and_then(|event| take(&mut assembly, &event)) {
+            Ok(Flow::Goes) => {}
+            Ok(Flow::Ends) => break,
+            // What comes behind the end cannot spoil it.
+            Err(_) if lingers_until.is_some() => break,
+            Err(failure) => return Err(failure),
+        }
+        if assembly.has_ended() {
+            lingers_until = lingers_until.or_else(|| Some(Instant::now() + LINGER));
+        }
+        pace.tell(progress, &assembly);
+    }
+    assembly.finish()
+}
+
+/// Reads an answer that came as one JSON body. Its last brace is its end marker.
+pub(super) async fn read_whole<S, E>(bytes: S, idle: Duration) -> Result<Draft, Failure>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+{
+    let body = collect(bytes, idle, ANSWER_MAX_BYTES).await?;
+    let mut assembly = Assembly::default();
+    assembly.take(serde_json::from_slice(&body).map_err(|_| unreadable())?)?;
+    assembly.end();
+    assembly.finish()
+}
+
+/// All bytes of a body.
+pub(super) async fn collect<S, E>(bytes: S, idle: Duration, max_bytes: usize) -> Result<Vec<u8>, Failure>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+{
+    let append = |mut body: Vec<u8>, piece: Bytes| async move {
+        body.extend_from_slice(&piece);
+        Ok(body)
+    };
+    limited(bytes, idle, max_bytes).try_fold(Vec::new(), append).await.map_err(|broken| broken.failure())
+}
+
+enum Flow {
+    Goes,
+    Ends,
+}
+
+fn take(assembly: &mut Assembly, event: &Sse) -> Result<Flow, Failure> {
+    let data = event.data.as_deref().unwrap_or_default().trim();
+    if event.event.as_deref() == Some("error") {
+        let error = serde_json::from_str::<Value>(data).unwrap_or_default();
+        return Err(failure::error_frame(error.get("error").unwrap_or(&error)));
+    }
+    match data {
+        "" => Ok(Flow::Goes),
+        "[DONE]" => {
+            assembly.end();
+            Ok(Flow::Ends)
+        }
+        data => {
+            assembly.take(serde_json::from_str::<Chunk>(data).map_err(|_| unreadable())?)?;
+            Ok(Flow::Goes)
+        }
+    }
+}
+
+fn unreadable() -> Failure {
+    failed(FailureKind::Malformed, "the answer is not what it should be")
+}
+
+/// Why the bytes ended before their end.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+enum Broken {
+    #[error("no byte for {} ms", .0.as_millis())]
+    Idle(Duration),
+    #[error("more than {0} bytes")]
+    TooLong(usize),
+    #[error("the connection broke in the middle")]
+    Cut,
+}
+
+impl Broken {
+    fn failure(self) -> Failure {
+        match self {
+            Self::Idle(limit) => failure::idle(limit),
+            Self::TooLong(_) => failed(FailureKind::Malformed, self.to_string()),
+            Self::Cut => failed(FailureKind::Cut, self.to_string()),
+        }
+    }
+}
+
+fn broken(error: sse_stream::Error) -> Failure {
+    match error {
+        sse_stream::Error::Body(source) => {
+            source.downcast::<Broken>().map_or_else(|_| unreadable(), |it| it.failure())
+        }
+        _ => unreadable(),
+    }
+}
+
+/// The parser knows no limits: these are ours. Nothing of the transport's own words goes on.
+fn limited<S, E>(bytes: S, idle: Duration, max_bytes: usize) -> impl Stream<Item = Result<Bytes, Broken>>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+{
+    stream::try_unfold((Box::pin(bytes), max_bytes), move |(mut bytes, left)| async move {
+        let piece = timeout(idle, bytes.next()).await.map_err(|_| Broken::Idle(idle))?;
+        let Some(piece) = piece else { return Ok(None) };
+        let piece = piece.map_err(|_| Broken::Cut)?;
+        let left = left.checked_sub(piece.len()).ok_or(Broken::TooLong(max_bytes))?;
+        Ok(Some((piece, (bytes, left))))
+    })
+}
+
+/// Tells of words, but not of each.
+#[derive(Default)]
+struct Pace {
+    not_before: Option<Instant>,
+    told_bytes: usize,
+}
+
+impl Pace {
+    fn tell(&mut self, progress: &dyn Progress, assembly: &Assembly) {
+        let now = Instant::now();
+        if self.not_before.is_some_and(|at| now < at) {
+            return;
+        }
+        let words = assembly.so_far();
+        if words.len() > self.told_bytes {
+            progress.wrote(words);
+            self.told_bytes = words.len();
+            self.not_before = Some(now + PROGRESS_EVERY);
+        }
+    }
+}

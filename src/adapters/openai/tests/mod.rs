@@ -1,0 +1,297 @@
+//! Against a mock server where it answers, and against a raw socket where it misbehaves.
+
+mod fake;
+
+mod reading;
+
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt;
+use serde_json::json;
+use tokio::sync::oneshot;
+use wiremock::{
+    Mock, MockServer, ResponseTemplate,
+    matchers::{body_partial_json, header, method, path},
+};
+
+use self::fake::{Act, head, last, piece, serve};
+use super::*;
+use crate::{adapters::http_client::http_client, flow::generator::Line};
+
+const LONG: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(60);
+
+/// What a server might repeat of ours in its errors.
+const SECRET: &str = "sk-very-secret";
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Heard {
+    fn all(&self) -> Vec<String> {
+        self.0.lock().expect("not poisoned").clone()
+    }
+}
+
+impl Progress for Heard {
+    fn wrote(&self, so_far: &str) {
+        self.0.lock().expect("not poisoned").push(so_far.to_owned());
+    }
+}
+
+fn client() -> Client {
+    http_client(Duration::from_secs(5)).expect("a client")
+}
+
+fn model_at(base_url: &str, idle: Duration, total: Duration) -> OpenAi {
+    let settings = Settings { base_url: base_url.into(), api_key: Some(format!("{SECRET}\n")), idle, total };
+    OpenAi::new(&settings, client()).expect("good settings")
+}
+
+fn question() -> Request {
+    Request {
+        model: "small-1".into(),
+        system: Arc::from("Be kind."),
+        lines: vec![Line::Contact("Are you open?".into())],
+        tools: true,
+        channel: "default".into(),
+    }
+}
+
+async fn ask(model: &OpenAi) -> Result<Draft, Failure> {
+    model.reply(&question(), &Heard::default()).await
+}
+
+/// Asks a server that answers so.
+async fn answered(template: ResponseTemplate) -> Result<Draft, Failure> {
+    let server = MockServer::start().await;
+    Mock::given(method("POST")).respond_with(template).mount(&server).await;
+    ask(&model_at(&server.uri(), LONG, LONG)).await
+}
+
+/// Asks a socket that acts so.
+async fn acted(script: Vec<Act>, idle: Duration, total: Duration) -> Result<Draft, Failure> {
+    let (address, _served) = serve(script).await;
+    ask(&model_at(&format!("http://{address}/v1"), idle, total)).await
+}
+
+fn kind(outcome: Result<Draft, Failure>) -> FailureKind {
+    outcome.expect_err("a failure").kind
+}
+
+fn chunk(content: &str, finish_reason: Option<&str>) -> String {
+    let choice = json!({ "index": 0, "delta": { "content": content }, "finish_reason": finish_reason });
+    format!("data: {}\n\n", json!({ "choices": [choice], "usage": null }))
+}
+
+fn usage() -> String {
+    format!(
+        "data: {}\n\n",
+        json!({ "choices": [], "usage": { "prompt_tokens": 10, "completion_tokens": 4 } })
+    )
+}
+
+const DONE: &str = "data: [DONE]\n\n";
+
+fn whole() -> String {
+    [chunk("We open ", None), chunk("at nine.", None), chunk("", Some("stop")), usage(), DONE.into()].concat()
+}
+
+fn events(body: impl Into<String>) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_raw(body.into(), "text/event-stream; charset=utf-8")
+}
+
+#[tokio::test]
+async fn an_answer_is_streamed_and_counted() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path("/v1/chat/completions"))
+        .and(header("authorization", format!("Bearer {SECRET}").as_str()))
+        .and(header("content-type", "application/json"))
+        .and(body_partial_json(json!({ "model": "small-1", "stream": true })))
+        .respond_with(events(whole()))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let heard = Heard::default();
+    let model = model_at(&format!("{}/v1/", server.uri()), LONG, LONG);
+    let draft = model.reply(&question(), &heard).await.expect("a draft");
+    let expected =
+        Draft { text: "We open at nine.".into(), calls: Vec::new(), input_tokens: 10, output_tokens: 4 };
+    assert_eq!(draft, expected);
+    assert_eq!(heard.all(), ["We open "], "at most one word about it in 100 ms");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_stream_is_read_too() {
+    let message = json!({ "role": "assistant", "content": "We open at nine.", "tool_calls": [
+        { "id": "c1", "type": "function", "function": { "name": "stay_silent", "arguments": "{}" } },
+    ] });
+    let body = json!({
+        "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 10, "completion_tokens": 4 },
+    });
+    let draft = answered(ResponseTemplate::new(200).set_body_json(&body)).await.expect("a draft");
+    assert_eq!((draft.text.as_str(), draft.calls.len(), draft.output_tokens), ("We open at nine.", 1, 4));
+
+    let nothing = ResponseTemplate::new(200).set_body_json(json!({ "choices": [] }));
+    assert_eq!(kind(answered(nothing).await), FailureKind::Empty);
+    let not_json = ResponseTemplate::new(200).set_body_raw("<html>", "application/json");
+    assert_eq!(kind(answered(not_json).await), FailureKind::Malformed);
+    let error =
+        ResponseTemplate::new(200).set_body_json(json!({ "error": { "code": "insufficient_quota" } }));
+    assert_eq!(kind(answered(error).await), FailureKind::Quota);
+}
+
+/// Case K36.
+#[tokio::test]
+async fn a_broken_stream_is_never_an_answer() {
+    let words = || piece(&chunk("We open at ", None));
+    let in_order = vec![head(), words(), last(), Act::Close];
+    assert_eq!(kind(acted(in_order, LONG, LONG).await), FailureKind::Cut);
+    let without_the_last_chunk = vec![head(), words(), Act::Close];
+    assert_eq!(kind(acted(without_the_last_chunk, LONG, LONG).await), FailureKind::Cut);
+    let reset = vec![head(), words(), Act::Reset];
+    assert_eq!(kind(acted(reset, LONG, LONG).await), FailureKind::Cut);
+    let before_the_head = vec![Act::Reset];
+    assert_eq!(kind(acted(before_the_head, LONG, LONG).await), FailureKind::Cut);
+    let third = vec![head(), piece(&whole()), last(), Act::Close];
+    assert_eq!(acted(third, LONG, LONG).await.expect("a draft").text, "We open at nine.");
+}
+
+/// Case K37.
+#[tokio::test]
+async fn a_rate_limit_names_its_wait_and_an_empty_purse_is_another_thing() {
+    let limited = |code: &str| {
+        let error = json!({ "error": { "message": "Slow down.", "type": "requests", "code": code } });
+        ResponseTemplate::new(429).insert_header("retry-after", "7").set_body_json(error)
+    };
+    let failure = answered(limited("rate_limit_exceeded")).await.expect_err("a failure");
+    assert_eq!((failure.kind, failure.retry_after_ms), (FailureKind::RateLimited, Some(7_000)));
+    let failure = answered(limited("insufficient_quota")).await.expect_err("a failure");
+    assert_eq!((failure.kind, failure.retry_after_ms), (FailureKind::Quota, None));
+    assert!(!failure.kind.is_worth_another_try());
+}
+
+#[tokio::test]
+async fn silence_and_slowness_have_their_limits() {
+    let silent = vec![Act::AwaitHangUp];
+    let failure = acted(silent, SHORT, LONG).await.expect_err("a failure");
+    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::TimedOut, "no byte for 60 ms"));
+    let stalled = vec![head(), piece(&chunk("We open", None)), Act::AwaitHangUp];
+    assert_eq!(kind(acted(stalled, SHORT, LONG).await), FailureKind::TimedOut);
+    let slow = vec![head(), piece(&chunk("We open", None)), Act::AwaitHangUp];
+    let failure = acted(slow, LONG, SHORT).await.expect_err("a failure");
+    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::TimedOut, "not done in 60 ms"));
+}
+
+#[tokio::test]
+async fn a_finished_answer_does_not_wait_for_its_marker_for_ever() {
+    let stalled = vec![head(), piece(&chunk("We open at nine.", Some("stop"))), Act::AwaitHangUp];
+    assert_eq!(acted(stalled, SHORT, LONG).await.expect("a draft").text, "We open at nine.");
+}
+
+#[tokio::test]
+async fn every_status_is_told_apart_and_none_tells_the_servers_words() {
+    let table = [
+        (400, FailureKind::Refused),
+        (401, FailureKind::Refused),
+        (404, FailureKind::Refused),
+        (422, FailureKind::Refused),
+        (302, FailureKind::Refused),
+        (408, FailureKind::Server),
+        (500, FailureKind::Server),
+        (529, FailureKind::Server),
+        (429, FailureKind::RateLimited),
+        (402, FailureKind::Quota),
+    ];
+    for (status, expected) in table {
+        let error = json!({ "error": { "message": format!("bad key {SECRET}") } });
+        let template = ResponseTemplate::new(status).insert_header("retry-after", "2").set_body_json(error);
+        let failure = answered(template).await.expect_err("a failure");
+        assert_eq!((failure.kind, failure.detail.as_str()), (expected, format!("status {status}").as_str()));
+        let waits = failure.kind.is_worth_another_try().then_some(2_000);
+        assert_eq!(failure.retry_after_ms, waits, "{status}");
+    }
+    let filter = ResponseTemplate::new(400).set_body_json(json!({ "error": { "code": "content_filter" } }));
+    assert_eq!(kind(answered(filter).await), FailureKind::Filtered);
+    let page = ResponseTemplate::new(502).set_body_raw("<html>Bad gateway</html>", "text/html");
+    assert_eq!(kind(answered(page).await), FailureKind::Server);
+}
+
+#[tokio::test]
+async fn where_nobody_listens_the_model_is_unreachable() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    drop(listener);
+    let failure = ask(&model_at(&format!("http://{address}"), LONG, LONG)).await.expect_err("a failure");
+    assert_eq!(failure.kind, FailureKind::Unreachable);
+    assert!(!failure.to_string().contains(&address.port().to_string()), "{failure}");
+}
+
+#[tokio::test]
+async fn dropping_the_reply_hangs_up_at_once() {
+    let silent = Vec::new();
+    let in_the_middle = vec![head(), piece(&chunk("We open at ", None))];
+    for mut script in [silent, in_the_middle] {
+        let (tell, told) = oneshot::channel();
+        script.extend([Act::Tell(tell), Act::AwaitHangUp]);
+        let (address, mut served) = serve(script).await;
+        let model = model_at(&format!("http://{address}"), LONG, LONG);
+        let (request, heard) = (question(), Heard::default());
+        let mut reply = model.reply(&request, &heard);
+        tokio::select! {
+            _ = &mut reply => panic!("the server never ends"),
+            told = told => told.expect("the server plays its part"),
+        }
+        assert!((&mut served).now_or_never().is_none(), "still connected");
+        let dropped_at = Instant::now();
+        drop(reply);
+        timeout(LONG, served).await.expect("the server sees it").expect("no panic");
+        assert!(dropped_at.elapsed() < Duration::from_millis(100), "after {:?}", dropped_at.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_check_counts_the_models() {
+    let server = MockServer::start().await;
+    let list = json!({ "object": "list", "data": [{ "id": "small-1" }, { "id": "small-2" }] });
+    Mock::given(method("GET"))
+        .and(path("/v1/models"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(list))
+        .mount(&server)
+        .await;
+    let model = model_at(&format!("{}/v1", server.uri()), LONG, LONG);
+    assert_eq!(model.check().await.as_deref(), Ok("answers, with 2 models"));
+    let elsewhere = model_at(&server.uri(), LONG, LONG);
+    let failure = elsewhere.check().await.expect_err("a failure");
+    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Refused, "status 404"));
+}
+
+#[test]
+fn settings_that_name_nothing_are_refused_and_none_shows_its_key() {
+    let settings = |base_url: &str, api_key: Option<&str>| Settings {
+        base_url: base_url.into(),
+        api_key: api_key.map(str::to_owned),
+        idle: LONG,
+        total: LONG,
+    };
+    for base_url in ["", "api.example.com/v1", "ftp://example.com", "mailto:a@example.com"] {
+        assert_eq!(
+            OpenAi::new(&settings(base_url, None), client()).err(),
+            Some(Invalid::BaseUrl),
+            "{base_url}"
+        );
+    }
+    let unsendable = settings("http://example.com", Some("a\nb"));
+    assert_eq!(OpenAi::new(&unsendable, client()).err(), Some(Invalid::ApiKey));
+    let good = settings(&format!("http://user:{SECRET}@example.com/v1"), Some(SECRET));
+    let model = OpenAi::new(&good, client()).expect("good settings");
+    assert!(!format!("{good:?} {model:?}").contains(SECRET));
+    assert!(format!("{model:?}").contains("example.com"));
+    let open = OpenAi::new(&settings("http://127.0.0.1:1/v1", Some("  ")), client()).expect("good settings");
+    assert!(open.authorization.is_none(), "a blank key is none");
+}

@@ -1,0 +1,149 @@
+//! On bytes alone: what an answer is, however it is cut, and what it is not.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use futures_util::stream as streams;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{DONE, Heard, LONG, SECRET, chunk, kind, usage};
+use crate::{
+    adapters::openai::stream,
+    flow::generator::{Draft, Failure, FailureKind},
+};
+
+/// Reads bytes in these pieces, without a server.
+fn read_pieces(pieces: Vec<Bytes>) -> (Result<Draft, Failure>, Vec<String>) {
+    let heard = Heard::default();
+    let bytes = streams::iter(pieces.into_iter().map(Ok::<_, Infallible>));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let outcome = runtime.block_on(stream::read(bytes, LONG, &heard));
+    (outcome, heard.all())
+}
+
+fn read_text(text: &str) -> Result<Draft, Failure> {
+    read_pieces(vec![Bytes::from(text.to_owned())]).0
+}
+
+/// Case K38.
+#[test]
+fn an_empty_answer_counts_as_none() {
+    let ended = |choices: Value| format!("data: {}\n\n{DONE}", json!({ "choices": choices }));
+    let content =
+        |content: Value| ended(json!([{ "delta": { "content": content }, "finish_reason": "stop" }]));
+    for nothing in [
+        content(json!("")),
+        content(json!(null)),
+        content(json!("  \n\t ")),
+        content(json!("<think>Hm.</think>\n")),
+        ended(json!([])),
+        DONE.to_owned(),
+    ] {
+        assert_eq!(kind(read_text(&nothing)), FailureKind::Empty, "{nothing}");
+    }
+    let filtered = [chunk("Half a sen", None), chunk("", Some("content_filter")), DONE.into()].concat();
+    assert_eq!(kind(read_text(&filtered)), FailureKind::Filtered);
+}
+
+#[test]
+fn an_end_marker_or_a_finish_reason_is_an_end() {
+    let text = |stream: String| read_text(&stream).expect("a draft").text;
+    assert_eq!(text([chunk("Yes.", None), DONE.into()].concat()), "Yes.");
+    assert_eq!(text(chunk("Yes.", Some("stop"))), "Yes.");
+    assert_eq!(
+        text([chunk("Yes, and", Some("length")), DONE.into()].concat()),
+        "Yes, and",
+        "cut short, yet an end"
+    );
+    let spoiled = format!("{}data: no JSON\n\n", chunk("Yes.", Some("stop")));
+    assert_eq!(text(spoiled), "Yes.", "what comes behind the end");
+    let after_the_marker = format!("{}{DONE}{}", chunk("Yes.", None), chunk("No.", None));
+    assert_eq!(text(after_the_marker), "Yes.");
+}
+
+#[test]
+fn an_error_in_the_stream_is_told_apart_by_its_code() {
+    let table = [
+        (json!({ "code": "insufficient_quota" }), FailureKind::Quota),
+        (json!({ "code": 429, "message": SECRET }), FailureKind::RateLimited),
+        (json!({ "type": "invalid_request_error" }), FailureKind::Refused),
+        (json!({ "type": "overloaded_error" }), FailureKind::Server),
+        (json!("Something went wrong"), FailureKind::Server),
+    ];
+    for (error, expected) in table {
+        let stream = format!("{}data: {}\n\n", chunk("We open", None), json!({ "error": error }));
+        let failure = read_text(&stream).expect_err("a failure");
+        assert_eq!(failure.kind, expected, "{error}");
+        assert!(!failure.to_string().contains(SECRET));
+    }
+    let named = "event: error\ndata: {\"type\":\"overloaded_error\"}\n\n";
+    assert_eq!(kind(read_text(named)), FailureKind::Server);
+    let by_reason = chunk("We open", Some("error"));
+    assert_eq!(kind(read_text(&by_reason)), FailureKind::Server);
+}
+
+#[test]
+fn what_is_no_chunk_is_malformed() {
+    for nonsense in
+        ["data: <html>\n\n", "data: {\"choices\":\n\n", "data: {\"choices\":7}\n\n", "data: [1]\n\n"]
+    {
+        assert_eq!(kind(read_text(nonsense)), FailureKind::Malformed, "{nonsense}");
+    }
+    let not_text = vec![Bytes::from_static(b"data: \xff\xfe\n\n")];
+    assert_eq!(kind(read_pieces(not_text).0), FailureKind::Malformed);
+    let endless = vec![Bytes::from(vec![b'x'; 1 << 20]); 8];
+    assert_eq!(kind(read_pieces(endless).0), FailureKind::Malformed);
+}
+
+#[test]
+fn a_stream_may_be_cut_at_any_byte() {
+    let text = "Grüße 👩‍👩‍👧‍👦 – bis neun.";
+    let plain =
+        [": hello\n\n".into(), chunk(text, None), chunk("", Some("stop")), usage(), DONE.into()].concat();
+    let expected = read_text(&plain).expect("a draft");
+    assert_eq!((expected.text.as_str(), expected.input_tokens), (text, 10));
+    for stream in
+        [plain.clone(), plain.replace('\n', "\r\n"), plain.replace('\n', "\r"), format!("\u{feff}{plain}")]
+    {
+        let bytes = Bytes::from(stream);
+        let single = (0..bytes.len()).map(|at| bytes.slice(at..=at)).collect();
+        assert_eq!(read_pieces(single).0.as_ref(), Ok(&expected), "byte by byte");
+        for at in 0..=bytes.len() {
+            let halves = vec![bytes.slice(..at), bytes.slice(at..)];
+            assert_eq!(read_pieces(halves).0.as_ref(), Ok(&expected), "in two at {at}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..64), 0..16)) {
+        let _either = read_pieces(pieces.into_iter().map(Bytes::from).collect());
+    }
+
+    #[test]
+    fn no_order_of_events_makes_the_reader_panic(picks in prop::collection::vec((0..EVENTS.len(), 0..200_usize), 0..12)) {
+        let stream: String = picks.iter().map(|(event, _)| EVENTS[*event]).collect();
+        let mut bytes = Bytes::from(stream.clone());
+        let mut pieces: Vec<Bytes> =
+            picks.iter().map(|(_, length)| bytes.split_to((*length).min(bytes.len()))).collect();
+        pieces.push(bytes);
+        let (outcome, _) = read_pieces(pieces);
+        prop_assert_eq!(outcome, read_text(&stream), "however it is cut");
+    }
+}
+
+const EVENTS: [&str; 11] = [
+    "data: {\"choices\":[{\"delta\":{\"content\":\"ü\"}}]}\r\n\r\n",
+    "data: {\"choices\":[{\"delta\":{\"content\":\"<think>\"}}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{\"content\":\"</think>\"}}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"a\"}}]}}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":18446744073709551615,\"id\":\"x\"}]}}]}\n\n",
+    "data: {\"usage\":{\"prompt_tokens\":-9,\"completion_tokens\":null}}\n\n",
+    "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n",
+    "data: {\"error\":[]}\n\n",
+    "event: error\n\n",
+    ":\n\ndata:\n\n",
+    "data: [DONE]\n\n",
+];
