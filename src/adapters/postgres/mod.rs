@@ -4,8 +4,6 @@
 
 mod ledger;
 
-pub use ledger::Ledger;
-
 mod migrate;
 
 use std::{sync::Arc, time::Duration};
