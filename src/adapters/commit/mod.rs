@@ -11,12 +11,18 @@ mod load;
 
 mod save;
 
+#[cfg(test)]
+mod suite;
+
 use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{
+    mpsc::{self, error::TrySendError},
+    oneshot,
+};
 use uuid::Uuid;
 
 use super::{
@@ -144,7 +150,7 @@ struct Op {
 }
 
 /// The place, over either database.
-pub struct GroupCommit<D> {
+pub(crate) struct GroupCommit<D> {
     dialect: D,
     writers: Vec<mpsc::Sender<Op>>,
     hasher: std::hash::RandomState,
@@ -206,7 +212,7 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
         let queue = self.writer(&key);
         let op = Op { key, need, step, answer };
         let asked = tokio::time::timeout(ANSWER, async {
-            queue.send(op).await.map_err(|_| Error::Unavailable("the writer is gone".into()))?;
+            enqueue(queue, op).await?;
             outcome.await.unwrap_or_else(|_| Err(Error::Unavailable("the writer dropped the step".into())))
         });
         asked.await.unwrap_or_else(|elapsed| Err(Error::Unavailable(elapsed.into())))
@@ -252,6 +258,15 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
         let row = rows.first().ok_or_else(|| failure(sqlx::Error::RowNotFound))?;
         Time::read(row, "now").map_err(failure)
     }
+}
+
+/// Puts a step into the queue without yielding if there is room, so that steps are queued in the order of their calls.
+async fn enqueue(queue: &mpsc::Sender<Op>, op: Op) -> Result<(), Error> {
+    let op = match queue.try_send(op) {
+        Ok(()) => return Ok(()),
+        Err(TrySendError::Full(op) | TrySendError::Closed(op)) => op,
+    };
+    queue.send(op).await.map_err(|_| Error::Unavailable("the writer is gone".into()))
 }
 
 fn due<R: Columns>(row: &R) -> Result<Due, sqlx::Error> {

@@ -15,16 +15,13 @@ use crate::{
         },
     },
     domain::time::Time,
-    flow::ledger::Observer,
+    flow::ledger::{Ledger, Observer},
 };
 
-/// The place.
-pub type Ledger = GroupCommit<Postgres>;
-
 impl Postgres {
-    /// Starts the ledger's writers on the runtime of the caller.
-    pub fn ledger(&self, observer: Arc<dyn Observer>) -> Ledger {
-        GroupCommit::start(self.clone(), observer)
+    /// The place. Starts its writers on the runtime of the caller.
+    pub fn ledger(&self, observer: Arc<dyn Observer>) -> Arc<dyn Ledger> {
+        Arc::new(GroupCommit::start(self.clone(), observer))
     }
 }
 
@@ -134,14 +131,15 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         FollowUpRow::COLUMNS.join(", ")
     ),
     letters: format!(
-        "select {0} from dead_letters
-        where conversation_id = any (array(select json_array_elements_text($1::json -> 'open'))) and state = 'open'
-        union
-        select {1} from json_array_elements($1::json -> 'letters') k
-        join dead_letters l on l.id = k ->> 1 and l.conversation_id = k ->> 0
-        order by first_at, id",
-        LetterRow::COLUMNS.join(", "),
-        aliased::<LetterRow>("l")
+        "with wanted as (
+            select l.id from dead_letters l
+            where l.conversation_id = any (array(select json_array_elements_text($1::json -> 'open')))
+            and l.state = 'open'
+            union
+            select l.id from json_array_elements($1::json -> 'letters') k
+            join dead_letters l on l.conversation_id = k ->> 0 and l.id = k ->> 1)
+        select {} from dead_letters where id = any (array(select id from wanted)) order by first_at, id",
+        LetterRow::COLUMNS.join(", ")
     ),
     parked: format!(
         "select {} from parked

@@ -26,7 +26,7 @@ impl Postgres {
         let options: PgConnectOptions = self.pool.connect_options().as_ref().clone();
         let unlimited = options.options([("statement_timeout", "0"), ("lock_timeout", "0")]);
         let mut connection = unlimited.connect().await?;
-        let outcome = migrations().run(&mut connection).await;
+        let outcome = migrations().run_direct(None, &mut connection, false).await;
         connection.close().await?;
         outcome
     }

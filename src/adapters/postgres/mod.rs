@@ -4,8 +4,6 @@
 
 mod ledger;
 
-pub use ledger::Ledger;
-
 mod migrate;
 
 mod statements;

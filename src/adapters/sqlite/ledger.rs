@@ -15,16 +15,13 @@ use crate::{
         },
     },
     domain::time::Time,
-    flow::ledger::Observer,
+    flow::ledger::{Ledger, Observer},
 };
 
-/// The place.
-pub type Ledger = GroupCommit<Sqlite>;
-
 impl Sqlite {
-    /// Starts the ledger's writer on the runtime of the caller.
-    pub fn ledger(&self, observer: Arc<dyn Observer>) -> Ledger {
-        GroupCommit::start(self.clone(), observer)
+    /// The place. Starts its writer on the runtime of the caller.
+    pub fn ledger(&self, observer: Arc<dyn Observer>) -> Arc<dyn Ledger> {
+        Arc::new(GroupCommit::start(self.clone(), observer))
     }
 }
 
@@ -118,13 +115,14 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         aliased::<FollowUpRow>("f")
     ),
     letters: format!(
-        "select {0} from json_each($1, '$.open') k
-        cross join dead_letters l on l.conversation_id = k.value and l.state = 'open'
-        union
-        select {0} from json_each($1, '$.letters') k
-        cross join dead_letters l on l.id = k.value ->> 1 and l.conversation_id = k.value ->> 0
-        order by first_at, id",
-        aliased::<LetterRow>("l")
+        "with wanted (id) as (
+            select l.id from json_each($1, '$.open') k
+            cross join dead_letters l on l.conversation_id = k.value and l.state = 'open'
+            union
+            select l.id from json_each($1, '$.letters') k
+            cross join dead_letters l on l.conversation_id = k.value ->> 0 and l.id = k.value ->> 1)
+        select {} from dead_letters where id in (select id from wanted) order by first_at, id",
+        LetterRow::COLUMNS.join(", ")
     ),
     parked: format!(
         "select {} from json_each($1, '$.open') k

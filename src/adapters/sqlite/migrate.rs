@@ -22,9 +22,8 @@ impl Sqlite {
     /// Runs what is missing, all in one transaction: SQLite has no advisory lock, and a command of the shell may
     /// open the same new file at the same moment.
     pub async fn migrate(&self) -> Result<(), MigrateError> {
-        let mut connection = self.writer.acquire().await?;
-        let mut transaction = sqlx::Connection::begin_with(&mut *connection, "begin immediate").await?;
-        migrations().run(&mut *transaction).await?;
+        let mut transaction = self.writer.begin_with("begin immediate").await?;
+        migrations().run_direct(None, &mut *transaction, false).await?;
         transaction.commit().await?;
         Ok(())
     }

@@ -4,8 +4,6 @@
 
 mod ledger;
 
-pub use ledger::Ledger;
-
 mod migrate;
 
 mod recover;
@@ -56,12 +54,11 @@ pub struct Sqlite {
 impl Sqlite {
     /// Opens `sqlite://path` or `sqlite:path`, and creates the file and its folder if there are none.
     pub async fn connect(url: &str, clock: Arc<dyn Clock>) -> Result<Self, sqlx::Error> {
-        let options: SqliteConnectOptions = url.parse()?;
-        let path: Arc<Path> = Arc::from(options.get_filename());
-        if path.to_string_lossy().contains(":memory:") {
-            // Two pools would see two databases, and neither would survive a restart.
+        if url.contains(":memory:") || url.contains("mode=memory") {
             return Err(sqlx::Error::Configuration("a database in memory keeps nothing; name a file".into()));
         }
+        let options: SqliteConnectOptions = url.parse()?;
+        let path: Arc<Path> = Arc::from(options.get_filename());
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }

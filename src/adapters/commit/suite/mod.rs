@@ -1,0 +1,148 @@
+//! The ledger's suite: each test runs over both stores, on a database of its own.
+
+mod bench;
+
+mod order;
+
+mod outage;
+
+mod race;
+
+mod row;
+
+mod rule;
+
+mod store;
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use crate::domain::{
+    chat::ChatId,
+    conversation::Opening,
+    docket::Docket,
+    lane::Lane,
+    message::{Author, Delivery, DeliveryState, Gate, Inbound, Kind, Message, Origin, Outcome},
+    mode::{Mode, Reason},
+    time::Time,
+};
+use crate::flow::ledger::{Key, Need};
+
+/// Runs each function over both stores, as two tests of its name.
+macro_rules! over_both_stores {
+    ($($name:ident),+ $(,)?) => {
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                $crate::adapters::commit::suite::store::on_postgres(super::$name).await;
+            })+
+        }
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                $crate::adapters::commit::suite::store::on_sqlite(super::$name).await;
+            })+
+        }
+    };
+}
+
+use over_both_stores;
+
+/// When every test begins: 2026-01-05 08:00 UTC.
+const NOW: Time = Time(1_767_600_000_000);
+
+fn chat(number: usize) -> ChatId {
+    ChatId::parse(&format!("65800{number:05}@c.us")).expect("a chat id")
+}
+
+/// By chat, begun in AI if there is none.
+fn opened(number: usize) -> Key {
+    let opening =
+        Opening { mode: Mode::Ai, reason: Reason::Released, actor: "system".to_owned(), drafting: false };
+    Key::Chat { channel: "main".to_owned(), chat: chat(number), opening: Some(opening) }
+}
+
+/// What the contact wrote.
+fn from_contact(text: &str) -> Message {
+    Message {
+        id: Uuid::now_v7(),
+        seq: 0,
+        author: Author::Contact,
+        origin: Origin::Webhook,
+        kind: Kind::Text,
+        text: text.to_owned(),
+        sender: None,
+        agent: None,
+        quoted: None,
+        media: None,
+        provider_message_id: Some(text.to_owned()),
+        key: Some(text.to_owned()),
+        at: Time::default(),
+        provider_at: Some(NOW),
+        edited_at: None,
+        deleted_at: None,
+        turn: None,
+        inbound: Some(Inbound { outcome: Outcome::Pending, reason: None, starts_turn: true }),
+        delivery: None,
+    }
+}
+
+/// What we owe the contact.
+fn from_us(text: &str) -> Message {
+    let id = Uuid::now_v7();
+    Message {
+        author: Author::Assistant,
+        origin: Origin::Turn,
+        provider_message_id: None,
+        key: None,
+        provider_at: None,
+        inbound: None,
+        delivery: Some(Delivery {
+            state: DeliveryState::Queued,
+            reason: None,
+            attempts: 0,
+            part: 1,
+            parts: 1,
+            reply: Uuid::now_v7(),
+            version: 1,
+            gate: Gate::Assistant,
+            lane: Lane::Reply,
+            due_at: NOW,
+            typing_ms: 0,
+            idempotency_key: id.to_string(),
+            attempt: None,
+            unclear: false,
+            queued_at: NOW,
+            sent_at: None,
+            delivered_at: None,
+            read_at: None,
+        }),
+        id,
+        ..from_contact(text)
+    }
+}
+
+/// A step that stores a message of the contact, once: a repeat finds it by its key.
+fn push(text: impl Into<String>) -> impl Fn(&mut Docket) -> i64 + Send + Sync + 'static {
+    let text = text.into();
+    move |docket| {
+        if let Some(known) = docket.messages().iter().find(|message| message.key.as_deref() == Some(&text)) {
+            return known.seq;
+        }
+        docket.push(from_contact(&text));
+        docket.conversation.seq
+    }
+}
+
+/// What [`push`] needs to find itself.
+fn by_key(text: impl Into<String>) -> Need {
+    Need { keys: vec![text.into()], ..Need::default() }
+}
+
+/// A step that does nothing but tell what it sees.
+fn look(docket: &mut Docket) -> Docket {
+    docket.clone()
+}
+
+type Shared = Arc<store::Store>;

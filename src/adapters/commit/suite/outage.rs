@@ -1,0 +1,260 @@
+//! What only one of the two can suffer: a server that goes away, two that start together, a file with an owner.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    task::{JoinHandle, JoinSet},
+};
+
+use super::{
+    NOW, by_key, from_us, opened, push,
+    store::{Database, Heard, by_its_own_clock, create, on_postgres, on_sqlite, remove, server, soon},
+};
+use crate::{
+    adapters::{postgres::Postgres, sqlite::Sqlite},
+    domain::{
+        conversation::Lease,
+        docket::Docket,
+        message::{Attempt, DeliveryState},
+    },
+    flow::{
+        clock::{ManualClock, StoreClock},
+        ledger::{Error, Need, Work, change},
+    },
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_break_lose_nothing_and_double_nothing() {
+    on_postgres(|store| async move {
+        let Database::Postgres { name, .. } = &store.database else { unreachable!("this is PostgreSQL") };
+        let other = server();
+        let kill = format!(
+            "select count(pg_terminate_backend(pid)) from pg_stat_activity
+             where datname = '{name}' and pid <> pg_backend_pid()"
+        );
+        let pushes = join_all((0..400_usize).map(|number| {
+            let store = Arc::clone(&store);
+            async move { store.push(number % 7, format!("m{number}")).await }
+        }));
+        let kills = async {
+            let mut connection = <sqlx::PgConnection as sqlx::Connection>::connect_with(&other)
+                .await
+                .expect("the server answers");
+            for _ in 0..10 {
+                sqlx::query(sqlx::AssertSqlSafe(kill.clone()))
+                    .execute(&mut connection)
+                    .await
+                    .expect("killed");
+                tokio::task::yield_now().await;
+            }
+        };
+        let (stored, ()) = soon(async { tokio::join!(pushes, kills) }).await;
+        let stored = stored.into_iter().filter(Result::is_ok).count();
+        for number in 0..400_usize {
+            store.push(number % 7, format!("m{number}")).await.expect("the database is back");
+        }
+        assert_eq!(store.number("select count(*) from messages").await, 400, "{stored} were stored at once");
+    })
+    .await;
+}
+
+/// Stands between the ledger and its server, and can be taken away.
+struct Line {
+    port: u16,
+    task: JoinHandle<()>,
+}
+
+impl Line {
+    async fn open(port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("a free port");
+        let port = listener.local_addr().expect("bound").port();
+        let options = server();
+        let target = (options.get_host().to_owned(), options.get_port());
+        let task = tokio::spawn(async move {
+            let mut calls = JoinSet::new();
+            while let Ok((mut here, _)) = listener.accept().await {
+                let target = target.clone();
+                calls.spawn(async move {
+                    let mut there = TcpStream::connect(target).await.expect("the server answers");
+                    // Ends with either side; which of them, and how, is not the test's concern.
+                    drop(copy_bidirectional(&mut here, &mut there).await);
+                });
+            }
+        });
+        Self { port, task }
+    }
+
+    async fn cut(self) -> u16 {
+        self.task.abort();
+        assert!(self.task.await.is_err_and(|error| error.is_cancelled()), "the line is down");
+        self.port
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_away_is_answered_in_time_and_found_again() {
+    let name = create().await;
+    let line = Line::open(0).await;
+    let options = server().host("127.0.0.1").port(line.port).database(&name);
+    let store = Postgres::open(options, 8, Arc::new(ManualClock::at(NOW))).await.expect("connected");
+    store.migrate().await.expect("it takes the migrations");
+    let ledger = store.ledger(Arc::new(Heard::default()));
+    let pushed = |text: &'static str| change(&*ledger, opened(1), by_key(text), push(text));
+    pushed("before").await.expect("stored");
+
+    let port = line.cut().await;
+    let begun = Instant::now();
+    let during = join_all((0..300).map(|_| pushed("during"))).await;
+    let reads = ledger.due(Work::Turn, 10).await;
+    assert!(matches!(reads, Err(Error::Unavailable(_))), "{reads:?}");
+    assert!(during.iter().all(|outcome| matches!(outcome, Err(Error::Unavailable(_)))), "all of them");
+    assert!(begun.elapsed() < Duration::from_secs(7), "two waits of the pool at most, and the read's own");
+
+    let line = Line::open(port).await;
+    assert_eq!(pushed("after").await.expect("it comes back by itself"), 2);
+    assert_eq!(pushed("before").await.expect("found"), 1);
+    drop(ledger);
+    store.close().await;
+    line.cut().await;
+    remove(&name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_instances_that_start_together_on_an_empty_database_both_succeed() {
+    for _ in 0..10 {
+        let name = create().await;
+        let (one, two) = tokio::join!(by_its_own_clock(&name), by_its_own_clock(&name));
+        let (first, second) = tokio::join!(one.migrate(), two.migrate());
+        first.expect("migrated");
+        second.expect("migrated");
+        one.close().await;
+        two.close().await;
+        remove(&name).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_server_has_the_clock_and_reads_it_after_the_lock() {
+    let name = create().await;
+    let store = by_its_own_clock(&name).await;
+    store.migrate().await.expect("it takes the migrations");
+    let ledger = store.ledger(Arc::new(Heard::default()));
+    let before = ledger.now().await.expect("a clock");
+    change(&*ledger, opened(1), Need::default(), push("a")).await.expect("stored");
+
+    // Somebody holds the row; the step waits, and its moment is that of its lock.
+    let mut holder = store.pool.begin().await.expect("begun");
+    sqlx::query("select id from conversations for update").execute(&mut *holder).await.expect("locked");
+    let waiting = change(&*ledger, opened(1), Need::default(), |docket: &mut Docket| docket.now);
+    let freed = async {
+        let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        while sqlx::query_scalar::<_, i64>(waits).fetch_one(&store.pool).await.expect("counted") == 0 {
+            tokio::task::yield_now().await;
+        }
+        sqlx::query("select pg_sleep(0.02)").execute(&mut *holder).await.expect("a moment passes");
+        let free = ledger.now().await.expect("a clock");
+        holder.rollback().await.expect("freed");
+        free
+    };
+    let (locked, freed) = soon(async { tokio::join!(waiting, freed) }).await;
+    let locked = locked.expect("locked in the end");
+    assert!(before < freed && freed <= locked, "{before:?} {freed:?} {locked:?}");
+    drop(ledger);
+    store.close().await;
+    remove(&name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_begin_that_is_dropped_half_way_does_not_spoil_its_connection() {
+    on_postgres(|store| async move {
+        let Database::Postgres { store: postgres, .. } = &store.database else {
+            unreachable!("this is PostgreSQL")
+        };
+        for round in 0..150_u64 {
+            let begin = postgres.pool.begin();
+            // Dropped at some point on its way: before it is sent, before it is answered, or after.
+            drop(tokio::time::timeout(Duration::from_micros(round * 10), begin).await);
+        }
+        for number in 0..32 {
+            let text =
+                format!("insert into requests select 'r{number}', id, 'h', id, '{{}}', 1 from conversations");
+            store.push(1, format!("m{number}")).await.expect("stored");
+            store.execute(&text).await.expect("stored");
+        }
+        let looking = by_its_own_clock(match &store.database {
+            Database::Postgres { name, .. } => name,
+            Database::Sqlite { .. } => unreachable!("this is PostgreSQL"),
+        })
+        .await;
+        let seen: i64 =
+            sqlx::query_scalar("select (select count(*) from requests) + (select count(*) from messages)")
+                .fetch_one(&looking.pool)
+                .await
+                .expect("counted");
+        assert_eq!(seen, 64, "whatever was acknowledged is there for others to see");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_on_sqlite_ends_every_lease_of_the_life_before() {
+    on_sqlite(|store| async move {
+        let busy = |docket: &mut Docket| {
+            let until = docket.now.plus_ms(60_000);
+            let turn = uuid::Uuid::now_v7();
+            docket.conversation.lease = Some(Lease { owner: "a".to_owned(), turn, until });
+            let mut message = from_us("in flight");
+            if let Some(delivery) = message.delivery.as_mut() {
+                delivery.state = DeliveryState::Sending;
+                delivery.attempt = Some(Attempt { id: turn, at: docket.now, lease_until: until });
+            }
+            docket.push(message);
+        };
+        store.change(opened(1), Need::default(), busy).await.expect("stored");
+        store.push(2, "idle").await.expect("stored");
+        store.clock.advance_ms(1_000);
+        assert_eq!(store.ledger.due(Work::Turn, 10).await.expect("a list"), []);
+        let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
+        sqlite.recover().await.expect("recovered");
+        assert_eq!(store.ledger.due(Work::Turn, 10).await.expect("a list").len(), 1);
+        assert_eq!(store.ledger.due(Work::Tend, 10).await.expect("a list").len(), 1);
+        let docket = store.change(opened(1), Need::default(), super::look).await.expect("a look");
+        assert!(docket.conversation.live_lease(docket.now).is_none());
+        let attempt = docket.messages()[0].delivery.as_ref().and_then(|delivery| delivery.attempt);
+        assert_eq!(attempt.map(|attempt| attempt.lease_until), Some(docket.now));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_beside_the_server_of_sqlite_waits_its_turn() {
+    on_sqlite(|store| async move {
+        let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
+        let url = format!("sqlite:{}", sqlite.path().display());
+        let command = Sqlite::connect(&url, Arc::new(StoreClock)).await.expect("opened");
+        command.migrate().await.expect("nothing to do");
+        let beside = command.ledger(Arc::new(Heard::default()));
+        let both = (0..100_usize).map(|number| {
+            let text = format!("m{number}");
+            let ledger: &dyn crate::flow::ledger::Ledger =
+                if number % 2 == 0 { &*store.ledger } else { &*beside };
+            change(ledger, opened(number % 5), by_key(text.clone()), push(text))
+        });
+        for seq in soon(join_all(both)).await {
+            seq.expect("stored");
+        }
+        assert_eq!(store.number("select count(*) from messages").await, 100);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_database_in_memory_is_refused() {
+    assert!(Sqlite::connect("sqlite::memory:", Arc::new(StoreClock)).await.is_err());
+}

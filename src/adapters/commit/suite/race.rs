@@ -1,0 +1,170 @@
+//! Two at once: first messages of one chat, sends of one channel, leases that somebody else has taken.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use uuid::Uuid;
+
+use super::{Shared, by_key, from_us, opened, over_both_stores, push};
+use crate::{
+    domain::{
+        conversation::Lease,
+        docket::Docket,
+        message::{Attempt, DeliveryState},
+        mode::Mode,
+    },
+    flow::ledger::{Held, Key, Ledger, Need, Standing, Work, change},
+};
+
+over_both_stores!(
+    fifty_first_messages_of_one_chat_begin_one_conversation,
+    sends_of_one_channel_see_each_other,
+    a_lease_is_extended_only_under_its_fence,
+    instances_that_meet_on_the_same_conversations_do_not_lock_each_other_out,
+);
+
+async fn fifty_first_messages_of_one_chat_begin_one_conversation(store: Shared) {
+    let other = store.another(Arc::clone(&store.heard) as _);
+    let ledgers: [&dyn Ledger; 2] = [&*store.ledger, &*other];
+    let firsts = (0..50).map(|number| {
+        let text = format!("m{number}");
+        change(ledgers[number % 2], opened(1), by_key(text.clone()), push(text))
+    });
+    let mut numbers: Vec<i64> = join_all(firsts).await.into_iter().map(|seq| seq.expect("stored")).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=50).collect::<Vec<_>>());
+    assert_eq!(store.number("select count(*) from conversations").await, 1);
+    assert_eq!(store.number("select count(*) from chats").await, 1);
+    assert_eq!(store.number("select count(*) from events where kind = 'conversation_created'").await, 1);
+    assert_eq!(store.number("select created_at from conversations").await, super::NOW.0);
+}
+
+/// Claims the owed message if nothing of the channel is being sent and its pace allows.
+fn claim(docket: &mut Docket) -> bool {
+    let now = docket.now;
+    let Some(channel) = docket.channel.as_mut() else { return false };
+    if channel.in_flight > 0 || channel.next_send_at > now {
+        return false;
+    }
+    channel.next_send_at = now.plus_ms(500);
+    let owed = docket.ids(|message| message.is(DeliveryState::Queued));
+    for id in owed {
+        if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+            delivery.state = DeliveryState::Sending;
+            delivery.attempt =
+                Some(Attempt { id: Uuid::now_v7(), at: now, lease_until: now.plus_ms(16_000) });
+        }
+    }
+    true
+}
+
+async fn sends_of_one_channel_see_each_other(store: Shared) {
+    store
+        .execute(
+            "insert into channels (name, provider, state, created_at, updated_at)
+             values ('main', 'sandbox', 'authorized', 0, 0)",
+        )
+        .await
+        .expect("a channel");
+    for chat in 0..20 {
+        store
+            .change(opened(chat), Need::default(), move |docket| docket.push(from_us("hello")))
+            .await
+            .expect("queued");
+    }
+    assert_eq!(store.ledger.due(Work::Send, 100).await.expect("a list").len(), 20);
+    let need = Need { channel: true, ..Need::default() };
+    let claims = join_all((0..20).map(|chat| store.change(opened(chat), need.clone(), claim))).await;
+    assert_eq!(claims.into_iter().filter(|claimed| *claimed.as_ref().expect("asked")).count(), 1);
+    assert_eq!(store.number("select count(*) from messages where state = 'sending'").await, 1);
+    assert_eq!(store.number("select next_send_at from channels").await, super::NOW.plus_ms(500).0);
+    assert_eq!(store.ledger.due(Work::Send, 100).await.expect("a list"), [], "the channel's pace holds them");
+
+    // The pace allows it now, but one is still in flight.
+    store.clock.advance_ms(500);
+    assert_eq!(store.ledger.due(Work::Send, 100).await.expect("a list").len(), 19);
+    let claims = join_all((0..20).map(|chat| store.change(opened(chat), need.clone(), claim))).await;
+    assert_eq!(claims.into_iter().filter(|claimed| *claimed.as_ref().expect("asked")).count(), 0);
+
+    store.execute("update channels set state = 'notAuthorized'").await.expect("unlinked");
+    assert_eq!(store.ledger.due(Work::Send, 100).await.expect("a list"), []);
+    assert_eq!(
+        store.ledger.due(Work::Tend, 100).await.expect("a list"),
+        [],
+        "the lease of the send still runs"
+    );
+    store.clock.advance_ms(16_000);
+    assert_eq!(store.ledger.due(Work::Tend, 100).await.expect("a list").len(), 1);
+}
+
+async fn a_lease_is_extended_only_under_its_fence(store: Shared) {
+    let lease = |owner: &'static str| {
+        move |docket: &mut Docket| {
+            docket.conversation.fence += 1;
+            let until = docket.now.plus_ms(30_000);
+            docket.conversation.lease = Some(Lease { owner: owner.to_owned(), turn: Uuid::now_v7(), until });
+            docket.conversation.fence
+        }
+    };
+    let mine = store.conversation(1).await;
+    let lost = store.conversation(2).await;
+    let free = store.conversation(3).await;
+    store.change(Key::Id(mine), Need::default(), lease("a")).await.expect("leased");
+    store.change(Key::Id(lost), Need::default(), lease("a")).await.expect("leased");
+    store.change(Key::Id(lost), Need::default(), lease("b")).await.expect("taken over");
+    assert_eq!(store.ledger.due(Work::Turn, 10).await.expect("a list"), [], "live leases are left out");
+
+    store.clock.advance_ms(10_000);
+    let gone = Uuid::now_v7();
+    let held = [(mine, 1), (lost, 1), (free, 0), (gone, 1)]
+        .map(|(conversation, fence)| Held { conversation, fence });
+    let mut standings = store.ledger.standings(&held, Some(30_000)).await.expect("looked after");
+    standings.sort_by_key(|standing| standing.conversation);
+    let standing =
+        |conversation, fence| Standing { conversation, mode: Mode::Ai, version: 1, fence, contact_seq: 0 };
+    assert_eq!(standings, [standing(mine, 1), standing(lost, 2), standing(free, 0)]);
+    let until = |id: Uuid| {
+        let store = Arc::clone(&store);
+        async move {
+            store
+                .number(&format!(
+                    "select coalesce(lease_until, 0) from conversations
+                     where id = '{id}' and turn_at is not distinct from lease_until"
+                ))
+                .await
+                - super::NOW.0
+        }
+    };
+    assert_eq!((until(mine).await, until(lost).await), (40_000, 30_000));
+    assert_eq!(until(free).await, -super::NOW.0, "nobody holds it");
+
+    store.ledger.standings(&held, None).await.expect("looked at");
+    assert_eq!(until(mine).await, 40_000, "a look extends nothing");
+    store.clock.advance_ms(25_000);
+    let due = store.ledger.due(Work::Turn, 10).await.expect("a list");
+    assert_eq!(due.iter().map(|due| due.conversation).collect::<Vec<_>>(), [lost], "its holder is gone");
+}
+
+async fn instances_that_meet_on_the_same_conversations_do_not_lock_each_other_out(store: Shared) {
+    let ids: Vec<Uuid> = join_all((0..30).map(|chat| store.conversation(chat))).await;
+    let other = store.another(Arc::clone(&store.heard) as _);
+    let ledgers: [&dyn Ledger; 2] = [&*store.ledger, &*other];
+    let held: Vec<Held> = ids.iter().rev().map(|id| Held { conversation: *id, fence: 0 }).collect();
+    let work = (0..600_usize).map(|number| {
+        let text = format!("m{number}");
+        // Forwards for one instance, backwards for the other.
+        let chat = if number % 2 == 0 { number % 30 } else { 29 - number % 30 };
+        let key = if number % 3 == 0 { Key::Id(ids[chat]) } else { opened(chat) };
+        change(ledgers[number % 2], key, by_key(text.clone()), push(text))
+    });
+    let renewals = join_all((0..20).map(|_| store.ledger.standings(&held, Some(30_000))));
+    let (stored, renewed) = tokio::join!(join_all(work), renewals);
+    for seq in stored {
+        seq.expect("stored");
+    }
+    for standings in renewed {
+        standings.expect("looked after");
+    }
+    assert_eq!(store.number("select count(*) from messages").await, 600);
+    assert_eq!(store.number("select cast(sum(seq) as bigint) from conversations").await, 600);
+}

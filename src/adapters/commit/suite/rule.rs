@@ -1,0 +1,153 @@
+//! What the database itself refuses, whatever the code above it believes.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{Shared, from_us, opened, over_both_stores};
+use crate::{
+    domain::{
+        docket::{Docket, Entry},
+        event::EventType,
+        time::Time,
+        turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState},
+    },
+    flow::ledger::{Need, Work},
+};
+
+over_both_stores!(
+    one_follow_up_is_pending_at_most,
+    what_cannot_be_is_refused,
+    work_is_due_in_order_and_not_before_its_time,
+    events_and_letters_of_no_conversation_are_kept,
+);
+
+fn follow_up(due_at: Time) -> FollowUp {
+    FollowUp {
+        id: Uuid::now_v7(),
+        due_at,
+        text: Some("Still there?".to_owned()),
+        instructions: None,
+        created_by: "assistant".to_owned(),
+        created_at: super::NOW,
+        state: FollowUpState::Pending,
+        reason: None,
+        attempts: 0,
+        message: None,
+    }
+}
+
+async fn one_follow_up_is_pending_at_most(store: Shared) {
+    let schedule = |docket: &mut Docket| {
+        docket.change_follow_up(|pending| pending.state = FollowUpState::Cancelled);
+        docket.keep_follow_up(follow_up(docket.now.plus_ms(60_000)));
+    };
+    for _ in 0..3 {
+        // Cancelled and put in by the same statement: the index sees the one end before the other begins.
+        store.change(opened(1), Need::default(), schedule).await.expect("scheduled");
+    }
+    assert_eq!(store.number("select count(*) from follow_ups where state = 'pending'").await, 1);
+    assert_eq!(store.number("select count(*) from follow_ups where state = 'cancelled'").await, 2);
+    let second = store
+        .execute(
+            "insert into follow_ups (id, conversation_id, due_at, created_by, created_at, state)
+             select 'second', conversation_id, 1, 'test', 1, 'pending' from follow_ups where state = 'pending'",
+        )
+        .await;
+    assert!(second.is_err(), "the database says it too");
+}
+
+async fn what_cannot_be_is_refused(store: Shared) {
+    let both = |docket: &mut Docket| {
+        docket.push(super::from_contact("in"));
+        docket.push(from_us("out"));
+    };
+    store.change(opened(1), Need::default(), both).await.expect("stored");
+    for refused in [
+        "update conversations set mode = 'BOTH'",
+        "update conversations set mode_until = 1 where mode = 'AI'",
+        "update conversations set mode_version = 0",
+        "update conversations set lease_owner = 'somebody'",
+        "update conversations set attention = 'stale'",
+        "update conversations set snoozed_until = 1",
+        "update messages set state = 'sending', attempt_id = null where text = 'out'",
+        "update messages set open = false where text = 'out'",
+        "update messages set open = false where text = 'in'",
+        "update messages set outcome = 'pending', starts_turn = true where text = 'out'",
+        "update messages set idempotency_key = null where text = 'out'",
+        "update messages set seq = 1",
+        "insert into turns select 'a', id, 'generating', 'reply', 1, 1, 1, false, '[]', 1, 1, null, 1, 'm', 0, 0,
+         false, null from conversations",
+    ] {
+        assert!(store.execute(refused).await.is_err(), "{refused}");
+    }
+    let generating = |id: &str| {
+        format!(
+            "insert into turns select '{id}', id, 'generating', 'reply', 1, 1, 1, false, '[]', 1, 1, null, null,
+             'm', 0, 0, false, null from conversations"
+        )
+    };
+    store.execute(&generating("a")).await.expect("one turn");
+    assert!(store.execute(&generating("b")).await.is_err(), "one turn at a time");
+}
+
+async fn work_is_due_in_order_and_not_before_its_time(store: Shared) {
+    for (chat, after_ms) in [(1, 3_000), (2, 1_000), (3, 2_000), (4, 9_000)] {
+        store
+            .change(opened(chat), Need::default(), move |docket| {
+                let at = docket.now.plus_ms(after_ms);
+                docket.conversation.memo.ripe_at = Some(at.0);
+                docket.conversation.memo.overdue_at = Some(at.0);
+                docket.keep_follow_up(follow_up(at));
+                let mut owed = from_us("hello");
+                if let Some(delivery) = owed.delivery.as_mut() {
+                    delivery.due_at = at;
+                }
+                docket.push(owed);
+            })
+            .await
+            .expect("stored");
+    }
+    store.clock.advance_ms(3_000);
+    for work in [Work::Turn, Work::Send, Work::FollowUp, Work::Tend] {
+        let due = store.ledger.due(work, 10).await.expect("a list");
+        let mut order = Vec::new();
+        for due in &due {
+            let clocks = due.clocks;
+            order.push(clocks.turn_at.expect("set").since(super::NOW));
+            assert_eq!(
+                (clocks.send_at, clocks.follow_up_at, clocks.tend_at),
+                (clocks.turn_at, clocks.turn_at, clocks.turn_at)
+            );
+            assert_eq!(due.channel, "main");
+        }
+        assert_eq!(order, [1_000, 2_000, 3_000], "{work:?}");
+        assert_eq!(store.ledger.due(work, 2).await.expect("a list"), due[..2]);
+    }
+}
+
+async fn events_and_letters_of_no_conversation_are_kept(store: Shared) {
+    let now = store.ledger.now().await.expect("a clock");
+    let event = Entry::of(EventType::WebhookDeadLettered).with("why", "no type").outside("main", now);
+    let letter = DeadLetter {
+        id: Uuid::now_v7(),
+        kind: LetterKind::Webhook,
+        channel: "main".to_owned(),
+        conversation: None,
+        subject: None,
+        state: LetterState::Open,
+        reason: "unreadable".to_owned(),
+        attempts: 1,
+        first_at: now,
+        last_at: now,
+        payload: json!({ "body": "?" }),
+    };
+    store.ledger.keep(vec![event], vec![letter.clone()]).await.expect("kept");
+    let again = DeadLetter { attempts: 2, state: LetterState::Discarded, ..letter };
+    store.ledger.keep(Vec::new(), vec![again]).await.expect("kept");
+    store.ledger.keep(Vec::new(), Vec::new()).await.expect("nothing to keep");
+    assert_eq!(store.number("select count(*) from events where conversation_id is null").await, 1);
+    assert_eq!(
+        store.number("select count(*) from dead_letters where attempts = 2 and state = 'discarded'").await,
+        1
+    );
+}
