@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The models.
-pub struct Generators {
+pub(super) struct Generators {
     main: Option<Arc<dyn Generator>>,
     scripted: Arc<Scripted>,
     is_scripted_everywhere: bool,
@@ -24,7 +24,7 @@ pub struct Generators {
 
 impl Generators {
     /// Those of the settings.
-    pub fn new(settings: &Settings, http: reqwest::Client, scripted: Arc<Scripted>) -> anyhow::Result<Self> {
+    pub(super) fn new(settings: &Settings, http: reqwest::Client, scripted: Arc<Scripted>) -> anyhow::Result<Self> {
         let provider = settings.provider();
         let main: Option<Arc<dyn Generator>> = match provider {
             AiProvider::OpenAi => {

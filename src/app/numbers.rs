@@ -28,16 +28,16 @@ use crate::{
 };
 
 /// The channel that the environment sets up.
-pub const DEFAULT: &str = "default";
+pub(super) const DEFAULT: &str = "default";
 /// The channel on which a contact is played by hand.
-pub const SANDBOX: &str = "sandbox";
+pub(super) const SANDBOX: &str = "sandbox";
 
 /// What it takes to turn rows of the registry into channels that run.
-pub struct Numbers {
+pub(super) struct Numbers {
     /// What the flow sees.
-    pub channels: Arc<Channels>,
+    pub(super) channels: Arc<Channels>,
     /// Rung when a row may have changed.
-    pub changed: Notify,
+    pub(super) changed: Notify,
     registry: Arc<dyn Registry>,
     settings: Arc<Settings>,
     vault: Arc<Vault>,
@@ -49,7 +49,7 @@ pub struct Numbers {
 
 impl Numbers {
     /// None loaded yet.
-    pub fn new(
+    pub(super) fn new(
         registry: Arc<dyn Registry>,
         settings: Arc<Settings>,
         vault: Arc<Vault>,
@@ -70,7 +70,7 @@ impl Numbers {
     }
 
     /// Writes the channel of the environment, and the sandbox, into the registry.
-    pub async fn register(&self, now: Time) -> anyhow::Result<()> {
+    pub(super) async fn register(&self, now: Time) -> anyhow::Result<()> {
         let rows = self.registry.channels().await.context("the channels cannot be read")?;
         let row = |name: &str| rows.iter().find(|row| row.name == name).cloned();
         if let Some(instance) = &self.settings.green_api_instance {
@@ -139,7 +139,7 @@ impl Numbers {
     }
 
     /// Loads what changed. A channel that cannot be set up is left out, and said so once.
-    pub async fn load(&self) -> anyhow::Result<()> {
+    pub(super) async fn load(&self) -> anyhow::Result<()> {
         let rows = self.registry.channels().await.context("the channels cannot be read")?;
         for name in self.channels.names() {
             if !rows.iter().any(|row| row.name == name) {
@@ -191,7 +191,7 @@ impl Numbers {
     }
 
     /// The account behind a row.
-    pub fn account(&self, row: &registry::Channel) -> anyhow::Result<GreenApi> {
+    pub(super) fn account(&self, row: &registry::Channel) -> anyhow::Result<GreenApi> {
         let secrets =
             self.secrets(row).context("its credentials cannot be opened: was BATON_SECRET_KEY changed?")?;
         let account = Account {
@@ -205,13 +205,13 @@ impl Numbers {
     }
 
     /// The tokens of a channel's door; None if it has none.
-    pub fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
+    pub(super) fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         tokens.get(channel).filter(|tokens| !tokens.is_empty()).cloned()
     }
 
     /// Whether a channel may override these settings so.
-    pub fn check(&self, overrides: &Map<String, serde_json::Value>) -> Result<(), (String, String)> {
+    pub(super) fn check(&self, overrides: &Map<String, serde_json::Value>) -> Result<(), (String, String)> {
         let wrong = |wrong: crate::config::Wrong| (wrong.setting, wrong.problem);
         let policy = self.settings.policy().map_err(wrong)?;
         self.settings.overlay(&policy, overrides).map(drop).map_err(wrong)

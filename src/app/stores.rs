@@ -21,7 +21,7 @@ use crate::{
 
 /// A database, connected.
 #[derive(Clone)]
-pub enum Store {
+pub(super) enum Store {
     /// For many instances.
     Postgres(Postgres),
     /// For one.
@@ -30,7 +30,7 @@ pub enum Store {
 
 impl Store {
     /// Connects to the database of the settings.
-    pub async fn connect(settings: &Settings) -> anyhow::Result<Self> {
+    pub(super) async fn connect(settings: &Settings) -> anyhow::Result<Self> {
         let url = settings.database_url.expose();
         let clock = Arc::new(StoreClock);
         if settings.is_postgres() {
@@ -44,7 +44,7 @@ impl Store {
     }
 
     /// Brings the tables up to date.
-    pub async fn migrate(&self) -> anyhow::Result<()> {
+    pub(super) async fn migrate(&self) -> anyhow::Result<()> {
         let outcome = match self {
             Self::Postgres(postgres) => postgres.migrate().await,
             Self::Sqlite(sqlite) => sqlite.migrate().await,
@@ -53,7 +53,7 @@ impl Store {
     }
 
     /// Whether every migration of this program was applied.
-    pub async fn is_migrated(&self) -> bool {
+    pub(super) async fn is_migrated(&self) -> bool {
         let outcome = match self {
             Self::Postgres(postgres) => postgres.is_migrated().await,
             Self::Sqlite(sqlite) => sqlite.is_migrated().await,
@@ -62,7 +62,7 @@ impl Store {
     }
 
     /// Refuses to go on with tables of another version.
-    pub async fn require_migrated(&self) -> anyhow::Result<()> {
+    pub(super) async fn require_migrated(&self) -> anyhow::Result<()> {
         if !self.is_migrated().await {
             bail!("the database is not up to date: run `baton migrate`, or `baton serve` without --no-migrate");
         }
@@ -70,7 +70,7 @@ impl Store {
     }
 
     /// Keeps a second server away from a SQLite file, until it is dropped; nothing to keep away on PostgreSQL.
-    pub fn lock(&self) -> anyhow::Result<Option<ServerLock>> {
+    pub(super) fn lock(&self) -> anyhow::Result<Option<ServerLock>> {
         match self {
             Self::Postgres(_) => Ok(None),
             Self::Sqlite(sqlite) => Ok(Some(ServerLock::take(sqlite.path())?)),
@@ -78,7 +78,7 @@ impl Store {
     }
 
     /// After a start on SQLite, whatever the process before had in hand is nobody's.
-    pub async fn recover(&self) -> anyhow::Result<()> {
+    pub(super) async fn recover(&self) -> anyhow::Result<()> {
         match self {
             Self::Postgres(_) => Ok(()),
             Self::Sqlite(sqlite) => sqlite.recover().await.context("what the last run left cannot be taken up"),
@@ -86,15 +86,15 @@ impl Store {
     }
 
     /// Where conversations are changed. Starts the writers on this runtime.
-    pub fn ledger(&self, observer: Arc<dyn Observer>) -> Arc<dyn Ledger> {
+    pub(super) fn ledger(&self, observer: Arc<dyn Observer>) -> Arc<dyn Ledger> {
         match self {
-            Self::Postgres(postgres) => Arc::new(postgres.ledger(observer)),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.ledger(observer)),
+            Self::Postgres(postgres) => postgres.ledger(observer),
+            Self::Sqlite(sqlite) => sqlite.ledger(observer),
         }
     }
 
     /// Where they are read.
-    pub fn archive(&self) -> Arc<dyn Archive> {
+    pub(super) fn archive(&self) -> Arc<dyn Archive> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
@@ -102,7 +102,7 @@ impl Store {
     }
 
     /// Where channels and tokens are.
-    pub fn registry(&self) -> Arc<dyn Registry> {
+    pub(super) fn registry(&self) -> Arc<dyn Registry> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
@@ -110,7 +110,7 @@ impl Store {
     }
 
     /// Connections that are open, and those of them in use.
-    pub fn connections(&self) -> (u32, u32) {
+    pub(super) fn connections(&self) -> (u32, u32) {
         let pools = match self {
             Self::Postgres(postgres) => vec![(postgres.pool.size(), postgres.pool.num_idle())],
             Self::Sqlite(sqlite) => vec![
@@ -125,7 +125,7 @@ impl Store {
     }
 
     /// Closes every connection, when those in use are given back.
-    pub async fn close(&self) {
+    pub(super) async fn close(&self) {
         match self {
             Self::Postgres(postgres) => postgres.close().await,
             Self::Sqlite(sqlite) => sqlite.close().await,
@@ -133,7 +133,7 @@ impl Store {
     }
 
     /// Where the data is, for people.
-    pub fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match self {
             Self::Postgres(_) => "PostgreSQL".to_owned(),
             Self::Sqlite(sqlite) => {
@@ -143,7 +143,7 @@ impl Store {
     }
 
     /// The vault under the key of the settings; beside a SQLite file a key is made at the first start.
-    pub fn vault(&self, settings: &Settings) -> anyhow::Result<Vault> {
+    pub(super) fn vault(&self, settings: &Settings) -> anyhow::Result<Vault> {
         let keys = match (&settings.secret_key, self) {
             (Some(keys), _) => keys.expose().to_vec(),
             (None, Self::Sqlite(sqlite)) => vec![key_beside(sqlite.path().with_extension("key"))?],

@@ -6,23 +6,23 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundK
 const VERSION: u8 = 1;
 
 /// Keys: the first seals, all open.
-pub struct Vault {
+pub(super) struct Vault {
     keys: Vec<LessSafeKey>,
 }
 
 /// A key is 32 bytes.
-pub const KEY_BYTES: usize = 32;
+pub(super) const KEY_BYTES: usize = 32;
 
 impl Vault {
     /// With at least one key.
-    pub fn new(first: &[u8; KEY_BYTES], others: &[[u8; KEY_BYTES]]) -> Option<Self> {
+    pub(super) fn new(first: &[u8; KEY_BYTES], others: &[[u8; KEY_BYTES]]) -> Option<Self> {
         let keys = std::iter::once(first).chain(others);
         let keys = keys.map(|key| UnboundKey::new(&CHACHA20_POLY1305, key).map(LessSafeKey::new));
         Some(Self { keys: keys.collect::<Result<_, _>>().ok()? })
     }
 
     /// Seals with the first key, under a fresh nonce.
-    pub fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
         let mut nonce = [0; NONCE_LEN];
         getrandom::fill(&mut nonce).ok()?;
         let mut sealed = plain.to_vec();
@@ -34,7 +34,7 @@ impl Vault {
     }
 
     /// Opens what any of the keys has sealed; None if none has, or it was tampered with.
-    pub fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
         let rest = sealed.strip_prefix(&[VERSION])?;
         let (nonce, rest) = rest.split_first_chunk::<NONCE_LEN>()?;
         self.keys.iter().find_map(|key| {
