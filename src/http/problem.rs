@@ -13,10 +13,13 @@ use crate::flow::{desk::Refusal, ledger, mode_switch};
 /// Seconds after which a client should try again.
 const RETRY_AFTER_SECONDS: u32 = 2;
 
-/// A refusal of a request.
+/// A refusal of a request. Boxed: it travels in the `Err` of nearly everything here.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{code}: {detail}")]
-pub struct Problem {
+#[error("{}: {}", .0.code, .0.detail)]
+pub struct Problem(Box<Told>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Told {
     status: StatusCode,
     code: &'static str,
     title: &'static str,
@@ -59,14 +62,15 @@ pub(super) struct Document<'a> {
 
 impl Problem {
     fn new(status: StatusCode, code: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, title, detail: detail.into(), errors: Vec::new(), current: None, allow: None }
+        let detail = detail.into();
+        Self(Box::new(Told { status, code, title, detail, errors: Vec::new(), current: None, allow: None }))
     }
 
     /// 400, for one field.
     pub fn invalid(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         let mut problem = Self::malformed(detail.clone());
-        problem.errors.push(Fault { pointer: pointer.into(), detail });
+        problem.0.errors.push(Fault { pointer: pointer.into(), detail });
         problem
     }
 
@@ -100,14 +104,14 @@ impl Problem {
         let detail = format!("this path takes {allow}");
         let mut problem =
             Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "Wrong method", detail);
-        problem.allow = Some(allow);
+        problem.0.allow = Some(allow);
         problem
     }
 
     /// 409. `code` is one of those of the contract.
     pub fn conflict(code: &'static str, detail: impl Into<String>, current: Option<Value>) -> Self {
         let mut problem = Self::new(StatusCode::CONFLICT, code, "Things stand otherwise", detail);
-        problem.current = current;
+        problem.0.current = current;
         problem
     }
 
@@ -148,45 +152,45 @@ impl Problem {
 
     /// The same with the resource as it is.
     pub fn with_current(mut self, current: Option<Value>) -> Self {
-        self.current = current;
+        self.0.current = current;
         self
     }
 
     /// What is wrong with fields.
     pub fn faults(&self) -> &[Fault] {
-        &self.errors
+        &self.0.errors
     }
 
     /// The status.
-    pub const fn status(&self) -> StatusCode {
-        self.status
+    pub fn status(&self) -> StatusCode {
+        self.0.status
     }
 
     /// The code.
-    pub const fn code(&self) -> &'static str {
-        self.code
+    pub fn code(&self) -> &'static str {
+        self.0.code
     }
 
     /// As a response.
     pub fn respond(&self) -> HttpResponse {
-        let mut response = HttpResponse::build(self.status);
-        if self.status == StatusCode::UNAUTHORIZED {
+        let mut response = HttpResponse::build(self.0.status);
+        if self.0.status == StatusCode::UNAUTHORIZED {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
         }
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+        if self.0.status == StatusCode::SERVICE_UNAVAILABLE {
             response.insert_header((header::RETRY_AFTER, RETRY_AFTER_SECONDS));
         }
-        if let Some(allow) = &self.allow {
+        if let Some(allow) = &self.0.allow {
             response.insert_header((header::ALLOW, allow.as_str()));
         }
         let document = Document {
-            r#type: format!("/problems/{}", self.code),
-            title: self.title,
-            status: self.status.as_u16(),
-            detail: &self.detail,
-            code: self.code,
-            errors: &self.errors,
-            current: self.current.as_ref(),
+            r#type: format!("/problems/{}", self.0.code),
+            title: self.0.title,
+            status: self.0.status.as_u16(),
+            detail: &self.0.detail,
+            code: self.0.code,
+            errors: &self.0.errors,
+            current: self.0.current.as_ref(),
         };
         response.content_type("application/problem+json").body(super::answer::to_json(&document))
     }
@@ -194,7 +198,7 @@ impl Problem {
 
 impl ResponseError for Problem {
     fn status_code(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     fn error_response(&self) -> HttpResponse {

@@ -90,8 +90,11 @@ pub struct Row {
     pub path: &'static str,
     /// Who may use it.
     pub access: Access,
-    mount: Box<dyn FnOnce(Route, &Handle) -> Route>,
+    mount: Mount,
 }
+
+/// Puts what answers into its route.
+type Mount = Box<dyn FnOnce(Route, &Handle) -> Route>;
 
 /// What most routes are: work for the main runtime.
 trait Work<Args>: Handler<Args, Output = Result<Answer, Problem>, Future: Send + 'static> {}

@@ -7,16 +7,18 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Answered;
-use crate::flow::desk::TEXT_MAX;
-use crate::http::{
-    answer::Answer,
-    auth::Caller,
-    doors::Doors,
-    ports::{self, SandboxDoor},
-    problem::Problem,
-    read::{self, Json},
-    webhook::{Taken, as_taken},
-    wire::{At, DeliveryStateWord, ModelFaultWord, ProviderFaultWord, Word},
+use crate::{
+    flow::desk::TEXT_MAX,
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        ports::{self, SandboxDoor},
+        problem::Problem,
+        read::{self, Json},
+        webhook::{Taken, as_taken},
+        wire::{At, DeliveryStateWord, ModelFaultWord, ProviderFaultWord, Word},
+    },
 };
 
 /// The name of its channel.

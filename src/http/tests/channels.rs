@@ -21,9 +21,9 @@ async fn secrets_of_a_channel_go_in_and_never_come_out() {
     let world = World::new();
     let reply = world.ask("POST", "/api/v1/channels", Some(shop())).await;
     assert_eq!((reply.status, reply.header("location")), (201, "/api/v1/channels/shop"));
-    let event = &world.house.kept.lock().unwrap()[0];
+    let event = world.house.kept.lock().unwrap()[0].clone();
     assert_eq!(
-        (event.kind.as_str(), event.action, event.actor.as_str()),
+        (event.kind.as_str(), event.action.as_deref(), event.actor.as_str()),
         ("channel_updated", Some("added"), "environment")
     );
     let shown =

@@ -4,8 +4,11 @@ use uuid::Uuid;
 use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
     domain::{conversation::Lease, message::Quoted},
-    flow::archive::{Overview, Placed},
-    http::ports::{Refusal, Secret},
+    flow::{
+        archive::{Overview, Placed},
+        desk::Refusal,
+    },
+    http::ports::Secret,
 };
 
 #[tokio::test]
@@ -122,7 +125,11 @@ async fn a_conflict_shows_the_conversation_as_it_is() {
     assert_eq!(reply.problem(), (409, "version_conflict".to_owned()));
     assert_eq!(reply.json()["current"]["id"], id.to_string());
 
-    let refusal = Refusal::Conflict { code: "follow_up_not_allowed", detail: "a person answers".to_owned() };
+    let refusal = Refusal::Conflict {
+        code: "follow_up_not_allowed",
+        detail: "a person answers".to_owned(),
+        current: None,
+    };
     *world.clerk.refusal.lock().unwrap() = Some(refusal);
     let path = format!("/api/v1/conversations/{id}/follow-up");
     let reply = world.ask("PUT", &path, Some(json!({ "delay_ms": 1000 }))).await;
@@ -147,7 +154,7 @@ async fn an_idempotency_key_belongs_to_its_caller_and_path() {
         (&reply.json()["text"], &reply.json()["takeover"]["settled"]),
         (&json!("hello"), &json!(true))
     );
-    let heard = format!("environment says \"hello\" to {id} once environment {path} k1");
+    let heard = format!("environment says [\"hello\"] to {id} once environment {path} k1");
     assert_eq!(world.clerk.heard(), [heard]);
     assert_eq!(world.send(say(String::new())).await.status, 400);
     assert_eq!(world.send(say("k".repeat(256))).await.status, 400);
@@ -169,4 +176,25 @@ async fn null_clears_and_what_is_left_out_stays() {
     assert_eq!(world.ask("POST", &format!("{path}/read"), None).await.status, 200);
     assert_eq!(world.ask("POST", &format!("{path}/read"), Some(json!({ "seq": 3 }))).await.status, 200);
     assert_eq!(world.clerk.heard(), [format!("read {id} None"), format!("read {id} Some(3)")]);
+}
+
+#[tokio::test]
+async fn a_decision_about_a_message_that_came_too_late_shows_the_message_as_it_is() {
+    let world = World::new();
+    let chat = crate::domain::chat::ChatId::parse("6580000001@c.us").expect("a chat");
+    let message = fakes::message(1, "hello");
+    let id = message.id;
+    let placed = Placed { conversation: Uuid::nil(), channel: "default".to_owned(), chat, message };
+    world.shelf.messages.lock().unwrap().push(placed);
+    let path = format!("/api/v1/messages/{id}");
+    assert_eq!(world.ask("POST", &format!("{path}/retry"), None).await.status, 202);
+    assert_eq!(world.ask("POST", &format!("{path}/confirm"), None).await.status, 200);
+    assert_eq!(world.ask("DELETE", &path, None).await.status, 204);
+    let refusal = Refusal::Conflict { code: "already_sent", detail: "it is gone".to_owned(), current: None };
+    *world.clerk.refusal.lock().unwrap() = Some(refusal);
+    let reply = world.ask("DELETE", &path, None).await;
+    assert_eq!(reply.problem(), (409, "already_sent".to_owned()));
+    assert_eq!(reply.json()["current"]["id"], id.to_string());
+    let other = format!("/api/v1/messages/{}", Uuid::now_v7());
+    assert_eq!(world.ask("POST", &format!("{other}/retry"), None).await.status, 404);
 }

@@ -14,6 +14,8 @@ mod conversations;
 
 mod channels;
 
+mod sandbox;
+
 mod feed;
 
 mod server;
@@ -31,7 +33,7 @@ use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::sync::CancellationToken;
 
 use self::fakes::{Clerk, House, Shelf};
-use super::{auth::Auth, doors::Doors, feed::Feed};
+use super::{auth::Auth, doors::Doors, feed::Feed, ports::SandboxDoor};
 use crate::domain::time::Time;
 
 /// The moment at which all of this happens.
@@ -51,6 +53,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::with(None)
+    }
+
+    fn with(sandbox: Option<Arc<dyn SandboxDoor>>) -> Self {
         let shelf = Arc::new(Shelf::default());
         let house = Arc::new(House::default());
         let clerk = Arc::new(Clerk::default());
@@ -64,7 +70,7 @@ impl World {
             desk: clerk.clone(),
             channels: house.clone(),
             vault: house.clone(),
-            sandbox: None,
+            sandbox,
             health: house.clone(),
             auth: Auth::new(Some(ADMIN), house.clone(), || NOW),
             feed: Feed::new(nudge.clone()),

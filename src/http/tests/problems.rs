@@ -116,3 +116,22 @@ async fn an_outage_of_the_database_is_told_as_one() {
     let reply = world.get("/readyz").await;
     assert_eq!((reply.status, &reply.json()["database"]), (503, &json!("down")));
 }
+
+#[tokio::test]
+async fn the_pages_need_nothing_from_elsewhere_and_describe_every_route() {
+    let world = World::new();
+    let docs = world.get("/docs").await;
+    assert_eq!(docs.header("content-type"), "text/html; charset=utf-8");
+    assert!(docs.header("content-security-policy").contains("style-src 'sha256-"));
+    for page in [&docs.body, &world.get("/").await.body] {
+        assert!(!page.contains("<script") && !page.contains("://"), "{page}");
+    }
+    for row in crate::http::routes::routes() {
+        assert!(docs.body.contains(&format!("<code>{}</code>", row.path)), "{}", row.path);
+    }
+    let document = world.get("/openapi.json").await.json();
+    assert_eq!(
+        document,
+        serde_json::from_str::<serde_json::Value>(&crate::http::openapi::openapi()).expect("json")
+    );
+}

@@ -1,0 +1,156 @@
+//! JSON bodies, bounded in size and time.
+
+use std::{future::Future, pin::Pin, time::Duration};
+
+use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header, web};
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+
+use super::pointer;
+use crate::http::problem::Problem;
+
+/// Longest body.
+pub(crate) const BODY_MAX_BYTES: usize = 2 * 1024 * 1024;
+
+/// A body that takes longer than this to arrive is not waited for.
+const BODY_WITHIN: Duration = Duration::from_secs(30);
+
+/// Reads the body, bounded in size and time.
+pub(crate) async fn body(request: &HttpRequest, payload: web::Payload) -> Result<Bytes, Problem> {
+    let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if announced
+        .and_then(|length| length.parse::<u64>().ok())
+        .is_some_and(|length| length > BODY_MAX_BYTES as u64)
+    {
+        return Err(Problem::too_large());
+    }
+    match tokio::time::timeout(BODY_WITHIN, payload.to_bytes_limited(BODY_MAX_BYTES)).await {
+        Ok(Ok(Ok(bytes))) => Ok(bytes),
+        Ok(Ok(Err(_))) => Err(Problem::malformed("the body broke off")),
+        Ok(Err(_)) => Err(Problem::too_large()),
+        Err(_) => Err(Problem::malformed("the body did not arrive in time")),
+    }
+}
+
+type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
+
+/// A JSON body.
+#[derive(Debug)]
+pub(crate) struct Json<T> {
+    /// What it says.
+    pub(crate) value: T,
+    raw: Bytes,
+}
+
+impl<T> Json<T> {
+    /// Hex SHA-256 of the body as it came.
+    pub(crate) fn hash(&self) -> String {
+        hex::encode(Sha256::digest(&self.raw))
+    }
+}
+
+impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
+    type Error = Problem;
+    type Future = Reading<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = web::Payload::from_request(&request, payload).into_inner();
+        Box::pin(async move {
+            if !is_json(&request) {
+                return Err(Problem::unsupported_media_type());
+            }
+            let payload = payload.map_err(|_| Problem::malformed("the body cannot be read"))?;
+            let raw = body(&request, payload).await?;
+            Ok(Self { value: from_json(&raw)?, raw })
+        })
+    }
+}
+
+/// A JSON body that may be left out.
+#[derive(Debug)]
+pub(crate) struct Optional<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default + 'static> FromRequest for Optional<T> {
+    type Error = Problem;
+    type Future = Reading<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        let payload = web::Payload::from_request(&request, payload).into_inner();
+        Box::pin(async move {
+            let payload = payload.map_err(|_| Problem::malformed("the body cannot be read"))?;
+            let raw = body(&request, payload).await?;
+            if raw.is_empty() {
+                return Ok(Self(T::default()));
+            }
+            if !is_json(&request) {
+                return Err(Problem::unsupported_media_type());
+            }
+            from_json(&raw).map(Self)
+        })
+    }
+}
+
+fn is_json(request: &HttpRequest) -> bool {
+    let given = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    given
+        .and_then(|value| value.split(';').next())
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+fn from_json<T: DeserializeOwned>(raw: &[u8]) -> Result<T, Problem> {
+    let mut json = serde_json::Deserializer::from_slice(raw);
+    let value = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| Problem::invalid(pointer(error.path()), error.inner().to_string()))?;
+    json.end().map_err(|error| Problem::invalid("", error.to_string()))?;
+    Ok(value)
+}
+
+/// A part of a body at that pointer.
+pub(crate) fn from_value<T: DeserializeOwned>(at: &str, value: &serde_json::Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        Problem::invalid(format!("{at}{}", pointer(error.path())), error.inner().to_string())
+    })
+}
+
+/// Tells null from nothing given.
+pub(crate) fn given<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_body_is_told_by_pointer() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code)]
+        struct Item {
+            limit: Option<i64>,
+        }
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code)]
+        struct Body {
+            list: Vec<Item>,
+        }
+        for (body, wanted) in [
+            (r#"{"list":[{"limit":1},{"limit":"x"}]}"#, "/list/1/limit"),
+            (r#"{"list":[{"nmae":1}]}"#, "/list/0/nmae"),
+            (r#"{"list":[],"a/b~c":1}"#, "/a~1b~0c"),
+            (r#"{"list":[]"#, ""),
+            (r#"{"list":[]} x"#, ""),
+        ] {
+            let problem = from_json::<Body>(body.as_bytes()).expect_err(body);
+            assert_eq!(problem.faults()[0].pointer, wanted, "{body}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{Log, NOW, away, conversation, message};
+use crate::{
+    domain::{
+        conversation::Conversation,
+        message::Message,
+        mode::{Mode, Reason},
+        turn::{DeadLetter, FollowUp, FollowUpState},
+    },
+    flow::{
+        agenda::Wish,
+        desk::{Idempotency, Patch, Refusal, Said, Who, Words},
+        intake::Verdict,
+        ledger::{Error, Key},
+        mode_switch::{self, Receipt},
+    },
+    http::ports::{Desk, Intake, ModeSwitch},
+};
+
+/// Intake, mode switch and desk: writes down what was asked.
+#[derive(Default)]
+pub(in super::super) struct Clerk {
+    pub(in super::super) asked: Log,
+    pub(in super::super) refusal: Mutex<Option<Refusal>>,
+    pub(in super::super) is_away: AtomicBool,
+    pub(in super::super) panics: AtomicBool,
+}
+
+impl Clerk {
+    fn hear(&self, what: String) -> Result<(), Refusal> {
+        self.asked.lock().unwrap().push(what);
+        assert!(!self.panics.load(Ordering::SeqCst), "told to");
+        match self.refusal.lock().unwrap().take() {
+            Some(refusal) => Err(refusal),
+            None => Ok(()),
+        }
+    }
+
+    pub(in super::super) fn heard(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+fn name(key: &Key) -> String {
+    match key {
+        Key::Id(id) => id.to_string(),
+        Key::Chat { channel, chat, .. } => format!("{channel}/{chat}"),
+    }
+}
+
+fn receipt(conversation: Conversation) -> Receipt {
+    Receipt {
+        conversation,
+        changed: true,
+        generation_cancelled: true,
+        generation_ms: Some(1_800),
+        parts_already_sent: 1,
+        parts_discarded: 2,
+        follow_up_cancelled: true,
+        settled: true,
+        in_flight: Vec::new(),
+        at_provider: Vec::new(),
+        answering: false,
+    }
+}
+
+#[async_trait]
+impl Intake for Clerk {
+    async fn take(&self, channel: &str, body: &[u8]) -> Result<Verdict, Error> {
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(away());
+        }
+        let body = String::from_utf8_lossy(body);
+        self.asked.lock().unwrap().push(format!("{channel} {body}"));
+        Ok(match body.as_ref() {
+            "again" => Verdict::Duplicate(None),
+            "nothing" => Verdict::Ignored,
+            "{" => Verdict::DeadLetter,
+            _ => Verdict::Accepted(None),
+        })
+    }
+}
+
+#[async_trait]
+impl ModeSwitch for Clerk {
+    async fn switch(&self, key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer {
+        self.asked.lock().unwrap().push(format!("{} to {to} by {}", name(&key), request.actor));
+        let mut conversation = conversation("default", "6580000001@c.us");
+        if request.expected_version.is_some_and(|version| version != 1) {
+            return Err(mode_switch::Refusal::VersionConflict(Box::new(conversation)));
+        }
+        conversation.mode.apply(Reason::AgentButton, to, &request.actor, NOW);
+        Ok(receipt(conversation))
+    }
+}
+
+#[async_trait]
+impl Desk for Clerk {
+    async fn say(
+        &self,
+        key: Key,
+        words: Vec<Words>,
+        who: &Who,
+        once: Option<Idempotency>,
+    ) -> Result<Said, Refusal> {
+        let texts: Vec<&str> = words.iter().map(|words| words.text.as_str()).collect();
+        let once = once.map_or_else(String::new, |once| format!(" once {}", once.key));
+        self.hear(format!("{} says {texts:?} to {}{once}", who.actor, name(&key)))?;
+        let takeover = Some(receipt(conversation("default", "6580000001@c.us")));
+        let messages = words.iter().map(|words| message(1, &words.text)).collect();
+        Ok(Said { conversation: Uuid::nil(), messages, takeover })
+    }
+
+    async fn note(&self, _: Key, text: String, _: &Who, _: Option<Idempotency>) -> Result<Message, Refusal> {
+        self.hear(format!("note {text:?}"))?;
+        Ok(message(1, &text))
+    }
+
+    async fn retry(&self, id: Uuid, _: &Who) -> Result<Message, Refusal> {
+        self.hear(format!("retry {id}"))?;
+        Ok(message(1, "again"))
+    }
+
+    async fn confirm(&self, id: Uuid, _: &Who) -> Result<Message, Refusal> {
+        self.hear(format!("confirm {id}"))?;
+        Ok(message(1, "sent"))
+    }
+
+    async fn withdraw(&self, id: Uuid, _: &Who) -> Result<Message, Refusal> {
+        self.hear(format!("withdraw {id}"))?;
+        Ok(message(1, "withdrawn"))
+    }
+
+    async fn patch(&self, key: Key, patch: Patch, _: &Who) -> Result<Uuid, Refusal> {
+        self.hear(format!("{patch:?}"))?;
+        id_of(key)
+    }
+
+    async fn read(&self, key: Key, up_to: Option<i64>, _: &Who) -> Result<Uuid, Refusal> {
+        self.hear(format!("read {} {up_to:?}", name(&key)))?;
+        id_of(key)
+    }
+
+    async fn unread(&self, key: Key, _: &Who) -> Result<Uuid, Refusal> {
+        self.hear(format!("unread {}", name(&key)))?;
+        id_of(key)
+    }
+
+    async fn schedule(&self, _: Key, wish: Wish, who: &Who) -> Result<(FollowUp, bool), Refusal> {
+        self.hear(format!("{wish:?}"))?;
+        let follow_up = FollowUp {
+            id: Uuid::now_v7(),
+            due_at: wish.due_at.unwrap_or(NOW),
+            text: wish.text,
+            instructions: wish.instructions,
+            created_by: who.actor.clone(),
+            created_at: NOW,
+            state: FollowUpState::Pending,
+            reason: None,
+            attempts: 0,
+            message: None,
+        };
+        Ok((follow_up, true))
+    }
+
+    async fn call_off(&self, _: Key, _: &Who) -> Result<(), Refusal> {
+        self.hear("call off".to_owned())
+    }
+
+    async fn replay(&self, letter: Uuid, force: bool, _: &Who) -> Result<DeadLetter, Refusal> {
+        self.hear(format!("replay {letter} {force}"))?;
+        Err(Refusal::NotFound)
+    }
+
+    async fn discard(&self, letter: Uuid, _: &Who) -> Result<(), Refusal> {
+        self.hear(format!("discard {letter}"))
+    }
+}
+
+fn id_of(key: Key) -> Result<Uuid, Refusal> {
+    match key {
+        Key::Id(id) => Ok(id),
+        Key::Chat { .. } => Err(Refusal::NotFound),
+    }
+}

@@ -1,0 +1,162 @@
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::{NOW, away};
+use crate::{
+    domain::{event::Event, time::Time, turn::DeadLetter},
+    flow::{
+        ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
+        registry::{Channel, Registry, Token},
+    },
+    http::ports::{Channels, Health, Readiness, Secret, Vault},
+};
+
+/// Channels, tokens, secrets and health of the installation.
+#[derive(Default)]
+pub(in super::super) struct House {
+    pub(in super::super) channels: Mutex<Vec<Channel>>,
+    pub(in super::super) tokens: Mutex<Vec<(Token, String)>>,
+    pub(in super::super) webhook_tokens: Mutex<Vec<(String, Secret)>>,
+    pub(in super::super) kept: Mutex<Vec<Event>>,
+    pub(in super::super) is_away: AtomicBool,
+}
+
+impl House {
+    fn look(&self) -> Result<(), Error> {
+        if self.is_away.load(Ordering::SeqCst) { Err(away()) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl Registry for House {
+    async fn installation(&self) -> Result<String, Error> {
+        Ok("house".to_owned())
+    }
+
+    async fn channels(&self) -> Result<Vec<Channel>, Error> {
+        Ok(self.channels.lock().unwrap().clone())
+    }
+
+    async fn add_channel(&self, channel: &Channel) -> Result<bool, Error> {
+        let mut all = self.channels.lock().unwrap();
+        let is_free = all.iter().all(|other| other.name != channel.name);
+        if is_free {
+            all.push(channel.clone());
+        }
+        Ok(is_free)
+    }
+
+    async fn put_channel(&self, channel: &Channel) -> Result<bool, Error> {
+        let mut all = self.channels.lock().unwrap();
+        let found = all.iter_mut().find(|other| other.name == channel.name);
+        Ok(found.map(|other| *other = channel.clone()).is_some())
+    }
+
+    async fn remove_channel(&self, name: &str) -> Result<bool, Error> {
+        let mut all = self.channels.lock().unwrap();
+        let before = all.len();
+        all.retain(|channel| channel.name != name || name == "busy");
+        Ok(all.len() < before)
+    }
+
+    async fn set_channel_state(&self, _: &str, _: &str, _: Time) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
+    async fn hold_channel(&self, _: &str, _: Time) -> Result<(), Error> {
+        Ok(())
+    }
+
+    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
+        self.tokens.lock().unwrap().push((token.clone(), hash.to_owned()));
+        Ok(())
+    }
+
+    async fn tokens(&self) -> Result<Vec<Token>, Error> {
+        Ok(self.tokens.lock().unwrap().iter().map(|(token, _)| token.clone()).collect())
+    }
+
+    async fn token(&self, hash: &str) -> Result<Option<Token>, Error> {
+        self.look()?;
+        let all = self.tokens.lock().unwrap();
+        Ok(all.iter().find(|(_, kept)| kept == hash).map(|(token, _)| token.clone()))
+    }
+
+    async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
+        let mut all = self.tokens.lock().unwrap();
+        let before = all.len();
+        all.retain(|(token, _)| token.id != id);
+        Ok(all.len() < before)
+    }
+}
+
+#[async_trait]
+impl Ledger for House {
+    async fn run(&self, _: Key, _: Need, _: Erased) -> Result<(), Error> {
+        Err(Error::Gone)
+    }
+
+    async fn due(&self, _: Work, _: usize) -> Result<Vec<Due>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn standings(&self, _: &[Held], _: Option<i64>) -> Result<Vec<Standing>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn keep(&self, events: Vec<Event>, _: Vec<DeadLetter>) -> Result<(), Error> {
+        self.kept.lock().unwrap().extend(events);
+        Ok(())
+    }
+
+    async fn now(&self) -> Result<Time, Error> {
+        Ok(NOW)
+    }
+}
+
+impl Channels for House {
+    fn knows(&self, channel: &str) -> bool {
+        self.webhook_tokens(channel).is_some()
+    }
+
+    fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
+        let all = self.webhook_tokens.lock().unwrap();
+        let mine: Vec<Secret> =
+            all.iter().filter(|(name, _)| name == channel).map(|(_, token)| token.clone()).collect();
+        (!mine.is_empty()).then_some(mine)
+    }
+
+    fn check(&self, settings: &Map<String, Value>) -> Result<(), (String, String)> {
+        match settings.keys().find(|key| *key != "burst_quiet_ms") {
+            Some(key) => Err((key.clone(), "no setting of a channel".to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    fn changed(&self) {}
+}
+
+/// A vault that anyone could open.
+impl Vault for House {
+    fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        Some(plain.iter().rev().copied().collect())
+    }
+
+    fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
+        Some(sealed.iter().rev().copied().collect())
+    }
+}
+
+#[async_trait]
+impl Health for House {
+    async fn look(&self) -> Readiness {
+        let is_up = !self.is_away.load(Ordering::SeqCst);
+        Readiness { database: is_up, migrated: is_up, redis: Some(false) }
+    }
+}

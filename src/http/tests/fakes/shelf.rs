@@ -1,0 +1,172 @@
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{Log, away, event};
+use crate::{
+    domain::{
+        chat::ChatId,
+        conversation::Lease,
+        event::{Event, EventType},
+        message::Message,
+        time::Time,
+        turn::{DeadLetter, FollowUp, Turn},
+    },
+    flow::{
+        archive::{
+            Archive, Bucket, ConversationFilter, Depths, EventFilter, FollowUpFilter, LetterFilter, Overview,
+            Page, PageOf, Placed, Recorded, Tail, Window,
+        },
+        ledger::Error,
+    },
+};
+
+/// The archive: what a test has put on the shelf. Events are named `e1`, `e2`, ….
+#[derive(Default)]
+pub(in super::super) struct Shelf {
+    pub(in super::super) overviews: Mutex<Vec<Overview>>,
+    pub(in super::super) messages: Mutex<Vec<Placed>>,
+    pub(in super::super) events: Mutex<Vec<Event>>,
+    pub(in super::super) asked: Log,
+    pub(in super::super) is_away: AtomicBool,
+    /// Ids up to this number cannot be resumed from.
+    pub(in super::super) forgotten: Mutex<usize>,
+}
+
+impl Shelf {
+    pub(in super::super) fn put(&self, overview: Overview) -> Uuid {
+        let id = overview.conversation.id;
+        self.overviews.lock().unwrap().push(overview);
+        id
+    }
+
+    pub(in super::super) fn happen(&self, channel: &str, kind: EventType) {
+        self.events.lock().unwrap().push(event(channel, kind));
+    }
+
+    fn look(&self) -> Result<(), Error> {
+        if self.is_away.load(Ordering::SeqCst) { Err(away()) } else { Ok(()) }
+    }
+
+    fn recorded(&self, from: usize) -> Vec<Recorded> {
+        let events = self.events.lock().unwrap();
+        let after = events.iter().cloned().enumerate().skip(from);
+        after.map(|(at, event)| Recorded { id: format!("e{}", at + 1), event }).collect()
+    }
+}
+
+#[async_trait]
+impl Archive for Shelf {
+    async fn conversation(&self, id: Uuid) -> Result<Option<Overview>, Error> {
+        self.look()?;
+        Ok(self.overviews.lock().unwrap().iter().find(|it| it.conversation.id == id).cloned())
+    }
+
+    async fn conversation_of(&self, channel: &str, chat: &ChatId) -> Result<Option<Overview>, Error> {
+        self.look()?;
+        let all = self.overviews.lock().unwrap();
+        Ok(all.iter().find(|it| it.conversation.channel == channel && it.conversation.chat == *chat).cloned())
+    }
+
+    async fn conversations(
+        &self,
+        filter: &ConversationFilter,
+        page: &PageOf,
+    ) -> Result<Page<Overview>, Error> {
+        self.look()?;
+        self.asked.lock().unwrap().push(format!("{filter:?} {page:?}"));
+        if page.cursor.as_deref() == Some("nonsense") {
+            return Err(Error::Refused("no cursor of ours".into()));
+        }
+        let mut items = self.overviews.lock().unwrap().clone();
+        items.retain(|it| {
+            filter.channels.as_ref().is_none_or(|names| names.contains(&it.conversation.channel))
+        });
+        Ok(Page { items, next: None })
+    }
+
+    async fn count(&self, filter: &ConversationFilter) -> Result<i64, Error> {
+        self.asked.lock().unwrap().push(format!("{filter:?}"));
+        Ok(7)
+    }
+
+    async fn messages(&self, conversation: Uuid, _: Window, limit: usize) -> Result<Vec<Message>, Error> {
+        let all = self.messages.lock().unwrap();
+        let mine = all.iter().filter(|placed| placed.conversation == conversation).rev();
+        Ok(mine.take(limit).map(|placed| placed.message.clone()).collect())
+    }
+
+    async fn message(&self, id: Uuid) -> Result<Option<Placed>, Error> {
+        Ok(self.messages.lock().unwrap().iter().find(|placed| placed.message.id == id).cloned())
+    }
+
+    async fn has_message(&self, _: &str, _: &ChatId, _: &str) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    async fn history(&self, _: Uuid, _: i64, _: usize) -> Result<Vec<Message>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn turns(&self, _: Uuid, _: &PageOf) -> Result<Page<Turn>, Error> {
+        Ok(Page { items: Vec::new(), next: None })
+    }
+
+    async fn turn(&self, _: Uuid) -> Result<Option<(Uuid, String, Turn)>, Error> {
+        Ok(None)
+    }
+
+    async fn follow_ups(&self, _: &FollowUpFilter, _: &PageOf) -> Result<Page<(Uuid, FollowUp)>, Error> {
+        Ok(Page { items: Vec::new(), next: None })
+    }
+
+    async fn letters(&self, _: &LetterFilter, _: &PageOf) -> Result<Page<DeadLetter>, Error> {
+        Ok(Page { items: Vec::new(), next: None })
+    }
+
+    async fn letter(&self, _: Uuid) -> Result<Option<DeadLetter>, Error> {
+        Ok(None)
+    }
+
+    async fn events(&self, filter: &EventFilter, _: &PageOf) -> Result<Page<Recorded>, Error> {
+        self.asked.lock().unwrap().push(format!("{filter:?}"));
+        Ok(Page { items: self.recorded(0), next: None })
+    }
+
+    async fn tail(&self, after: Option<&str>, limit: usize) -> Result<Tail, Error> {
+        self.look()?;
+        let number = |id: &str| id.strip_prefix('e').and_then(|digits| digits.parse::<usize>().ok());
+        let from = match after {
+            None => self.events.lock().unwrap().len(),
+            Some(id) => number(id).ok_or_else(|| Error::Refused("no id of ours".into()))?,
+        };
+        if from < *self.forgotten.lock().unwrap() {
+            return Ok(Tail::Resync(self.newest_event().await?));
+        }
+        let mut events = self.recorded(from);
+        events.truncate(limit);
+        Ok(Tail::Events(events))
+    }
+
+    async fn newest_event(&self) -> Result<String, Error> {
+        self.look()?;
+        Ok(format!("e{}", self.events.lock().unwrap().len()))
+    }
+
+    async fn buckets(&self, _: Time, _: Time, _: i64, _: Option<&[String]>) -> Result<Vec<Bucket>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn depths(&self, _: Option<&[String]>) -> Result<Depths, Error> {
+        self.look()?;
+        Ok(Depths::default())
+    }
+
+    async fn leases(&self) -> Result<Vec<(Uuid, Lease)>, Error> {
+        Ok(Vec::new())
+    }
+}
