@@ -3,7 +3,6 @@
 use anyhow::{Context as _, bail};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::print::{self, Format};
@@ -12,6 +11,7 @@ use crate::{
     config::Settings,
     domain::time::Time,
     flow::registry::{self, Role},
+    http::auth::hash_token,
 };
 
 /// Tokens of the API: make, list, revoke
@@ -113,7 +113,7 @@ pub(super) fn fresh() -> anyhow::Result<(String, String)> {
     let mut random = [0; 32];
     getrandom::fill(&mut random).context("the system gives no randomness")?;
     let secret = format!("baton_{}", URL_SAFE_NO_PAD.encode(random));
-    let hash = hex::encode(Sha256::digest(&secret));
+    let hash = hash_token(&secret);
     Ok((secret, hash))
 }
 
@@ -165,6 +165,6 @@ mod tests {
         let (one, hash) = fresh().expect("randomness");
         let (other, _) = fresh().expect("randomness");
         assert!(one.len() >= 40 && one != other);
-        assert_eq!(hash, hex::encode(Sha256::digest(&one)));
+        assert_eq!(hash, hash_token(&one));
     }
 }

@@ -1,2 +1,52 @@
-//! Chores.
-fn main() {}
+//! The project's chores: `cargo xtask test` runs every test with the servers it needs.
+//!
+//! In: what is to be done, on the command line. Out: what was done, and 0 if all of it went well.
+
+mod programs;
+
+mod servers;
+
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Chores of this project.
+
+Usage: cargo xtask test [--install] [ARGUMENTS]
+
+  test   runs every test, on a PostgreSQL and a Redis of its own: on free ports of this machine, with their data in a
+         temporary folder, stopped afterwards. ARGUMENTS go to the test runner (cargo-nextest if there, else cargo test):
+         `cargo xtask test burst` runs the tests with `burst` in their names.
+
+         --install            may install the packages of PostgreSQL and Redis if they are missing (apt-get or brew).
+                              Allowed without asking to root, and where CI=true
+         TEST_DATABASE_URL    use this PostgreSQL server instead of a private one; tests make databases in it
+         TEST_REDIS_URL       use this Redis server instead of a private one; tests write under prefixes of their own
+";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some("test") => report(test::run(arguments.collect())),
+        Some("help" | "--help" | "-h") => {
+            print!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        Some(other) => {
+            eprintln!("cargo xtask: there is no chore {other:?}\n\n{HELP}");
+            ExitCode::from(2)
+        }
+        None => {
+            eprint!("{HELP}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn report(done: anyhow::Result<ExitCode>) -> ExitCode {
+    done.unwrap_or_else(|error| {
+        eprintln!("cargo xtask: {error:#}");
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,119 @@
+//! The chore `test`.
+
+use std::{
+    path::Path,
+    process::{Command, ExitCode},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::sleep,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::{
+    programs::Programs,
+    servers::{Folder, Postgres, Redis},
+};
+
+/// Whether we were told to stop. Servers are then stopped in order, instead of being left to die with us.
+#[derive(Clone)]
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    fn listen() -> Result<Self> {
+        let stop = Self(Arc::new(AtomicBool::new(false)));
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&stop.0))?;
+        }
+        Ok(stop)
+    }
+
+    fn is_asked_for(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
+    let asked = arguments.iter().position(|argument| argument == "--install").map(|at| arguments.remove(at));
+    let stop = Stop::listen()?;
+    let is_set = |name| std::env::var_os(name).is_some();
+    let (has_database, has_redis) = (is_set("TEST_DATABASE_URL"), is_set("TEST_REDIS_URL"));
+    let programs = match (has_database, has_redis) {
+        (true, true) => None,
+        _ => Some(Programs::find_or_install(asked.is_some())?),
+    };
+
+    // Dropped in the opposite order: the servers first, then the folder under them.
+    let folder = Folder::make()?;
+    let postgres = programs.as_ref().filter(|_| !has_database);
+    let postgres = postgres.map(|programs| Postgres::start(programs, folder.path())).transpose()?;
+    let redis = programs.as_ref().filter(|_| !has_redis);
+    let redis = redis.map(|programs| Redis::start(programs, folder.path())).transpose()?;
+    let mut variables = Vec::new();
+    variables.extend(postgres.as_ref().map(|server| ("TEST_DATABASE_URL", server.url())));
+    variables.extend(redis.as_ref().map(|server| ("TEST_REDIS_URL", server.url())));
+    for (name, url) in &variables {
+        eprintln!("{name}={url}");
+    }
+
+    let mut failed = Vec::new();
+    for (what, mut command) in commands(&arguments) {
+        command.envs(variables.iter().map(|(name, url)| (*name, url.as_str())));
+        if stop.is_asked_for() || !passes(&mut command, &stop)? {
+            failed.push(what);
+        }
+    }
+    if stop.is_asked_for() {
+        eprintln!("cargo xtask test: stopped");
+        return Ok(ExitCode::from(130));
+    }
+    if failed.is_empty() {
+        eprintln!("cargo xtask test: all passed");
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!("cargo xtask test: FAILED: {}; which ones, is said above", failed.join(", "));
+    Ok(ExitCode::FAILURE)
+}
+
+/// What is run, one after another, whatever becomes of the one before.
+fn commands(arguments: &[String]) -> Vec<(&'static str, Command)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let cargo = |words: &[&str]| {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(words).current_dir(&root);
+        command
+    };
+    let has_nextest = cargo(&["nextest", "--version"]).output().is_ok_and(|output| output.status.success());
+    let words: &[&str] =
+        if has_nextest { &["nextest", "run", "--workspace"] } else { &["test", "--workspace"] };
+    let mut tests = cargo(words);
+    tests.args(arguments);
+    let mut commands = vec![("tests", tests)];
+    // nextest leaves out the examples in the documentation. Someone who names tests means others than those.
+    if has_nextest && arguments.is_empty() {
+        commands.push(("examples in the documentation", cargo(&["test", "--workspace", "--doc"])));
+    }
+    commands
+}
+
+/// Runs it to its end. Told to stop, it is told so too, once: Ctrl-C reaches it by itself, SIGTERM only us.
+fn passes(command: &mut Command, stop: &Stop) -> Result<bool> {
+    let mut child =
+        command.spawn().with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    let mut is_told = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if stop.is_asked_for() && !is_told {
+            is_told = true;
+            kill_process(Pid::from_child(&child), Signal::TERM)?;
+        }
+        sleep(Duration::from_millis(50));
+    }
+}
