@@ -117,7 +117,7 @@ pub(crate) trait Trial: Store + ChannelStates {
     fn put(&self, text: String, json: String) -> impl Future<Output = ()> + Send;
 
     /// The ledger over the same database.
-    fn ledger(&self) -> Box<dyn Ledger>;
+    fn ledger(&self) -> Arc<dyn Ledger>;
 
     /// Prepares a statement without running it.
     fn prepare(&self, text: String) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
@@ -210,8 +210,8 @@ macro_rules! trial {
                 query.execute(&self.$writer).await.expect("the rows are sound");
             }
 
-            fn ledger(&self) -> Box<dyn Ledger> {
-                Box::new(Self::ledger(self, Arc::new(Deaf)))
+            fn ledger(&self) -> Arc<dyn Ledger> {
+                Self::ledger(self, Arc::new(Deaf))
             }
 
             async fn prepare(&self, text: String) -> Result<(), sqlx::Error> {
