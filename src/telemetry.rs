@@ -42,7 +42,7 @@ pub fn start(levels: &str, format: Option<LogFormat>) -> Result<(), TryInitError
 /// Whether a line may be written at any level that is asked for.
 fn may_be_written(line: &Metadata<'_>) -> bool {
     let of = line.target().split("::").next().unwrap_or_default();
-    *line.level() <= Level::INFO || OURS.contains(&of)
+    *line.level() <= Level::WARN || OURS.contains(&of)
 }
 
 /// Reads which levels are wanted: `info`, or `info,baton::flow=debug`.

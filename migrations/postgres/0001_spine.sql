@@ -147,6 +147,8 @@ create table messages (
     unclear             boolean,
     queued_at           bigint,
     sent_at             bigint,
+    -- The provider reported that it has left there: until then it can neither be recalled nor be taken for gone.
+    left_at             bigint,
     delivered_at        bigint,
     read_at             bigint,
     -- Belongs to the open business of its conversation.

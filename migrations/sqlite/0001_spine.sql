@@ -147,6 +147,8 @@ create table messages (
     unclear             integer,
     queued_at           integer,
     sent_at             integer,
+    -- The provider reported that it has left there: until then it can neither be recalled nor be taken for gone.
+    left_at             integer,
     delivered_at        integer,
     read_at             integer,
     -- Belongs to the open business of its conversation.

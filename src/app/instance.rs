@@ -32,7 +32,7 @@ use crate::{
         archive::Archive,
         breaker::Breaker,
         desk::Desk,
-        dispatch::Dispatch,
+        dispatch::{Dispatch, Typing},
         gate::Gate,
         intake::Intake,
         ledger::{Ledger, Standing},
@@ -130,10 +130,8 @@ impl Instance {
         let registry = store.registry();
         let coordination = Coordination::of(&settings, &*registry).await?;
         let (tell, told) = mpsc::channel(TOLD_MAX);
-        let dispatch = Arc::new(match coordination.others {
-            Some(_) => Dispatch::telling(tell),
-            None => Dispatch::default(),
-        });
+        let (types, typed) = mpsc::channel(TOLD_MAX);
+        let dispatch = Arc::new(Dispatch::telling(coordination.others.is_some().then_some(tell), types));
         let (ledger, archive) = (store.ledger(dispatch.clone()), store.archive());
         let vault = Arc::new(store.vault(&settings)?);
         let http = http_client(CONNECT)?;
@@ -166,6 +164,7 @@ impl Instance {
         worker.start();
         parts.keep(&end_turns, &tasks);
         listen_to_others(&parts, coordination.others.clone(), told, &stopping, &tasks);
+        show_typing(&parts, typed, &stopping, &tasks);
         take_reports(&parts, &intake, reports, &stopping, &tasks);
         chores::start(&parts, &store, coordination.server.clone(), &stopping, &tasks).await?;
         let listener = TcpListener::bind(settings.listen)
@@ -400,6 +399,28 @@ fn standing_of(text: &str) -> Option<Standing> {
         fence: words.next()?.parse().ok()?,
         contact_seq: 0,
     })
+}
+
+/// Shows contacts that someone is typing, each on a task of its own: a slow gateway holds up nobody else.
+fn show_typing(
+    parts: &Parts,
+    mut typed: mpsc::Receiver<Typing>,
+    stopping: &CancellationToken,
+    tasks: &TaskTracker,
+) {
+    let (channels, stop) = (Arc::clone(&parts.numbers.channels), stopping.clone());
+    tasks.spawn(async move {
+        loop {
+            let typing = tokio::select! {
+                () = stop.cancelled() => return,
+                typing = typed.recv() => typing,
+            };
+            let Some(typing) = typing else { return };
+            if let Some(channel) = channels.get(&typing.channel) {
+                tokio::spawn(async move { channel.provider.show_typing(&typing.chat, typing.ms).await });
+            }
+        }
+    });
 }
 
 /// Takes what the sandbox reports, as a gateway's webhooks would come.

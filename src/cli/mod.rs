@@ -102,9 +102,9 @@ impl Cli {
 }
 
 impl Command {
-    /// Whether it goes on until it is told to stop, and tells what it does.
-    const fn is_a_server(&self) -> bool {
-        matches!(self, Self::Serve(_) | Self::Demo(_))
+    /// Whether it tells people what it does; only the server leaves that to the log.
+    const fn tells_by_itself(&self) -> bool {
+        !matches!(self, Self::Serve(_))
     }
 
     async fn run(self, settings: Settings) -> anyhow::Result<ExitCode> {
@@ -170,7 +170,7 @@ fn read(line: impl IntoIterator<Item = std::ffi::OsString>) -> Result<(Command, 
 fn start(command: Command, settings: Settings) -> anyhow::Result<ExitCode> {
     // Between the lines of a command's answer only what went wrong belongs, unless more was asked for.
     let is_asked_for = settings.source("log") != Source::Default;
-    let levels = if command.is_a_server() || is_asked_for { settings.log.as_str() } else { "warn" };
+    let levels = if command.tells_by_itself() && !is_asked_for { "warn" } else { settings.log.as_str() };
     telemetry::start(levels, settings.log_format)?;
     // The only fault is that one is installed already, and then it is this one: nothing else installs any.
     let _ = rustls::crypto::ring::default_provider().install_default();

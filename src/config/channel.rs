@@ -60,7 +60,6 @@ impl Settings {
             send_in_flight: self.send_in_flight,
             send_attempts: self.send_attempts,
             provider_timeout_ms: self.green_api_timeout_ms,
-            unknown_send: self.unknown_send,
             ai_attempts: self.ai_attempts,
             retry_base_ms: self.retry_base_ms,
             ai_history: self.ai_history,
@@ -73,7 +72,6 @@ impl Settings {
             follow_up_late_ms: self.follow_up_late_ms,
             repeat_ms: self.repeat_ms,
             quiet_hours: self.hours("BATON_QUIET_HOURS", self.quiet_hours.as_deref())?,
-            ai_hours: self.hours("BATON_AI_HOURS", self.ai_hours.as_deref())?,
             stale_ms: self.stale_ms,
             fallback_text: self.fallback_text.clone(),
             handover_text: self.handover_text.clone(),
@@ -85,7 +83,6 @@ impl Settings {
             read_receipts: self.read_receipts,
             rollout_percent: self.rollout_percent,
             drafting: false,
-            flood_per_minute: self.flood_per_minute,
             ai_model: self.ai_model.clone().unwrap_or_default(),
             prompt: self.prompt()?,
         })

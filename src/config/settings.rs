@@ -13,7 +13,7 @@ use super::{
         instance, redis, socket, switch, text, time_zone, whole,
     },
 };
-use crate::domain::policy::{BurstPolicy, Groups, ReadReceipts, UnknownSend};
+use crate::domain::policy::{BurstPolicy, Groups, ReadReceipts};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -164,14 +164,6 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "1000", value_parser = whole::<usize>(1, 100_000))]
     pub ai_concurrency: usize,
 
-    /// Generations begun a minute, over all instances; 0 = no limit
-    #[arg(long, value_name = "N", default_value = "0", value_parser = whole::<u32>(0, 1_000_000))]
-    pub ai_per_minute: u32,
-
-    /// The assistant answers inside these hours only, such as "Mon-Fri 09:00-18:00 Asia/Singapore". Unset: always
-    #[arg(long, value_name = "HOURS", value_parser = text)]
-    pub ai_hours: Option<String>,
-
     /// Answers in one conversation in an hour without a person; then a person is called. 0 = no limit
     #[arg(long, value_name = "N", default_value = "40", value_parser = whole::<usize>(0, 1_000_000))]
     pub reply_cap: usize,
@@ -199,10 +191,6 @@ pub struct Settings {
     /// So many messages, and it is over at once
     #[arg(long, value_name = "N", default_value = "20", value_parser = whole::<usize>(1, 1_000))]
     pub burst_max_messages: usize,
-
-    /// More messages of one contact in a minute get at most one answer a minute; 0 = no limit
-    #[arg(long, value_name = "N", default_value = "120", value_parser = whole::<usize>(0, 1_000_000))]
-    pub flood_per_minute: usize,
 
     /// A message older than this (ms) when its turn comes goes to a person; 0 = never
     #[arg(long, value_name = "MS", default_value = "21600000", value_parser = whole::<i64>(0, YEAR))]
@@ -251,10 +239,6 @@ pub struct Settings {
     /// Attempts of a send that certainly failed; the wait between them grows to a minute
     #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<i32>(1, 100))]
     pub send_attempts: i32,
-
-    /// A send whose fate stays unknown: hold (a person decides) or resend (once, if the provider shows it has not got it)
-    #[arg(long, value_name = "WHAT", default_value = "hold")]
-    pub unknown_send: UnknownSend,
 
     /// Back to AI this long (ms) after the last human message; 0 = only when told
     #[arg(long, value_name = "MS", default_value = "0", value_parser = whole::<i64>(0, YEAR))]

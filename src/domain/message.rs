@@ -355,6 +355,8 @@ pub struct Delivery {
     pub queued_at: Time,
     /// When the provider accepted it.
     pub sent_at: Option<Time>,
+    /// When the provider reported that it has left there.
+    pub left_at: Option<Time>,
     /// When it arrived.
     pub delivered_at: Option<Time>,
     /// When it was read.

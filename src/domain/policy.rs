@@ -17,16 +17,6 @@ words! {
 }
 
 words! {
-    /// What to do with a send whose fate stays unknown.
-    UnknownSend {
-        /// A person decides.
-        Hold = "hold",
-        /// Send once more when the provider shows that it has not got it.
-        Resend = "resend",
-    }
-}
-
-words! {
     /// What to do with groups.
     Groups {
         /// Store them, answer nothing.
@@ -81,8 +71,6 @@ pub struct Policy {
     pub send_attempts: i32,
     /// One request to the provider.
     pub provider_timeout_ms: i64,
-    /// Sends of unknown fate.
-    pub unknown_send: UnknownSend,
     /// Attempts of a generation.
     pub ai_attempts: i32,
     /// First wait between attempts; doubles.
@@ -107,8 +95,6 @@ pub struct Policy {
     pub repeat_ms: i64,
     /// No follow-up is claimed inside.
     pub quiet_hours: Option<Arc<Hours>>,
-    /// The assistant answers inside only.
-    pub ai_hours: Option<Arc<Hours>>,
     /// A message older than this goes to a person; 0 = never.
     pub stale_ms: i64,
     /// Sent when the model fails for good.
@@ -131,8 +117,6 @@ pub struct Policy {
     pub rollout_percent: u8,
     /// New conversations begin in HUMAN with suggestions.
     pub drafting: bool,
-    /// More messages of one contact in a minute are a flood; 0 = no limit.
-    pub flood_per_minute: usize,
     /// The model's name.
     pub ai_model: String,
     /// The system prompt.
@@ -157,7 +141,6 @@ impl Default for Policy {
             send_in_flight: 1,
             send_attempts: 8,
             provider_timeout_ms: 10_000,
-            unknown_send: UnknownSend::Hold,
             ai_attempts: 3,
             retry_base_ms: 1_000,
             ai_history: 30,
@@ -170,7 +153,6 @@ impl Default for Policy {
             follow_up_late_ms: 3_600_000,
             repeat_ms: 300_000,
             quiet_hours: None,
-            ai_hours: None,
             stale_ms: 21_600_000,
             fallback_text: None,
             handover_text: None,
@@ -182,7 +164,6 @@ impl Default for Policy {
             read_receipts: ReadReceipts::Answer,
             rollout_percent: 100,
             drafting: false,
-            flood_per_minute: 120,
             ai_model: String::new(),
             prompt: Arc::from(""),
         }

@@ -17,7 +17,12 @@ use super::{
     queue::Queue,
     running::Running,
 };
-use crate::domain::{event::EventType, time::Time};
+use crate::domain::{
+    chat::ChatId,
+    event::{Event, EventType},
+    pacing,
+    time::Time,
+};
 
 /// Commits that a slow waiter may miss before it looks by itself.
 const CHANGED_BACKLOG: usize = 1_024;
@@ -29,6 +34,17 @@ pub struct Head {
     pub channel: String,
     /// Lower goes first.
     pub rank: i64,
+}
+
+/// Someone would be typing now: the words are owed, and leave only after so long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typing {
+    /// Over which channel.
+    pub channel: String,
+    /// To whom.
+    pub chat: ChatId,
+    /// How long.
+    pub ms: i64,
 }
 
 /// What commits set in motion.
@@ -45,6 +61,8 @@ pub struct Dispatch {
     pub running: Running,
     /// Rung after each commit that wrote events: the feed reads on.
     pub feed: Arc<Notify>,
+    /// Told of words that someone would be typing now.
+    typing: Option<mpsc::Sender<Typing>>,
     heads: Mutex<HashMap<Uuid, Head>>,
     changed: broadcast::Sender<Uuid>,
     to_others: Option<mpsc::Sender<Standing>>,
@@ -59,6 +77,7 @@ impl Default for Dispatch {
             tends: Queue::default(),
             running: Running::default(),
             feed: Arc::default(),
+            typing: None,
             heads: Mutex::default(),
             changed: broadcast::channel(CHANGED_BACKLOG).0,
             to_others: None,
@@ -67,9 +86,9 @@ impl Default for Dispatch {
 }
 
 impl Dispatch {
-    /// With the way to other instances.
-    pub fn telling(others: mpsc::Sender<Standing>) -> Self {
-        Self { to_others: Some(others), ..Self::default() }
+    /// With the way to other instances, if there are any, and to whoever shows that someone is typing.
+    pub fn telling(others: Option<mpsc::Sender<Standing>>, typing: mpsc::Sender<Typing>) -> Self {
+        Self { to_others: others, typing: Some(typing), ..Self::default() }
     }
 
     /// The queue of that kind of work.
@@ -120,6 +139,19 @@ impl Dispatch {
         self.tends.set(conversation, from_now(commit.clocks.tend_at));
     }
 
+    /// New words that wait out the time of typing are shown as being typed. Best effort.
+    fn show_typing(&self, commit: &Committed) {
+        let is_new = |event: &Event| matches!(event.kind, EventType::MessageQueued | EventType::MessageSent);
+        let (Some(typing), Some(send_at)) = (&self.typing, commit.clocks.send_at) else { return };
+        let ms = send_at.since(commit.at);
+        if pacing::shows_typing(ms) && commit.events.iter().any(is_new) {
+            let word = Typing { channel: commit.channel.clone(), chat: commit.chat.clone(), ms };
+            if typing.try_send(word).is_err() {
+                tracing::debug!("nobody was shown typing this time");
+            }
+        }
+    }
+
     /// A withdrawn permit concerns a turn that may run elsewhere. Best effort: they look by themselves every second.
     fn tell_others(&self, commit: &Committed) {
         let concerns_others = commit.events.iter().any(|event| {
@@ -149,6 +181,7 @@ impl Observer for Dispatch {
             self.running.judge(&commit.standing);
             self.wind(commit);
             self.tell_others(commit);
+            self.show_typing(commit);
             for event in &commit.events {
                 wrote_events = true;
                 journal::log(event);

@@ -130,6 +130,8 @@ pub struct Committed {
     pub at: Time,
     /// The channel.
     pub channel: String,
+    /// The chat.
+    pub chat: ChatId,
     /// How the conversation stands now.
     pub standing: Standing,
     /// When somebody must look again.

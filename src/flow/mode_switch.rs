@@ -109,6 +109,8 @@ pub struct ModeSwitch {
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// What a person answers with *answer now* goes back at most so far.
 const ANSWER_NOW_MESSAGES: usize = 100;
+/// How far back a receipt looks for messages that the provider has, but has not yet sent.
+const AT_PROVIDER_MESSAGES: usize = 20;
 
 impl ModeSwitch {
     /// Switches and waits until nothing older can leave, within the time allowed.
@@ -117,8 +119,8 @@ impl ModeSwitch {
         let key = self.channels.beginning(key);
         let settle_ms = request.settle_ms.unwrap_or(self.settle_ms).clamp(0, self.settle_ms);
         let channels = Arc::clone(&self.channels);
-        let need =
-            Need { newest: if request.answer_now { ANSWER_NOW_MESSAGES } else { 0 }, ..Need::default() };
+        let newest = if request.answer_now { ANSWER_NOW_MESSAGES } else { AT_PROVIDER_MESSAGES };
+        let need = Need { newest, ..Need::default() };
         let receipt = change(&*self.ledger, key, need, move |docket| {
             let Some(channel) = channels.get(&docket.conversation.channel) else {
                 return Err(Refusal::Invalid("the channel is not set up"));
@@ -238,8 +240,10 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
 pub fn receipt(docket: &mut Docket, switched: &Switched, answering: bool) -> Receipt {
     let version = docket.conversation.mode.version;
     let (settled, in_flight) = look_in_flight(docket, version);
-    let mut at_provider = docket.ids(|message| message.is_machine_made() && message.is(DeliveryState::Sent));
-    at_provider.retain(|id| !in_flight.contains(id));
+    let at_provider = docket.ids(|message| {
+        let has_not_left = message.delivery.as_ref().is_some_and(|delivery| delivery.left_at.is_none());
+        message.is_machine_made() && message.is(DeliveryState::Sent) && has_not_left
+    });
     Receipt {
         conversation: docket.conversation.clone(),
         changed: switched.changed,

@@ -112,6 +112,7 @@ pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<
                 unclear: false,
                 queued_at: docket.now,
                 sent_at: None,
+                left_at: None,
                 delivered_at: None,
                 read_at: None,
             }),

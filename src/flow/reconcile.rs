@@ -48,7 +48,11 @@ pub enum Copy {
 pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: Copy) -> Matched {
     let key = inbox::key_of(arrival);
     if let Some(known) = by_provider_id(docket, &key) {
-        if docket.message(known).is_some_and(|message| message.delivery.is_some()) {
+        let is_news = docket
+            .message(known)
+            .and_then(|message| message.delivery.as_ref())
+            .is_some_and(|delivery| delivery.left_at.is_none() || delivery.unclear);
+        if is_news {
             confirm(docket, policy, known, &key, "echo");
         }
         return Matched::Ours(known);
@@ -103,6 +107,10 @@ pub fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str
         .and_then(|message| message.delivery.as_ref())
         .is_some_and(|delivery| delivery.unclear);
     outbox::sent(docket, policy, id, provider_id);
+    let now = docket.now;
+    if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+        delivery.left_at.get_or_insert(now);
+    }
     if was_unclear {
         docket
             .record(Entry::of(EventType::SendReconciled).action("confirmed_sent").message(id).with("by", by));
@@ -275,6 +283,13 @@ fn advance(
 ) {
     let now = docket.now;
     let Some(delivery) = docket.message(id).and_then(|message| message.delivery.clone()) else { return };
+    let is_gone = matches!(report, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
+    if is_gone
+        && delivery.left_at.is_none()
+        && let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
+    {
+        delivery.left_at = Some(now);
+    }
     let Some(next) = delivery.state.reported(report) else { return };
     if next == DeliveryState::Failed {
         let reason = reason.unwrap_or(DeliveryReason::Refused);

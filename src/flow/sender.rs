@@ -15,7 +15,7 @@ use super::{
     provider::{Outgoing, Sent, boot_time},
     registry::Registry,
 };
-use crate::domain::{chat::ChatId, docket::Docket, message::Message, pacing, time::Time};
+use crate::domain::{chat::ChatId, docket::Docket, message::Message, time::Time};
 
 /// A full channel is tried again after this, if nothing settles before.
 const FULL_MS: i64 = 250;
@@ -147,16 +147,6 @@ impl Sender {
             }
         }
         Ok(())
-    }
-
-    /// Shows that someone is typing while a due part waits out its delay. Best effort.
-    pub fn show_typing(&self, channel: &str, chat: &ChatId, for_ms: i64) {
-        if !pacing::shows_typing(for_ms) {
-            return;
-        }
-        let Some(channel) = self.channels.get(channel) else { return };
-        let chat = chat.clone();
-        tokio::spawn(async move { channel.provider.show_typing(&chat, for_ms).await });
     }
 }
 

@@ -15,12 +15,11 @@ use crate::{
 const MESSAGES_MAX: usize = 1_000;
 
 /// What the model may read: words of the conversation that the contact has seen, is about to see, or wrote. Notes and
-/// mere signs are not words; what was withdrawn or never arrived was not said; what the machine still owes is not
-/// said yet, while a person's message that waits will be, and must not be contradicted.
+/// mere signs are not words; what was withdrawn or never arrived was not said; what is still owed will be,
+/// and must neither be repeated nor contradicted.
 const WORDS: &str = " and m.kind not in ('note', 'reaction', 'call', 'poll_vote') and trim(m.text) <> '' \
     and m.deleted_at is null \
-    and (m.state is null or m.state in ('sending', 'sent', 'delivered', 'read', 'unknown') \
-    or (m.state = 'queued' and m.gate = 'person'))";
+    and (m.state is null or m.state in ('queued', 'sending', 'sent', 'delivered', 'read', 'unknown'))";
 
 /// One side of a window.
 enum Side {

@@ -308,6 +308,7 @@ fn committed(changes: &Changes) -> Committed {
     Committed {
         at: changes.now,
         channel: conversation.channel.clone(),
+        chat: conversation.chat.clone(),
         standing: Standing {
             conversation: conversation.id,
             mode: conversation.mode.mode,

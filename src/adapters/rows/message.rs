@@ -56,6 +56,7 @@ table! {
         unclear: Option<bool>,
         queued_at: Option<Time>,
         sent_at: Option<Time>,
+        left_at: Option<Time>,
         delivered_at: Option<Time>,
         read_at: Option<Time>,
         open: bool,
@@ -139,6 +140,7 @@ impl MessageRow {
             unclear: delivery.map(|delivery| delivery.unclear),
             queued_at: delivery.map(|delivery| delivery.queued_at),
             sent_at: delivery.and_then(|delivery| delivery.sent_at),
+            left_at: delivery.and_then(|delivery| delivery.left_at),
             delivered_at: delivery.and_then(|delivery| delivery.delivered_at),
             read_at: delivery.and_then(|delivery| delivery.read_at),
             open,
@@ -176,6 +178,7 @@ impl MessageRow {
             unclear: required(self.unclear, "unclear")?,
             queued_at: required(self.queued_at, "queued_at")?,
             sent_at: self.sent_at,
+            left_at: self.left_at,
             delivered_at: self.delivered_at,
             read_at: self.read_at,
         }))

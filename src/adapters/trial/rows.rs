@@ -86,6 +86,7 @@ pub(crate) fn from_us(seq: i64, author: Author, text: &str, at: Time, state: Del
         unclear: false,
         queued_at: at,
         sent_at: has_left.then_some(at),
+        left_at: None,
         delivered_at: None,
         read_at: None,
     };

@@ -124,7 +124,7 @@ async fn the_model_reads_only_what_was_said<S: Trial>(store: &S) {
             ],
         )
         .await;
-    let history = store.history(mei.id, 18, 7).await.expect("reads");
+    let history = store.history(mei.id, 18, 8).await.expect("reads");
     let read: Vec<&str> = history.iter().map(|message| message.text.as_str()).collect();
     assert_eq!(
         read,
@@ -134,6 +134,7 @@ async fn the_model_reads_only_what_was_said<S: Trial>(store: &S) {
             "[image] a picture",
             "perhaps said",
             "being said",
+            "not said yet",
             "about to be said",
             "asked again"
         ]

@@ -115,6 +115,7 @@ fn from_us(text: &str) -> Message {
             unclear: false,
             queued_at: NOW,
             sent_at: None,
+            left_at: None,
             delivered_at: None,
             read_at: None,
         }),
