@@ -74,7 +74,12 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
         sandbox,
         health: Arc::new(Health { store: behind.store.clone(), redis: behind.redis }),
         auth: Auth::new(settings.api_token.as_ref().map(|token| token.expose()), Arc::clone(&parts.registry), now),
-        feed: Feed::new(Arc::clone(&parts.dispatch.feed)),
+        feed: Feed::open(
+            Arc::clone(&parts.archive),
+            Arc::clone(&parts.dispatch.feed),
+            behind.stopping.clone(),
+            &tokio::runtime::Handle::current(),
+        ),
         settings: settings.describe().into_iter().map(as_setting).collect(),
         settle_ms: i64::try_from(settings.settle_ms).unwrap_or(i64::MAX),
         render_metrics: Box::new(move || metrics.render()),

@@ -12,7 +12,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::sync::{Notify, watch};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, watch},
+    time::{Instant, sleep, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{answer::to_json, wire::Event};
@@ -92,9 +96,17 @@ impl Ring {
 }
 
 impl Feed {
-    /// Read at each of these nudges.
-    pub fn new(nudge: Arc<Notify>) -> Arc<Self> {
-        Arc::new(Self { ring: Mutex::default(), changes: watch::Sender::new(()), nudge })
+    /// Opens the feed: from now on one task on that runtime reads, at each of these nudges, until told to stop.
+    pub fn open(
+        archive: Arc<dyn Archive>,
+        nudge: Arc<Notify>,
+        stopping: CancellationToken,
+        main: &Handle,
+    ) -> Arc<Self> {
+        let feed = Arc::new(Self { ring: Mutex::default(), changes: watch::Sender::new(()), nudge });
+        let reader = Arc::clone(&feed);
+        main.spawn(async move { reader.run(archive, stopping).await });
+        feed
     }
 
     /// Tells when to look again.
@@ -120,7 +132,7 @@ impl Feed {
     }
 
     /// Reads until told to stop. Rests while nobody follows.
-    pub async fn run(&self, archive: Arc<dyn Archive>, stopping: CancellationToken) {
+    async fn run(&self, archive: Arc<dyn Archive>, stopping: CancellationToken) {
         let mut is_failing = false;
         while !stopping.is_cancelled() {
             let nudged = self.nudge.notified();
@@ -141,12 +153,13 @@ impl Feed {
                     }
                 }
             }
+            let rested = Instant::now() + PAUSE;
             tokio::select! {
                 () = nudged => {}
-                () = tokio::time::sleep(TICK) => {}
+                () = sleep(TICK) => {}
                 () = stopping.cancelled() => return,
             }
-            tokio::time::sleep(PAUSE).await;
+            sleep_until(rested).await;
         }
     }
 

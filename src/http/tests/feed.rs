@@ -69,14 +69,6 @@ fn pairs(wanted: &[(&str, &str)]) -> Vec<(String, String)> {
     wanted.iter().map(|(id, name)| ((*id).to_owned(), (*name).to_owned())).collect()
 }
 
-fn running() -> World {
-    let world = World::new();
-    let (feed, archive, stopping) =
-        (world.doors.feed.clone(), world.shelf.clone(), world.doors.stopping.clone());
-    tokio::spawn(async move { feed.run(archive, stopping).await });
-    world
-}
-
 fn happen(world: &World, channel: &str, kind: E) {
     world.shelf.happen(channel, kind);
     world.nudge.notify_one();
@@ -84,7 +76,7 @@ fn happen(world: &World, channel: &str, kind: E) {
 
 #[tokio::test]
 async fn a_stream_says_hello_and_then_what_happens() {
-    let world = running();
+    let world = World::new();
     happen(&world, "default", E::MessageReceived);
     let mut client = Client::open(&world, "/api/v1/events", None, ADMIN).await;
     let hello = client.next().await.expect("hello");
@@ -102,7 +94,7 @@ async fn a_stream_says_hello_and_then_what_happens() {
 
 #[tokio::test]
 async fn a_cut_stream_resumes_without_a_gap_and_without_doubles() {
-    let world = running();
+    let world = World::new();
     let mut other = Client::open(&world, "/api/v1/events", None, ADMIN).await;
     other.next().await;
     for _ in 0..5 {
@@ -124,7 +116,7 @@ async fn a_cut_stream_resumes_without_a_gap_and_without_doubles() {
 
 #[tokio::test]
 async fn many_events_reach_a_slow_client_in_order_and_once() {
-    let world = running();
+    let world = World::new();
     let mut client = Client::open(&world, "/api/v1/events", None, ADMIN).await;
     client.next().await;
     // More than the ring, the channel and one reading hold.
@@ -139,7 +131,7 @@ async fn many_events_reach_a_slow_client_in_order_and_once() {
 
 #[tokio::test]
 async fn a_gap_that_cannot_be_filled_is_told() {
-    let world = running();
+    let world = World::new();
     for _ in 0..3 {
         happen(&world, "default", E::ModeChanged);
     }
@@ -156,7 +148,7 @@ async fn a_gap_that_cannot_be_filled_is_told() {
 
 #[tokio::test]
 async fn a_stream_shows_only_what_its_client_asked_for_and_may_see() {
-    let world = running();
+    let world = World::new();
     let id = Uuid::now_v7();
     let token = Token {
         id,
@@ -187,7 +179,7 @@ async fn a_stream_shows_only_what_its_client_asked_for_and_may_see() {
 
 #[tokio::test]
 async fn what_an_event_is_about_can_be_shown_beside_it() {
-    let world = running();
+    let world = World::new();
     let about = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
     let mut client = Client::open(&world, "/api/v1/events?include=conversation,message", None, ADMIN).await;
     client.next().await;
@@ -206,7 +198,7 @@ async fn what_an_event_is_about_can_be_shown_beside_it() {
 
 #[tokio::test]
 async fn a_stream_ends_when_the_server_stops() {
-    let world = running();
+    let world = World::new();
     let mut client = Client::open(&world, "/api/v1/events", None, ADMIN).await;
     client.next().await;
     world.doors.stopping.cancel();
@@ -215,7 +207,7 @@ async fn a_stream_ends_when_the_server_stops() {
 
 #[tokio::test]
 async fn a_stream_ends_when_its_token_is_revoked() {
-    let world = running();
+    let world = World::new();
     let reply =
         world.ask("POST", "/api/v1/tokens", Some(serde_json::json!({ "name": "bot", "role": "read" }))).await;
     let (made, path) = (reply.json(), reply.header("location").to_owned());

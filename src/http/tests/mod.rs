@@ -61,6 +61,7 @@ impl World {
         let house = Arc::new(House::default());
         let clerk = Arc::new(Clerk::default());
         let nudge = Arc::new(Notify::new());
+        let stopping = CancellationToken::new();
         let doors = Arc::new(Doors {
             archive: shelf.clone(),
             registry: house.clone(),
@@ -73,13 +74,13 @@ impl World {
             sandbox,
             health: house.clone(),
             auth: Auth::new(Some(ADMIN), house.clone(), || NOW),
-            feed: Feed::new(nudge.clone()),
+            feed: Feed::open(shelf.clone(), nudge.clone(), stopping.clone(), &Handle::current()),
             settings: Vec::new(),
             settle_ms: 10_000,
             render_metrics: Box::new(|| "baton_up 1\n".to_owned()),
             now: || NOW,
             main: Handle::current(),
-            stopping: CancellationToken::new(),
+            stopping,
         });
         Self { doors, shelf, house, clerk, nudge }
     }
