@@ -37,7 +37,6 @@ pub(super) async fn start(
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = load.notified() => {}
-                () = numbers.changed.notified() => {}
             }
             if let Err(error) = numbers.load().await {
                 tracing::debug!(error = format!("{error:#}"), "channels were not loaded this time");

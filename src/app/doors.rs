@@ -104,9 +104,10 @@ fn as_setting(described: crate::config::Described) -> Setting {
     }
 }
 
+#[async_trait]
 impl ports::Channels for Numbers {
-    fn knows(&self, channel: &str) -> bool {
-        self.channels.get(channel).is_some()
+    async fn knows(&self, channel: &str) -> bool {
+        self.knows(channel).await
     }
 
     fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
@@ -117,8 +118,10 @@ impl ports::Channels for Numbers {
         self.check(settings)
     }
 
-    fn changed(&self) {
-        self.changed.notify_one();
+    async fn changed(&self) {
+        if let Err(error) = self.load().await {
+            tracing::warn!(error = format!("{error:#}"), "channels were not loaded; they will be within a second");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     net::{SocketAddr, TcpListener},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -301,6 +301,7 @@ impl Parts {
             generator,
             gate: Gate::new(settings.ai_concurrency),
             breaker: Breaker::new(settings.breaker_failures, open_ms),
+            failing: Mutex::default(),
             lock,
             dispatch: Arc::clone(&self.dispatch),
             tool_rounds: settings.ai_tool_rounds,

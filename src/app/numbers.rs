@@ -4,12 +4,11 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, RwLock},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
 use serde_json::Map;
-use tokio::sync::Notify;
 
 use super::vault::Vault;
 use crate::{
@@ -32,18 +31,23 @@ pub(super) const DEFAULT: &str = "default";
 /// The channel on which a contact is played by hand.
 pub(super) const SANDBOX: &str = "sandbox";
 
+/// A name that nobody knows is not looked up again within this, and not more than so many at once.
+const UNKNOWN: Duration = Duration::from_secs(1);
+const UNKNOWN_MAX: usize = 64;
+/// Longest name of a channel.
+const NAME_MAX: usize = 40;
+
 /// What it takes to turn rows of the registry into channels that run.
 pub(super) struct Numbers {
     /// What the flow sees.
     pub(super) channels: Arc<Channels>,
-    /// Rung when a row may have changed.
-    pub(super) changed: Notify,
     registry: Arc<dyn Registry>,
     settings: Arc<Settings>,
     vault: Arc<Vault>,
     http: reqwest::Client,
     sandbox: Option<Arc<Sandbox>>,
     tokens: RwLock<HashMap<String, Vec<Secret>>>,
+    unknown: Mutex<HashMap<String, Instant>>,
     loaded: Mutex<HashMap<String, Time>>,
 }
 
@@ -58,13 +62,13 @@ impl Numbers {
     ) -> Self {
         Self {
             channels: Arc::default(),
-            changed: Notify::new(),
             registry,
             settings,
             vault,
             http,
             sandbox,
             tokens: RwLock::default(),
+            unknown: Mutex::default(),
             loaded: Mutex::default(),
         }
     }
@@ -208,6 +212,26 @@ impl Numbers {
     pub(super) fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         tokens.get(channel).filter(|tokens| !tokens.is_empty()).cloned()
+    }
+
+    /// Whether there is such a channel. One that is not known here may have been added by another instance just now;
+    /// names that nobody knows are not asked for again within a second.
+    pub(super) async fn knows(&self, channel: &str) -> bool {
+        if self.channels.get(channel).is_some() {
+            return true;
+        }
+        {
+            let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+            unknown.retain(|_, at| at.elapsed() < UNKNOWN);
+            if unknown.contains_key(channel) || unknown.len() >= UNKNOWN_MAX || channel.len() > NAME_MAX {
+                return false;
+            }
+            unknown.insert(channel.to_owned(), Instant::now());
+        }
+        if let Err(error) = self.load().await {
+            tracing::debug!(error = format!("{error:#}"), "a channel that is not known here was not looked up");
+        }
+        self.channels.get(channel).is_some()
     }
 
     /// Whether a channel may override these settings so.

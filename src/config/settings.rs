@@ -168,7 +168,7 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "40", value_parser = whole::<usize>(0, 1_000_000))]
     pub reply_cap: usize,
 
-    /// Failures in a row of model or channel after which it is left alone for a while
+    /// So many conversations whose generations fail, and none that succeeds between: the model is left alone for a while
     #[arg(long, value_name = "N", default_value = "5", value_parser = whole::<u32>(1, 1_000))]
     pub breaker_failures: u32,
 

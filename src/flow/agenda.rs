@@ -23,6 +23,9 @@ use crate::domain::{
     turn::{FollowUp, FollowUpState, Purpose},
 };
 
+/// A follow-up that is due while our words are still on their way is looked at again after this.
+const AFTER_WORDS_MS: i64 = 1_000;
+
 /// What a follow-up should be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wish {
@@ -94,19 +97,16 @@ fn end_pending(docket: &mut Docket, reason: &str) -> bool {
         .is_some()
 }
 
-/// Our side has spoken to the end: the automatic follow-up, unless the contact has spoken since or one was scheduled.
-pub fn after_our_message(docket: &mut Docket, policy: &Policy, id: Uuid) {
+/// The last words of a reply leave: the automatic follow-up, unless the contact has spoken since or one was scheduled.
+/// It exists from the claim on, so that nobody ever sees a reply without it; a send that fails takes it away again.
+pub fn after_our_words(docket: &mut Docket, policy: &Policy, id: Uuid) {
     let Some(message) = docket.message(id) else { return };
     let Some(delivery) = &message.delivery else { return };
-    if delivery.gate == Gate::FollowUp {
-        docket.conversation.memo.follow_ups_sent += 1;
-        docket.record(Entry::of(EventType::FollowUpSent).message(id));
-        return;
-    }
     let is_assistants = delivery.gate == Gate::Assistant && message.author == Author::Assistant;
+    let is_ours = |follow_up: &FollowUp| follow_up.created_by == actor::SYSTEM;
     let still_holds = delivery.version == docket.conversation.mode.version
         && docket.conversation.contact_seq < message.seq
-        && docket.follow_up().is_none();
+        && docket.follow_up().is_none_or(is_ours);
     let at = cadence::automatic_at(policy, docket.now, docket.conversation.memo.follow_ups_sent);
     if let (true, true, Some(due_at)) = (is_assistants, still_holds, at) {
         let wish = Wish { due_at: Some(due_at), text: policy.follow_up_text.clone(), ..Wish::default() };
@@ -155,7 +155,11 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
         }
         Verdict::Fire => {}
     }
-    if !is_allowed(docket) || docket.conversation.contact_spoke_last() {
+    let stands = |state| docket.messages().iter().any(|message| message.is(state));
+    if stands(DeliveryState::Queued) || stands(DeliveryState::Sending) {
+        return Fired::NotYet(docket.now.plus_ms(AFTER_WORDS_MS));
+    }
+    if !is_allowed(docket) || docket.conversation.contact_spoke_last() || stands(DeliveryState::Unknown) {
         withhold(docket, "not_allowed");
         return Fired::Nothing;
     }

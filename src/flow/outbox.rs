@@ -366,7 +366,7 @@ fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) 
         at: now,
         lease_until: now.plus_ms(BEGIN_WITHIN_MS + policy.provider_timeout_ms + LEASE_MARGIN_MS),
     });
-    let is_first_part = delivery.part == 1;
+    let (is_first_part, is_last_part) = (delivery.part == 1, delivery.part == delivery.parts);
     let claimed = message.clone();
     if docket.conversation.our_seq < seq {
         docket.conversation.our_seq = seq;
@@ -377,6 +377,9 @@ fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) 
     }
     if is_first_part && turn.is_some() {
         begin_to_answer(docket, policy, turn);
+    }
+    if is_last_part {
+        agenda::after_our_words(docket, policy, id);
     }
     Claim::Claimed(Box::new(claimed))
 }
@@ -424,7 +427,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
     match settled {
         Settled::Sent(provider_id) => {
             reconcile::take_back_id(docket, message.id, provider_id);
-            sent(docket, policy, message.id, provider_id);
+            sent(docket, message.id, provider_id);
         }
         _ if !is_undecided => {}
         Settled::Refused(reason, detail) => {
@@ -465,7 +468,7 @@ fn requeue(docket: &mut Docket, id: Uuid, wait_ms: i64) {
 }
 
 /// The provider has the message under this id. The next part may be typed from now on.
-pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
+pub fn sent(docket: &mut Docket, id: Uuid, provider_id: &str) {
     let now = docket.now;
     let Some(message) = docket.edit(id) else { return };
     message.provider_message_id = Some(provider_id.to_owned());
@@ -490,8 +493,9 @@ pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     );
     start_typing_next(docket, &delivery);
     conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
-    if delivery.part == delivery.parts {
-        agenda::after_our_message(docket, policy, id);
+    if delivery.gate == Gate::FollowUp {
+        docket.conversation.memo.follow_ups_sent += 1;
+        docket.record(Entry::of(EventType::FollowUpSent).message(id));
     }
 }
 
@@ -549,6 +553,7 @@ pub fn give_up(
             .with("detail", detail),
     );
     conversations::raise(docket, AttentionReason::SendFailed);
+    agenda::cancel(docket, "send_failed", actor::SYSTEM);
     withdraw(docket, DeliveryReason::Refused, actor::SYSTEM, |delivery| delivery.reply == reply);
     conversations::wind_overdue(docket, policy);
 }

@@ -106,7 +106,7 @@ pub fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str
         .message(id)
         .and_then(|message| message.delivery.as_ref())
         .is_some_and(|delivery| delivery.unclear);
-    outbox::sent(docket, policy, id, provider_id);
+    outbox::sent(docket, id, provider_id);
     let now = docket.now;
     if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
         delivery.left_at.get_or_insert(now);
@@ -299,7 +299,7 @@ fn advance(
     if !matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read)
         && let Some(provider_id) = docket.message(id).and_then(|message| message.provider_message_id.clone())
     {
-        outbox::sent(docket, policy, id, &provider_id);
+        outbox::sent(docket, id, &provider_id);
     }
     let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
     delivery.state = next;

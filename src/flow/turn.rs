@@ -4,8 +4,9 @@
 //! under its name. No connection and no transaction stays open while the model works.
 
 use std::{
+    collections::HashSet,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
     time::Duration,
@@ -72,6 +73,9 @@ pub struct Turns {
     pub gate: Gate,
     /// Whether it is worth asking.
     pub breaker: Breaker,
+    /// Conversations whose generations have failed since one went well: each counts once for the breaker, or one
+    /// message that the model cannot bear would shut everybody out.
+    pub failing: Mutex<HashSet<Uuid>>,
     /// The lock in front: saves work between instances, decides nothing.
     pub lock: Option<Lock>,
     /// What runs here.
@@ -213,7 +217,7 @@ impl Turns {
         let mut cost = Cost::default();
         let mut asked_for = None;
         for _ in 0..=self.tool_rounds {
-            let written = self.ask(&request, first).await.map_err(|failure| (failure, cost))?;
+            let written = self.ask(&request, begun.conversation, first).await.map_err(|failure| (failure, cost))?;
             cost.input_tokens += written.input_tokens;
             cost.output_tokens += written.output_tokens;
             match understand(written, &mut asked_for) {
@@ -237,7 +241,12 @@ impl Turns {
     }
 
     /// One round with the model, if its breaker lets it.
-    async fn ask(&self, request: &Request, first: &Arc<AtomicI64>) -> Result<Written, Failure> {
+    async fn ask(
+        &self,
+        request: &Request,
+        conversation: Uuid,
+        first: &Arc<AtomicI64>,
+    ) -> Result<Written, Failure> {
         let permit = match self.breaker.permit((self.clock)()) {
             // Never told that the call begins: a takeover that drops it says nothing of the server's health.
             Admission::Permit(permit) => permit,
@@ -258,10 +267,18 @@ impl Turns {
             Ok(_) => permit.succeeded(),
             // The server answered: that the request was refused says nothing of its health.
             Err(failure) if is_answered(failure.kind) => permit.succeeded(),
-            Err(_) => permit.failed((self.clock)()),
+            Err(_) if self.failing().insert(conversation) => permit.failed((self.clock)()),
+            Err(_) => None,
         };
+        if written.is_ok() {
+            self.failing().clear();
+        }
         self.tell_breaker(&request.channel, changed);
         written
+    }
+
+    fn failing(&self) -> MutexGuard<'_, HashSet<Uuid>> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes it down beside the turn: what runs here may be dropped at any moment, a call to the store never.

@@ -180,9 +180,10 @@ impl std::fmt::Debug for Secret {
 }
 
 /// The channels as they run on this instance.
+#[async_trait]
 pub trait Channels: Send + Sync {
-    /// Whether there is a channel of that name.
-    fn knows(&self, channel: &str) -> bool;
+    /// Whether there is a channel of that name, also one that another instance has just added.
+    async fn knows(&self, channel: &str) -> bool;
 
     /// The tokens with which its provider may post; None if it has no door.
     fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>>;
@@ -190,8 +191,8 @@ pub trait Channels: Send + Sync {
     /// Whether these overrides are ones that a channel may have: else which key is wrong, and why.
     fn check(&self, settings: &Map<String, Value>) -> Result<(), (String, String)>;
 
-    /// A channel was added, changed or removed: look again.
-    fn changed(&self);
+    /// A channel was added, changed or removed: it holds here when this returns.
+    async fn changed(&self);
 }
 
 /// Encrypts what is kept of secrets.

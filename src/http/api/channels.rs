@@ -264,7 +264,7 @@ async fn seen(doors: &Doors, caller: &Caller, name: &str) -> Result<registry::Ch
 
 /// Tells this instance at once, and everyone by an event.
 async fn noted(doors: &Doors, caller: &Caller, name: &str, action: &'static str) -> Result<(), Problem> {
-    doors.channels.changed();
+    doors.channels.changed().await;
     let event =
         Entry::of(EventType::ChannelUpdated).action(action).by(&caller.actor).outside(name, (doors.now)());
     doors.ledger.keep(vec![event], Vec::new()).await?;

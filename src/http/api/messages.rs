@@ -120,7 +120,7 @@ pub(crate) async fn say_to_chat(
     body: Json<Saying>,
 ) -> Answered {
     let (channel, chat) = path.into_inner();
-    let key = chat_key(&doors, &caller, channel, &chat)?;
+    let key = chat_key(&doors, &caller, channel, &chat).await?;
     said(&doors, &caller, key, once, body).await
 }
 

@@ -60,8 +60,8 @@ async fn key(doors: &Doors, caller: &Caller, id: Uuid) -> Result<Key, Problem> {
 }
 
 /// The key of a chat, also before its first message. The step begins the conversation by the channel's policy.
-fn chat_key(doors: &Doors, caller: &Caller, channel: String, chat: &str) -> Result<Key, Problem> {
-    if !caller.sees(&channel) || !doors.channels.knows(&channel) {
+async fn chat_key(doors: &Doors, caller: &Caller, channel: String, chat: &str) -> Result<Key, Problem> {
+    if !caller.sees(&channel) || !doors.channels.knows(&channel).await {
         return Err(Problem::not_found());
     }
     let chat: ChatId = super::read::chat("/chat_id", chat)?;

@@ -97,7 +97,7 @@ pub(crate) async fn switch_chat(
     body: Json<Switch>,
 ) -> Answered {
     let (channel, chat) = path.into_inner();
-    let key = chat_key(&doors, &caller, channel, &chat)?;
+    let key = chat_key(&doors, &caller, channel, &chat).await?;
     switched(&doors, &caller, key, body.value).await
 }
 

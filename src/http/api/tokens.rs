@@ -79,7 +79,7 @@ pub(crate) async fn create(doors: Data<Doors>, caller: Caller, body: Json<Wanted
         id: Uuid::now_v7(),
         name: read::text("/name", wanted.name, NAME_MAX)?,
         role: wanted.role.0,
-        channels: channels(&doors, &caller, wanted.channels)?,
+        channels: channels(&doors, &caller, wanted.channels).await?,
         agent: None,
         expires_at: wanted.expires_at.map(|at| at.0),
         created_at: now,
@@ -92,16 +92,18 @@ pub(crate) async fn create(doors: Data<Doors>, caller: Caller, body: Json<Wanted
 }
 
 /// Nobody makes a token that sees more than their own.
-fn channels(
+async fn channels(
     doors: &Doors,
     caller: &Caller,
     wanted: Option<Vec<String>>,
 ) -> Result<Option<Vec<String>>, Problem> {
     let Some(wanted) = wanted else { return Ok(caller.channels.clone()) };
-    match wanted.iter().position(|channel| !caller.sees(channel) || !doors.channels.knows(channel)) {
-        Some(at) => Err(Problem::invalid(format!("/channels/{at}"), "there is no such channel")),
-        None => Ok(Some(wanted)),
+    for (at, channel) in wanted.iter().enumerate() {
+        if !caller.sees(channel) || !doors.channels.knows(channel).await {
+            return Err(Problem::invalid(format!("/channels/{at}"), "there is no such channel"));
+        }
     }
+    Ok(Some(wanted))
 }
 
 /// Revokes a token.

@@ -120,8 +120,9 @@ impl Ledger for House {
     }
 }
 
+#[async_trait]
 impl Channels for House {
-    fn knows(&self, channel: &str) -> bool {
+    async fn knows(&self, channel: &str) -> bool {
         self.webhook_tokens(channel).is_some()
     }
 
@@ -139,7 +140,7 @@ impl Channels for House {
         }
     }
 
-    fn changed(&self) {}
+    async fn changed(&self) {}
 }
 
 /// A vault that anyone could open.
