@@ -2,7 +2,7 @@
 
 use std::{io::Read as _, path::PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use serde_json::json;
 
 use super::print::{self, Format};
@@ -31,16 +31,11 @@ impl Fingerprint {
     pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
         let body = self.body()?;
         let fingerprint = app::fingerprint(&self.channel, &body).context("the body is not JSON")?;
-        let seen = seen(&app::open(settings).await?, &self.channel, &body).await?;
+        let seen = look(&app::open(settings).await?, &self.channel, &body).await?;
         if self.format.json {
-            print::json(&json!({ "fingerprint": fingerprint, "seen": seen }))?;
+            print::json(&json!({ "fingerprint": fingerprint, "seen": seen.as_bool() }))?;
         } else {
-            let seen = match seen {
-                Some(true) => "seen",
-                Some(false) => "not seen",
-                None => "no message",
-            };
-            print::text(&format!("{fingerprint}  {seen}"))?;
+            print::text(&format!("{fingerprint}  {}", seen.as_str()))?;
         }
         Ok(())
     }
@@ -57,15 +52,49 @@ impl Fingerprint {
     }
 }
 
-/// Whether the database has the message that a body holds. None if it holds none: reports are not kept one by one.
-async fn seen(opened: &Opened, channel: &str, body: &[u8]) -> anyhow::Result<Option<bool>> {
-    let gateway = opened.channels.get(channel).with_context(|| format!("there is no channel {channel}"))?;
-    match gateway.provider.read(body) {
-        Ok(Incoming::Message(arrival) | Incoming::Phone(arrival) | Incoming::Echo(arrival)) => {
-            let key = inbox::key_of(&arrival);
-            Ok(Some(opened.archive.has_message(channel, &arrival.chat, &key).await?))
+/// Whether a body was taken before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// The database has its message.
+    Yes,
+    /// It has not.
+    No,
+    /// It holds none: reports are not kept one by one.
+    NoMessage,
+    /// It cannot be read, and so would be kept as a dead letter.
+    Unreadable,
+    /// Nothing comes to such a channel.
+    NoChannel,
+}
+
+impl Seen {
+    const fn as_bool(self) -> Option<bool> {
+        match self {
+            Self::Yes => Some(true),
+            Self::No => Some(false),
+            Self::NoMessage | Self::Unreadable | Self::NoChannel => None,
         }
-        Ok(_) => Ok(None),
-        Err(unreadable) => bail!("the body cannot be read: {}", unreadable.reason),
     }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "seen",
+            Self::No => "not seen",
+            Self::NoMessage => "no message",
+            Self::Unreadable => "unreadable",
+            Self::NoChannel => "no such channel",
+        }
+    }
+}
+
+async fn look(opened: &Opened, channel: &str, body: &[u8]) -> anyhow::Result<Seen> {
+    let Some(gateway) = opened.channels.get(channel) else { return Ok(Seen::NoChannel) };
+    let arrival = match gateway.provider.read(body) {
+        Ok(Incoming::Message(arrival) | Incoming::Phone(arrival) | Incoming::Echo(arrival)) => arrival,
+        Ok(_) => return Ok(Seen::NoMessage),
+        Err(_) => return Ok(Seen::Unreadable),
+    };
+    let key = inbox::key_of(&arrival);
+    let has = opened.archive.has_message(channel, &arrival.chat, &key).await?;
+    Ok(if has { Seen::Yes } else { Seen::No })
 }

@@ -102,11 +102,6 @@ impl Cli {
 }
 
 impl Command {
-    /// Whether it tells people what it does; only the server leaves that to the log.
-    const fn tells_by_itself(&self) -> bool {
-        !matches!(self, Self::Serve(_))
-    }
-
     async fn run(self, settings: Settings) -> anyhow::Result<ExitCode> {
         match self {
             Self::Serve(command) => command.run(settings).await?,
@@ -168,9 +163,10 @@ fn read(line: impl IntoIterator<Item = std::ffi::OsString>) -> Result<(Command, 
 }
 
 fn start(command: Command, settings: Settings) -> anyhow::Result<ExitCode> {
-    // Between the lines of a command's answer only what went wrong belongs, unless more was asked for.
+    // Between the lines of an answer, or of the demo's play, only what went wrong belongs, unless more was asked for.
     let is_asked_for = settings.source("log") != Source::Default;
-    let levels = if command.tells_by_itself() && !is_asked_for { "warn" } else { settings.log.as_str() };
+    let is_told = matches!(command, Command::Serve(_)) || is_asked_for;
+    let levels = if is_told { settings.log.as_str() } else { "warn" };
     telemetry::start(levels, settings.log_format)?;
     // The only fault is that one is installed already, and then it is this one: nothing else installs any.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -41,7 +41,7 @@ pub struct Settings {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = socket)]
     pub listen: SocketAddr,
 
-    /// How the provider reaches us from outside, such as https://baton.example.com
+    /// How the provider reaches us from outside, such as `https://baton.example.com`
     #[arg(long, value_name = "URL", value_parser = http_url)]
     pub public_url: Option<String>,
 
@@ -120,7 +120,7 @@ pub struct Settings {
     #[arg(long, value_name = "NAME")]
     pub ai_provider: Option<AiProvider>,
 
-    /// Where the model is: requests go to {base}/chat/completions. Unset, but with a key: https://api.openai.com/v1
+    /// Where the model is: requests go to {base}/chat/completions. Unset, but with a key: `https://api.openai.com/v1`
     #[arg(long, value_name = "URL", value_parser = http_url)]
     pub ai_base_url: Option<String>,
 
