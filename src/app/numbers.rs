@@ -47,7 +47,7 @@ pub(super) struct Numbers {
     http: reqwest::Client,
     sandbox: Option<Arc<Sandbox>>,
     tokens: RwLock<HashMap<String, Vec<Secret>>>,
-    unknown: Mutex<HashMap<String, Instant>>,
+    unknown: tokio::sync::Mutex<HashMap<String, Instant>>,
     loaded: Mutex<HashMap<String, Time>>,
 }
 
@@ -68,7 +68,7 @@ impl Numbers {
             http,
             sandbox,
             tokens: RwLock::default(),
-            unknown: Mutex::default(),
+            unknown: tokio::sync::Mutex::default(),
             loaded: Mutex::default(),
         }
     }
@@ -220,18 +220,20 @@ impl Numbers {
         if self.channels.get(channel).is_some() {
             return true;
         }
-        {
-            let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
-            unknown.retain(|_, at| at.elapsed() < UNKNOWN);
-            if unknown.contains_key(channel) || unknown.len() >= UNKNOWN_MAX || channel.len() > NAME_MAX {
-                return false;
-            }
-            unknown.insert(channel.to_owned(), Instant::now());
+        // One looks, the others wait for what it finds.
+        let mut unknown = self.unknown.lock().await;
+        unknown.retain(|_, at| at.elapsed() < UNKNOWN);
+        let is_found = || self.channels.get(channel).is_some();
+        if is_found() || unknown.contains_key(channel) || unknown.len() >= UNKNOWN_MAX || channel.len() > NAME_MAX {
+            return is_found();
         }
         if let Err(error) = self.load().await {
             tracing::debug!(error = format!("{error:#}"), "a channel that is not known here was not looked up");
         }
-        self.channels.get(channel).is_some()
+        if !is_found() {
+            unknown.insert(channel.to_owned(), Instant::now());
+        }
+        is_found()
     }
 
     /// Whether a channel may override these settings so.

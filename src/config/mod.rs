@@ -134,7 +134,10 @@ impl Settings {
             warnings.push("PostgreSQL without BATON_REDIS_URL: run one instance only".to_owned());
         }
         // A send that is under way when the end comes needs its whole time limit, or its fate stays unknown.
-        if i64::try_from(self.grace_ms).is_ok_and(|grace| grace < self.green_api_timeout_ms + 2_000) {
+        let is_chosen = |key| self.source(key) != Source::Default;
+        if (is_chosen("grace_ms") || is_chosen("green_api_timeout_ms"))
+            && i64::try_from(self.grace_ms).is_ok_and(|grace| grace < self.green_api_timeout_ms + 2_000)
+        {
             warnings.push(format!(
                 "BATON_GRACE_MS ({}) is less than BATON_GREEN_API_TIMEOUT_MS ({}) + 2000: a send in hand at the end may \
                  be left of unknown fate",
