@@ -22,3 +22,6 @@ pub mod metrics;
 pub mod app;
 
 pub mod cli;
+
+#[cfg(test)]
+mod house;

@@ -86,7 +86,11 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
         Ok(theirs) => {
             let apart_ms = theirs.since(super::now()).abs();
             findings.push(if apart_ms > SKEW_MS {
-                Finding::wrong("clock", format!("{apart_ms} ms apart from the database's"), "set the clocks by NTP")
+                Finding::wrong(
+                    "clock",
+                    format!("{apart_ms} ms apart from the database's"),
+                    "set the clocks by NTP",
+                )
             } else {
                 Finding::right("clock", format!("{apart_ms} ms apart from the database's"))
             });
@@ -95,7 +99,9 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
     }
     match look_at_channels(settings, store).await {
         Ok(found) => findings.extend(found),
-        Err(error) => findings.push(Finding::wrong("channels", format!("{error:#}"), "see the database above")),
+        Err(error) => {
+            findings.push(Finding::wrong("channels", format!("{error:#}"), "see the database above"))
+        }
     }
 }
 
@@ -103,7 +109,8 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
 async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<Vec<Finding>> {
     let (registry, settings) = (store.registry(), Arc::new(settings.clone()));
     let vault = Arc::new(store.vault(&settings)?);
-    let numbers = Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http_client(CONNECT)?, None);
+    let numbers =
+        Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http_client(CONNECT)?, None);
     let rows = registry.channels().await?;
     if rows.is_empty() {
         return Ok(vec![Finding::odd(
@@ -117,13 +124,18 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
         let account = match numbers.account(row) {
             Ok(account) => account,
             Err(error) => {
-                findings.push(Finding::wrong("channel", format!("{}: {error:#}", row.name), "set its credentials again"));
+                findings.push(Finding::wrong(
+                    "channel",
+                    format!("{}: {error:#}", row.name),
+                    "set its credentials again",
+                ));
                 continue;
             }
         };
         match crate::flow::provider::Provider::state(&account).await {
             Ok(state) if outbox::is_able(&state) => {
-                findings.push(Finding::right("channel", format!("{}: the phone is linked ({state})", row.name)));
+                findings
+                    .push(Finding::right("channel", format!("{}: the phone is linked ({state})", row.name)));
             }
             Ok(state) => findings.push(Finding::wrong(
                 "channel",
@@ -170,7 +182,9 @@ async fn look_at_redis(settings: &Settings) -> Finding {
     };
     match tokio::time::timeout(PING, server.ping()).await {
         Ok(Ok(())) => Finding::right("redis", "answers"),
-        Ok(Err(error)) => Finding::wrong("redis", error.to_string(), "check BATON_REDIS_URL, and that it runs"),
+        Ok(Err(error)) => {
+            Finding::wrong("redis", error.to_string(), "check BATON_REDIS_URL, and that it runs")
+        }
         Err(_) => Finding::wrong("redis", "does not answer", "check BATON_REDIS_URL, and that it runs"),
     }
 }
@@ -183,17 +197,22 @@ async fn look_at_model(settings: &Settings) -> Finding {
             "set BATON_AI_BASE_URL or BATON_AI_API_KEY, and BATON_AI_MODEL",
         );
     }
-    let scripted = Arc::new(Scripted::new(scripted::Faults::default(), Duration::from_millis(settings.ai_idle_ms)));
+    let scripted =
+        Arc::new(Scripted::new(scripted::Faults::default(), Duration::from_millis(settings.ai_idle_ms)));
     let generators = http_client(CONNECT)
         .map_err(anyhow::Error::from)
         .and_then(|http| Generators::new(settings, http, scripted));
     match generators {
         Ok(generators) => match generators.check().await {
             Ok(words) => Finding::right("AI", words),
-            Err(failure) => {
-                Finding::wrong("AI", failure.to_string(), "check BATON_AI_BASE_URL, BATON_AI_API_KEY and BATON_AI_MODEL")
-            }
+            Err(failure) => Finding::wrong(
+                "AI",
+                failure.to_string(),
+                "check BATON_AI_BASE_URL, BATON_AI_API_KEY and BATON_AI_MODEL",
+            ),
         },
-        Err(error) => Finding::wrong("AI", format!("{error:#}"), "check BATON_AI_BASE_URL and BATON_AI_API_KEY"),
+        Err(error) => {
+            Finding::wrong("AI", format!("{error:#}"), "check BATON_AI_BASE_URL and BATON_AI_API_KEY")
+        }
     }
 }

@@ -28,7 +28,11 @@ pub(super) async fn start(
     tasks: &TaskTracker,
 ) -> anyhow::Result<()> {
     let mut scheduler = JobScheduler::new().await.context("the scheduler does not start")?;
-    let (load, gauges, ask) = (bell(&scheduler, LOAD_CHANNELS).await?, bell(&scheduler, GAUGES).await?, bell(&scheduler, ASK_CHANNELS).await?);
+    let (load, gauges, ask) = (
+        bell(&scheduler, LOAD_CHANNELS).await?,
+        bell(&scheduler, GAUGES).await?,
+        bell(&scheduler, ASK_CHANNELS).await?,
+    );
     scheduler.start().await.context("the scheduler does not start")?;
     let numbers = Arc::clone(&parts.numbers);
     let stop = stopping.clone();
@@ -137,7 +141,9 @@ async fn ask_channels(registry: &dyn Registry, numbers: &Numbers) {
                 }
             }
             Ok(_) => {}
-            Err(unanswered) => tracing::debug!(channel = row.name, %unanswered, "the channel did not say how it is"),
+            Err(unanswered) => {
+                tracing::debug!(channel = row.name, %unanswered, "the channel did not say how it is")
+            }
         }
     }
 }

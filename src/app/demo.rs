@@ -43,9 +43,7 @@ pub async fn demo(settings: Settings) -> anyhow::Result<()> {
     let settings = Arc::new(settings);
     let token = settings.api_token.as_ref().context("the demo needs a token")?.expose().to_owned();
     let instance = Instance::start(Arc::clone(&settings), true, metrics::start()?).await?;
-    instance
-        .scripted
-        .set_faults(scripted::Faults { delay_ms: THINKING_MS, ..instance.scripted.faults() });
+    instance.scripted.set_faults(scripted::Faults { delay_ms: THINKING_MS, ..instance.scripted.faults() });
     println!("{}", opening(&instance.address.to_string()));
     let teller = tokio::spawn(tell(Arc::clone(&instance.archive)));
     let story = Story {
@@ -213,7 +211,9 @@ async fn tell_one(archive: &dyn Archive, event: &Event) {
             line(event.at, &format!("{who} → {contact}"), &words(&message));
         }
         (EventType::TurnStarted, _) => line(event.at, "AI", &format!("… writes to {contact}")),
-        (EventType::TurnSuperseded, _) => line(event.at, "AI", &format!("starts again: {contact} wrote more")),
+        (EventType::TurnSuperseded, _) => {
+            line(event.at, "AI", &format!("starts again: {contact} wrote more"))
+        }
         (EventType::ModeChangeBeforeSend, Some(message)) => {
             line(event.at, "", &format!("✗ not sent: {}", words(&message)));
         }

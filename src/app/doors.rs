@@ -7,7 +7,13 @@ use execution::redis_server::Server;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{instance::Parts, now, numbers::{Numbers, SANDBOX}, stores::Store, vault::Vault};
+use super::{
+    instance::Parts,
+    now,
+    numbers::{Numbers, SANDBOX},
+    stores::Store,
+    vault::Vault,
+};
 use crate::{
     adapters::{
         sandbox::{self, Sandbox},
@@ -73,7 +79,11 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
         vault: behind.vault,
         sandbox,
         health: Arc::new(Health { store: behind.store.clone(), redis: behind.redis }),
-        auth: Auth::new(settings.api_token.as_ref().map(|token| token.expose()), Arc::clone(&parts.registry), now),
+        auth: Auth::new(
+            settings.api_token.as_ref().map(|token| token.expose()),
+            Arc::clone(&parts.registry),
+            now,
+        ),
         feed: Feed::open(
             Arc::clone(&parts.archive),
             Arc::clone(&parts.dispatch.feed),
@@ -120,7 +130,10 @@ impl ports::Channels for Numbers {
 
     async fn changed(&self) {
         if let Err(error) = self.load().await {
-            tracing::warn!(error = format!("{error:#}"), "channels were not loaded; they will be within a second");
+            tracing::warn!(
+                error = format!("{error:#}"),
+                "channels were not loaded; they will be within a second"
+            );
         }
     }
 }
@@ -171,7 +184,9 @@ impl Played {
     }
 
     fn read(&self, body: &Value) -> Result<Incoming, Error> {
-        self.sandbox.read(body.to_string().as_bytes()).map_err(|unreadable| Error::Refused(unreadable.reason.into()))
+        self.sandbox
+            .read(body.to_string().as_bytes())
+            .map_err(|unreadable| Error::Refused(unreadable.reason.into()))
     }
 }
 

@@ -24,7 +24,11 @@ pub(super) struct Generators {
 
 impl Generators {
     /// Those of the settings.
-    pub(super) fn new(settings: &Settings, http: reqwest::Client, scripted: Arc<Scripted>) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        settings: &Settings,
+        http: reqwest::Client,
+        scripted: Arc<Scripted>,
+    ) -> anyhow::Result<Self> {
         let provider = settings.provider();
         let main: Option<Arc<dyn Generator>> = match provider {
             AiProvider::OpenAi => {
@@ -34,7 +38,9 @@ impl Generators {
                     idle: std::time::Duration::from_millis(settings.ai_idle_ms),
                     total: std::time::Duration::from_millis(settings.ai_total_ms),
                 };
-                Some(Arc::new(OpenAi::new(&model, http).context("the AI service cannot be used (BATON_AI_…)")?))
+                Some(Arc::new(
+                    OpenAi::new(&model, http).context("the AI service cannot be used (BATON_AI_…)")?,
+                ))
             }
             AiProvider::Scripted | AiProvider::None => None,
         };
@@ -68,5 +74,9 @@ impl Generator for Generators {
 }
 
 fn no_model() -> Failure {
-    Failure { kind: FailureKind::Refused, retry_after_ms: None, detail: "there is no model (BATON_AI_…)".to_owned() }
+    Failure {
+        kind: FailureKind::Refused,
+        retry_after_ms: None,
+        detail: "there is no model (BATON_AI_…)".to_owned(),
+    }
 }

@@ -18,7 +18,9 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use super::{CONNECT, chores, doors, generators::Generators, now, numbers::Numbers, prefix, redis, stores::Store};
+use super::{
+    CONNECT, chores, doors, generators::Generators, now, numbers::Numbers, prefix, redis, stores::Store,
+};
 use crate::{
     adapters::{
         http_client::http_client,
@@ -119,7 +121,11 @@ impl Coordination {
 
 impl Instance {
     /// Starts everything: stores first, doors last.
-    pub(super) async fn start(settings: Arc<Settings>, migrate: bool, metrics: Metrics) -> anyhow::Result<Self> {
+    pub(super) async fn start(
+        settings: Arc<Settings>,
+        migrate: bool,
+        metrics: Metrics,
+    ) -> anyhow::Result<Self> {
         let store = Store::connect(&settings).await?;
         let alone = store.lock()?;
         if migrate {
@@ -149,7 +155,8 @@ impl Instance {
         let idle = Duration::from_millis(settings.ai_idle_ms);
         let scripted = Arc::new(Scripted::new(scripted::Faults::default(), idle));
         let generator = Arc::new(Generators::new(&settings, http, Arc::clone(&scripted))?);
-        let (stopping, end_turns, tasks) = (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
+        let (stopping, end_turns, tasks) =
+            (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let parts = Parts {
             settings: Arc::clone(&settings),
             ledger,
@@ -214,13 +221,17 @@ impl Instance {
         let address = self.address;
         tracing::info!(%address, database = self.store.describe(), "baton serves");
         if self.numbers.channels.names().is_empty() {
-            tracing::warn!("there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one by the API");
+            tracing::warn!(
+                "there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one by the API"
+            );
         }
         if settings.api_token.is_none() {
             tracing::info!("the API opens with a token: `baton token create NAME`, or BATON_API_TOKEN");
         }
         if settings.provider() == crate::config::AiProvider::None {
-            tracing::warn!("there is no AI (BATON_AI_PROVIDER is none): every conversation begins with people");
+            tracing::warn!(
+                "there is no AI (BATON_AI_PROVIDER is none): every conversation begins with people"
+            );
         }
     }
 
@@ -440,7 +451,9 @@ fn take_reports(
                 () = stop.cancelled() => return,
                 report = reports.recv() => report,
             };
-            let (Some(report), Some(channel)) = (report, channels.get(super::numbers::SANDBOX)) else { return };
+            let (Some(report), Some(channel)) = (report, channels.get(super::numbers::SANDBOX)) else {
+                return;
+            };
             if let Err(error) = intake.take_incoming(&channel, report).await {
                 tracing::warn!(%error, "a report of the sandbox was not taken");
             }

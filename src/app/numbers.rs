@@ -106,7 +106,8 @@ impl Numbers {
         now: Time,
     ) -> anyhow::Result<()> {
         let is_same = before.as_ref().is_some_and(|before| {
-            let opened = |row: &registry::Channel| row.sealed.as_deref().and_then(|sealed| self.vault.open(sealed));
+            let opened =
+                |row: &registry::Channel| row.sealed.as_deref().and_then(|sealed| self.vault.open(sealed));
             before.instance == channel.instance
                 && before.api_url == channel.api_url
                 && before.managed_by_environment == channel.managed_by_environment
@@ -158,10 +159,17 @@ impl Numbers {
             }
             match self.set_up(&row) {
                 Ok((channel, tokens)) => {
-                    self.tokens.write().unwrap_or_else(PoisonError::into_inner).insert(row.name.clone(), tokens);
+                    self.tokens
+                        .write()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(row.name.clone(), tokens);
                     self.channels.put(channel);
                 }
-                Err(error) => tracing::error!(channel = row.name, error = format!("{error:#}"), "a channel is not set up"),
+                Err(error) => tracing::error!(
+                    channel = row.name,
+                    error = format!("{error:#}"),
+                    "a channel is not set up"
+                ),
             }
             self.locked().insert(row.name, row.updated_at);
         }
@@ -224,11 +232,18 @@ impl Numbers {
         let mut unknown = self.unknown.lock().await;
         unknown.retain(|_, at| at.elapsed() < UNKNOWN);
         let is_found = || self.channels.get(channel).is_some();
-        if is_found() || unknown.contains_key(channel) || unknown.len() >= UNKNOWN_MAX || channel.len() > NAME_MAX {
+        if is_found()
+            || unknown.contains_key(channel)
+            || unknown.len() >= UNKNOWN_MAX
+            || channel.len() > NAME_MAX
+        {
             return is_found();
         }
         if let Err(error) = self.load().await {
-            tracing::debug!(error = format!("{error:#}"), "a channel that is not known here was not looked up");
+            tracing::debug!(
+                error = format!("{error:#}"),
+                "a channel that is not known here was not looked up"
+            );
         }
         if !is_found() {
             unknown.insert(channel.to_owned(), Instant::now());

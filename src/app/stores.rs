@@ -64,7 +64,9 @@ impl Store {
     /// Refuses to go on with tables of another version.
     pub(super) async fn require_migrated(&self) -> anyhow::Result<()> {
         if !self.is_migrated().await {
-            bail!("the database is not up to date: run `baton migrate`, or `baton serve` without --no-migrate");
+            bail!(
+                "the database is not up to date: run `baton migrate`, or `baton serve` without --no-migrate"
+            );
         }
         Ok(())
     }
@@ -81,7 +83,9 @@ impl Store {
     pub(super) async fn recover(&self) -> anyhow::Result<()> {
         match self {
             Self::Postgres(_) => Ok(()),
-            Self::Sqlite(sqlite) => sqlite.recover().await.context("what the last run left cannot be taken up"),
+            Self::Sqlite(sqlite) => {
+                sqlite.recover().await.context("what the last run left cannot be taken up")
+            }
         }
     }
 
@@ -136,9 +140,10 @@ impl Store {
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Postgres(_) => "PostgreSQL".to_owned(),
-            Self::Sqlite(sqlite) => {
-                std::path::absolute(sqlite.path()).unwrap_or_else(|_| sqlite.path().to_owned()).display().to_string()
-            }
+            Self::Sqlite(sqlite) => std::path::absolute(sqlite.path())
+                .unwrap_or_else(|_| sqlite.path().to_owned())
+                .display()
+                .to_string(),
         }
     }
 

@@ -189,8 +189,10 @@ impl Desk {
         }
         let key = begun_by_a_person(key, who);
         let who = who.clone();
-        let need =
-            Need { request: idempotency.as_ref().map(|idempotency| idempotency.key.clone()), ..Need::default() };
+        let need = Need {
+            request: idempotency.as_ref().map(|idempotency| idempotency.key.clone()),
+            ..Need::default()
+        };
         let step = move |docket: &mut Docket| {
             if let Some(ids) = made_before(docket, idempotency.as_ref())? {
                 return Ok::<_, Refusal>((ids, None));

@@ -138,8 +138,7 @@ impl Play {
 
     /// As it comes from the provider.
     pub(crate) fn arrival(&self, id: &str, text: &str) -> Arrival {
-        let mut arrival =
-            Arrival::of_our_side(&self.conversation.chat, id, text.to_owned(), self.now);
+        let mut arrival = Arrival::of_our_side(&self.conversation.chat, id, text.to_owned(), self.now);
         arrival.kind = Kind::Text;
         arrival.fingerprint = format!("fingerprint of {id}");
         arrival
@@ -249,7 +248,11 @@ impl Play {
     }
 
     pub(crate) fn in_state(&self, state: DeliveryState) -> Vec<&str> {
-        self.messages.iter().filter(|message| message.is(state)).map(|message| message.text.as_str()).collect()
+        self.messages
+            .iter()
+            .filter(|message| message.is(state))
+            .map(|message| message.text.as_str())
+            .collect()
     }
 
     pub(crate) fn happened(&self, kind: EventType) -> usize {

@@ -182,8 +182,11 @@ fn the_words_of_a_hand_over_leave_and_nothing_after_them() {
     let mut play = Play::by(|policy| policy.follow_up_after_ms = 1_000);
     play.says("I want a person");
     let begun = play.begins();
-    let draft =
-        Draft { text: "I will get a colleague.".into(), hand_over: Some("wants a person".into()), ..Draft::default() };
+    let draft = Draft {
+        text: "I will get a colleague.".into(),
+        hand_over: Some("wants a person".into()),
+        ..Draft::default()
+    };
     play.commits(&begun, &draft);
     assert_eq!(play.conversation.mode.mode, Mode::Human);
     assert_eq!(play.sends(), ["I will get a colleague."]);
@@ -366,7 +369,10 @@ fn a_person_at_the_phone_takes_over_at_once() {
     play.says("m1");
     let begun = play.begins();
     play.copy("P1", "Let me look", Copy::Phone);
-    assert_eq!((play.conversation.mode.mode, play.conversation.mode.reason), (Mode::Human, Reason::AgentPhone));
+    assert_eq!(
+        (play.conversation.mode.mode, play.conversation.mode.reason),
+        (Mode::Human, Reason::AgentPhone)
+    );
     assert_eq!(play.writes(&begun, "words"), Committed::Discarded("human_answers"));
     assert!(play.sends().is_empty());
 }

@@ -217,7 +217,8 @@ impl Turns {
         let mut cost = Cost::default();
         let mut asked_for = None;
         for _ in 0..=self.tool_rounds {
-            let written = self.ask(&request, begun.conversation, first).await.map_err(|failure| (failure, cost))?;
+            let written =
+                self.ask(&request, begun.conversation, first).await.map_err(|failure| (failure, cost))?;
             cost.input_tokens += written.input_tokens;
             cost.output_tokens += written.output_tokens;
             match understand(written, &mut asked_for) {

@@ -99,7 +99,8 @@ async fn take(
     payload: Payload,
 ) -> Result<Verdict, Problem> {
     let is_known = doors.channels.knows(&channel).await;
-    let tokens = doors.channels.webhook_tokens(&channel).filter(|_| is_known).ok_or_else(Problem::not_found)?;
+    let tokens =
+        doors.channels.webhook_tokens(&channel).filter(|_| is_known).ok_or_else(Problem::not_found)?;
     let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if !is_right(given.unwrap_or_default(), &tokens) {
         return Err(Problem::unauthorized());

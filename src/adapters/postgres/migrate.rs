@@ -34,10 +34,12 @@ impl Postgres {
     /// Whether every migration of this program was applied. A database that was never touched has none.
     pub async fn is_migrated(&self) -> Result<bool, sqlx::Error> {
         let newest = migrations().iter().map(|migration| migration.version).max().unwrap_or(0);
-        let applied = sqlx::query_scalar::<_, i64>("select version from _sqlx_migrations where success and version = $1")
-            .bind(newest)
-            .fetch_optional(&self.pool)
-            .await;
+        let applied = sqlx::query_scalar::<_, i64>(
+            "select version from _sqlx_migrations where success and version = $1",
+        )
+        .bind(newest)
+        .fetch_optional(&self.pool)
+        .await;
         match applied {
             Ok(applied) => Ok(applied.is_some()),
             // There is no such table yet.
