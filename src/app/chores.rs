@@ -10,7 +10,7 @@ use tokio_cron_scheduler::{Job, JobScheduler};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{instance::Parts, now, numbers::Numbers, stores::Store};
-use crate::flow::{archive::Archive, outbox, registry::Registry};
+use crate::flow::{archive::Archive, desk, outbox, registry::Registry};
 
 /// Every second: channels that were changed by another instance.
 const LOAD_CHANNELS: &str = "* * * * * *";
@@ -18,6 +18,9 @@ const LOAD_CHANNELS: &str = "* * * * * *";
 const GAUGES: &str = "*/5 * * * * *";
 /// Every ten seconds: channels that could not send are asked how they are.
 const ASK_CHANNELS: &str = "*/10 * * * * *";
+
+/// Every hour: idempotency keys that nobody may repeat any more.
+const FORGET: &str = "0 17 * * * *";
 
 /// Starts the scheduler and its chores. A tick that comes while its chore still runs is one more ring of the same bell.
 pub(super) async fn start(
@@ -28,6 +31,7 @@ pub(super) async fn start(
     tasks: &TaskTracker,
 ) -> anyhow::Result<()> {
     let mut scheduler = JobScheduler::new().await.context("the scheduler does not start")?;
+    let forget = bell(&scheduler, FORGET).await?;
     let (load, gauges, ask) = (
         bell(&scheduler, LOAD_CHANNELS).await?,
         bell(&scheduler, GAUGES).await?,
@@ -56,6 +60,15 @@ pub(super) async fn start(
     every(gauges, stopping, tasks, move || {
         let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
         async move { measure(&*archive, &store, redis.as_ref()).await }
+    });
+    let keys = Arc::clone(&registry);
+    every(forget, stopping, tasks, move || {
+        let registry = Arc::clone(&keys);
+        async move {
+            if let Err(error) = registry.forget_requests(now().plus_ms(-desk::REMEMBERED_MS)).await {
+                tracing::debug!(%error, "old idempotency keys were not forgotten this time");
+            }
+        }
     });
     every(ask, stopping, tasks, move || {
         let (registry, numbers) = (Arc::clone(&registry), Arc::clone(&numbers));

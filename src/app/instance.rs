@@ -325,6 +325,7 @@ impl Parts {
                 ledger: Arc::clone(&self.ledger),
                 registry: Arc::clone(&self.registry),
                 channels: Arc::clone(&self.numbers.channels),
+                dispatch: Arc::clone(&self.dispatch),
                 clock: now,
             }),
             tend: Arc::new(Tend {

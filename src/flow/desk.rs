@@ -36,7 +36,7 @@ pub const TEXT_MAX: usize = 20_000;
 /// Most messages of one batch.
 pub const BATCH_MAX: usize = 20;
 /// A request's answer is kept for a repeat this long.
-const REMEMBERED_MS: i64 = 86_400_000;
+pub const REMEMBERED_MS: i64 = 86_400_000;
 
 /// Who acts.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{
     journal,
     ledger::{Committed, Due, Observer, Standing, Work},
+    overhead::Overhead,
     queue::Queue,
     running::Running,
 };
@@ -59,6 +60,8 @@ pub struct Dispatch {
     pub tends: Queue,
     /// Turns that run here.
     pub running: Running,
+    /// What replies cost beside the model.
+    pub overhead: Overhead,
     /// Rung after each commit that wrote events: the feed reads on.
     pub feed: Arc<Notify>,
     /// Told of words that someone would be typing now.
@@ -76,6 +79,7 @@ impl Default for Dispatch {
             follow_ups: Queue::default(),
             tends: Queue::default(),
             running: Running::default(),
+            overhead: Overhead::default(),
             feed: Arc::default(),
             typing: None,
             heads: Mutex::default(),

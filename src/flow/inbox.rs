@@ -419,6 +419,8 @@ pub struct Begun {
     pub lane: Lane,
     /// The moment of the claim.
     pub at: Time,
+    /// How long after the burst was ripe.
+    pub late_ms: i64,
 }
 
 /// Hands out the ripe burst with a lease and a permit. What is too old, or too much, goes to a person instead.
@@ -529,6 +531,7 @@ fn as_begun(docket: &Docket, turn: Turn, burst: Vec<Message>) -> Begun {
         instructions,
         lane,
         at: docket.now,
+        late_ms: conversation.memo.ripe_at.map_or(0, |ripe_at| docket.now.since(Time(ripe_at)).max(0)),
         turn,
         burst,
     }

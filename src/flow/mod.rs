@@ -60,6 +60,8 @@ pub mod dispatch;
 
 pub mod queue;
 
+pub mod overhead;
+
 pub mod running;
 
 #[cfg(test)]

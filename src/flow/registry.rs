@@ -102,4 +102,7 @@ pub trait Registry: Send + Sync {
 
     /// Removes a token. False if there is none.
     async fn revoke_token(&self, id: Uuid) -> Result<bool, Error>;
+
+    /// Forgets idempotency keys from before that moment. Returns how many.
+    async fn forget_requests(&self, before: Time) -> Result<u64, Error>;
 }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{
     channels::{Channel, Channels},
+    dispatch::Dispatch,
     ledger::{self, Key, Ledger, Need, change},
     outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
     provider::{Outgoing, Sent, boot_time},
@@ -45,6 +46,8 @@ pub struct Sender {
     pub registry: Arc<dyn Registry>,
     /// The rules and gateways.
     pub channels: Arc<Channels>,
+    /// What replies cost beside the model.
+    pub dispatch: Arc<Dispatch>,
     /// The moment by this machine's clock.
     pub clock: fn() -> Time,
 }
@@ -62,6 +65,7 @@ impl Sender {
         };
         match claim {
             Claim::Claimed(message) => {
+                self.dispatch.overhead.end(&message);
                 let sent = self.post(&channel, chat, &message, begin_by).await;
                 self.settle(conversation, &channel, attempt, sent).await?;
                 Ok(Outcome::Worked)

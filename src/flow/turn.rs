@@ -169,10 +169,12 @@ impl Turns {
     /// Runs a turn that has begun to its end.
     async fn run(&self, channel: &Channel, begun: Begun) -> Result<Committed, ledger::Error> {
         let guard = self.dispatch.running.begin(&begun, &self.stop);
+        let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
         // Read before the race below: a call to the store is never dropped half-way.
         let request = self.request(channel, &begun).await?;
+        let asked_at = (self.clock)();
         let first_token_at = Arc::new(AtomicI64::new(0));
         let written = tokio::select! {
             biased;
@@ -193,7 +195,12 @@ impl Turns {
             }
             Some(Ok(mut draft)) => {
                 draft.cost.first_token_at = first_token_at;
-                self.commit(channel, begun, draft).await
+                let (turn, written_at, before_ms) =
+                    (begun.turn.id, (self.clock)(), begun.late_ms + asked_at.since(claimed_at));
+                let committed = self.commit(channel, begun, draft).await;
+                // What the model took is not ours; what comes before and after it is.
+                self.dispatch.overhead.begin(turn, before_ms + (self.clock)().since(written_at));
+                committed
             }
             Some(Err((failure, mut cost))) => {
                 cost.first_token_at = first_token_at;

@@ -123,6 +123,10 @@ impl<S: ChannelStates> Registry for S {
     async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
         Ok(self.write(Statement::new("delete from tokens where id = $1").with(id)).await? > 0)
     }
+
+    async fn forget_requests(&self, before: Time) -> Result<u64, Error> {
+        self.write(Statement::new("delete from requests where at < $1").with(before)).await
+    }
 }
 
 /// The values that adding and overwriting have in common, in their order.

@@ -215,5 +215,6 @@ async fn registry<S: ChannelStates>(store: &S) -> Result<(), Error> {
     store.tokens().await?;
     store.token("hash").await?;
     store.revoke_token(token.id).await?;
+    store.forget_requests(NOW).await?;
     Ok(())
 }
