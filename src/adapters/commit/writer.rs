@@ -1,8 +1,8 @@
 //! The writer's loop, and what becomes of a batch that fails.
 //!
-//! A batch that lost its connection, or waited too long for someone else's lock, is run once more; its steps find their
-//! own earlier effect if the commit did happen. One that fails for its data is run step by step, so that one bad row
-//! harms nobody else. What still fails is answered as such.
+//! A batch that lost its connection is run once more; its steps find their own earlier effect if the commit did happen.
+//! One that fails for its data, or waited too long for someone else's lock, is run step by step, so that one bad row or
+//! one locked conversation harms nobody else. What still fails is answered as such.
 
 use std::{sync::Arc, time::Duration};
 
@@ -108,7 +108,7 @@ async fn one_by_one<D: Dialect>(dialect: &D, ops: Vec<Op>, observer: &dyn Observ
     }
 }
 
-/// Runs a batch, and once more if it had no chance or its end isn't known.
+/// Runs a batch, and once more over another connection if it lost its own, perhaps at the very end.
 async fn twice<D: Dialect>(
     dialect: &D,
     ops: &[Op],
@@ -124,7 +124,7 @@ async fn twice<D: Dialect>(
 fn deserves_another(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => false,
-        _ => Trouble::of(error) != Trouble::Data,
+        _ => Trouble::of(error) == Trouble::Lost,
     }
 }
 

@@ -100,22 +100,23 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         select {}, {CLOCK} as now from locked",
         ConversationRow::COLUMNS.join(", ")
     ),
+    // `offset 0` keeps each look-up a look-up: joined freely, the newest of a conversation cost a scan of the table.
     messages: format!(
         "with wanted as (
             select m.id from messages m
             where m.conversation_id = any (array(select json_array_elements_text($1::json -> 'open'))) and m.open
             union
-            select m.id from json_array_elements($1::json -> 'keys') k
-            join messages m on m.conversation_id = k ->> 0 and m.key = k ->> 1
+            select m.id from json_array_elements($1::json -> 'keys') k, lateral (
+                select id from messages where conversation_id = k ->> 0 and key = k ->> 1 offset 0) m
             union
-            select m.id from json_array_elements($1::json -> 'keys') k
-            join messages m on m.conversation_id = k ->> 0 and m.provider_message_id = k ->> 1
+            select m.id from json_array_elements($1::json -> 'keys') k, lateral (
+                select id from messages where conversation_id = k ->> 0 and provider_message_id = k ->> 1 offset 0) m
             union
-            select m.id from json_array_elements($1::json -> 'messages') k
-            join messages m on m.conversation_id = k ->> 0 and m.id = k ->> 1
+            select m.id from json_array_elements($1::json -> 'messages') k, lateral (
+                select id from messages where conversation_id = k ->> 0 and id = k ->> 1 offset 0) m
             union
-            select m.id from json_array_elements($1::json -> 'newest') k
-            join messages m on m.conversation_id = k ->> 0 and m.seq > (k ->> 1)::bigint)
+            select m.id from json_array_elements($1::json -> 'newest') k, lateral (
+                select id from messages where conversation_id = k ->> 0 and seq > (k ->> 1)::bigint offset 0) m)
         select {} from messages where id = any (array(select id from wanted)) order by conversation_id, seq",
         MessageRow::COLUMNS.join(", ")
     ),

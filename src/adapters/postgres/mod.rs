@@ -23,8 +23,8 @@ use crate::flow::clock::Clock;
 /// A statement that runs longer is given up: nothing here has reason to.
 const STATEMENT_MS: u32 = 5_000;
 
-/// Waiting longer for a row's lock means that its holder hangs.
-const LOCK_MS: u32 = 2_000;
+/// Waiting longer for a row's lock means that its holder hangs. A batch waits once, then its step alone once more.
+const LOCK_MS: u32 = 1_000;
 
 /// A transaction left open without a word for so long lost its owner; its locks are freed.
 const IDLE_IN_TRANSACTION_MS: u32 = 10_000;
@@ -72,6 +72,8 @@ fn limited(options: PgConnectOptions) -> PgConnectOptions {
         ("statement_timeout", STATEMENT_MS.to_string()),
         ("lock_timeout", LOCK_MS.to_string()),
         ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_MS.to_string()),
+        // Estimates of statements over JSON are far too high, and compiling one takes longer than any of them runs.
+        ("jit", "off".to_owned()),
         // The rollback of `pool_options` would warn each time that there is nothing to roll back.
         ("client_min_messages", "error".to_owned()),
     ])

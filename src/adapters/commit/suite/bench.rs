@@ -2,13 +2,27 @@
 
 use std::{sync::Arc, time::Instant};
 
-use super::{Shared, over_both_stores};
+use super::{Shared, by_key, from_contact, opened, over_both_stores};
+use crate::domain::{docket::Docket, message::Outcome};
 
 over_both_stores!(pushes_a_second);
 
 /// Enough to see a rate; more under `BATON_BENCH_PUSHES`.
 fn pushes() -> usize {
     std::env::var("BATON_BENCH_PUSHES").ok().and_then(|text| text.parse().ok()).unwrap_or(200)
+}
+
+/// A message that nobody has to answer: the open business of a conversation stays as small as it is in life.
+fn settled(text: String) -> impl Fn(&mut Docket) + Send + Sync + 'static {
+    move |docket| {
+        if docket.messages().is_empty() {
+            let mut message = from_contact(&text);
+            if let Some(inbound) = message.inbound.as_mut() {
+                inbound.outcome = Outcome::Ignored;
+            }
+            docket.push(message);
+        }
+    }
 }
 
 async fn pushes_a_second(store: Shared) {
@@ -20,7 +34,8 @@ async fn pushes_a_second(store: Shared) {
             let store = Arc::clone(&store);
             tasks.spawn(async move {
                 for number in 0..each {
-                    store.push(caller, format!("{callers} {caller} {number}")).await.expect("stored");
+                    let text = format!("{callers} {caller} {number}");
+                    store.change(opened(caller), by_key(text.clone()), settled(text)).await.expect("stored");
                 }
             });
         }

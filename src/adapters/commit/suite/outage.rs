@@ -171,6 +171,27 @@ async fn the_server_has_the_clock_and_reads_it_after_the_lock() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_that_somebody_holds_for_too_long_harms_no_other() {
+    on_postgres(|store| async move {
+        let Database::Postgres { store: postgres, .. } = &store.database else {
+            unreachable!("this is PostgreSQL")
+        };
+        let ids = join_all((0..20).map(|chat| store.conversation(chat))).await;
+        let mut holder = postgres.pool.begin().await.expect("begun");
+        let lock =
+            sqlx::query("select id from conversations where id = $1 for update").bind(ids[0].to_string());
+        lock.execute(&mut *holder).await.expect("locked");
+        // Twenty for four writers: some share a transaction with the one that waits.
+        let outcomes = join_all((0..20).map(|chat| store.push(chat, "a"))).await;
+        assert!(matches!(outcomes[0], Err(Error::Unavailable(_))), "{:?}", outcomes[0]);
+        assert!(outcomes[1..].iter().all(Result::is_ok), "{outcomes:?}");
+        holder.rollback().await.expect("freed");
+        store.push(0, "a").await.expect("stored now");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_begin_that_is_dropped_half_way_does_not_spoil_its_connection() {
     on_postgres(|store| async move {
         let Database::Postgres { store: postgres, .. } = &store.database else {
