@@ -107,6 +107,20 @@ impl Intake {
     }
 
     async fn message(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
+        // Before, so that a new id finds the conversation of the known one; after, where this message begins it.
+        let alias = arrival.alias.clone();
+        let chat = arrival.chat.clone();
+        if let Some(alias) = &alias {
+            self.registry.link_chats(&channel.name, &chat, alias).await?;
+        }
+        let verdict = self.admit(channel, arrival).await?;
+        if let Some(alias) = &alias {
+            self.registry.link_chats(&channel.name, &chat, alias).await?;
+        }
+        Ok(verdict)
+    }
+
+    async fn admit(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
         let claim = self.claim(&arrival.fingerprint).await;
         let opening = channel.opening(&arrival.chat);
         let key = key(channel, &arrival.chat, Some(opening));

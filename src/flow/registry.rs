@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::ledger::Error;
-use crate::domain::{time::Time, words::words};
+use crate::domain::{chat::ChatId, time::Time, words::words};
 
 words! {
     /// What a token may do.
@@ -102,6 +102,10 @@ pub trait Registry: Send + Sync {
 
     /// Removes a token. False if there is none.
     async fn revoke_token(&self, id: Uuid) -> Result<bool, Error>;
+
+    /// Two ids of a chat are known to be one person: the one that has no conversation yet shares that of the other.
+    /// Where both have one, or neither, nothing happens.
+    async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<(), Error>;
 
     /// Forgets idempotency keys from before that moment. Returns how many.
     async fn forget_requests(&self, before: Time) -> Result<u64, Error>;

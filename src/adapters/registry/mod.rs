@@ -15,7 +15,7 @@ use super::{
     sql::{Statement, Store, cell},
 };
 use crate::{
-    domain::{time::Time, words::UnknownWord},
+    domain::{chat::ChatId, time::Time, words::UnknownWord},
     flow::{
         ledger::Error,
         registry::{Channel, Registry, Role, Token},
@@ -122,6 +122,17 @@ impl<S: ChannelStates> Registry for S {
 
     async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
         Ok(self.write(Statement::new("delete from tokens where id = $1").with(id)).await? > 0)
+    }
+
+    async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<(), Error> {
+        let statement = Statement::new(
+            "insert into chats (channel, chat_id, conversation_id) \
+             select channel, $3, conversation_id from chats where channel = $1 and chat_id = $2 \
+             union all \
+             select channel, $2, conversation_id from chats where channel = $1 and chat_id = $3 \
+             on conflict do nothing",
+        );
+        self.write(statement.with(channel).with(chat.as_str()).with(alias.as_str())).await.map(drop)
     }
 
     async fn forget_requests(&self, before: Time) -> Result<u64, Error> {

@@ -8,7 +8,10 @@ use crate::{
         sql::{Statement, cell},
         trial::{self, NOW, Trial, begun, on_both_stores},
     },
-    domain::event::{EventType, actor},
+    domain::{
+        chat::ChatId,
+        event::{EventType, actor},
+    },
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
         ledger::Error,
@@ -24,6 +27,7 @@ on_both_stores!(
     a_change_of_state_is_recorded_once,
     a_hold_only_ever_moves_forward,
     tokens_are_found_by_their_hash_until_they_are_revoked,
+    two_ids_of_one_person_share_a_conversation,
 );
 
 fn channel(name: &str) -> Channel {
@@ -192,4 +196,20 @@ fn is_walk(steps: &[(String, String)], last: &str) -> bool {
     *balance.entry("").or_default() += 1;
     *balance.entry(last).or_default() -= 1;
     balance.values().all(|count| *count == 0)
+}
+
+async fn two_ids_of_one_person_share_a_conversation<S: Trial>(store: &S) {
+    let chat = |id: &str| ChatId::parse(id).expect("a chat id");
+    let (phone, hidden, other) =
+        (chat("6580000001@c.us"), chat("100000000000001@lid"), chat("200000000000002@lid"));
+    store.link_chats("default", &phone, &hidden).await.expect("nothing to link yet is no failure");
+    let (mei, late) = (begun("default", phone.as_str()), begun("default", other.as_str()));
+    store.keep_conversation(&mei).await;
+    store.link_chats("default", &hidden, &phone).await.expect("linked");
+    store.keep_conversation(&late).await;
+    store.link_chats("default", &phone, &other).await.expect("both have begun: no change");
+    for (id, wanted) in [(&phone, mei.id), (&hidden, mei.id), (&other, late.id)] {
+        let found = store.conversation_of("default", id).await.expect("reads").expect("there");
+        assert_eq!(found.conversation.id, wanted, "{id}");
+    }
 }

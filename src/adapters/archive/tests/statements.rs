@@ -216,5 +216,7 @@ async fn registry<S: ChannelStates>(store: &S) -> Result<(), Error> {
     store.token("hash").await?;
     store.revoke_token(token.id).await?;
     store.forget_requests(NOW).await?;
+    let chat = |id: &str| ChatId::parse(id).expect("a chat id");
+    store.link_chats("default", &chat("1@c.us"), &chat("2@lid")).await?;
     Ok(())
 }

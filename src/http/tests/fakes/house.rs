@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::{NOW, away};
 use crate::{
-    domain::{event::Event, time::Time, turn::DeadLetter},
+    domain::{chat::ChatId, event::Event, time::Time, turn::DeadLetter},
     flow::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         registry::{Channel, Registry, Token},
@@ -86,6 +86,10 @@ impl Registry for House {
         self.look()?;
         let all = self.tokens.lock().unwrap();
         Ok(all.iter().find(|(_, kept)| kept == hash).map(|(token, _)| token.clone()))
+    }
+
+    async fn link_chats(&self, _: &str, _: &ChatId, _: &ChatId) -> Result<(), Error> {
+        Ok(())
     }
 
     async fn forget_requests(&self, _: Time) -> Result<u64, Error> {
