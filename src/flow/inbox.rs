@@ -379,6 +379,8 @@ pub struct Claimant {
     pub owner: String,
     /// The id that its turn will have: a repeat after a lost commit finds it.
     pub turn: Uuid,
+    /// The lock in front was somebody else's.
+    pub found_locked: bool,
 }
 
 /// What a claim gives.
@@ -429,6 +431,10 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
         return Claim::Begun(Box::new(begun));
     }
     if let Some(held) = free_lease(docket, claimant) {
+        if claimant.found_locked {
+            let owner = docket.conversation.lease.as_ref().map(|lease| lease.owner.clone());
+            docket.record(Entry::of(EventType::LockContended).action("left_to_holder").with("owner", owner));
+        }
         return Claim::Held(held);
     }
     let conversation = &docket.conversation;

@@ -456,7 +456,17 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
         }
         Settled::Unclear(detail) => reconcile::lose_sight(docket, message.id, detail),
     }
+    tell_settled(docket, delivery);
     reconcile::decide_parked(docket, policy);
+}
+
+/// The last message of the machine that a takeover found on its way has found its end.
+pub fn tell_settled(docket: &mut Docket, ended: &Delivery) {
+    let was_overtaken = ended.gate != Gate::Person && ended.version < docket.conversation.mode.version;
+    let is_last = !docket.messages().iter().any(|message| message.is(DeliveryState::Sending));
+    if was_overtaken && is_last && docket.conversation.mode.mode == Mode::Human {
+        docket.record(Entry::of(EventType::TakeoverSettled));
+    }
 }
 
 fn requeue(docket: &mut Docket, id: Uuid, wait_ms: i64) {

@@ -146,7 +146,7 @@ impl Play {
 
     /// Someone tries to begin a turn.
     pub(crate) fn claim(&mut self) -> Claim {
-        let claimant = Claimant { owner: "A".to_owned(), turn: Uuid::now_v7() };
+        let claimant = Claimant { owner: "A".to_owned(), turn: Uuid::now_v7(), found_locked: false };
         self.step(|docket, policy| inbox::claim_ripe(docket, policy, &claimant))
     }
 
@@ -232,7 +232,7 @@ impl Play {
     }
 
     pub(crate) fn fires(&mut self) -> Fired {
-        let claimant = Claimant { owner: "A".to_owned(), turn: Uuid::now_v7() };
+        let claimant = Claimant { owner: "A".to_owned(), turn: Uuid::now_v7(), found_locked: false };
         self.step(|docket, policy| agenda::fire(docket, policy, &claimant))
     }
 

@@ -5,9 +5,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use execution::redis_lock;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -25,6 +26,7 @@ struct Entry {
     turn: Uuid,
     fence: i64,
     version: i64,
+    lock: Option<Arc<redis_lock::Lease>>,
     token: CancellationToken,
 }
 
@@ -38,13 +40,19 @@ pub struct Guard<'a> {
 }
 
 impl Running {
-    /// A turn begins. `stop` ends it too, with the instance.
-    pub fn begin(&self, begun: &Begun, stop: &CancellationToken) -> Guard<'_> {
+    /// A turn begins, perhaps behind a lock. `stop` ends it too, with the instance.
+    pub fn begin(
+        &self,
+        begun: &Begun,
+        lock: Option<Arc<redis_lock::Lease>>,
+        stop: &CancellationToken,
+    ) -> Guard<'_> {
         let token = stop.child_token();
         let entry = Entry {
             turn: begun.turn.id,
             fence: begun.turn.fence,
             version: begun.turn.mode_version,
+            lock,
             token: token.clone(),
         };
         self.lock().insert(begun.conversation, entry);
@@ -82,6 +90,11 @@ impl Running {
         for entry in self.lock().values() {
             entry.token.cancel();
         }
+    }
+
+    /// The locks in front of what runs here: to be renewed once the leases in the database were.
+    pub fn locks(&self) -> Vec<Arc<redis_lock::Lease>> {
+        self.lock().values().filter_map(|entry| entry.lock.clone()).collect()
     }
 
     /// What runs here.

@@ -5,6 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use execution::redis_lock;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -82,6 +83,7 @@ impl Keeper {
                     self.dispatch.running.judge_all(&held, &standings);
                     if is_time {
                         extended_at = asked_at;
+                        renew_locks(self.dispatch.running.locks());
                     }
                 }
                 Err(error) if extended_at.elapsed() >= self.lease => {
@@ -92,4 +94,16 @@ impl Keeper {
             }
         }
     }
+}
+
+/// The locks in front follow the leases, never the other way round. On a task of its own: a Redis that hangs delays nobody.
+fn renew_locks(locks: Vec<Arc<redis_lock::Lease>>) {
+    tokio::spawn(async move {
+        for lock in locks {
+            if let Err(error) = lock.renew().await {
+                tracing::debug!(%error, "locks were not renewed this time");
+                return;
+            }
+        }
+    });
 }

@@ -472,3 +472,28 @@ fn a_channel_in_trouble_holds_its_messages() {
     play.channel.state = "authorized".into();
     assert!(play.sends().is_empty(), "a takeover stopped it while it waited");
 }
+
+#[test]
+fn a_takeover_with_a_send_in_flight_says_when_it_is_settled() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    play.switches(Mode::Human);
+    assert_eq!(play.happened(EventType::TakeoverSettled), 0);
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    assert_eq!(play.happened(EventType::TakeoverSettled), 1);
+}
+
+#[test]
+fn a_reply_that_certainly_failed_takes_its_follow_up_along() {
+    let mut play = Play::by(|policy| policy.follow_up_after_ms = 10_000);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    assert_eq!(play.pending_follow_ups(), 1, "nobody sees a reply without its follow-up");
+    play.settles(attempt, &Settled::Refused(DeliveryReason::NoAccount, "no WhatsApp".into()));
+    assert_eq!(play.pending_follow_ups(), 0);
+}

@@ -92,19 +92,22 @@ impl Turns {
     /// Answers the ripe burst of one conversation.
     pub async fn answer(&self, conversation: Uuid, is_second_look: bool) -> Result<Outcome, ledger::Error> {
         let key = format!("conversation:{conversation}");
-        let lease = match self.try_lock(&key).await {
-            Held::Free => None,
-            Held::Mine(lease) => Some(lease),
+        let (lock, found_locked) = match self.try_lock(&key).await {
+            Held::Free => (None, false),
+            Held::Mine(lease) => (Some(Arc::new(lease)), false),
             Held::Other if !is_second_look => return Ok(Outcome::LeftToHolder),
-            Held::Other => None,
+            Held::Other => (None, true),
         };
-        let outcome = match self.claim(conversation).await {
-            Ok(Some((channel, Claim::Begun(begun)))) => self.run(&channel, *begun).await.map(Outcome::Worked),
+        let outcome = match self.claim(conversation, found_locked).await {
+            Ok(Some((channel, Claim::Begun(begun)))) => {
+                self.run(&channel, *begun, lock.clone()).await.map(Outcome::Worked)
+            }
             Ok(Some((_, Claim::NotYet(at) | Claim::Held(at)))) => Ok(Outcome::NotYet(at)),
             Ok(Some((_, Claim::Nothing)) | None) | Err(ledger::Error::Gone) => Ok(Outcome::Idle),
             Err(error) => Err(error),
         };
-        if let Some(lease) = lease
+        // Whoever renews it at this very moment holds it too: then it is left to expire.
+        if let Some(lease) = lock.and_then(Arc::into_inner)
             && let Err(error) = lease.release().await
         {
             tracing::debug!(%error, "a lock was left to expire");
@@ -114,7 +117,7 @@ impl Turns {
 
     /// Fires the due follow-up of one conversation: its words are queued, or the assistant writes them.
     pub async fn follow_up(&self, conversation: Uuid) -> Result<Outcome, ledger::Error> {
-        let (channels, claimant) = (Arc::clone(&self.channels), self.claimant());
+        let (channels, claimant) = (Arc::clone(&self.channels), self.claimant(false));
         let need = Need { newest: 20, turn: Some(claimant.turn), ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
@@ -123,7 +126,7 @@ impl Turns {
         };
         match change(&*self.ledger, Key::Id(conversation), need, step).await {
             Ok(Some((channel, agenda::Fired::Begun(begun)))) => {
-                Ok(Outcome::Worked(self.run(&channel, *begun).await?))
+                Ok(Outcome::Worked(self.run(&channel, *begun, None).await?))
             }
             Ok(Some((_, agenda::Fired::Owed))) => Ok(Outcome::Worked(Committed::Owed)),
             Ok(Some((_, agenda::Fired::NotYet(at)))) => Ok(Outcome::NotYet(at)),
@@ -132,12 +135,16 @@ impl Turns {
         }
     }
 
-    fn claimant(&self) -> Claimant {
-        Claimant { owner: self.instance.clone(), turn: Uuid::now_v7() }
+    fn claimant(&self, found_locked: bool) -> Claimant {
+        Claimant { owner: self.instance.clone(), turn: Uuid::now_v7(), found_locked }
     }
 
-    async fn claim(&self, conversation: Uuid) -> Result<Option<(Arc<Channel>, Claim)>, ledger::Error> {
-        let (channels, claimant) = (Arc::clone(&self.channels), self.claimant());
+    async fn claim(
+        &self,
+        conversation: Uuid,
+        found_locked: bool,
+    ) -> Result<Option<(Arc<Channel>, Claim)>, ledger::Error> {
+        let (channels, claimant) = (Arc::clone(&self.channels), self.claimant(found_locked));
         let need = Need { turn: Some(claimant.turn), ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
@@ -167,8 +174,13 @@ impl Turns {
     }
 
     /// Runs a turn that has begun to its end.
-    async fn run(&self, channel: &Channel, begun: Begun) -> Result<Committed, ledger::Error> {
-        let guard = self.dispatch.running.begin(&begun, &self.stop);
+    async fn run(
+        &self,
+        channel: &Channel,
+        begun: Begun,
+        lock: Option<Arc<execution::redis_lock::Lease>>,
+    ) -> Result<Committed, ledger::Error> {
+        let guard = self.dispatch.running.begin(&begun, lock, &self.stop);
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
