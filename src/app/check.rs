@@ -14,6 +14,8 @@ use crate::{
 
 /// Clocks that differ by more than this make leases hard to read.
 const SKEW_MS: i64 = 2_000;
+/// Less room than this is too little.
+const FREE_MIB: u64 = 256;
 /// Redis is waited for this long.
 const PING: Duration = Duration::from_secs(2);
 
@@ -97,10 +99,48 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
         }
         Err(error) => findings.push(Finding::wrong("clock", error.to_string(), "see the database above")),
     }
+    findings.push(look_at_disk(store).await);
     match look_at_channels(settings, store).await {
         Ok(found) => findings.extend(found),
         Err(error) => {
             findings.push(Finding::wrong("channels", format!("{error:#}"), "see the database above"))
+        }
+    }
+}
+
+/// Whether what was acknowledged outlives a crash, and whether there is room for more.
+async fn look_at_disk(store: &Store) -> Finding {
+    match store {
+        Store::Postgres(postgres) => match postgres.durability().await {
+            Ok(kept) if !kept.reaches_disk => Finding::wrong(
+                "disk",
+                "PostgreSQL acknowledges commits before they reach the disk",
+                "set fsync and synchronous_commit to on: a crash would lose messages that were acknowledged",
+            ),
+            Ok(kept) if !kept.reaches_standby => Finding::odd(
+                "disk",
+                "commits reach the disk of one server only",
+                "for failover without loss, replicate synchronously (synchronous_standby_names)",
+            ),
+            Ok(_) => Finding::right("disk", "commits reach the disk, and a standby"),
+            Err(error) => Finding::wrong("disk", error.to_string(), "see the database above"),
+        },
+        Store::Sqlite(sqlite) => {
+            let folder = sqlite.path().parent().filter(|folder| !folder.as_os_str().is_empty());
+            match rustix::fs::statvfs(folder.unwrap_or(std::path::Path::new("."))) {
+                Ok(found) => {
+                    let free_mib = found.f_bavail.saturating_mul(found.f_frsize) / (1 << 20);
+                    let detail = format!("{free_mib} MiB free");
+                    if free_mib < FREE_MIB {
+                        Finding::wrong("disk", detail, "make room: a full disk refuses webhooks")
+                    } else {
+                        Finding::right("disk", detail)
+                    }
+                }
+                Err(error) => {
+                    Finding::wrong("disk", error.to_string(), "check the folder of BATON_DATABASE_URL")
+                }
+            }
         }
     }
 }

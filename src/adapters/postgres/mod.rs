@@ -32,6 +32,15 @@ const IDLE_IN_TRANSACTION_MS: u32 = 10_000;
 /// A webhook must be answered with 503 within five seconds when the database is away: two for a connection leave time.
 const ACQUIRE: Duration = Duration::from_secs(2);
 
+/// What outlives a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Durability {
+    /// The crash of the server.
+    pub reaches_disk: bool,
+    /// Its loss, too.
+    pub reaches_standby: bool,
+}
+
 /// The database, connected.
 #[derive(Debug, Clone)]
 pub struct Postgres {
@@ -59,6 +68,19 @@ impl Postgres {
     ) -> Result<Self, sqlx::Error> {
         let pool = pool_options(connections_max).connect_with(limited(options)).await?;
         Ok(Self { pool, clock })
+    }
+
+    /// Whether a commit reaches the disk, and whether it reaches a second server before it is acknowledged.
+    pub async fn durability(&self) -> Result<Durability, sqlx::Error> {
+        let shown = sqlx::query_as::<_, (String, String, String)>(
+            "select current_setting('fsync'), current_setting('synchronous_commit'), \
+             current_setting('synchronous_standby_names')",
+        );
+        let (fsync, commit, standbys) = shown.fetch_one(&self.pool).await?;
+        Ok(Durability {
+            reaches_disk: fsync == "on" && commit != "off",
+            reaches_standby: !standbys.trim().is_empty() && commit != "off" && commit != "local",
+        })
     }
 
     /// Closes every connection, when those in use are given back.
