@@ -131,7 +131,10 @@ impl Numbers {
         let before = before.and_then(|row| self.secrets(row)).unwrap_or_default();
         let mut set = self.settings.green_api_webhook_token.iter().flat_map(|tokens| tokens.iter());
         let mut next = || set.next().map(|token| token.expose().to_owned());
-        let webhook_token = next().or(before.webhook_token).map_or_else(fresh_token, Ok)?;
+        let webhook_token = next()
+            .or(before.webhook_token)
+            .map_or_else(registry::Token::fresh_secret, Ok)
+            .context("the machine gives no random bytes")?;
         Ok(Secrets {
             token: self.settings.green_api_token.as_ref().map(|token| token.expose().to_owned()),
             webhook_token: Some(webhook_token),
@@ -277,11 +280,4 @@ fn blank(name: &str, provider: &str, now: Time) -> registry::Channel {
         created_at: now,
         updated_at: now,
     }
-}
-
-/// 256 random bits, for a header.
-fn fresh_token() -> anyhow::Result<String> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).context("the machine gives no random bytes")?;
-    Ok(hex::encode(bytes))
 }

@@ -1,7 +1,6 @@
 //! `baton token`: tokens of the API. Only their hashes are kept: a token is shown once, when it is made.
 
 use anyhow::{Context as _, bail};
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -110,9 +109,7 @@ async fn create(opened: &Opened, wish: Wish) -> anyhow::Result<(registry::Token,
 
 /// A token that nobody can guess, and the hash by which it is known.
 pub(super) fn fresh() -> anyhow::Result<(String, String)> {
-    let mut random = [0; 32];
-    getrandom::fill(&mut random).context("the system gives no randomness")?;
-    let secret = format!("baton_{}", URL_SAFE_NO_PAD.encode(random));
+    let secret = registry::Token::fresh_secret().context("the system gives no randomness")?;
     let hash = hash_token(&secret);
     Ok((secret, hash))
 }

@@ -1,6 +1,7 @@
 //! Place: channels, API tokens, and what is known of the installation.
 
 use async_trait::async_trait;
+use base64::Engine as _;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -65,6 +66,15 @@ pub struct Token {
     pub expires_at: Option<Time>,
     /// When it was made.
     pub created_at: Time,
+}
+
+impl Token {
+    /// A secret that nobody can guess: 256 random bits, in letters for a header. Shown once, kept by its hash.
+    pub fn fresh_secret() -> Result<String, getrandom::Error> {
+        let mut random = [0; 32];
+        getrandom::fill(&mut random)?;
+        Ok(format!("baton_{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(random)))
+    }
 }
 
 /// The place.

@@ -103,7 +103,7 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) 
         token: Some(secret("/token", wanted.token)?),
         webhook_token: Some(match wanted.webhook_token {
             Some(token) => secret("/webhook_token", token)?,
-            None => new_secret("")?,
+            None => new_secret()?,
         }),
         previous_webhook_token: optional("/previous_webhook_token", wanted.previous_webhook_token, secret)?,
     };

@@ -1,7 +1,6 @@
 //! Tokens of the API. Only their hashes are kept; a token is shown once.
 
 use actix_web::web::{Data, Path};
-use base64::Engine as _;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -84,7 +83,7 @@ pub(crate) async fn create(doors: Data<Doors>, caller: Caller, body: Json<Wanted
         expires_at: wanted.expires_at.map(|at| at.0),
         created_at: now,
     };
-    let token = new_secret("baton_")?;
+    let token = new_secret()?;
     doors.registry.add_token(&kept, &hash_token(&token)).await?;
     doors.auth.forget();
     let location = format!("/api/v1/tokens/{}", kept.id);
@@ -129,12 +128,10 @@ async fn seen(doors: &Doors, caller: &Caller) -> Result<Vec<registry::Token>, Pr
     Ok(tokens)
 }
 
-/// 256 random bits behind a prefix by which a leaked one is recognised.
-pub(super) fn new_secret(prefix: &str) -> Result<String, Problem> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| {
+/// Nobody can guess it.
+pub(super) fn new_secret() -> Result<String, Problem> {
+    registry::Token::fresh_secret().map_err(|error| {
         tracing::error!(%error, "the system gives no random bytes");
         Problem::internal()
-    })?;
-    Ok(format!("{prefix}{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)))
+    })
 }
