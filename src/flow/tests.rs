@@ -62,6 +62,7 @@ fn a_newer_message_restarts_the_answer() {
     assert_eq!(play.sends(), ["to both"]);
     assert_eq!(play.turns[0].state, TurnState::Superseded);
     assert!(play.happened(EventType::TurnSuperseded) == 1);
+    assert_eq!(play.happened(EventType::ModeChangeBeforeSend), 0, "no mode has changed");
 }
 
 #[test]
