@@ -179,6 +179,42 @@ fn a_send_that_failed_during_the_switch_does_not_come_back() {
 }
 
 #[test]
+fn a_reply_that_has_certainly_not_left_has_answered_nothing() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
+    assert!(!play.conversation.contact_spoke_last());
+    play.settles(attempt, &Settled::Again(None, "refused".into()));
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Pending);
+    assert!(play.conversation.contact_spoke_last() && play.conversation.waiting_since.is_some());
+    play.says("m2");
+    assert_eq!(play.in_state(S::Cancelled), ["words"]);
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 2, "both are answered together");
+    play.writes(&begun, "to both");
+    assert_eq!(play.sends(), ["to both"]);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
+    assert!(play.conversation.waiting_since.is_none());
+}
+
+#[test]
+fn a_reply_that_failed_during_the_switch_leaves_its_question_to_the_person() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    play.switches(Mode::Human);
+    play.settles(attempt, &Settled::Untried);
+    assert!(play.sends().is_empty());
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert!(play.conversation.contact_spoke_last(), "the contact waits for the person");
+}
+
+#[test]
 fn the_words_of_a_hand_over_leave_and_nothing_after_them() {
     let mut play = Play::by(|policy| policy.follow_up_after_ms = 1_000);
     play.says("I want a person");
