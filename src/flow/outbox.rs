@@ -14,7 +14,7 @@ use crate::domain::{
     lane::Lane,
     message::{
         Attempt, Author, Delivery, DeliveryReason, DeliveryState, Gate, Kind, Message, Origin, Outcome,
-        Quoted,
+        OutcomeReason, Quoted,
     },
     mode::Mode,
     pacing,
@@ -439,7 +439,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
         Settled::Again(at_least_ms, detail) => {
             let wait_ms =
                 retry::wait_ms(policy.retry_base_ms, delivery.attempts, RETRY_CAP_MS, jitter, *at_least_ms);
-            requeue(docket, message.id, wait_ms);
+            requeue(docket, policy, message.id, wait_ms);
             docket.record(
                 Entry::of(EventType::MessageFailed)
                     .action("retried")
@@ -449,7 +449,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
             );
         }
         Settled::Untried => {
-            requeue(docket, message.id, 0);
+            requeue(docket, policy, message.id, 0);
             if let Some(delivery) = docket.edit(message.id).and_then(|message| message.delivery.as_mut()) {
                 delivery.attempts -= 1;
             }
@@ -469,11 +469,53 @@ pub fn tell_settled(docket: &mut Docket, ended: &Delivery) {
     }
 }
 
-fn requeue(docket: &mut Docket, id: Uuid, wait_ms: i64) {
+fn requeue(docket: &mut Docket, policy: &Policy, id: Uuid, wait_ms: i64) {
     let due_at = docket.now.plus_ms(wait_ms);
     if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
         delivery.state = DeliveryState::Queued;
         delivery.due_at = due_at;
+    }
+    take_answer_back(docket, policy, id);
+}
+
+/// The first part of a reply has certainly not left: what it answers is not answered. It is covered as before, or
+/// shares the fate of everything that waited when a person took over or the conversation was closed. Sees only the
+/// messages that were loaded with the attempt.
+fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    let Some(message) = docket.message(id) else { return };
+    let (seq, turn) = (message.seq, message.turn);
+    let Some(delivery) = message.delivery.as_ref() else { return };
+    if delivery.part != 1 || delivery.gate != Gate::Assistant || turn.is_none() {
+        return;
+    }
+    let (outcome, reason) = if docket.conversation.status == Status::Closed {
+        (Outcome::Ignored, Some(OutcomeReason::Closed))
+    } else if delivery.version != docket.conversation.mode.version {
+        (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman))
+    } else {
+        (Outcome::Pending, None)
+    };
+    let answered = docket.ids(|message| {
+        message.turn == turn && message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Answered)
+    });
+    for id in &answered {
+        if let Some(message) = docket.edit(*id)
+            && let Some(inbound) = &mut message.inbound
+        {
+            (inbound.outcome, inbound.reason) = (outcome, reason);
+            if outcome != Outcome::Pending {
+                message.turn = None;
+            }
+        }
+    }
+    let Some(first) = answered.first().and_then(|id| docket.message(*id)) else { return };
+    let (first_seq, first_at) = (first.seq, first.at);
+    // Unless a person has spoken since, the contact waits as long as before.
+    if docket.conversation.our_seq == seq && outcome != Outcome::Ignored {
+        docket.conversation.our_seq = first_seq - 1;
+        let since = docket.conversation.waiting_since.map_or(first_at, |since| since.min(first_at));
+        docket.conversation.waiting_since = Some(since);
+        conversations::wind_overdue(docket, policy);
     }
 }
 

@@ -371,12 +371,12 @@ fn discard(docket: &mut Docket, begun: &Begun, cost: Cost, reason: &'static str)
     turn.input_tokens = cost.input_tokens;
     turn.output_tokens = cost.output_tokens;
     turn.first_token_at = cost.first_token_at;
-    let kind = if reason == "fence_moved" && was_running {
-        EventType::LockLost
-    } else {
-        EventType::ModeChangeBeforeSend
+    let (kind, action) = match reason {
+        "human_answers" | "version_moved" => (EventType::ModeChangeBeforeSend, "discarded_message"),
+        "fence_moved" if was_running => (EventType::LockLost, "stopped"),
+        // A newer message or the end of the conversation: no mode has changed.
+        _ => return,
     };
-    let action = if kind == EventType::LockLost { "stopped" } else { "discarded_message" };
     docket.record(Entry::of(kind).action(action).turn(begun.turn.id).with("reason", reason));
 }
 

@@ -58,7 +58,7 @@ impl Sender {
         let attempt = Uuid::now_v7();
         // Counted from the moment the claim was asked for: a process that slept in between sees it.
         let begin_by = boot_time() + Duration::from_millis(BEGIN_WITHIN_MS.unsigned_abs());
-        let (channel, chat, claim) = match self.claim(conversation, attempt).await {
+        let (channel, chat, covered, claim) = match self.claim(conversation, attempt).await {
             Ok(None) | Err(ledger::Error::Gone) => return Ok(Outcome::Idle),
             Ok(Some(claimed)) => claimed,
             Err(error) => return Err(error),
@@ -67,7 +67,7 @@ impl Sender {
             Claim::Claimed(message) => {
                 self.dispatch.overhead.end(&message);
                 let sent = self.post(&channel, chat, &message, begin_by).await;
-                self.settle(conversation, &channel, attempt, sent).await?;
+                self.settle(conversation, &channel, attempt, covered, sent).await?;
                 Ok(Outcome::Worked)
             }
             Claim::NotYet(at) => Ok(Outcome::NotYet(at)),
@@ -78,17 +78,19 @@ impl Sender {
         }
     }
 
+    /// Besides the message claimed: those of the contact that are covered by replies, and count as answered from now on.
     async fn claim(
         &self,
         conversation: Uuid,
         attempt: Uuid,
-    ) -> Result<Option<(Arc<Channel>, ChatId, Claim)>, ledger::Error> {
+    ) -> Result<Option<(Arc<Channel>, ChatId, Vec<Uuid>, Claim)>, ledger::Error> {
         let channels = Arc::clone(&self.channels);
         let need = Need { channel: true, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
+            let covered = docket.ids(Message::is_covered);
             let claim = outbox::claim_due(docket, &channel.policy, attempt);
-            Some((channel, docket.conversation.chat.clone(), claim))
+            Some((channel, docket.conversation.chat.clone(), covered, claim))
         };
         change(&*self.ledger, Key::Id(conversation), need, step).await
     }
@@ -117,9 +119,10 @@ impl Sender {
         conversation: Uuid,
         channel: &Channel,
         attempt: Uuid,
+        covered: Vec<Uuid>,
         sent: Sent,
     ) -> Result<(), ledger::Error> {
-        let mut need = Need::default();
+        let mut need = Need { messages: covered, ..Need::default() };
         let settled = match sent {
             Sent::Accepted { id } => {
                 need.keys.push(id.clone());

@@ -62,6 +62,7 @@ fn a_newer_message_restarts_the_answer() {
     assert_eq!(play.sends(), ["to both"]);
     assert_eq!(play.turns[0].state, TurnState::Superseded);
     assert!(play.happened(EventType::TurnSuperseded) == 1);
+    assert_eq!(play.happened(EventType::ModeChangeBeforeSend), 0, "no mode has changed");
 }
 
 #[test]
@@ -175,6 +176,42 @@ fn a_send_that_failed_during_the_switch_does_not_come_back() {
     play.settles(attempt, &Settled::Again(None, "refused".into()));
     assert!(play.sends().is_empty());
     assert_eq!(play.in_state(S::Cancelled), ["words"]);
+}
+
+#[test]
+fn a_reply_that_has_certainly_not_left_has_answered_nothing() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
+    assert!(!play.conversation.contact_spoke_last());
+    play.settles(attempt, &Settled::Again(None, "refused".into()));
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Pending);
+    assert!(play.conversation.contact_spoke_last() && play.conversation.waiting_since.is_some());
+    play.says("m2");
+    assert_eq!(play.in_state(S::Cancelled), ["words"]);
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 2, "both are answered together");
+    play.writes(&begun, "to both");
+    assert_eq!(play.sends(), ["to both"]);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
+    assert!(play.conversation.waiting_since.is_none());
+}
+
+#[test]
+fn a_reply_that_failed_during_the_switch_leaves_its_question_to_the_person() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    play.switches(Mode::Human);
+    play.settles(attempt, &Settled::Untried);
+    assert!(play.sends().is_empty());
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert!(play.conversation.contact_spoke_last(), "the contact waits for the person");
 }
 
 #[test]

@@ -1,3 +1,26 @@
-//! Black-box tests.
+//! Baton from outside: what contacts, people and Green API see, on both stores, with time moved by hand. Each file is a
+//! promise; a test reads as the chat that it is about. The first test of each of the first five files is a scenario of
+//! the race conditions: takeover during generation, two messages in order, a webhook twice, an agent who writes, a
+//! reply before the follow-up.
+
+mod world;
+
+mod takeover;
+
+mod order;
+
+mod once;
+
+mod people;
+
+mod follow_up;
+
+mod failures;
+
+mod webhooks;
+
+mod feed;
+
+mod bad_input;
 
 mod command_line;

@@ -193,7 +193,8 @@ impl Hold {
         self.0.released.add_permits(1);
     }
 
-    async fn wait(&self) {
+    /// Waits here as an answer does.
+    pub async fn wait(&self) {
         self.0.reached.add_permits(1);
         pass(&self.0.released).await;
     }

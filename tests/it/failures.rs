@@ -1,0 +1,311 @@
+//! Nothing vanishes: whatever fails is tried again, looked up, or put in front of a person, and nothing is sent twice.
+
+use baton::{adapters::scripted::Step, flow::generator::FailureKind};
+use serde_json::{Value, json};
+
+use crate::world::{Answer, World, on_both_stores};
+
+on_both_stores!(
+    a_model_that_fails_for_good_leaves_a_dead_letter_that_can_be_replayed,
+    a_model_that_fails_once_is_asked_again,
+    a_send_of_unknown_fate_is_settled_by_its_echo_and_never_repeated,
+    later_parts_wait_for_one_of_unknown_fate,
+    a_refused_send_is_a_dead_letter_that_a_person_can_replay,
+    a_crash_during_a_generation_costs_nothing_but_time,
+    a_crash_during_a_send_leaves_it_unknown_and_unrepeated,
+    while_the_phone_is_not_linked_messages_wait_and_can_still_be_stopped,
+    what_the_provider_reports_moves_a_message_only_forward,
+    a_message_of_another_system_takes_over,
+    a_message_that_lies_too_long_goes_to_a_person,
+);
+
+const MEI: &str = "6580000001@c.us";
+const MINUTE_MS: i64 = 60_000;
+
+async fn only_letter(world: &World) -> Value {
+    let page = world.get("/api/v1/dead-letters").await;
+    let letters = page["items"].as_array().expect("a list");
+    assert_eq!(letters.len(), 1, "{page}");
+    letters[0].clone()
+}
+
+async fn replay(world: &World, letter: &Value, body: Option<Value>) -> u16 {
+    let path = format!("/api/v1/dead-letters/{}/retry", letter["id"].as_str().expect("an id"));
+    world.ask("POST", &path, body).await.status
+}
+
+async fn a_model_that_fails_for_good_leaves_a_dead_letter_that_can_be_replayed(world: &World) {
+    world.rules(|policy| policy.fallback_text = Some("A moment, please.".to_owned()));
+    let mei = world.chat(MEI);
+    for _ in 0..3 {
+        world.assistant.add(Step::fails(FailureKind::Server));
+    }
+    mei.writes("M1", "Show me condos").await;
+    for _ in 0..3 {
+        world.after(MINUTE_MS).await;
+    }
+    mei.reads(
+        "
+        contact: Show me condos [handed_over, ai_failure]
+        system: A moment, please. [sent]
+        * turn_failed: retried
+        * turn_failed: retried
+        * turn_failed: handed_over
+        = AI 1, rollout
+        = a person is called: ai_failure
+        = the phone shows: A moment, please.
+        ",
+    )
+    .await;
+
+    let letter = only_letter(world).await;
+    assert_eq!((&letter["kind"], &letter["attempts"]), (&json!("turn"), &json!(3)));
+    world.assistant_says("Two condos.");
+    assert_eq!(replay(world, &letter, None).await, 202);
+    world.after(MINUTE_MS).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        system: A moment, please. [sent]
+        assistant: Two condos. [sent]
+        * turn_failed: retried
+        * turn_failed: retried
+        * turn_failed: handed_over
+        = AI 1, rollout
+        = the phone shows: A moment, please. | Two condos.
+        ",
+    )
+    .await;
+    assert_eq!(replay(world, &letter, None).await, 409, "it was replayed");
+}
+
+async fn a_model_that_fails_once_is_asked_again(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant.add(Step::rate_limited(30_000));
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    world.after(29_000).await;
+    assert_eq!(world.assistant.requests().len(), 1, "it said when to come again");
+    world.after(MINUTE_MS).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        * turn_failed: retried
+        = AI 1, rollout
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
+}
+
+async fn a_send_of_unknown_fate_is_settled_by_its_echo_and_never_repeated(world: &World) {
+    let mei = world.chat(MEI);
+    world.gateway.answers(Answer::LostAfter);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    assert_eq!(mei.conversation().await["attention"]["reason"], "send_unknown");
+    world.after(MINUTE_MS).await;
+    world.crash().await;
+    world.after(MINUTE_MS).await;
+    assert_eq!(mei.echoes("OUT1", "Two condos.").await, "accepted");
+    mei.echoes("OUT1", "Two condos.").await;
+    world.after(60 * MINUTE_MS).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        * send_uncertain: reconciling
+        * send_reconciled: confirmed_sent
+        = AI 1, rollout
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
+    assert_eq!(world.gateway.posts().len(), 1);
+}
+
+async fn later_parts_wait_for_one_of_unknown_fate(world: &World) {
+    world.rules(|policy| policy.split_chars = 25);
+    let mei = world.chat(MEI);
+    world.gateway.answers(Answer::LostAfter);
+    world.assistant_says("The first one is large.\n\nThe second one is small.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    world.after(MINUTE_MS).await;
+    assert_eq!(world.gateway.posts().len(), 1, "the second part waits");
+    mei.echoes("OUT1", "The first one is large.").await;
+    world.drain().await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: The first one is large. [sent]
+        assistant: The second one is small. [sent]
+        * send_uncertain: reconciling
+        * send_reconciled: confirmed_sent
+        = AI 1, rollout
+        = the phone shows: The first one is large. | The second one is small.
+        ",
+    )
+    .await;
+}
+
+async fn a_refused_send_is_a_dead_letter_that_a_person_can_replay(world: &World) {
+    let mei = world.chat(MEI);
+    world.gateway.answers(Answer::Refused);
+    mei.agent_says("Hi Mei.").await;
+    world.after(MINUTE_MS).await;
+    mei.reads(
+        "
+        agent: Hi Mei. [failed, no_account]
+        * message_failed: dead_lettered
+        = HUMAN 1, agent_message
+        = a person is called: send_failed
+        = the phone shows nothing
+        ",
+    )
+    .await;
+    let letter = only_letter(world).await;
+    assert_eq!((&letter["kind"], &letter["payload"]["text"]), (&json!("send"), &json!("Hi Mei.")));
+    assert_eq!(replay(world, &letter, None).await, 202);
+    world.after(MINUTE_MS).await;
+    assert_eq!(world.gateway.shown_to(MEI).len(), 1);
+    assert_eq!(mei.message("Hi Mei.").await["delivery"]["state"], "sent");
+}
+
+async fn a_crash_during_a_generation_costs_nothing_but_time(world: &World) {
+    let mei = world.chat(MEI);
+    let lost = world.assistant_holds("From the dead.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&lost).await;
+    world.crash().await;
+    world.assistant_says("Two condos.");
+    world.after(30_000).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        * lease_taken_over
+        = AI 1, rollout
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
+    let turns = world.get(&mei.path("turns").await).await;
+    assert_eq!(turns["items"][0]["attempts"], 1, "no attempt was counted against the model");
+}
+
+async fn a_crash_during_a_send_leaves_it_unknown_and_unrepeated(world: &World) {
+    let mei = world.chat(MEI);
+    let lost = world.gateway.holds();
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&lost).await;
+    world.crash().await;
+    world.after(MINUTE_MS).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [unknown, fate_unknown]
+        * send_uncertain: reconciling
+        = AI 1, rollout
+        = a person is called: send_unknown
+        = the phone shows nothing
+        ",
+    )
+    .await;
+    assert!(world.gateway.posts().is_empty(), "nobody tries again by themselves");
+}
+
+async fn while_the_phone_is_not_linked_messages_wait_and_can_still_be_stopped(world: &World) {
+    let (mei, tom) = (world.chat(MEI), world.chat("6580000002@c.us"));
+    world.gateway.answers(Answer::NotLinked);
+    world.assistant.add(Step::says("Two condos.").always());
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    tom.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    assert_eq!(mei.message("Two condos.").await["delivery"]["state"], "queued");
+    assert_eq!(mei.take_over().await["parts_discarded"], 1);
+    assert_eq!(world.state("authorized").await, "accepted");
+    world.after(MINUTE_MS).await;
+    mei.reads(
+        "
+        contact: Show me condos [left_to_human, mode_human]
+        assistant: Two condos. [cancelled, mode_changed]
+        * mode_change_before_send: discarded_message
+        * mode_changed
+        * agent_took_over
+        = HUMAN 2, agent_button
+        = the phone shows nothing
+        ",
+    )
+    .await;
+    tom.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        = AI 1, rollout
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
+}
+
+async fn what_the_provider_reports_moves_a_message_only_forward(world: &World) {
+    let mei = world.chat(MEI);
+    mei.agent_says("Hi Mei.").await;
+    world.drain().await;
+    for (word, state) in [("sent", "sent"), ("read", "read"), ("delivered", "read"), ("nonsense", "read")] {
+        mei.reports("OUT1", word).await;
+        assert_eq!(mei.message("Hi Mei.").await["delivery"]["state"], state, "after {word}");
+    }
+    mei.agent_says("Are you there?").await;
+    world.drain().await;
+    mei.reports("OUT2", "noAccount").await;
+    assert_eq!(mei.message("Are you there?").await["delivery"]["state"], "failed");
+    assert_eq!(only_letter(world).await["kind"], "send");
+}
+
+async fn a_message_of_another_system_takes_over(world: &World) {
+    let mei = world.chat(MEI);
+    let reply = world.assistant_holds("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&reply).await;
+    assert_eq!(mei.echoes("Z9", "Spring sale!").await, "accepted");
+    reply.release();
+    world.drain().await;
+    mei.reads(
+        "
+        contact: Show me condos [left_to_human, mode_human]
+        agent: Spring sale!
+        * mode_change_during_generation: cancelled_generation
+        * mode_changed
+        * agent_took_over
+        * mode_change_before_send: discarded_message
+        = HUMAN 2, other_system
+        = the phone shows nothing
+        ",
+    )
+    .await;
+}
+
+async fn a_message_that_lies_too_long_goes_to_a_person(world: &World) {
+    let mei = world.chat(MEI);
+    mei.writes("M1", "Show me condos").await;
+    world.after(7 * 60 * MINUTE_MS).await;
+    mei.reads(
+        "
+        contact: Show me condos [handed_over, stale]
+        = AI 1, rollout
+        = a person is called: stale
+        = the phone shows nothing
+        ",
+    )
+    .await;
+}

@@ -1,0 +1,187 @@
+//! One follow-up at most waits in a conversation, and whatever the contact does calls it off.
+
+use std::sync::Arc;
+
+use baton::{adapters::scripted::Step, domain::hours::Hours};
+use serde_json::json;
+
+use crate::world::{World, on_both_stores};
+
+on_both_stores!(
+    a_reply_cancels_the_follow_up,
+    a_silent_contact_is_followed_up_once,
+    scheduling_again_replaces_the_one_that_waits,
+    a_takeover_cancels_the_follow_up_and_allows_no_other,
+    in_quiet_hours_a_follow_up_waits_for_the_morning,
+    a_follow_up_that_an_outage_made_late_is_withheld,
+    the_assistant_writes_a_follow_up_without_words_of_its_own,
+);
+
+const MEI: &str = "6580000001@c.us";
+const HOUR_MS: i64 = 3_600_000;
+
+/// Mei asks, the assistant answers and schedules a follow-up in a day.
+async fn a_follow_up_is_scheduled(world: &World) {
+    let call = json!({ "delay_hours": 24, "text": "Still looking?" });
+    world.assistant.add(Step::says("Two condos.").and_calls("schedule_follow_up", &call));
+    world.chat(MEI).writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+}
+
+/// Scenario 5 of the race conditions: the contact replies before the follow-up, and another is scheduled.
+async fn a_reply_cancels_the_follow_up(world: &World) {
+    let mei = world.chat(MEI);
+    a_follow_up_is_scheduled(world).await;
+    assert!(!mei.conversation().await["follow_up"].is_null());
+
+    world.after(HOUR_MS).await;
+    mei.writes("M2", "In Orchard").await;
+    assert!(mei.conversation().await["follow_up"].is_null(), "cancelled with the message that replies");
+
+    let call = json!({ "delay_hours": 24, "text": "Shall I book a visit?" });
+    world.assistant.add(Step::says("Two in Orchard.").and_calls("schedule_follow_up", &call));
+    world.after(3_000).await;
+    world.after(24 * HOUR_MS).await;
+    world.after(48 * HOUR_MS).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        contact: In Orchard [answered]
+        assistant: Two in Orchard. [sent]
+        assistant: Shall I book a visit? [sent]
+        * follow_up_cancelled
+        = AI 1, rollout
+        = the phone shows: Two condos. | Two in Orchard. | Shall I book a visit?
+        ",
+    )
+    .await;
+}
+
+async fn a_silent_contact_is_followed_up_once(world: &World) {
+    world.rules(|policy| {
+        policy.follow_up_after_ms = HOUR_MS;
+        policy.follow_up_text = Some("Still there?".to_owned());
+    });
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    for _ in 0..3 {
+        world.after(HOUR_MS).await;
+    }
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        assistant: Still there? [sent]
+        = AI 1, rollout
+        = the phone shows: Two condos. | Still there?
+        ",
+    )
+    .await;
+}
+
+async fn scheduling_again_replaces_the_one_that_waits(world: &World) {
+    let mei = world.chat(MEI);
+    a_follow_up_is_scheduled(world).await;
+    let wish = json!({ "delay_ms": HOUR_MS, "text": "One hour has passed." });
+    assert_eq!(mei.ask("PUT", "follow-up", Some(wish.clone())).await.status, 200, "replaced");
+    let pending = world.get("/api/v1/follow-ups?state=pending").await;
+    assert_eq!(pending["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(mei.ask("DELETE", "follow-up", None).await.status, 204);
+    assert_eq!(mei.ask("DELETE", "follow-up", None).await.status, 404);
+    assert_eq!(mei.ask("PUT", "follow-up", Some(wish)).await.status, 201, "created");
+    world.after(48 * HOUR_MS).await;
+    assert_eq!(mei.happened("follow_up_withheld").await, 1, "an hour late at most");
+}
+
+async fn a_takeover_cancels_the_follow_up_and_allows_no_other(world: &World) {
+    let mei = world.chat(MEI);
+    a_follow_up_is_scheduled(world).await;
+    assert_eq!(mei.take_over().await["follow_up_cancelled"], true);
+    let refused = mei.ask("PUT", "follow-up", Some(json!({ "delay_ms": 1_000, "text": "Hm?" }))).await;
+    assert_eq!((refused.status, &refused.body["code"]), (409, &json!("follow_up_not_allowed")));
+    mei.release().await;
+    world.after(24 * HOUR_MS).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        * follow_up_cancelled
+        * mode_changed
+        * agent_took_over
+        * mode_changed
+        = AI 3, released
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
+}
+
+async fn in_quiet_hours_a_follow_up_waits_for_the_morning(world: &World) {
+    // It is four in the afternoon there.
+    let quiet = Hours::parse("21:00-08:00 Asia/Singapore", "UTC").expect("these are hours");
+    world.rules(|policy| policy.quiet_hours = Some(Arc::new(quiet)));
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    let wish = json!({ "delay_ms": 8 * HOUR_MS, "text": "Still looking?" });
+    let follow_up = mei.ask("PUT", "follow-up", Some(wish)).await.body;
+    assert_eq!(follow_up["due_at"], "2026-01-06T00:00:00.000Z");
+    world.after(8 * HOUR_MS).await;
+    assert_eq!(world.gateway.posts().len(), 1, "it is midnight");
+    world.after(8 * HOUR_MS).await;
+    assert_eq!(world.gateway.posts()[1].text, "Still looking?");
+}
+
+async fn a_follow_up_that_an_outage_made_late_is_withheld(world: &World) {
+    let mei = world.chat(MEI);
+    a_follow_up_is_scheduled(world).await;
+    world.pass(26 * HOUR_MS);
+    world.crash().await;
+    world.drain().await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        * follow_up_withheld
+        = AI 1, rollout
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
+}
+
+async fn the_assistant_writes_a_follow_up_without_words_of_its_own(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    let wish = json!({ "delay_ms": HOUR_MS, "instructions": "Offer a visit." });
+    assert_eq!(mei.ask("PUT", "follow-up", Some(wish)).await.status, 201);
+    // The contact replies while it is being written.
+    let words = world.assistant_holds("Shall I book a visit?");
+    world.pass(HOUR_MS);
+    world.drain_until(&words).await;
+    mei.writes("M2", "In Orchard").await;
+    words.release();
+    world.drain().await;
+    world.assistant_says("Two in Orchard.");
+    world.after(3_000).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        contact: In Orchard [answered]
+        assistant: Two in Orchard. [sent]
+        * follow_up_cancelled
+        * turn_superseded: restarted
+        = AI 1, rollout
+        = the phone shows: Two condos. | Two in Orchard.
+        ",
+    )
+    .await;
+    assert!(format!("{:?}", world.assistant.requests()[1].lines).contains("Offer a visit."));
+}

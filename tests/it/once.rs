@@ -1,0 +1,113 @@
+//! However often something is said to Baton, it has its effect once.
+
+use serde_json::json;
+
+use crate::world::{Answer, World, answered, on_both_stores};
+
+on_both_stores!(
+    a_webhook_delivered_twice_is_one_message_and_one_answer,
+    a_webhook_delivered_many_times_at_once_is_one_message,
+    a_webhook_delivered_again_after_a_restart_is_still_the_same,
+    the_same_words_in_the_same_second_are_two_messages,
+    a_request_repeated_with_its_key_answers_as_the_first_did,
+    a_message_tried_again_keeps_its_idempotency_key,
+);
+
+const MEI: &str = "6580000001@c.us";
+
+const ONE_ANSWER: &str = "
+    contact: Show me condos [answered]
+    assistant: Two condos. [sent]
+    * duplicate_webhook: skipped
+    = AI 1, rollout
+    = the phone shows: Two condos.
+";
+
+/// Scenario 3 of the race conditions: the same webhook twice.
+async fn a_webhook_delivered_twice_is_one_message_and_one_answer(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    assert_eq!(mei.writes("M1", "Show me condos").await, "accepted");
+    assert_eq!(mei.writes("M1", "Show me condos").await, "duplicate");
+    world.after(3_000).await;
+    mei.reads(ONE_ANSWER).await;
+}
+
+async fn a_webhook_delivered_many_times_at_once_is_one_message(world: &World) {
+    let mei = world.chat(MEI);
+    let say = || mei.writes("M1", "Show me condos");
+    let verdicts = <[&str; 5]>::from(tokio::join!(say(), say(), say(), say(), say()));
+    assert_eq!(verdicts.iter().filter(|verdict| **verdict == "accepted").count(), 1, "{verdicts:?}");
+    assert_eq!(verdicts.iter().filter(|verdict| **verdict == "duplicate").count(), 4, "{verdicts:?}");
+    assert_eq!(mei.messages().await.len(), 1);
+    assert_eq!(mei.happened("duplicate_webhook").await, 4);
+}
+
+async fn a_webhook_delivered_again_after_a_restart_is_still_the_same(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.crash().await;
+    world.after(3_000).await;
+    world.crash().await;
+    world.pass(24 * 3_600_000);
+    assert_eq!(mei.writes("M1", "Show me condos").await, "duplicate");
+    world.drain().await;
+    mei.reads(ONE_ANSWER).await;
+}
+
+async fn the_same_words_in_the_same_second_are_two_messages(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("I am here.");
+    assert_eq!(mei.writes("M1", "Hello?").await, "accepted");
+    assert_eq!(mei.writes("M2", "Hello?").await, "accepted");
+    world.after(3_000).await;
+    mei.reads(
+        "
+        contact: Hello? [answered]
+        contact: Hello? [answered]
+        assistant: I am here. [sent]
+        = AI 1, rollout
+        = the phone shows: I am here.
+        ",
+    )
+    .await;
+}
+
+async fn a_request_repeated_with_its_key_answers_as_the_first_did(world: &World) {
+    let mei = world.chat(MEI);
+    mei.take_over().await;
+    let path = mei.path("messages").await;
+    let say = async |text: &str| {
+        let request = world.request("POST", &path, Some(json!({ "text": text })));
+        answered(request.header("Idempotency-Key", "K1")).await
+    };
+    let first = say("Hi Mei, this is Ana.").await;
+    world.drain().await;
+    mei.release().await;
+    world.crash().await;
+
+    let again = say("Hi Mei, this is Ana.").await;
+    assert_eq!((first.status, again.status), (202, 202));
+    assert_eq!(again.body["id"], first.body["id"]);
+    let other = say("Something else.").await;
+    assert_eq!((other.status, &other.body["code"]), (422, &json!("idempotency_key_reused")));
+    world.drain().await;
+    assert_eq!(mei.conversation().await["mode"], "AI", "a repeat never takes over again");
+    assert_eq!(world.gateway.posts().len(), 1);
+}
+
+async fn a_message_tried_again_keeps_its_idempotency_key(world: &World) {
+    let mei = world.chat(MEI);
+    world.gateway.answers(Answer::Again);
+    world.gateway.answers(Answer::Again);
+    mei.agent_says("Hi Mei, this is Ana.").await;
+    for _ in 0..3 {
+        world.after(60_000).await;
+    }
+    let keys: Vec<String> = world.gateway.posts().into_iter().map(|post| post.idempotency_key).collect();
+    assert_eq!(keys.len(), 3);
+    assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+    assert_eq!(mei.message("Hi Mei, this is Ana.").await["delivery"]["idempotency_key"], keys[0].as_str());
+    assert_eq!(world.gateway.shown_to(MEI).len(), 1);
+}

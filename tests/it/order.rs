@@ -1,0 +1,169 @@
+//! What a contact writes is taken in its order, one turn at a time, and what we answer leaves in its order.
+
+use baton::{adapters::scripted::Step, domain::policy::BurstPolicy, flow::generator::Line};
+
+use crate::world::{World, on_both_stores};
+
+on_both_stores!(
+    two_messages_a_moment_apart_get_one_answer_to_both_in_order,
+    with_queue_two_messages_get_two_answers_one_after_the_other,
+    a_newer_message_restarts_an_answer_that_has_not_left,
+    parts_leave_in_order_each_after_the_one_before,
+    two_conversations_neither_mix_nor_wait_for_each_other,
+    an_edit_of_a_message_that_waits_is_what_is_answered,
+);
+
+const MEI: &str = "6580000001@c.us";
+const TOM: &str = "6580000002@c.us";
+
+/// Scenario 2 of the race conditions: two messages 100 ms apart.
+async fn two_messages_a_moment_apart_get_one_answer_to_both_in_order(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos in Orchard.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(100).await;
+    mei.writes("M2", "In Orchard").await;
+    world.after(3_000).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        contact: In Orchard [answered]
+        assistant: Two condos in Orchard. [sent]
+        = AI 1, rollout
+        = the phone shows: Two condos in Orchard.
+        ",
+    )
+    .await;
+    let lines = &world.assistant.requests()[0].lines;
+    assert_eq!(lines, &[Line::Contact("Show me condos".into()), Line::Contact("In Orchard".into())]);
+}
+
+async fn with_queue_two_messages_get_two_answers_one_after_the_other(world: &World) {
+    world.rules(|policy| policy.burst = BurstPolicy::Queue);
+    let mei = world.chat(MEI);
+    let first = world.assistant_holds("Two condos.");
+    world.assistant_says("One of them is in Orchard.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(100);
+    mei.writes("M2", "In Orchard").await;
+    world.drain_until(&first).await;
+    world.pass(3_000);
+    assert_eq!(world.assistant.requests().len(), 1, "one turn at a time");
+    first.release();
+    world.drain().await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        contact: In Orchard [answered]
+        assistant: Two condos. [sent]
+        assistant: One of them is in Orchard. [sent]
+        = AI 1, rollout
+        = the phone shows: Two condos. | One of them is in Orchard.
+        ",
+    )
+    .await;
+}
+
+async fn a_newer_message_restarts_an_answer_that_has_not_left(world: &World) {
+    let mei = world.chat(MEI);
+    let first = world.assistant_holds("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&first).await;
+    mei.writes("M2", "In Orchard").await;
+    first.release();
+    world.drain().await;
+    world.assistant_says("Two condos in Orchard.");
+    world.after(3_000).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        contact: In Orchard [answered]
+        assistant: Two condos in Orchard. [sent]
+        * turn_superseded: restarted
+        = AI 1, rollout
+        = the phone shows: Two condos in Orchard.
+        ",
+    )
+    .await;
+}
+
+async fn parts_leave_in_order_each_after_the_one_before(world: &World) {
+    world.rules(|policy| policy.split_chars = 25);
+    let mei = world.chat(MEI);
+    let first = world.gateway.holds();
+    world.assistant_says("The first one is large.\n\nThe second one is small.\n\nThe third is far away.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&first).await;
+    assert_eq!(mei.message("The second one is small.").await["delivery"]["state"], "queued");
+    first.release();
+    world.drain().await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: The first one is large. [sent]
+        assistant: The second one is small. [sent]
+        assistant: The third is far away. [sent]
+        = AI 1, rollout
+        = the phone shows: The first one is large. | The second one is small. | The third is far away.
+        ",
+    )
+    .await;
+}
+
+async fn two_conversations_neither_mix_nor_wait_for_each_other(world: &World) {
+    let (mei, tom) = (world.chat(MEI), world.chat(TOM));
+    let to_mei = world.assistant_holds("Two condos.");
+    world.assistant.add(Step::says("Nine to six.").to("open"));
+    let to_tom = world.gateway.holds();
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&to_mei).await;
+    // The same provider id in another chat is another message.
+    assert_eq!(tom.writes("M1", "When are you open?").await, "accepted");
+    world.pass(3_000);
+    world.drain_until(&to_tom).await;
+    to_tom.release();
+    to_mei.release();
+    world.drain().await;
+    assert_eq!(world.gateway.posts()[0].chat, TOM, "nobody waited for Mei's answer");
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        = AI 1, rollout
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
+    tom.reads(
+        "
+        contact: When are you open? [answered]
+        assistant: Nine to six. [sent]
+        = AI 1, rollout
+        = the phone shows: Nine to six.
+        ",
+    )
+    .await;
+    let to_tom = &world.assistant.requests()[1].lines;
+    assert_eq!(to_tom, &[Line::Contact("When are you open?".into())]);
+}
+
+async fn an_edit_of_a_message_that_waits_is_what_is_answered(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two houses.");
+    mei.writes("M1", "Show me condos").await;
+    assert_eq!(mei.edits("M1", "Show me houses").await, "accepted");
+    world.after(3_000).await;
+    assert_eq!(world.assistant.requests()[0].lines, [Line::Contact("Show me houses".into())]);
+    mei.reads(
+        "
+        contact: Show me houses [answered]
+        assistant: Two houses. [sent]
+        = AI 1, rollout
+        = the phone shows: Two houses.
+        ",
+    )
+    .await;
+}

@@ -1,0 +1,107 @@
+//! One database for one test, of either kind. A process may open it, die, and another open it again.
+
+use std::sync::Arc;
+
+use baton::{
+    adapters::{postgres::Postgres, sqlite::Sqlite},
+    flow::{
+        archive::Archive,
+        clock::Clock,
+        ledger::{Ledger, Observer},
+        registry::Registry,
+    },
+};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+pub(crate) enum Database {
+    /// A file in a folder that goes with the test.
+    Sqlite(TempDir),
+    /// A database on the server of the tests.
+    Postgres { server: String, name: String },
+}
+
+impl Database {
+    pub(crate) fn sqlite() -> Self {
+        Self::Sqlite(tempfile::tempdir().expect("a folder"))
+    }
+
+    pub(crate) async fn postgres() -> Self {
+        let server = std::env::var("TEST_DATABASE_URL").expect(
+            "TEST_DATABASE_URL names no PostgreSQL server; `cargo xtask test` starts one and sets it",
+        );
+        let name = format!("it_{}", Uuid::now_v7().simple());
+        run(&server, &format!("create database {name}")).await;
+        Self::Postgres { server, name }
+    }
+
+    /// Opens it as a process does when it starts.
+    pub(crate) async fn open(&self, clock: Arc<dyn Clock>) -> Store {
+        match self {
+            Self::Sqlite(folder) => {
+                let url = format!("sqlite://{}", folder.path().join("baton.db").display());
+                let store = Sqlite::connect(&url, clock).await.expect("the file can be opened");
+                store.migrate().await.expect("it takes the migrations");
+                store.recover().await.expect("what the last run left is taken up");
+                Store::Sqlite(store)
+            }
+            Self::Postgres { server, name } => {
+                let (server, _) = server.rsplit_once('/').expect("a URL with the name of a database");
+                let url = format!("{server}/{name}");
+                let store = Postgres::connect(&url, 8, clock).await.expect("the database can be opened");
+                store.migrate().await.expect("it takes the migrations");
+                Store::Postgres(store)
+            }
+        }
+    }
+
+    /// Removes it. A test that fails leaves it behind, to be looked at.
+    pub(crate) async fn remove(self) {
+        if let Self::Postgres { server, name } = self {
+            run(&server, &format!("drop database {name}")).await;
+        }
+    }
+}
+
+async fn run(server: &str, statement: &str) {
+    let mut connection = PgConnection::connect(server).await.expect("the server answers");
+    connection.execute(AssertSqlSafe(statement.to_owned())).await.expect("databases can be made and removed");
+    connection.close().await.expect("the connection closes");
+}
+
+/// A database, open.
+pub(crate) enum Store {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Store {
+    pub(crate) fn ledger(&self, observer: Arc<dyn Observer>) -> Arc<dyn Ledger> {
+        match self {
+            Self::Sqlite(store) => store.ledger(observer),
+            Self::Postgres(store) => store.ledger(observer),
+        }
+    }
+
+    pub(crate) fn archive(&self) -> Arc<dyn Archive> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn registry(&self) -> Arc<dyn Registry> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(store) => store.close().await,
+            Self::Postgres(store) => store.close().await,
+        }
+    }
+}

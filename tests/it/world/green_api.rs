@@ -1,0 +1,66 @@
+//! Webhook bodies as Green API posts them.
+
+use serde_json::{Value, json};
+
+use super::gateway::INSTANCE;
+
+fn body(kind: &str, chat: &str, id: &str, at_seconds: i64, message: &Value) -> Value {
+    json!({
+        "typeWebhook": kind,
+        "instanceData": { "idInstance": INSTANCE, "wid": "6590000000@c.us", "typeInstance": "whatsapp" },
+        "timestamp": at_seconds,
+        "idMessage": id,
+        "senderData": { "chatId": chat, "sender": chat, "senderName": "" },
+        "messageData": message,
+    })
+}
+
+fn text_message(text: &str) -> Value {
+    json!({ "typeMessage": "textMessage", "textMessageData": { "textMessage": text } })
+}
+
+/// The contact writes.
+pub(crate) fn incoming(chat: &str, id: &str, at_seconds: i64, text: &str) -> Value {
+    body("incomingMessageReceived", chat, id, at_seconds, &text_message(text))
+}
+
+/// The contact edits a message.
+pub(crate) fn edited(chat: &str, of: &str, at_seconds: i64, text: &str) -> Value {
+    let edit = json!({ "typeMessage": "editedMessage", "editedMessageData": { "textMessage": text, "stanzaId": of } });
+    body("incomingMessageReceived", chat, &format!("EDIT-{of}"), at_seconds, &edit)
+}
+
+/// A person of the business writes on the phone itself.
+pub(crate) fn by_phone(chat: &str, id: &str, at_seconds: i64, text: &str) -> Value {
+    body("outgoingMessageReceived", chat, id, at_seconds, &text_message(text))
+}
+
+/// A message that left through the API comes back.
+pub(crate) fn echo(chat: &str, id: &str, at_seconds: i64, text: &str) -> Value {
+    let message =
+        json!({ "typeMessage": "extendedTextMessage", "extendedTextMessageData": { "text": text } });
+    body("outgoingAPIMessageReceived", chat, id, at_seconds, &message)
+}
+
+/// How far a message of ours got.
+pub(crate) fn status(chat: &str, id: &str, at_seconds: i64, word: &str) -> Value {
+    json!({
+        "typeWebhook": "outgoingMessageStatus",
+        "instanceData": { "idInstance": INSTANCE, "wid": "6590000000@c.us", "typeInstance": "whatsapp" },
+        "timestamp": at_seconds,
+        "idMessage": id,
+        "chatId": chat,
+        "status": word,
+        "sendByApi": true,
+    })
+}
+
+/// The phone of the business is linked, or not.
+pub(crate) fn state(at_seconds: i64, word: &str) -> Value {
+    json!({
+        "typeWebhook": "stateInstanceChanged",
+        "instanceData": { "idInstance": INSTANCE, "wid": "6590000000@c.us", "typeInstance": "whatsapp" },
+        "timestamp": at_seconds,
+        "stateInstance": word,
+    })
+}

@@ -1,0 +1,297 @@
+//! The world of one test: a Baton over a database of its own, the WhatsApp and the assistant that the test plays, and a
+//! clock that only the test moves. In: what contacts and people do. Out: what they see.
+
+mod database;
+
+mod gateway;
+
+mod green_api;
+
+mod process;
+
+mod chat;
+
+mod transcript;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use baton::{
+    adapters::scripted::{Hold, Script, Step},
+    domain::{policy::Policy, time::Time},
+    flow::clock::{Clock, ManualClock},
+};
+use reqwest::Method;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+pub(crate) use self::{
+    chat::Chat,
+    gateway::{Answer, Gateway},
+};
+use self::{database::Database, process::Process};
+
+/// When every test begins: 2026-01-05 08:00 UTC.
+pub(crate) const BEGINNING: Time = Time(1_767_600_000_000);
+
+/// The channel of every test.
+pub(crate) const CHANNEL: &str = "default";
+
+/// With which people come.
+pub(crate) const API_TOKEN: &str = "environment-token-1234";
+
+/// With which Green API comes.
+pub(crate) const WEBHOOK_TOKEN: &str = "webhook-token-1234";
+
+/// Runs each test, written once for any store, on both.
+macro_rules! on_both_stores {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                let world = $crate::world::World::on_sqlite().await;
+                super::$name(&world).await;
+                world.end().await;
+            })+
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $name() {
+                let world = $crate::world::World::on_postgres().await;
+                super::$name(&world).await;
+                world.end().await;
+            })+
+        }
+    };
+}
+
+pub(crate) use on_both_stores;
+
+pub(crate) struct World {
+    /// What leaves, and what becomes of it.
+    pub(crate) gateway: Arc<Gateway>,
+    /// What the assistant says.
+    pub(crate) assistant: Arc<Script>,
+    clock: Arc<ManualClock>,
+    database: Database,
+    policy: Mutex<Policy>,
+    process: Mutex<Arc<Process>>,
+    draining: Mutex<Option<JoinHandle<()>>>,
+    http: reqwest::Client,
+}
+
+/// What a request was answered.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    /// JSON, or null if it is none.
+    pub(crate) body: Value,
+}
+
+impl World {
+    pub(crate) async fn on_sqlite() -> Self {
+        Self::over(Database::sqlite()).await
+    }
+
+    pub(crate) async fn on_postgres() -> Self {
+        Self::over(Database::postgres().await).await
+    }
+
+    async fn over(database: Database) -> Self {
+        let (clock, gateway, assistant) =
+            (Arc::new(ManualClock::at(BEGINNING)), Arc::new(Gateway::new()), Arc::new(Script::default()));
+        let policy = Policy {
+            typing_ms_per_char: 0,
+            typing_jitter_ms: 0,
+            send_interval_ms: 0,
+            prompt: Arc::from("You help."),
+            ..Policy::default()
+        };
+        let store = database.open(clock.clone()).await;
+        let process = Process::start(store, gateway.clone(), assistant.clone(), policy.clone()).await;
+        Self {
+            gateway,
+            assistant,
+            clock,
+            database,
+            policy: Mutex::new(policy),
+            process: Mutex::new(Arc::new(process)),
+            draining: Mutex::default(),
+            http: baton::adapters::http_client::http_client(std::time::Duration::from_secs(5))
+                .expect("a client"),
+        }
+    }
+
+    /// Changes the rules of the channel.
+    pub(crate) fn rules(&self, change: impl FnOnce(&mut Policy)) {
+        let mut policy = lock(&self.policy);
+        change(&mut policy);
+        self.process().set(policy.clone());
+    }
+
+    /// A contact, and the people who answer them.
+    pub(crate) fn chat(&self, id: &'static str) -> Chat<'_> {
+        Chat { world: self, id }
+    }
+
+    /// The assistant will say this.
+    pub(crate) fn assistant_says(&self, text: &str) {
+        self.assistant.add(Step::says(text));
+    }
+
+    /// The assistant will say this, as soon as the test lets it.
+    pub(crate) fn assistant_holds(&self, text: &str) -> Hold {
+        let hold = Hold::new();
+        self.assistant.add(Step::says(text).held(&hold));
+        hold
+    }
+
+    /// Time passes, and what it brings about happens.
+    pub(crate) async fn after(&self, ms: i64) {
+        self.clock.advance_ms(ms);
+        self.drain().await;
+    }
+
+    /// Time passes, and nothing happens yet.
+    pub(crate) fn pass(&self, ms: i64) {
+        self.clock.advance_ms(ms);
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now().unwrap_or(BEGINNING)
+    }
+
+    /// Everything that is due happens, to its end.
+    pub(crate) async fn drain(&self) {
+        let process = self.process();
+        let before = lock(&self.draining).take();
+        if let Some(before) = before {
+            process.nudge();
+            before.await.expect("no step fails");
+        }
+        process.drain().await;
+    }
+
+    /// Everything that is due happens, until something waits there for the test to let it go.
+    pub(crate) async fn drain_until(&self, hold: &Hold) {
+        let process = self.process();
+        let before = lock(&self.draining).take();
+        let mut draining = match before {
+            Some(before) => {
+                process.nudge();
+                before
+            }
+            None => tokio::spawn(process.drain()),
+        };
+        tokio::select! {
+            biased;
+            () = hold.reached() => {}
+            ended = &mut draining => panic!("nothing came to wait here: {ended:?}"),
+        }
+        *lock(&self.draining) = Some(draining);
+    }
+
+    /// The process dies, whatever it was doing, and another starts over the same database.
+    pub(crate) async fn crash(&self) {
+        let draining = lock(&self.draining).take();
+        if let Some(draining) = draining {
+            // What was held neither answers nor ends: its step is dropped where it waits.
+            draining.abort();
+            assert!(draining.await.is_err_and(|error| error.is_cancelled()), "it was held");
+        }
+        self.process().stop().await;
+        let store = self.database.open(self.clock.clone()).await;
+        let policy = lock(&self.policy).clone();
+        let process = Process::start(store, self.gateway.clone(), self.assistant.clone(), policy).await;
+        *lock(&self.process) = Arc::new(process);
+    }
+
+    /// The end of the test: nothing is left over.
+    pub(crate) async fn end(self) {
+        assert_eq!(
+            self.assistant.steps_left(),
+            0,
+            "the assistant was not asked for everything it had to say"
+        );
+        self.drain().await;
+        self.process().stop().await;
+        self.database.remove().await;
+    }
+
+    /// Green API posts this.
+    pub(crate) async fn webhook(&self, body: &Value) -> &'static str {
+        let reply = self.knock(CHANNEL, Some(WEBHOOK_TOKEN), body.to_string()).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        let known = ["accepted", "duplicate", "ignored", "dead_letter"];
+        known.into_iter().find(|word| reply.body["status"] == **word).expect("a known verdict")
+    }
+
+    /// Green API reports the state of the phone of the business.
+    pub(crate) async fn state(&self, word: &str) -> &'static str {
+        self.webhook(&green_api::state(self.now().0 / 1_000, word)).await
+    }
+
+    /// Somebody posts this to the door of a channel.
+    pub(crate) async fn knock(
+        &self,
+        channel: &str,
+        token: Option<&str>,
+        body: impl Into<reqwest::Body>,
+    ) -> Reply {
+        let request = self.http.post(self.url(&format!("/webhooks/green-api/{channel}"))).body(body);
+        let request = match token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        };
+        answered(request).await
+    }
+
+    /// A person asks.
+    pub(crate) async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
+        answered(self.request(method, path, body)).await
+    }
+
+    /// A person reads.
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let reply = self.ask("GET", path, None).await;
+        assert_eq!(reply.status, 200, "{path}: {reply:?}");
+        reply.body
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str, body: Option<Value>) -> reqwest::RequestBuilder {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        let request = self.http.request(method, self.url(path)).bearer_auth(API_TOKEN);
+        match body {
+            Some(body) => request.json(&body),
+            None => request,
+        }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.process().address)
+    }
+
+    /// Sends a request as it is.
+    pub(crate) async fn execute(&self, request: reqwest::Request) -> Reply {
+        reply_of(self.http.execute(request).await.expect("an answer")).await
+    }
+
+    fn process(&self) -> Arc<Process> {
+        lock(&self.process).clone()
+    }
+}
+
+/// Sends it.
+pub(crate) async fn answered(request: reqwest::RequestBuilder) -> Reply {
+    reply_of(request.send().await.expect("an answer")).await
+}
+
+async fn reply_of(response: reqwest::Response) -> Reply {
+    let status = response.status().as_u16();
+    let text = response.text().await.expect("a body");
+    Reply { status, body: serde_json::from_str(&text).unwrap_or_default() }
+}
+
+/// A test that fails elsewhere shall not fail here too.
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
