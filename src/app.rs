@@ -63,7 +63,7 @@ pub struct Opened {
 /// Opens the places of a database that is up to date.
 pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     let settings = Arc::new(settings.clone());
-    let store = Store::connect(&settings).await?;
+    let store = Store::connect_existing(&settings).await?;
     store.require_migrated().await?;
     let dispatch = Arc::new(Dispatch::default());
     let (ledger, archive, registry) = (store.ledger(dispatch.clone()), store.archive(), store.registry());

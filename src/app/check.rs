@@ -60,12 +60,12 @@ impl Finding {
 /// Looks at everything.
 pub async fn check(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
-    match Store::connect(settings).await {
+    match Store::connect_existing(settings).await {
         Ok(store) => look_at_store(settings, &store, &mut findings).await,
         Err(error) => findings.push(Finding::wrong(
             "database",
             format!("{error:#}"),
-            "check BATON_DATABASE_URL, and that the server runs",
+            "check BATON_DATABASE_URL; `baton serve` makes a SQLite file, a PostgreSQL must run",
         )),
     }
     findings.push(look_at_redis(settings).await);

@@ -1,6 +1,6 @@
 //! The demo: a server with a sandbox number, a scripted assistant, and a few contacts whose chats are told as they happen.
 
-use std::{sync::Arc, time::Duration};
+use std::{io::Write as _, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use tokio::time::sleep;
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// How long the scripted assistant takes over a reply.
-const THINKING_MS: u64 = 1_500;
+const THINKING_MS: u64 = 2_500;
 /// How often the story is read on.
 const READ_EVERY: Duration = Duration::from_millis(120);
 /// The story waits for a scene at most so long.
@@ -44,7 +44,7 @@ pub async fn demo(settings: Settings) -> anyhow::Result<()> {
     let token = settings.api_token.as_ref().context("the demo needs a token")?.expose().to_owned();
     let instance = Instance::start(Arc::clone(&settings), true, metrics::start()?).await?;
     instance.scripted.set_faults(scripted::Faults { delay_ms: THINKING_MS, ..instance.scripted.faults() });
-    println!("{}", opening(&instance.address.to_string()));
+    say(&opening(&instance.address.to_string(), &instance.data()));
     let teller = tokio::spawn(tell(Arc::clone(&instance.archive)));
     let story = Story {
         intake: Arc::clone(&instance.intake),
@@ -55,7 +55,7 @@ pub async fn demo(settings: Settings) -> anyhow::Result<()> {
     let address = instance.address.to_string();
     let play = tokio::spawn(async move {
         match story.play().await {
-            Ok(()) => println!("{}", your_turn(&address, &token)),
+            Ok(()) => say(&your_turn(&address, &token)),
             Err(error) => tracing::error!(error = format!("{error:#}"), "the story broke off"),
         }
     });
@@ -66,9 +66,9 @@ pub async fn demo(settings: Settings) -> anyhow::Result<()> {
     told
 }
 
-fn opening(address: &str) -> String {
+fn opening(address: &str, data: &str) -> String {
     format!(
-        "\nBaton demo at http://{address}  (data in a temporary folder, nothing leaves this machine; Ctrl-C ends it)\n\n\
+        "\nBaton demo at http://{address}  (nothing leaves this machine; data in {data}; Ctrl-C ends it)\n\n\
          Three contacts write to a shop. The assistant answers; then Ana takes over in the middle of an answer.\n"
     )
 }
@@ -237,7 +237,13 @@ fn words(message: &Message) -> String {
     }
 }
 
+/// Whoever reads may have read enough: then the demo goes on without telling.
+fn say(words: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{words}").and_then(|()| out.flush());
+}
+
 fn line(at: Time, who: &str, what: &str) {
     let at = at.to_string();
-    println!("  {}  {who:>12}  {what}", at.get(11..19).unwrap_or(&at));
+    say(&format!("  {}  {who:>12}  {what}", at.get(11..19).unwrap_or(&at)));
 }

@@ -216,6 +216,11 @@ impl Instance {
         })
     }
 
+    /// Where the data is.
+    pub(super) fn data(&self) -> String {
+        self.store.describe()
+    }
+
     /// Says where everything is.
     fn greet(&self, settings: &Settings) {
         let address = self.address;
@@ -223,6 +228,12 @@ impl Instance {
         if self.numbers.channels.names().is_empty() {
             tracing::warn!(
                 "there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one by the API"
+            );
+        }
+        if settings.green_api_instance.is_some() && settings.green_api_webhook_token.is_none() {
+            tracing::warn!(
+                "BATON_GREEN_API_WEBHOOK_TOKEN is not set: one was made, and every webhook without it is refused; set one \
+                 that you know, here and in Green API's console"
             );
         }
         if settings.api_token.is_none() {
@@ -252,6 +263,7 @@ impl Instance {
         if tokio::time::timeout_at(ends_at, self.store.close()).await.is_err() {
             tracing::warn!("the database did not close within the grace");
         }
+        tracing::info!("stopped");
     }
 }
 

@@ -156,7 +156,8 @@ impl Numbers {
                 self.tokens.write().unwrap_or_else(PoisonError::into_inner).remove(&name);
             }
         }
-        for row in rows {
+        // The sandbox's row stays when the sandbox is off, with its conversations.
+        for row in rows.into_iter().filter(|row| row.provider != SANDBOX || self.sandbox.is_some()) {
             if self.locked().get(&row.name) == Some(&row.updated_at) {
                 continue;
             }

@@ -39,8 +39,24 @@ impl Store {
                 .context("PostgreSQL cannot be reached (BATON_DATABASE_URL)")?;
             return Ok(Self::Postgres(postgres));
         }
-        let sqlite = Sqlite::connect(url, clock).await.context("the database file cannot be opened")?;
+        let sqlite = Sqlite::connect(url, clock)
+            .await
+            .with_context(|| format!("the database file of {url} cannot be opened (BATON_DATABASE_URL)"))?;
         Ok(Self::Sqlite(sqlite))
+    }
+
+    /// Connects to a database that is there: a command in the wrong folder makes no new one.
+    pub(super) async fn connect_existing(settings: &Settings) -> anyhow::Result<Self> {
+        if let Some(path) = Sqlite::path_of(settings.database_url.expose())
+            && !path.exists()
+        {
+            let path = std::path::absolute(&path).unwrap_or(path);
+            bail!(
+                "there is no database at {} (BATON_DATABASE_URL): is this the server's folder?",
+                path.display()
+            );
+        }
+        Self::connect(settings).await
     }
 
     /// Brings the tables up to date.

@@ -1,5 +1,6 @@
 //! The description of the API, made from the code: OpenAPI as `/openapi.json` and `baton openapi` show it.
 
+use actix_web::http::StatusCode;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
@@ -74,8 +75,14 @@ fn name_of(method: &str, path: &str) -> String {
     words.fold(method.to_owned(), |name, word| format!("{name}_{word}"))
 }
 
-/// What all operations have in common: who may use them, and how they refuse.
+/// What all operations have in common: who may use them, how they answer, and how they refuse.
 fn complete(operation: &mut Value, access: Access) {
+    for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
+        let is_described = response["description"].as_str().is_some_and(|text| !text.is_empty());
+        if !is_described {
+            response["description"] = json!(in_words(status));
+        }
+    }
     let role = match access {
         Access::Open => {
             operation["security"] = json!([]);
@@ -92,6 +99,12 @@ fn complete(operation: &mut Value, access: Access) {
         "description": "A refusal.",
         "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
     });
+}
+
+/// What a status says, for an answer that says nothing of its own. OpenAPI requires a description.
+fn in_words(status: &str) -> &'static str {
+    let code = status.parse::<u16>().ok().and_then(|code| StatusCode::from_u16(code).ok());
+    code.and_then(|code| code.canonical_reason()).unwrap_or("The answer.")
 }
 
 #[cfg(test)]
@@ -138,10 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_says_what_it_does() {
+    fn every_operation_says_what_it_does_and_each_answer_what_it_is() {
         for (path, operations) in document()["paths"].as_object().expect("paths") {
             for (method, operation) in operations.as_object().expect("operations") {
                 assert!(operation["summary"].is_string(), "{method} {path}");
+                for (status, response) in operation["responses"].as_object().expect("responses") {
+                    let words = response["description"].as_str().unwrap_or_default();
+                    assert!(!words.is_empty(), "{method} {path} {status}");
+                }
             }
         }
     }

@@ -1,7 +1,10 @@
 //! The doors through which messages come in: the provider's, and the sandbox's. A body goes to intake, and only when
 //! its effect is committed is it answered 200.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -24,6 +27,9 @@ use super::{
     wire::{Id, KindWord},
 };
 use crate::flow::{intake::Verdict, ledger};
+
+/// Refused webhooks are told at most this often.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// Most messages that the sandbox takes at once.
 const SANDBOX_MAX: usize = 1_000;
@@ -92,6 +98,20 @@ pub(crate) async fn green_api(
     response
 }
 
+/// A token that was changed on one side only stalls the provider's queue: somebody should hear of it, though not of
+/// each try.
+fn tell_refused(channel: &str) {
+    static TOLD: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+        *told = Some(Instant::now());
+        tracing::warn!(
+            channel,
+            "a webhook without the channel's token was refused; more in the next minute are not told"
+        );
+    }
+}
+
 async fn take(
     request: &HttpRequest,
     channel: String,
@@ -103,6 +123,7 @@ async fn take(
         doors.channels.webhook_tokens(&channel).filter(|_| is_known).ok_or_else(Problem::not_found)?;
     let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if !is_right(given.unwrap_or_default(), &tokens) {
+        tell_refused(&channel);
         return Err(Problem::unauthorized());
     }
     let body = read::body(request, payload).await?;

@@ -17,7 +17,7 @@ mod server_lock;
 pub use server_lock::{AlreadyServing, ServerLock};
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -52,6 +52,12 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
+    /// The file that such an address names; None if it is no address of a file.
+    pub fn path_of(url: &str) -> Option<PathBuf> {
+        let options = url.strip_prefix("sqlite:").map(|_| url.parse::<SqliteConnectOptions>())?;
+        options.ok().map(|options| options.get_filename().to_owned())
+    }
+
     /// Opens `sqlite://path` or `sqlite:path`, and creates the file and its folder if there are none.
     pub async fn connect(url: &str, clock: Arc<dyn Clock>) -> Result<Self, sqlx::Error> {
         if url.contains(":memory:") || url.contains("mode=memory") {
@@ -62,6 +68,7 @@ impl Sqlite {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
+        make_private(&path)?;
         let options = options
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
@@ -102,6 +109,16 @@ impl Sqlite {
         self.reader.close().await;
         // Last, so that the one who leaves the write-ahead log behind folds it into the file.
         self.writer.close().await;
+    }
+}
+
+/// Customers' words are for the owner of the file alone. SQLite gives the files beside it the same mode.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
     }
 }
 

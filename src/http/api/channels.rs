@@ -99,12 +99,14 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) 
     let mut settings = wanted.settings;
     settings.retain(|_, value| !value.is_null());
     check_settings(&doors, &settings)?;
+    let is_made_here = wanted.webhook_token.is_none();
+    let webhook_token = match wanted.webhook_token {
+        Some(token) => secret("/webhook_token", token)?,
+        None => new_secret()?,
+    };
     let secrets = Secrets {
         token: Some(secret("/token", wanted.token)?),
-        webhook_token: Some(match wanted.webhook_token {
-            Some(token) => secret("/webhook_token", token)?,
-            None => new_secret()?,
-        }),
+        webhook_token: Some(webhook_token.clone()),
         previous_webhook_token: optional("/previous_webhook_token", wanted.previous_webhook_token, secret)?,
     };
     let now = (doors.now)();
@@ -128,7 +130,8 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) 
     }
     noted(&doors, &caller, &channel.name, "added").await?;
     let location = format!("/api/v1/channels/{}", channel.name);
-    Ok(Answer::created(location, &Channel::from(channel)))
+    let shown_once = is_made_here.then_some(webhook_token);
+    Ok(Answer::created(location, &Channel::from(channel).with_token(shown_once)))
 }
 
 /// What is to be changed; what is left out stays.

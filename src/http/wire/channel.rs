@@ -25,6 +25,9 @@ pub(crate) struct Channel {
     managed_by: Option<&'static str>,
     created_at: At,
     updated_at: At,
+    /// Only in the answer to the request that made the channel, if the token was made here: shown once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook_token: Option<String>,
 }
 
 fn known(state: String) -> Option<String> {
@@ -44,7 +47,15 @@ impl From<registry::Channel> for Channel {
             managed_by: channel.managed_by_environment.then_some("environment"),
             created_at: At(channel.created_at),
             updated_at: At(channel.updated_at),
+            webhook_token: None,
         }
+    }
+}
+
+impl Channel {
+    /// With the token that was made for it: told to who made the channel, and to nobody after.
+    pub(crate) fn with_token(self, webhook_token: Option<String>) -> Self {
+        Self { webhook_token, ..self }
     }
 }
 
