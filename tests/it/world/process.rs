@@ -87,6 +87,7 @@ impl Process {
             turns,
             sender: Sender {
                 ledger: ledger.clone(),
+                dispatch: dispatch.clone(),
                 registry: registry.clone(),
                 channels: channels.clone(),
                 clock: || BEGINNING,
