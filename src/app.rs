@@ -20,6 +20,9 @@ mod demo;
 
 mod check;
 
+#[cfg(test)]
+mod tests;
+
 use std::{sync::Arc, time::Duration};
 
 use execution::{key_store, redis_lock::Lock, redis_server};
@@ -34,7 +37,7 @@ use crate::{
     config::Settings,
     domain::time::Time,
     flow::{
-        archive::Archive, channels::Channels, desk::Desk, dispatch::Dispatch, ledger::Ledger,
+        archive::Archive, channels::Channels, desk::Desk, dispatch::Dispatch, intake::Intake, ledger::Ledger,
         mode_switch::ModeSwitch, registry::Registry,
     },
 };
@@ -79,10 +82,18 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         dispatch,
         settle_ms: i64::try_from(settings.settle_ms).unwrap_or(i64::MAX),
     });
+    let intake = Arc::new(Intake {
+        ledger: Arc::clone(&ledger),
+        registry: Arc::clone(&registry),
+        channels: Arc::clone(&channels),
+        deduplicator: None,
+        clock: now,
+    });
     let desk = Desk {
         ledger: Arc::clone(&ledger),
         archive: Arc::clone(&archive),
         channels: Arc::clone(&channels),
+        intake,
         switch: Arc::clone(&switch),
     };
     let lock = match redis(&settings)? {

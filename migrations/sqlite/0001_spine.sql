@@ -166,8 +166,8 @@ create unique index messages_key on messages (conversation_id, key) where key is
 create index messages_provider on messages (conversation_id, provider_message_id) where provider_message_id is not null;
 create index messages_open on messages (conversation_id, seq) where open;
 create index messages_sending on messages (channel) where state = 'sending';
--- For numbers by day.
-create index messages_at on messages (at);
+-- For numbers by day, and for the export, which goes through all of them page by page.
+create index messages_at on messages (at, id);
 
 create table turns (
     id              text primary key,

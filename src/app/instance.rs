@@ -178,7 +178,7 @@ impl Instance {
             .with_context(|| format!("cannot listen on {} (BATON_LISTEN)", settings.listen))?;
         let address = listener.local_addr()?;
         let grace = Duration::from_millis(settings.grace_ms);
-        let desk = parts.desk(&switch);
+        let desk = parts.desk(&switch, &intake);
         let doors = doors::open(doors::Behind {
             parts: &parts,
             store: &store,
@@ -287,11 +287,12 @@ impl Parts {
         })
     }
 
-    fn desk(&self, switch: &Arc<ModeSwitch>) -> Arc<Desk> {
+    fn desk(&self, switch: &Arc<ModeSwitch>, intake: &Arc<Intake>) -> Arc<Desk> {
         Arc::new(Desk {
             ledger: Arc::clone(&self.ledger),
             archive: Arc::clone(&self.archive),
             channels: Arc::clone(&self.numbers.channels),
+            intake: Arc::clone(intake),
             switch: Arc::clone(switch),
         })
     }

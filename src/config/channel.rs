@@ -50,6 +50,7 @@ impl Settings {
             burst_quiet_ms: self.burst_quiet_ms,
             burst_max_ms: self.burst_max_ms,
             burst_max_messages: self.burst_max_messages,
+            flood_per_minute: self.flood_per_minute,
             typing_ms_per_char: self.typing_ms_per_char,
             typing_jitter_ms: self.typing_jitter_ms,
             typing_max_ms: self.typing_max_ms,

@@ -192,6 +192,10 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "20", value_parser = whole::<usize>(1, 1_000))]
     pub burst_max_messages: usize,
 
+    /// More messages of one contact in a minute are stored, and answered together at most once a minute; 0 = no limit
+    #[arg(long, value_name = "N", default_value = "120", value_parser = whole::<usize>(0, 1_000))]
+    pub flood_per_minute: usize,
+
     /// A message older than this (ms) when its turn comes goes to a person; 0 = never
     #[arg(long, value_name = "MS", default_value = "21600000", value_parser = whole::<i64>(0, YEAR))]
     pub stale_ms: i64,

@@ -153,6 +153,12 @@ pub struct Memo {
     /// When the contact wrote, lately.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wrote: Vec<i64>,
+    /// The contact writes more than anybody reads: all of it is taken together, at most once a minute.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_flood: bool,
+    /// When the last turn over what the contact wrote began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begun_at: Option<i64>,
     /// When turns were answered, in the last hour, since a person wrote.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<i64>,

@@ -51,6 +51,8 @@ pub struct Policy {
     pub burst_max_ms: i64,
     /// So many messages, and it is over at once.
     pub burst_max_messages: usize,
+    /// More messages of one contact in a minute are a flood; 0 = no limit.
+    pub flood_per_minute: usize,
     /// Typing time of one character.
     pub typing_ms_per_char: i64,
     /// Up to so much more, at random.
@@ -131,6 +133,7 @@ impl Default for Policy {
             burst_quiet_ms: 3_000,
             burst_max_ms: 20_000,
             burst_max_messages: 20,
+            flood_per_minute: 120,
             typing_ms_per_char: 30,
             typing_jitter_ms: 500,
             typing_max_ms: 8_000,

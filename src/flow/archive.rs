@@ -130,6 +130,28 @@ pub struct Placed {
     pub message: Message,
 }
 
+/// Which messages of all conversations.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MessageFilter {
+    /// On one of these channels; None: on all.
+    pub channels: Option<Vec<String>>,
+    /// Of this conversation.
+    pub conversation: Option<Uuid>,
+    /// At this time or later.
+    pub since: Option<Time>,
+    /// Before this time.
+    pub until: Option<Time>,
+}
+
+/// A message, where it is, and whom it was exchanged with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchanged {
+    /// The message and its conversation.
+    pub placed: Placed,
+    /// The contact's name.
+    pub contact_name: Option<String>,
+}
+
 /// Which events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
@@ -257,6 +279,9 @@ pub trait Archive: Send + Sync {
     /// Messages of a conversation, newest first.
     async fn messages(&self, conversation: Uuid, window: Window, limit: usize)
     -> Result<Vec<Message>, Error>;
+
+    /// Messages of all conversations in the order of their acceptance, notes among them.
+    async fn exchanged(&self, filter: &MessageFilter, page: &PageOf) -> Result<Page<Exchanged>, Error>;
 
     /// One message.
     async fn message(&self, id: Uuid) -> Result<Option<Placed>, Error>;

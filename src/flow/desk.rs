@@ -13,6 +13,7 @@ use super::{
     channels::{Channels, opening_by_a_person},
     conversations::{self, By},
     inbox,
+    intake::Intake,
     ledger::{self, Key, Ledger, Need, change},
     mode_switch::{self, ModeSwitch, Receipt},
     outbox::{self, Owed},
@@ -135,6 +136,8 @@ pub struct Desk {
     pub archive: Arc<dyn Archive>,
     /// The rules.
     pub channels: Arc<Channels>,
+    /// Reads webhooks that were kept.
+    pub intake: Arc<Intake>,
     /// For settling after a takeover.
     pub switch: Arc<ModeSwitch>,
 }
@@ -309,18 +312,38 @@ impl Desk {
         unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
     }
 
-    /// Tries a dead letter of a turn or a send again, with all its attempts, unless it is no longer wanted.
+    /// Tries a dead letter again: a turn or a send with all its attempts, unless it is no longer wanted; a webhook by
+    /// reading it again, which helps when this program has learnt to.
     pub async fn replay(&self, letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal> {
         let found = self.archive.letter(letter).await?.ok_or(Refusal::NotFound)?;
         let channel = self.channels.get(&found.channel).ok_or(Refusal::NotFound)?;
         let Some(conversation) = found.conversation else {
-            return Err(not_retryable(None, "it belongs to no conversation"));
+            return self.read_again(found, who).await;
         };
         let need =
             Need { letter: Some(letter), messages: subjects_of(&found), newest: 20, ..Need::default() };
         let who = who.clone();
         let step = move |docket: &mut Docket| replay(docket, &channel.policy, letter, force, &who);
         unless_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)?
+    }
+
+    /// The effect first, then the letter's end: whoever is cut off between them reads it once more, to no effect.
+    async fn read_again(&self, letter: DeadLetter, who: &Who) -> Result<DeadLetter, Refusal> {
+        if letter.kind != LetterKind::Webhook || letter.state != LetterState::Open {
+            return Err(not_retryable(None, "it was replayed or discarded before, or is no webhook"));
+        }
+        let taken = self.intake.take_kept(&letter.channel, &letter.payload).await;
+        if let Err(reason) = unless_gone(taken)? {
+            return Err(not_retryable(None, &format!("it still cannot be read: {reason}")));
+        }
+        let now = self.ledger.now().await?;
+        let replayed = DeadLetter { state: LetterState::Replayed, last_at: now, ..letter };
+        let event = Entry::of(EventType::DeadLetterReplayed)
+            .by(&who.actor)
+            .with("dead_letter_id", replayed.id.to_string())
+            .outside(&replayed.channel, now);
+        self.ledger.keep(vec![event], vec![replayed.clone()]).await?;
+        Ok(replayed)
     }
 
     /// Puts a dead letter away.

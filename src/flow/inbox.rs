@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     agenda, conversations,
     conversations::By,
-    outbox,
+    flood, outbox,
     provider::{Amendment, Arrival},
 };
 use crate::domain::{
@@ -31,7 +31,7 @@ const NOTICE_EVERY_MS: i64 = 3_600_000;
 const LATELY_MS: i64 = 300_000;
 const LATELY_MAX: usize = 200;
 /// Messages of one burst that a turn reads at most; the rest waits for the next.
-const BURST_READ_MAX: usize = 100;
+pub(super) const BURST_READ_MAX: usize = 100;
 
 /// What became of an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,15 +235,21 @@ fn arrive(docket: &mut Docket, policy: &Policy, id: Uuid) {
     let now = docket.now;
     let memo = &mut docket.conversation.memo;
     memo.wrote.retain(|at| now.since(Time(*at)) <= LATELY_MS);
-    if memo.wrote.len() < LATELY_MAX {
-        memo.wrote.push(now.0);
-    }
+    // The newest are what is counted, and enough of them to tell a flood.
+    let forgotten = (memo.wrote.len() + 1).saturating_sub(LATELY_MAX.max(policy.flood_per_minute + 1));
+    memo.wrote.drain(..forgotten);
+    memo.wrote.push(now.0);
     if !docket.message(id).is_some_and(Message::waits) {
         return;
     }
     let first_at = Time(*docket.conversation.memo.burst_first_at.get_or_insert(now.0));
     docket.conversation.memo.burst_last_at = Some(now.0);
-    supersede(docket, policy, first_at);
+    flood::watch(docket, policy);
+    if docket.conversation.memo.is_flood {
+        flood::leave_older(docket);
+    } else {
+        supersede(docket, policy, first_at);
+    }
     wind(docket, policy);
 }
 
@@ -288,8 +294,8 @@ pub fn wind(docket: &mut Docket, policy: &Policy) {
     } else {
         burst::ripe_at(policy, first_at, last_at, waiting)
     };
-    let ripe_at =
-        if memo.answer_now { docket.now } else { ripe_at.max(Time(memo.retry_at.unwrap_or(i64::MIN))) };
+    let not_before = Time(memo.retry_at.unwrap_or(i64::MIN)).max(flood::not_before(memo));
+    let ripe_at = if memo.answer_now { docket.now } else { ripe_at.max(not_before) };
     docket.conversation.memo.ripe_at = Some(ripe_at.0);
 }
 
@@ -449,9 +455,11 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
         Some(_) => {}
     }
     leave_stale(docket, policy);
+    let is_taken_together = policy.burst != BurstPolicy::Queue || docket.conversation.memo.is_flood;
+    flood::watch(docket, policy);
     let burst: Vec<Message> = {
         let waiting = docket.messages().iter().filter(|message| message.waits());
-        let most = if policy.burst == BurstPolicy::Queue { 1 } else { BURST_READ_MAX };
+        let most = if is_taken_together { BURST_READ_MAX } else { 1 };
         waiting.take(most).cloned().collect()
     };
     if burst.is_empty() {
@@ -481,6 +489,9 @@ pub fn begin(
         turn: claimant.turn,
         until: now.plus_ms(policy.lock_ttl_ms),
     });
+    if purpose == Purpose::Reply {
+        conversation.memo.begun_at = Some(now.0);
+    }
     let memo = &conversation.memo;
     let first_at = Time(memo.burst_first_at.unwrap_or(now.0));
     let turn = Turn {

@@ -90,6 +90,18 @@ impl Intake {
         }
     }
 
+    /// Takes a body that was kept as a dead letter, as if it came now. Says why, if it still cannot be read.
+    pub async fn take_kept(&self, channel: &str, kept: &Value) -> Result<Result<Verdict, String>, Error> {
+        let Some(channel) = self.channels.get(channel) else { return Err(Error::Gone) };
+        match channel.provider.read(&body_of(kept)) {
+            Ok(incoming) => match self.take_incoming(&channel, incoming).await {
+                Err(Error::Refused(source)) => Ok(Err(source.to_string())),
+                verdict => verdict.map(Ok),
+            },
+            Err(Unreadable { reason }) => Ok(Err(reason)),
+        }
+    }
+
     /// Takes several messages of the same chat in one transaction.
     pub async fn take_together(
         &self,
@@ -292,7 +304,41 @@ fn payload_of(body: &[u8]) -> Value {
     }
 }
 
+/// The body of what [`payload_of`] kept.
+fn body_of(kept: &Value) -> Vec<u8> {
+    if let Value::String(text) = kept {
+        return text.clone().into_bytes();
+    }
+    let encoded = (kept["encoding"] == "base64").then(|| kept["data"].as_str()).flatten();
+    let decoded = encoded.and_then(|data| base64::engine::general_purpose::STANDARD.decode(data).ok());
+    decoded.unwrap_or_else(|| kept.to_string().into_bytes())
+}
+
 /// Only the store's trouble is worth another delivery.
 pub const fn must_come_again(error: &ledger::Error) -> bool {
     matches!(error, Error::Unavailable(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_body_is_given_back_as_it_came() {
+        for body in [
+            br#"{"typeWebhook":"incomingMessageReceived","idMessage":"A"}"#.as_slice(),
+            br#"{"text":"\ud800"}"#,
+            b"not json at all",
+            b"",
+            b"\xff\xfe\x00 bytes",
+            br#"{"encoding":"base64"}"#,
+            br#"{"data":"%","encoding":"base64"}"#,
+        ] {
+            let given_back = body_of(&payload_of(body));
+            let as_json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
+            let is_same =
+                given_back == body || as_json(body).is_some_and(|it| as_json(&given_back) == Some(it));
+            assert!(is_same, "{}", String::from_utf8_lossy(&given_back));
+        }
+    }
 }

@@ -16,6 +16,8 @@ pub mod intake;
 
 pub mod inbox;
 
+pub mod flood;
+
 pub mod turn;
 
 pub mod generator;

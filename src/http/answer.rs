@@ -27,7 +27,21 @@ enum Body {
     Text(&'static str, String),
     Page(String, &'static str),
     Feed(mpsc::Receiver<Bytes>),
+    File { media_type: &'static str, name: &'static str, pieces: mpsc::Receiver<Piece> },
 }
+
+/// A piece of a file.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// What comes next.
+    Part(Bytes),
+    /// It is whole. A sender that ends without this breaks the connection, so that nobody takes a part for the whole.
+    End,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the rest of the file cannot be had")]
+struct CutOff;
 
 impl Answer {
     fn json(status: StatusCode, value: &impl Serialize) -> Self {
@@ -73,6 +87,15 @@ impl Answer {
     pub(crate) const fn feed(frames: mpsc::Receiver<Bytes>) -> Self {
         Self { status: StatusCode::OK, location: None, body: Body::Feed(frames) }
     }
+
+    /// 200: a file to keep under that name, piece by piece.
+    pub(crate) const fn file(
+        media_type: &'static str,
+        name: &'static str,
+        pieces: mpsc::Receiver<Piece>,
+    ) -> Self {
+        Self { status: StatusCode::OK, location: None, body: Body::File { media_type, name, pieces } }
+    }
 }
 
 impl Responder for Answer {
@@ -100,6 +123,17 @@ impl Responder for Answer {
                 .insert_header(("X-Accel-Buffering", "no"))
                 .streaming(stream::unfold(frames, |mut frames| async move {
                     frames.recv().await.map(|frame| (Ok::<_, Infallible>(frame), frames))
+                })),
+            Body::File { media_type, name, pieces } => response
+                .content_type(media_type)
+                .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")))
+                .streaming(stream::unfold(Some(pieces), |pieces| async move {
+                    let mut pieces = pieces?;
+                    match pieces.recv().await {
+                        Some(Piece::Part(part)) => Some((Ok(part), Some(pieces))),
+                        Some(Piece::End) => None,
+                        None => Some((Err(CutOff), None)),
+                    }
                 })),
         }
     }

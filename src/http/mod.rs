@@ -27,6 +27,8 @@ pub mod feed;
 
 mod stream;
 
+mod csv;
+
 mod view;
 
 mod health;

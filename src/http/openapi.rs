@@ -8,8 +8,8 @@ use utoipa::OpenApi;
 
 use super::{
     api::{
-        channels, conversations, dead_letters, events, follow_ups, messages, modes, sandbox, settings, stats,
-        tokens, turns,
+        channels, conversations, dead_letters, events, export, follow_ups, messages, modes, sandbox,
+        settings, stats, tokens, turns,
     },
     auth::Access,
     health, metrics, pages,
@@ -33,7 +33,7 @@ use super::{
         messages::withdraw, messages::retry, messages::confirm,
         follow_ups::one, follow_ups::schedule, follow_ups::call_off, follow_ups::list,
         turns::list, turns::one, events::timeline, events::list,
-        dead_letters::list, dead_letters::discard, dead_letters::retry,
+        dead_letters::list, dead_letters::discard, dead_letters::retry, export::messages,
         channels::list, channels::add, channels::one, channels::change, channels::remove,
         tokens::list, tokens::create, tokens::one, tokens::revoke,
         stats::stats, settings::list, sandbox::behaviour, sandbox::behave, sandbox::screen, sandbox::phone_message,

@@ -14,8 +14,8 @@ use tokio::runtime::Handle;
 use super::{
     answer::Answer,
     api::{
-        channels, conversations, dead_letters, events, follow_ups, messages, modes, sandbox, settings, stats,
-        tokens, turns,
+        channels, conversations, dead_letters, events, export, follow_ups, messages, modes, sandbox,
+        settings, stats, tokens, turns,
     },
     auth::Access::{self, Acts, Admin, Metrics, Open, Reads},
     doors::{Doors, lost},
@@ -64,6 +64,7 @@ pub fn routes() -> Vec<Row> {
         get("/api/v1/dead-letters", Reads, dead_letters::list),
         delete("/api/v1/dead-letters/{id}", Admin, dead_letters::discard),
         post("/api/v1/dead-letters/{id}/retry", Admin, dead_letters::retry),
+        get("/api/v1/export/messages.csv", Admin, export::messages),
         get("/api/v1/channels", Reads, channels::list),
         post("/api/v1/channels", Admin, channels::add),
         get("/api/v1/channels/{name}", Reads, channels::one),

@@ -1,18 +1,24 @@
-//! Messages: windows of a conversation, one by its id, and what the model reads.
+//! Messages: windows of a conversation, all of them by time, one by its id, and what the model reads.
 
 use uuid::Uuid;
 
+use super::{cursor, filter::Conditions};
 use crate::{
-    adapters::sql::{Statement, Store, cell, decode},
+    adapters::{
+        rows::Columns,
+        sql::{Statement, Store, cell, decode},
+    },
     domain::{chat::ChatId, message::Message},
     flow::{
-        archive::{Placed, Window},
+        archive::{Exchanged, MessageFilter, Page, PageOf, Placed, Window},
         ledger::Error,
     },
 };
 
 /// Most messages read at once.
 const MESSAGES_MAX: usize = 1_000;
+
+const LIST: &str = "messages";
 
 /// What the model may read: words of the conversation that the contact has seen, is about to see, or wrote. Notes and
 /// mere signs are not words; what was withdrawn or never arrived was not said; what is still owed will be,
@@ -89,18 +95,57 @@ async fn side<S: Store>(
     store.rows(statement).await?.iter().map(decode).collect()
 }
 
+/// A page of all messages, oldest first.
+pub(super) async fn exchanged<S: Store>(
+    store: &S,
+    wanted: &MessageFilter,
+    page: &PageOf,
+) -> Result<Page<Exchanged>, Error> {
+    let after = cursor::read::<Uuid>(LIST, page)?;
+    let mut statement = Statement::new("select ");
+    statement.columns::<Message>("m").push(", c.chat_id, c.contact_name from messages m");
+    statement.push(" join conversations c on c.id = m.conversation_id");
+    let mut conditions = Conditions::default();
+    conditions.channels(&mut statement, S::ENGINE, "m.channel", wanted.channels.as_deref());
+    if let Some(conversation) = wanted.conversation {
+        conditions.next(&mut statement).push("m.conversation_id = ").bind(conversation);
+    }
+    if let Some(since) = wanted.since {
+        conditions.next(&mut statement).push("m.at >= ").bind(since);
+    }
+    if let Some(until) = wanted.until {
+        conditions.next(&mut statement).push("m.at < ").bind(until);
+    }
+    if let Some((at, id)) = after {
+        conditions.next(&mut statement).push("(m.at, m.id) > (").bind(at);
+        statement.push(", ").bind(id).push(")");
+    }
+    statement.push(" order by m.at, m.id limit ").bind(cursor::rows_asked(page));
+    let rows = store.rows(statement).await?;
+    let found: Result<Vec<Exchanged>, Error> = rows
+        .iter()
+        .map(|row| Ok(Exchanged { placed: placed(row)?, contact_name: cell(row, "contact_name")? }))
+        .collect();
+    Ok(cursor::cut(found?, page, |Exchanged { placed: Placed { message, .. }, .. }| {
+        cursor::write(LIST, message.at.0, message.id)
+    }))
+}
+
 /// One message, and where it is.
 pub(super) async fn one<S: Store>(store: &S, id: Uuid) -> Result<Option<Placed>, Error> {
     let mut statement = Statement::new("select ");
     statement.columns::<Message>("m").push(", c.chat_id from messages m");
     statement.push(" join conversations c on c.id = m.conversation_id where m.id = ").bind(id);
-    let Some(row) = store.row(statement).await? else { return Ok(None) };
-    Ok(Some(Placed {
-        conversation: cell(&row, "conversation_id")?,
-        channel: cell(&row, "channel")?,
-        chat: cell(&row, "chat_id")?,
-        message: decode(&row)?,
-    }))
+    store.row(statement).await?.as_ref().map(placed).transpose()
+}
+
+fn placed<R: Columns>(row: &R) -> Result<Placed, Error> {
+    Ok(Placed {
+        conversation: cell(row, "conversation_id")?,
+        channel: cell(row, "channel")?,
+        chat: cell(row, "chat_id")?,
+        message: decode(row)?,
+    })
 }
 
 /// Whether a message with that key was stored, in the conversation of that chat.

@@ -44,8 +44,8 @@ use crate::{
     },
     flow::{
         archive::{
-            Archive, Bucket, ConversationFilter, Depths, EventFilter, FollowUpFilter, LetterFilter, Overview,
-            Page, PageOf, Placed, Recorded, Tail, Window,
+            Archive, Bucket, ConversationFilter, Depths, EventFilter, Exchanged, FollowUpFilter,
+            LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
         },
         ledger::Error,
     },
@@ -80,6 +80,10 @@ impl<S: Store> Archive for S {
         limit: usize,
     ) -> Result<Vec<Message>, Error> {
         messages::window(self, conversation, window, limit).await
+    }
+
+    async fn exchanged(&self, filter: &MessageFilter, page: &PageOf) -> Result<Page<Exchanged>, Error> {
+        messages::exchanged(self, filter, page).await
     }
 
     async fn message(&self, id: Uuid) -> Result<Option<Placed>, Error> {

@@ -14,6 +14,8 @@ pub(crate) mod events;
 
 pub(crate) mod dead_letters;
 
+pub(crate) mod export;
+
 pub(crate) mod channels;
 
 pub(crate) mod tokens;

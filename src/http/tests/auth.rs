@@ -45,6 +45,7 @@ async fn every_role_may_do_what_the_contract_says_and_no_more() {
         ("DELETE", format!("{nobody}/read"),           [204, 204, 403, 403]),
         ("GET",    "/api/v1/tokens".to_owned(),        [200, 403, 403, 403]),
         ("GET",    "/api/v1/settings".to_owned(),      [200, 403, 403, 403]),
+        ("GET",    "/api/v1/export/messages.csv".to_owned(), [200, 403, 403, 403]),
         ("GET",    "/metrics".to_owned(),              [200, 200, 200, 200]),
     ];
     for (method, path, wanted) in table {
@@ -122,6 +123,13 @@ async fn what_lies_on_other_channels_is_not_there() {
     let reply = world.send(asked.insert_header(("Authorization", "Bearer shop"))).await;
     assert_eq!(reply.json()["items"][0]["id"], here.to_string());
     assert_eq!(reply.json()["items"].as_array().map(Vec::len), Some(1));
+
+    token(&world, "keeper", Role::Admin, Some(&["shop"]));
+    let export = "/api/v1/export/messages.csv";
+    assert_eq!(status(&world, "GET", &format!("{export}?conversation_id={elsewhere}"), "keeper").await, 404);
+    assert_eq!(status(&world, "GET", export, "keeper").await, 200);
+    let asked = world.shelf.asked.lock().unwrap().last().cloned();
+    assert!(asked.is_some_and(|asked| asked.contains("channels: Some([\"shop\"])")));
 }
 
 #[tokio::test]

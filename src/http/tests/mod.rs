@@ -14,6 +14,8 @@ mod conversations;
 
 mod channels;
 
+mod export;
+
 mod sandbox;
 
 mod feed;

@@ -87,6 +87,7 @@ impl Process {
             turns,
             sender: Sender {
                 ledger: ledger.clone(),
+                dispatch: dispatch.clone(),
                 registry: registry.clone(),
                 channels: channels.clone(),
                 dispatch: dispatch.clone(),
@@ -104,18 +105,20 @@ impl Process {
             settle_ms: SETTLE_MS,
         });
         let house = Arc::new(House { channels: channels.clone() });
+        let intake = Arc::new(Intake {
+            ledger: ledger.clone(),
+            registry: registry.clone(),
+            channels: channels.clone(),
+            deduplicator: None,
+            clock: || BEGINNING,
+        });
         let doors = Doors {
-            intake: Arc::new(Intake {
-                ledger: ledger.clone(),
-                registry: registry.clone(),
-                channels: channels.clone(),
-                deduplicator: None,
-                clock: || BEGINNING,
-            }),
+            intake: intake.clone(),
             desk: Arc::new(Desk {
                 ledger: ledger.clone(),
                 archive: archive.clone(),
                 channels: channels.clone(),
+                intake,
                 switch: mode_switch.clone(),
             }),
             mode_switch,

@@ -2,13 +2,17 @@
 
 use uuid::Uuid;
 
+use super::{all_pages, at, first};
 use crate::{
     adapters::trial::{NOW, Trial, answered, begun, from_contact, from_us, on_both_stores},
     domain::{
         conversation::Conversation,
         message::{Author, DeliveryState, Kind, Media, Message, Outcome, OutcomeReason, Quoted, Sender},
     },
-    flow::archive::{Archive, Window},
+    flow::{
+        archive::{Archive, MessageFilter, Window},
+        ledger::Error,
+    },
 };
 
 on_both_stores!(
@@ -17,7 +21,54 @@ on_both_stores!(
     a_key_is_known_by_every_id_of_the_chat,
     the_model_reads_only_what_was_said,
     no_window_is_unbounded,
+    messages_of_all_conversations_come_by_time,
+    messages_of_all_conversations_are_narrowed,
 );
+
+async fn messages_of_all_conversations_come_by_time<S: Trial>(store: &S) {
+    let (mei, tom) = two_talks(store).await;
+    let found = all_pages(async |page| store.exchanged(&MessageFilter::default(), &page).await).await;
+    let mut sorted = found.clone();
+    sorted.sort_by_key(|it| (it.placed.message.at, it.placed.message.id));
+    assert_eq!(found, sorted, "in one order, whatever conversation they are of");
+    assert_eq!(found.len(), 9, "none is left out between two pages, and none is there twice");
+    let of = |id| found.iter().filter(|it| it.placed.conversation == id).collect::<Vec<_>>();
+    assert_eq!((of(mei.id).len(), of(tom.id).len()), (6, 3));
+    let first = of(mei.id)[0];
+    assert_eq!(first.contact_name.as_deref(), Some("Mei"));
+    assert_eq!((first.placed.channel.as_str(), &first.placed.chat), ("shop", &mei.chat));
+}
+
+async fn messages_of_all_conversations_are_narrowed<S: Trial>(store: &S) {
+    let (mei, tom) = two_talks(store).await;
+    let all = MessageFilter::default;
+    for (filter, wanted) in [
+        (all(), 9),
+        (MessageFilter { channels: Some(vec!["other".to_owned()]), ..all() }, 3),
+        (MessageFilter { channels: Some(Vec::new()), ..all() }, 0),
+        (MessageFilter { conversation: Some(mei.id), ..all() }, 6),
+        (MessageFilter { conversation: Some(tom.id), channels: Some(vec!["shop".to_owned()]), ..all() }, 0),
+        (MessageFilter { since: Some(NOW.plus_ms(1)), ..all() }, 6),
+        (MessageFilter { until: Some(NOW.plus_ms(1)), ..all() }, 3),
+        (MessageFilter { since: Some(NOW.plus_ms(1)), until: Some(NOW.plus_ms(2)), ..all() }, 3),
+    ] {
+        let page = store.exchanged(&filter, &first(100)).await.expect("a page");
+        assert_eq!(page.items.len(), wanted, "{filter:?}");
+    }
+    assert!(matches!(store.exchanged(&all(), &at("nonsense")).await, Err(Error::Refused(_))));
+}
+
+/// Six messages with Mei and three with Tom, at three moments.
+async fn two_talks<S: Trial>(store: &S) -> (Conversation, Conversation) {
+    let mei = Conversation { contact_name: Some("Mei".to_owned()), ..begun("shop", "6580000001@c.us") };
+    let tom = begun("other", "6580000002@c.us");
+    store.keep_conversation(&mei).await;
+    store.keep_conversation(&tom).await;
+    let said = |count: i64| (0..count).map(|n| from_contact(n + 1, "Hello", NOW.plus_ms(n % 3))).collect();
+    store.keep_messages(&mei, said(6)).await;
+    store.keep_messages(&tom, said(3)).await;
+    (mei, tom)
+}
 
 async fn talk<S: Trial>(store: &S, messages: i64) -> Conversation {
     let conversation = begun("shop", "6580000001@c.us");

@@ -22,8 +22,8 @@ use crate::{
     },
     flow::{
         archive::{
-            Archive, ConversationFilter, EventFilter, FollowUpFilter, Group, LetterFilter, PageOf, Sort,
-            Window,
+            Archive, ConversationFilter, EventFilter, FollowUpFilter, Group, LetterFilter, MessageFilter,
+            PageOf, Sort, Window,
         },
         ledger::Error,
         registry::{Channel, Registry, Role, Token},
@@ -137,6 +137,10 @@ async fn lists<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error
     };
     store.letters(&narrow, &page("dead-letters", id.to_string())).await?;
     store.letters(&LetterFilter::default(), &first(5)).await?;
+    let narrow =
+        MessageFilter { channels: channels(), conversation: Some(id), since: Some(NOW), until: Some(NOW) };
+    store.exchanged(&narrow, &page("messages", id.to_string())).await?;
+    store.exchanged(&MessageFilter::default(), &first(5)).await?;
     store.turns(id, &first(5)).await?;
     store.turns(id, &page("turns", id.to_string())).await?;
     for descending in [false, true] {

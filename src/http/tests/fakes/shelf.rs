@@ -18,8 +18,8 @@ use crate::{
     },
     flow::{
         archive::{
-            Archive, Bucket, ConversationFilter, Depths, EventFilter, FollowUpFilter, LetterFilter, Overview,
-            Page, PageOf, Placed, Recorded, Tail, Window,
+            Archive, Bucket, ConversationFilter, Depths, EventFilter, Exchanged, FollowUpFilter,
+            LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
         },
         ledger::Error,
     },
@@ -33,6 +33,8 @@ pub(in super::super) struct Shelf {
     pub(in super::super) events: Mutex<Vec<Event>>,
     pub(in super::super) asked: Log,
     pub(in super::super) is_away: AtomicBool,
+    /// The export's page from this message on cannot be read.
+    pub(in super::super) broken_at: Mutex<Option<usize>>,
     /// Ids up to this number cannot be resumed from.
     pub(in super::super) forgotten: Mutex<usize>,
 }
@@ -98,6 +100,23 @@ impl Archive for Shelf {
         let all = self.messages.lock().unwrap();
         let mine = all.iter().filter(|placed| placed.conversation == conversation).rev();
         Ok(mine.take(limit).map(|placed| placed.message.clone()).collect())
+    }
+
+    async fn exchanged(&self, filter: &MessageFilter, page: &PageOf) -> Result<Page<Exchanged>, Error> {
+        self.look()?;
+        self.asked.lock().unwrap().push(format!("{filter:?}"));
+        let from: usize = page.cursor.as_deref().map_or(0, |cursor| cursor.parse().unwrap());
+        if *self.broken_at.lock().unwrap() == Some(from) {
+            return Err(away());
+        }
+        let all = self.messages.lock().unwrap();
+        let items: Vec<Exchanged> = all[from..]
+            .iter()
+            .take(page.limit)
+            .map(|placed| Exchanged { placed: placed.clone(), contact_name: Some("=Mei".to_owned()) })
+            .collect();
+        let to = from + items.len();
+        Ok(Page { items, next: (to < all.len()).then(|| to.to_string()) })
     }
 
     async fn message(&self, id: Uuid) -> Result<Option<Placed>, Error> {

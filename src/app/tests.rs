@@ -1,0 +1,185 @@
+//! Steps over a real store and a scripted provider, wired as for a command.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+
+use super::now;
+use crate::{
+    adapters::sqlite::Sqlite,
+    domain::{
+        chat::ChatId,
+        event::EventType,
+        message::{Kind, Origin},
+        policy::Policy,
+        turn::{DeadLetter, LetterState},
+    },
+    flow::{
+        archive::{Archive, EventFilter, LetterFilter, PageOf, Window},
+        channels::{Channel, Channels},
+        clock::StoreClock,
+        desk::{Desk, Refusal, Who},
+        dispatch::Dispatch,
+        intake::{Intake, Verdict},
+        mode_switch::ModeSwitch,
+        provider::{Arrival, Incoming, Outgoing, Provider, Sent, Unanswered, Unreadable},
+    },
+};
+
+/// A provider whose bodies are plain text, which this program cannot read until it has learnt to.
+#[derive(Default)]
+struct Plain {
+    is_learnt: AtomicBool,
+}
+
+#[async_trait]
+impl Provider for Plain {
+    fn read(&self, body: &[u8]) -> Result<Incoming, Unreadable> {
+        if !self.is_learnt.load(Ordering::SeqCst) {
+            return Err(Unreadable { reason: "not JSON".to_owned() });
+        }
+        let chat = ChatId::parse("6580000001@c.us").expect("a chat id");
+        let text = String::from_utf8_lossy(body).into_owned();
+        let mut arrival = Arrival::of_our_side(&chat, &format!("id of {text}"), text, now());
+        arrival.kind = Kind::Text;
+        Ok(Incoming::Message(arrival))
+    }
+
+    async fn send_text(&self, _: &Outgoing) -> Sent {
+        unreachable!("nothing is sent here")
+    }
+
+    async fn show_typing(&self, _: &ChatId, _: i64) {}
+
+    async fn mark_read(&self, _: &ChatId, _: Option<&str>) {}
+
+    async fn state(&self) -> Result<String, Unanswered> {
+        Ok("authorized".to_owned())
+    }
+}
+
+struct World {
+    provider: Arc<Plain>,
+    store: Arc<Sqlite>,
+    intake: Arc<Intake>,
+    desk: Desk,
+    _folder: tempfile::TempDir,
+}
+
+impl World {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("sqlite://{}", folder.path().join("baton.db").display());
+        let store = Sqlite::connect(&url, Arc::new(StoreClock)).await.expect("the file can be opened");
+        store.migrate().await.expect("it takes the migrations");
+        let dispatch = Arc::new(Dispatch::default());
+        let ledger = store.ledger(dispatch.clone());
+        let (provider, channels) = (Arc::new(Plain::default()), Arc::new(Channels::default()));
+        channels.put(Channel {
+            name: "default".to_owned(),
+            policy: Arc::new(Policy::default()),
+            provider: provider.clone(),
+        });
+        let store = Arc::new(store);
+        let intake = Arc::new(Intake {
+            ledger: ledger.clone(),
+            registry: store.clone(),
+            channels: channels.clone(),
+            deduplicator: None,
+            clock: now,
+        });
+        let switch = ModeSwitch {
+            ledger: ledger.clone(),
+            channels: channels.clone(),
+            dispatch: dispatch.clone(),
+            settle_ms: 0,
+        };
+        let desk = Desk {
+            ledger,
+            archive: store.clone(),
+            channels,
+            intake: intake.clone(),
+            switch: Arc::new(switch),
+        };
+        Self { provider, store, intake, desk, _folder: folder }
+    }
+
+    /// The letters in that state.
+    async fn letters(&self, state: LetterState) -> Vec<DeadLetter> {
+        let filter = LetterFilter { state: Some(state), ..Default::default() };
+        self.store.letters(&filter, &first()).await.expect("a page").items
+    }
+
+    /// What the contact is known to have said.
+    async fn said(&self) -> Vec<String> {
+        let chat = ChatId::parse("6580000001@c.us").expect("a chat id");
+        let Some(found) = self.store.conversation_of("default", &chat).await.expect("reads") else {
+            return Vec::new();
+        };
+        let messages = self.store.messages(found.conversation.id, Window::Newest, 9).await.expect("reads");
+        messages.into_iter().map(|message| message.text).collect()
+    }
+}
+
+fn first() -> PageOf {
+    PageOf { limit: 9, cursor: None }
+}
+
+fn ana() -> Who {
+    Who { actor: "agent:ana".to_owned(), agent: None, origin: Origin::Api }
+}
+
+fn is_not_retryable(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Conflict { code: "not_retryable", .. })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_that_could_not_be_read_is_read_again_and_has_its_effect_once() {
+    let world = World::new().await;
+    // The second one is kept as base64.
+    for body in [b"Hello".as_slice(), b"\xffcaf\xc3\xa9"] {
+        assert_eq!(world.intake.take("default", body).await.expect("kept"), Verdict::DeadLetter);
+    }
+    let letters = world.letters(LetterState::Open).await;
+    assert_eq!(letters.len(), 2);
+    for letter in &letters {
+        let refusal =
+            world.desk.replay(letter.id, true, &ana()).await.expect_err("it is as unreadable as before");
+        assert!(is_not_retryable(&refusal), "{refusal}");
+    }
+    assert_eq!(world.letters(LetterState::Open).await.len(), 2, "they are still there to be looked at");
+    assert!(world.said().await.is_empty());
+
+    world.provider.is_learnt.store(true, Ordering::SeqCst);
+    for letter in &letters {
+        let replayed = world.desk.replay(letter.id, false, &ana()).await.expect("readable now");
+        assert_eq!((replayed.id, replayed.state), (letter.id, LetterState::Replayed));
+    }
+    let mut said = world.said().await;
+    said.sort();
+    assert_eq!(said, ["Hello", "\u{fffd}café"]);
+    assert!(world.letters(LetterState::Open).await.is_empty());
+    assert_eq!(world.letters(LetterState::Replayed).await.len(), 2);
+    let filter = EventFilter { kinds: vec![EventType::DeadLetterReplayed], ..Default::default() };
+    let told = world.store.events(&filter, &first()).await.expect("a page").items;
+    assert!(told.len() == 2 && told.iter().all(|it| it.event.actor == "agent:ana"));
+
+    let again = world.desk.replay(letters[0].id, true, &ana()).await.expect_err("once is enough");
+    assert!(is_not_retryable(&again), "{again}");
+    assert_eq!(world.said().await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_of_what_the_provider_has_delivered_again_changes_nothing_more() {
+    let world = World::new().await;
+    world.intake.take("default", b"Hello").await.expect("kept");
+    world.provider.is_learnt.store(true, Ordering::SeqCst);
+    let verdict = world.intake.take("default", b"Hello").await.expect("stored");
+    assert!(matches!(verdict, Verdict::Accepted(Some(_))));
+    let letter = world.letters(LetterState::Open).await.remove(0);
+    assert_eq!(world.desk.replay(letter.id, false, &ana()).await.expect("read").state, LetterState::Replayed);
+    assert_eq!(world.said().await, ["Hello"]);
+}

@@ -1,0 +1,136 @@
+//! The export: all messages as one file of comma-separated values, written page by page as the client takes it.
+
+use std::{sync::Arc, time::Duration};
+
+use actix_web::web::Data;
+use bytes::Bytes;
+use serde::Deserialize;
+use tokio::sync::mpsc;
+use utoipa::IntoParams;
+
+use super::{Answered, seen};
+use crate::{
+    flow::archive::{Exchanged, MessageFilter, Page, PageOf},
+    http::{
+        answer::{Answer, Piece},
+        auth::Caller,
+        csv,
+        doors::Doors,
+        read::Query,
+        wire::{At, Id},
+    },
+};
+
+/// Messages of one reading.
+const PAGE: usize = 200;
+
+/// Pages on their way to one client, so that the next is read while it takes the last.
+const PAGES_AHEAD: usize = 2;
+
+/// A client that takes nothing for this long is let go.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The first row.
+const COLUMNS: [&str; 13] = [
+    "id",
+    "conversation_id",
+    "channel",
+    "chat_id",
+    "contact_name",
+    "seq",
+    "at",
+    "author",
+    "origin",
+    "kind",
+    "text",
+    "outcome",
+    "delivery_state",
+];
+
+/// Which messages.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// From this time on.
+    from: Option<At>,
+    /// Before this time.
+    to: Option<At>,
+    conversation_id: Option<Id>,
+}
+
+/// All messages, oldest first, as comma-separated values (RFC 4180). A cell that a spreadsheet would run begins with an
+/// apostrophe.
+#[utoipa::path(get, path = "/api/v1/export/messages.csv", tag = "Messages", params(Which),
+    responses((status = 200, body = String, content_type = "text/csv")))]
+pub(crate) async fn messages(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let which = query.0;
+    if let Some(id) = &which.conversation_id {
+        seen(&doors, &caller, id.0).await?;
+    }
+    let filter = MessageFilter {
+        channels: caller.within(None),
+        conversation: which.conversation_id.map(|id| id.0),
+        since: which.from.map(|at| at.0),
+        until: which.to.map(|at| at.0),
+    };
+    // Read before the answer begins: a store that is away is told by the status.
+    let first = doors.archive.exchanged(&filter, &PageOf { limit: PAGE, cursor: None }).await?;
+    let (out, pieces) = mpsc::channel(PAGES_AHEAD);
+    let main = doors.main.clone();
+    main.spawn(write(doors.into_inner(), filter, first, out));
+    Ok(Answer::file("text/csv; charset=utf-8", "messages.csv", pieces))
+}
+
+/// Sends page after page for as long as the client takes them.
+async fn write(doors: Arc<Doors>, filter: MessageFilter, first: Page<Exchanged>, out: mpsc::Sender<Piece>) {
+    let mut text = String::new();
+    csv::push_row(&mut text, COLUMNS);
+    let mut page = first;
+    loop {
+        page.items.iter().for_each(|it| push(&mut text, it));
+        if !send(&doors, &out, Piece::Part(Bytes::from(std::mem::take(&mut text)))).await {
+            return;
+        }
+        let Some(cursor) = page.next else { break };
+        page = match doors.archive.exchanged(&filter, &PageOf { limit: PAGE, cursor: Some(cursor) }).await {
+            Ok(page) => page,
+            Err(error) => {
+                tracing::warn!(%error, "an export ends early");
+                return;
+            }
+        };
+    }
+    send(&doors, &out, Piece::End).await;
+}
+
+/// False if the client takes no more, or the process stops.
+async fn send(doors: &Doors, out: &mpsc::Sender<Piece>, piece: Piece) -> bool {
+    tokio::select! {
+        biased;
+        () = doors.stopping.cancelled() => false,
+        sent = out.send_timeout(piece, PATIENCE) => sent.is_ok(),
+    }
+}
+
+fn push(text: &mut String, Exchanged { placed, contact_name }: &Exchanged) {
+    let message = &placed.message;
+    let [id, conversation] = [message.id, placed.conversation].map(|id| id.to_string());
+    let (seq, at) = (message.seq.to_string(), message.at.to_string());
+    let cells = [
+        id.as_str(),
+        &conversation,
+        &placed.channel,
+        placed.chat.as_str(),
+        contact_name.as_deref().unwrap_or_default(),
+        &seq,
+        &at,
+        message.author.as_str(),
+        message.origin.as_str(),
+        message.kind.as_str(),
+        &message.text,
+        message.inbound.map_or("", |inbound| inbound.outcome.as_str()),
+        message.delivery.as_ref().map_or("", |delivery| delivery.state.as_str()),
+    ];
+    csv::push_row(text, cells);
+}

@@ -1,0 +1,80 @@
+use std::sync::atomic::Ordering;
+
+use actix_web::body::to_bytes;
+use uuid::Uuid;
+
+use super::{ADMIN, World, fakes, request};
+use crate::flow::archive::Placed;
+
+const PATH: &str = "/api/v1/export/messages.csv";
+
+fn said(world: &World, texts: impl IntoIterator<Item = String>) -> Uuid {
+    let conversation = fakes::conversation("default", "6580000001@c.us");
+    let mut messages = world.shelf.messages.lock().unwrap();
+    for (seq, text) in (1..).zip(texts) {
+        messages.push(Placed {
+            conversation: conversation.id,
+            channel: conversation.channel.clone(),
+            chat: conversation.chat.clone(),
+            message: fakes::message(seq, &text),
+        });
+    }
+    drop(messages);
+    world.shelf.put(fakes::overview(conversation))
+}
+
+#[tokio::test]
+async fn messages_are_exported_as_rows_that_no_spreadsheet_runs() {
+    let world = World::new();
+    let id = said(&world, ["Hello, \"you\"".to_owned(), "=1+1".to_owned()]);
+    let reply = world.get(PATH).await;
+    assert_eq!((reply.status, reply.header("content-type")), (200, "text/csv; charset=utf-8"));
+    assert_eq!(reply.header("content-disposition"), "attachment; filename=\"messages.csv\"");
+    let lines: Vec<&str> = reply.body.split_terminator("\r\n").collect();
+    assert_eq!(
+        lines[0],
+        "id,conversation_id,channel,chat_id,contact_name,seq,at,author,origin,kind,text,outcome,delivery_state"
+    );
+    let start = format!(",{id},default,6580000001@c.us,'=Mei,1,");
+    assert!(lines[1].contains(&start) && lines[1].contains(",\"Hello, \"\"you\"\"\","), "{}", lines[1]);
+    assert!(lines[2].contains(",'=1+1,"), "{}", lines[2]);
+    assert_eq!(lines.len(), 3);
+}
+
+#[tokio::test]
+async fn a_long_export_comes_page_by_page_and_whole() {
+    let world = World::new();
+    said(&world, (0..1_001).map(|n| format!("text {n}")));
+    let reply = world.get(PATH).await;
+    assert_eq!(reply.body.lines().count(), 1_002);
+    assert!((0..1_001).all(|n| reply.body.contains(&format!(",text {n},"))));
+    assert_eq!(world.shelf.asked.lock().unwrap().len(), 6, "200 messages at a time");
+}
+
+#[tokio::test]
+async fn an_export_that_cannot_be_finished_breaks_off_and_does_not_look_whole() {
+    let world = World::new();
+    said(&world, (0..500).map(|n| format!("text {n}")));
+    *world.shelf.broken_at.lock().unwrap() = Some(400);
+    let asked = request("GET", PATH, None).insert_header(("Authorization", format!("Bearer {ADMIN}")));
+    let response = world.open(asked).await;
+    assert_eq!(response.status().as_u16(), 200, "it had begun");
+    assert!(to_bytes(response.into_body()).await.is_err());
+    world.shelf.is_away.store(true, Ordering::SeqCst);
+    assert_eq!(world.get(PATH).await.problem(), (503, "unavailable".to_owned()));
+}
+
+#[tokio::test]
+async fn an_export_is_narrowed_by_time_and_conversation() {
+    let world = World::new();
+    let id = said(&world, ["Hello".to_owned()]);
+    let asked = format!("{PATH}?from=2026-01-05T08:00:00Z&to=2026-01-06T08:00:00Z&conversation_id={id}");
+    assert_eq!(world.get(&asked).await.status, 200);
+    let filter = world.shelf.asked.lock().unwrap().last().cloned().unwrap();
+    assert!(filter.contains(&format!("conversation: Some({id})")), "{filter}");
+    assert!(filter.contains("since: Some(Time(1767600000000))"), "{filter}");
+    assert!(filter.contains("until: Some(Time(1767686400000))"), "{filter}");
+    let other = world.get(&format!("{PATH}?conversation_id={}", Uuid::now_v7())).await;
+    assert_eq!(other.problem(), (404, "not_found".to_owned()));
+    assert_eq!(world.get(&format!("{PATH}?from=yesterday")).await.pointer(), "/from");
+}
