@@ -89,6 +89,7 @@ impl Process {
                 ledger: ledger.clone(),
                 registry: registry.clone(),
                 channels: channels.clone(),
+                dispatch: dispatch.clone(),
                 clock: || BEGINNING,
             },
             tend: Tend { ledger: ledger.clone(), channels: channels.clone() },
