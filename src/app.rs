@@ -16,6 +16,8 @@ mod doors;
 
 mod chores;
 
+mod receiving;
+
 mod demo;
 
 mod check;

@@ -23,6 +23,10 @@ create table channels (
     settings               text not null default '{}',
     state                  text not null default '',
     next_send_at           bigint not null default 0,
+    poll_owner             text,
+    poll_until             bigint not null default 0,
+    repair_at              bigint not null default 0,
+    repaired_to            bigint,
     managed_by_environment boolean not null default false,
     created_at             bigint not null,
     updated_at             bigint not null

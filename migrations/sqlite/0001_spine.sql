@@ -23,6 +23,10 @@ create table channels (
     settings               text not null default '{}',
     state                  text not null default '',
     next_send_at           integer not null default 0,
+    poll_owner             text,
+    poll_until             integer not null default 0,
+    repair_at              integer not null default 0,
+    repaired_to            integer,
     managed_by_environment integer not null default 0,
     created_at             integer not null,
     updated_at             integer not null

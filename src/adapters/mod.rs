@@ -25,7 +25,7 @@ pub mod openai;
 pub mod scripted;
 
 #[cfg(test)]
-mod trial;
+pub(crate) mod trial;
 
 use crate::flow::ledger;
 

@@ -8,7 +8,7 @@ use crate::{
         http_client::http_client,
         scripted::{self, Scripted},
     },
-    config::{AiProvider, Settings},
+    config::{AiProvider, Receive, Settings},
     flow::{dispatch::Dispatch, generator::Generator as _, outbox},
 };
 
@@ -193,6 +193,16 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
         }
         match account.settings().await {
             Ok(found) => {
+                if settings.green_api_receive == Receive::Poll && !found.webhook_url.is_empty() {
+                    findings.push(Finding::wrong(
+                        "webhooks",
+                        format!(
+                            "{}: the account posts to {}, so that nothing can be fetched",
+                            row.name, found.webhook_url
+                        ),
+                        "clear webhookUrl in Green API's console, or set BATON_GREEN_API_RECEIVE=webhook",
+                    ));
+                }
                 let off = found.switches_off;
                 findings.push(if off.is_empty() {
                     Finding::right("webhooks", format!("{}: every switch that Baton needs is on", row.name))

@@ -10,7 +10,14 @@ use tokio_cron_scheduler::{Job, JobScheduler};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{instance::Parts, now, numbers::Numbers, stores::Store};
-use crate::flow::{archive::Archive, desk, outbox, registry::Registry};
+use crate::flow::{
+    archive::Archive,
+    desk,
+    intake::Intake,
+    outbox,
+    registry::Registry,
+    repair::{self, Repair},
+};
 
 /// Every second: channels that were changed by another instance.
 const LOAD_CHANNELS: &str = "* * * * * *";
@@ -19,6 +26,9 @@ const GAUGES: &str = "*/5 * * * * *";
 /// Every ten seconds: channels that could not send are asked how they are.
 const ASK_CHANNELS: &str = "*/10 * * * * *";
 
+/// Every twenty seconds: journals that are due.
+const REPAIR: &str = "*/20 * * * * *";
+
 /// Every hour: idempotency keys that nobody may repeat any more.
 const FORGET: &str = "0 17 * * * *";
 
@@ -26,12 +36,14 @@ const FORGET: &str = "0 17 * * * *";
 pub(super) async fn start(
     parts: &Parts,
     store: &Store,
+    intake: &Arc<Intake>,
     redis: Option<Server>,
     stopping: &CancellationToken,
     tasks: &TaskTracker,
 ) -> anyhow::Result<()> {
     let mut scheduler = JobScheduler::new().await.context("the scheduler does not start")?;
     let forget = bell(&scheduler, FORGET).await?;
+    let due = bell(&scheduler, REPAIR).await?;
     let (load, gauges, ask) = (
         bell(&scheduler, LOAD_CHANNELS).await?,
         bell(&scheduler, GAUGES).await?,
@@ -69,6 +81,21 @@ pub(super) async fn start(
                 tracing::debug!(%error, "old idempotency keys were not forgotten this time");
             }
         }
+    });
+    let repair = Arc::new(Repair {
+        intake: Arc::clone(intake),
+        archive: Arc::clone(&parts.archive),
+        registry: Arc::clone(&registry),
+        channels: Arc::clone(&numbers.channels),
+        clock: now,
+    });
+    for name in numbers.accounts() {
+        repair.begin(&name).await?;
+    }
+    let accounts = Arc::clone(&numbers);
+    every(due, stopping, tasks, move || {
+        let (repair, accounts) = (Arc::clone(&repair), Arc::clone(&accounts));
+        async move { look_through_journals(&repair, &accounts).await }
     });
     every(ask, stopping, tasks, move || {
         let (registry, numbers) = (Arc::clone(&registry), Arc::clone(&numbers));
@@ -136,6 +163,20 @@ async fn measure(archive: &dyn Archive, store: &Store, redis: Option<&Server>) {
     }
 }
 
+/// Messages that never came are found where the provider wrote them down.
+async fn look_through_journals(repair: &Repair, numbers: &Numbers) {
+    for channel in numbers.accounts() {
+        match repair.repair(&channel).await {
+            Ok(0) => {}
+            Ok(missed) => tracing::warn!(channel, missed, "messages had been missed, and are here now"),
+            Err(trouble) => {
+                let error = &trouble as &dyn std::error::Error;
+                tracing::debug!(channel, error, "the journal was not looked through this time");
+            }
+        }
+    }
+}
+
 /// Channels whose account could not send are asked how they are: the webhook that says so may have been lost.
 async fn ask_channels(registry: &dyn Registry, numbers: &Numbers) {
     let rows = match registry.channels().await {
@@ -149,7 +190,7 @@ async fn ask_channels(registry: &dyn Registry, numbers: &Numbers) {
         let Some(channel) = numbers.channels.get(&row.name) else { continue };
         match channel.provider.state().await {
             Ok(state) if state != row.state => {
-                if let Err(error) = registry.set_channel_state(&row.name, &state, now()).await {
+                if let Err(error) = repair::keep_state(registry, &row.name, &state, now()).await {
                     tracing::debug!(%error, channel = row.name, "the channel's state was not kept");
                 }
             }

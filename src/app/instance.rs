@@ -19,7 +19,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    CONNECT, chores, doors, generators::Generators, now, numbers::Numbers, prefix, redis, stores::Store,
+    CONNECT, chores, doors, generators::Generators, now, numbers::Numbers, prefix, receiving, redis,
+    stores::Store,
 };
 use crate::{
     adapters::{
@@ -173,7 +174,8 @@ impl Instance {
         listen_to_others(&parts, coordination.others.clone(), told, &stopping, &tasks);
         show_typing(&parts, typed, &stopping, &tasks);
         take_reports(&parts, &intake, reports, &stopping, &tasks);
-        chores::start(&parts, &store, coordination.server.clone(), &stopping, &tasks).await?;
+        receiving::start(&parts, &intake, &stopping, &tasks);
+        chores::start(&parts, &store, &intake, coordination.server.clone(), &stopping, &tasks).await?;
         let listener = TcpListener::bind(settings.listen)
             .with_context(|| format!("cannot listen on {} (BATON_LISTEN)", settings.listen))?;
         let address = listener.local_addr()?;

@@ -2,7 +2,7 @@
 //! and loaded again when a row changes.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::{Duration, Instant},
 };
@@ -16,7 +16,7 @@ use crate::{
         green_api::{Account, GreenApi},
         sandbox::Sandbox,
     },
-    config::{AiProvider, Settings},
+    config::{AiProvider, Receive, Settings},
     domain::{policy::Policy, time::Time},
     flow::{
         channels::{Channel, Channels},
@@ -46,7 +46,10 @@ pub(super) struct Numbers {
     vault: Arc<Vault>,
     http: reqwest::Client,
     sandbox: Option<Arc<Sandbox>>,
+    /// Only of channels whose provider posts to us: where we fetch, there is no door.
     tokens: RwLock<HashMap<String, Vec<Secret>>>,
+    /// Those with an account at a provider, unlike the sandbox.
+    accounts: RwLock<BTreeSet<String>>,
     unknown: tokio::sync::Mutex<HashMap<String, Instant>>,
     loaded: Mutex<HashMap<String, Time>>,
 }
@@ -68,6 +71,7 @@ impl Numbers {
             http,
             sandbox,
             tokens: RwLock::default(),
+            accounts: RwLock::default(),
             unknown: tokio::sync::Mutex::default(),
             loaded: Mutex::default(),
         }
@@ -154,6 +158,7 @@ impl Numbers {
                 self.channels.remove(&name);
                 self.locked().remove(&name);
                 self.tokens.write().unwrap_or_else(PoisonError::into_inner).remove(&name);
+                self.accounts.write().unwrap_or_else(PoisonError::into_inner).remove(&name);
             }
         }
         // The sandbox's row stays when the sandbox is off, with its conversations.
@@ -168,6 +173,10 @@ impl Numbers {
                         .unwrap_or_else(PoisonError::into_inner)
                         .insert(row.name.clone(), tokens);
                     self.channels.put(channel);
+                    if row.provider != SANDBOX {
+                        let mut accounts = self.accounts.write().unwrap_or_else(PoisonError::into_inner);
+                        accounts.insert(row.name.clone());
+                    }
                 }
                 Err(error) => tracing::error!(
                     channel = row.name,
@@ -197,6 +206,7 @@ impl Numbers {
             Arc::new(self.account(row)?)
         };
         let tokens = secrets
+            .filter(|_| self.settings.green_api_receive == Receive::Webhook)
             .map(|secrets| [secrets.webhook_token, secrets.previous_webhook_token])
             .into_iter()
             .flatten()
@@ -218,6 +228,11 @@ impl Numbers {
             timeout: Duration::from_millis(self.settings.green_api_timeout_ms.unsigned_abs()),
         };
         Ok(GreenApi::new(&account, self.http.clone())?)
+    }
+
+    /// The channels that have an account at a provider.
+    pub(super) fn accounts(&self) -> Vec<String> {
+        self.accounts.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// The tokens of a channel's door; None if it has none.

@@ -9,8 +9,8 @@ use clap::ArgAction;
 use super::{
     sources::Given,
     values::{
-        AiProvider, Location, LogFormat, Secret, SecretKeys, Secrets, Words, api_token, database, http_url,
-        instance, redis, socket, switch, text, time_zone, whole,
+        AiProvider, Location, LogFormat, Receive, Secret, SecretKeys, Secrets, Words, api_token, database,
+        http_url, instance, redis, socket, switch, text, time_zone, whole,
     },
 };
 use crate::domain::policy::{BurstPolicy, Groups, ReadReceipts};
@@ -110,6 +110,10 @@ pub struct Settings {
     /// What its webhooks must carry; two, comma-separated, while it is being changed
     #[arg(long, value_name = "TOKEN")]
     pub green_api_webhook_token: Option<Secrets>,
+
+    /// webhook (Green API posts to us) or poll (we fetch; no public address needed, and no webhookUrl may be set)
+    #[arg(long, value_name = "HOW", default_value = "webhook")]
+    pub green_api_receive: Receive,
 
     /// Time limit (ms) of one request
     #[arg(long, value_name = "MS", default_value = "10000", value_parser = whole::<i64>(100, 2 * MINUTE))]

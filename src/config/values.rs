@@ -19,6 +19,16 @@ words! {
 }
 
 words! {
+    /// How what contacts write reaches us.
+    Receive {
+        /// The provider posts it to us.
+        Webhook = "webhook",
+        /// We fetch it: no public address needed.
+        Poll = "poll",
+    }
+}
+
+words! {
     /// How log lines look.
     LogFormat {
         /// For eyes.

@@ -95,6 +95,21 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     Admitted::Stored(id)
 }
 
+/// The same for a message that came to light only later. Its age counts from when it was written, unlike that of a
+/// message which has just come: too old, it goes to a person at once.
+pub fn admit_missed(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitted {
+    let admitted = admit(docket, policy, arrival);
+    let is_old = arrival.at.is_some_and(|at| docket.now.since(at) > policy.stale_ms);
+    if let Admitted::Stored(id) = admitted
+        && policy.stale_ms > 0
+        && is_old
+        && docket.message(id).is_some_and(Message::waits)
+    {
+        hand_over_stale(docket, &[id]);
+    }
+    admitted
+}
+
 /// A repeated delivery changes nothing but a better link to the same file.
 fn repeat(docket: &mut Docket, known: Uuid, arrival: &Arrival) {
     let better = arrival.media.as_ref().filter(|media| !media.url.is_empty());
@@ -595,7 +610,11 @@ fn leave_stale(docket: &mut Docket, policy: &Policy) {
     }
     let now = docket.now;
     let stale = docket.ids(|message| message.waits() && now.since(message.at) > policy.stale_ms);
-    for id in &stale {
+    hand_over_stale(docket, &stale);
+}
+
+fn hand_over_stale(docket: &mut Docket, stale: &[Uuid]) {
+    for id in stale {
         if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut()) {
             inbound.outcome = Outcome::HandedOver;
             inbound.reason = Some(OutcomeReason::Stale);

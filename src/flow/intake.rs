@@ -17,6 +17,7 @@ use super::{
     provider::{Amendment, Arrival, Incoming, Status, Unreadable},
     reconcile::{self, Copy, Matched},
     registry::Registry,
+    repair,
 };
 use crate::domain::{
     chat::ChatId,
@@ -24,6 +25,7 @@ use crate::domain::{
     docket::{Docket, Entry},
     event::{Event, EventType, actor},
     mode::Reason,
+    policy::Policy,
     time::Time,
     turn::{DeadLetter, LetterKind, LetterState},
 };
@@ -40,6 +42,9 @@ pub enum Verdict {
     /// It cannot be read, and is kept.
     DeadLetter,
 }
+
+/// The rule by which a message is let in.
+type Admit = fn(&mut Docket, &Policy, &Arrival) -> Admitted;
 
 /// The step.
 pub struct Intake {
@@ -72,7 +77,7 @@ impl Intake {
     /// Takes what a provider in this process reports.
     pub async fn take_incoming(&self, channel: &Arc<Channel>, incoming: Incoming) -> Result<Verdict, Error> {
         match incoming {
-            Incoming::Message(arrival) => self.message(channel, arrival).await,
+            Incoming::Message(arrival) => self.message(channel, arrival, inbox::admit).await,
             Incoming::Edit(amendment) => self.amendment(channel, amendment, false).await,
             Incoming::Deletion(amendment) => self.amendment(channel, amendment, true).await,
             Incoming::Phone(arrival) => self.copy(channel, arrival, Copy::Phone).await,
@@ -102,6 +107,11 @@ impl Intake {
         }
     }
 
+    /// Takes a message that came to light only later.
+    pub async fn take_missed(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
+        self.message(channel, arrival, inbox::admit_missed).await
+    }
+
     /// Takes several messages of the same chat in one transaction.
     pub async fn take_together(
         &self,
@@ -118,28 +128,27 @@ impl Intake {
         change(&*self.ledger, key, need, step).await
     }
 
-    async fn message(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
+    async fn message(&self, channel: &Arc<Channel>, arrival: Arrival, rule: Admit) -> Result<Verdict, Error> {
         // Before, so that a new id finds the conversation of the known one; after, where this message begins it.
         let alias = arrival.alias.clone();
         let chat = arrival.chat.clone();
         if let Some(alias) = &alias {
             self.registry.link_chats(&channel.name, &chat, alias).await?;
         }
-        let verdict = self.admit(channel, arrival).await?;
+        let verdict = self.admit(channel, arrival, rule).await?;
         if let Some(alias) = &alias {
             self.registry.link_chats(&channel.name, &chat, alias).await?;
         }
         Ok(verdict)
     }
 
-    async fn admit(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
+    async fn admit(&self, channel: &Arc<Channel>, arrival: Arrival, rule: Admit) -> Result<Verdict, Error> {
         let claim = self.claim(&arrival.fingerprint).await;
         let opening = channel.opening(&arrival.chat);
         let key = key(channel, &arrival.chat, Some(opening));
         let need = Need { keys: vec![inbox::key_of(&arrival)], ..Need::default() };
         let policy = Arc::clone(&channel.policy);
-        let admitted =
-            change(&*self.ledger, key, need, move |docket| inbox::admit(docket, &policy, &arrival)).await;
+        let admitted = change(&*self.ledger, key, need, move |docket| rule(docket, &policy, &arrival)).await;
         self.end_claim(claim, admitted.is_ok());
         admitted.map(verdict_of)
     }
@@ -222,7 +231,7 @@ impl Intake {
     }
 
     async fn state(&self, channel: &Arc<Channel>, state: &str) -> Result<Verdict, Error> {
-        let before = self.registry.set_channel_state(&channel.name, state, (self.clock)()).await?;
+        let before = repair::keep_state(&*self.registry, &channel.name, state, (self.clock)()).await?;
         Ok(if before.is_some() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) })
     }
 

@@ -8,11 +8,15 @@
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
-//! *Steps* move things: intake, turn, sender, mode_switch, desk, tend, reconcile. *Places* are where things rest:
+//! *Steps* move things: intake, poll, repair, turn, sender, mode_switch, desk, tend, reconcile. *Places* are where things rest:
 //! inbox, outbox, conversations, agenda, reply are rules over a docket, run inside the ledger; ledger, archive,
 //! registry, generator and provider are traits with an adapter behind them.
 
 pub mod intake;
+
+pub mod poll;
+
+pub mod repair;
 
 pub mod inbox;
 

@@ -187,6 +187,15 @@ pub enum Sent {
     },
 }
 
+/// A webhook body that was fetched. It comes again until it is acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notification {
+    /// By which it is acknowledged.
+    pub receipt: i64,
+    /// As it would have been posted.
+    pub body: Vec<u8>,
+}
+
 /// A look at the account failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{detail}")]
@@ -214,6 +223,16 @@ pub trait Provider: Send + Sync {
 
     /// The state of the account, as the provider names it.
     async fn state(&self) -> Result<String, Unanswered>;
+
+    /// The oldest notification that waits, or the first to come within so long. The same until it is acknowledged.
+    /// Dropping the future loses nothing.
+    async fn receive(&self, wait: Duration) -> Result<Option<Notification>, Unanswered>;
+
+    /// That notification had its effect and need not come again.
+    async fn acknowledge(&self, receipt: i64) -> Result<(), Unanswered>;
+
+    /// What contacts wrote in these last minutes, oldest first, each as its webhook would have said it.
+    async fn journal(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered>;
 }
 
 /// Time since the machine started, suspended time included (`CLOCK_BOOTTIME`): a process that slept past its

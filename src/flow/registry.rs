@@ -117,6 +117,20 @@ pub trait Registry: Send + Sync {
     /// Where both have one, or neither, nothing happens.
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<(), Error>;
 
+    /// Who fetches what this channel's provider has: the owner, for so long, if nobody else does. Renews what the owner
+    /// has; zero gives it back.
+    async fn claim_poll(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
+
+    /// The journal of this channel is to be looked through then, and not before.
+    async fn wind_repair(&self, name: &str, at: Time) -> Result<(), Error>;
+
+    /// If the journal is due, the caller looks through it, and it is due again after so long. Returns up to when it was
+    /// looked through before: at first, when the channel was made. Of several callers one gets it.
+    async fn claim_repair(&self, name: &str, now: Time, every_ms: i64) -> Result<Option<Time>, Error>;
+
+    /// The journal was looked through up to then.
+    async fn end_repair(&self, name: &str, to: Time) -> Result<(), Error>;
+
     /// Forgets idempotency keys from before that moment. Returns how many.
     async fn forget_requests(&self, before: Time) -> Result<u64, Error>;
 }

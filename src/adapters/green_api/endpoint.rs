@@ -11,6 +11,9 @@ use super::wording::cut;
 /// Longest answer read, in bytes; the rest of a longer one is left. The longest known is that of the settings.
 const ANSWER_MAX: usize = 64 * 1024;
 
+/// The same where webhook bodies with their thumbnails come, or the journal of a day.
+const FETCHED_MAX: usize = 64 * 1024 * 1024;
+
 /// Longest description of a failure, in characters.
 const DETAIL_MAX: usize = 200;
 
@@ -47,12 +50,41 @@ impl Endpoint {
 
     /// A request to that method of the account.
     pub(super) fn request(&self, verb: Method, method: &str, timeout: Duration) -> reqwest::RequestBuilder {
+        self.http.request(verb, self.url(method)).timeout(timeout)
+    }
+
+    fn url(&self, method: &str) -> Url {
         let mut url = self.base.clone();
         // Never fails: an address with a host has a path.
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend([&format!("waInstance{}", self.instance), method, &self.token]);
         }
-        self.http.request(verb, url).timeout(timeout)
+        url
+    }
+
+    /// Fetches what may be long, by a number in the query.
+    pub(super) async fn fetch(
+        &self,
+        method: &str,
+        (name, value): (&str, i64),
+        timeout: Duration,
+    ) -> Result<Answer, String> {
+        let mut url = self.url(method);
+        url.query_pairs_mut().append_pair(name, &value.to_string());
+        let request = self.http.get(url).timeout(timeout);
+        let response = request.send().await.map_err(|error| self.describe(error))?;
+        self.answer_up_to(response, FETCHED_MAX).await
+    }
+
+    /// Deletes what that method names by a number.
+    pub(super) async fn delete(&self, method: &str, id: i64, timeout: Duration) -> Result<Answer, String> {
+        let mut url = self.url(method);
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.push(&id.to_string());
+        }
+        let request = self.http.delete(url).timeout(timeout);
+        let response = request.send().await.map_err(|error| self.describe(error))?;
+        self.answer(response).await
     }
 
     /// A question or wish without any effect that must not be repeated. Ok whatever the status.
@@ -73,12 +105,16 @@ impl Endpoint {
     }
 
     /// The status and as much of the body as is of use.
-    pub(super) async fn answer(&self, mut response: Response) -> Result<Answer, String> {
+    pub(super) async fn answer(&self, response: Response) -> Result<Answer, String> {
+        self.answer_up_to(response, ANSWER_MAX).await
+    }
+
+    async fn answer_up_to(&self, mut response: Response, max: usize) -> Result<Answer, String> {
         let status = response.status().as_u16();
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.describe(error))? {
             body.extend_from_slice(&chunk);
-            if body.len() > ANSWER_MAX {
+            if body.len() > max {
                 break;
             }
         }
@@ -157,6 +193,11 @@ impl Answer {
 
     pub(super) fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
+    }
+
+    /// The body as it came.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.body
     }
 
     /// What an error body says: its `message`, or all of it if it is not JSON.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::{
     domain::chat::ChatId,
-    flow::provider::{Incoming, Outgoing, Provider, Sent, Unanswered, Unreadable},
+    flow::provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
 };
 
 mod begin;
@@ -21,7 +21,11 @@ mod content;
 
 mod endpoint;
 
+mod fetch;
+
 mod fingerprint;
+
+mod journal;
 
 mod part;
 
@@ -108,15 +112,8 @@ impl GreenApi {
     }
 
     fn answered(&self, answer: Result<Answer, String>) -> Result<Value, Unanswered> {
-        let answer = answer.map_err(|detail| Unanswered { detail, is_refusal: false })?;
-        let unanswered = |detail: String| {
-            let is_refusal = matches!(answer.status, 401 | 403);
-            Unanswered { detail: self.endpoint.redact(&detail), is_refusal }
-        };
-        match answer.status {
-            200 => answer.json().ok_or_else(|| unanswered("status 200, but not JSON".to_owned())),
-            status => Err(unanswered(format!("status {status}"))),
-        }
+        let answer = fetch::answered(answer)?;
+        answer.json().ok_or_else(|| fetch::unanswered("status 200, but not JSON"))
     }
 
     /// Asks for something that may as well not happen.
@@ -172,5 +169,17 @@ impl Provider for GreenApi {
         // `null` while the account is being created.
         let answer = self.look("getStateInstance").await?;
         Ok(part::Part::of(&answer).text("stateInstance").to_owned())
+    }
+
+    async fn receive(&self, wait: Duration) -> Result<Option<Notification>, Unanswered> {
+        fetch::receive(&self.endpoint, wait, self.timeout).await
+    }
+
+    async fn acknowledge(&self, receipt: i64) -> Result<(), Unanswered> {
+        fetch::acknowledge(&self.endpoint, receipt, self.timeout).await
+    }
+
+    async fn journal(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
+        fetch::journal(&self.endpoint, &self.channel, minutes, self.timeout).await
     }
 }

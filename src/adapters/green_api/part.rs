@@ -1,7 +1,7 @@
 //! A piece of a webhook, read without trust. In: JSON of any shape. Out: what is there and of the type expected;
 //! whatever is missing, null or of another type counts as absent, so that no oddity can make a body unreadable.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// An object in a body, or the place where it should have been.
 #[derive(Clone, Copy)]
@@ -46,6 +46,11 @@ impl<'a> Part<'a> {
 
     pub(super) fn flag(self, name: &str) -> Option<bool> {
         self.0.get(name)?.as_bool()
+    }
+
+    /// Everything in it; nothing if it is no object.
+    pub(super) fn fields(self) -> Map<String, Value> {
+        self.0.as_object().cloned().unwrap_or_default()
     }
 
     /// What the list of that name holds.

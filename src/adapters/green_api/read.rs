@@ -24,10 +24,15 @@ const SECONDS_MAX: i64 = 253_402_300_799;
 /// Reads a body of that channel, whose account is that instance.
 pub(super) fn read(channel: &str, instance: &str, body: &[u8]) -> Result<Incoming, Unreadable> {
     // A lone surrogate is an error here, too: no text can hold it.
-    let mut value: Value =
+    let mut value =
         serde_json::from_slice(body).map_err(|error| Unreadable { reason: format!("not JSON: {error}") })?;
-    strip_nul(&mut value);
-    let body = Part::of(&value);
+    read_value(channel, instance, &mut value)
+}
+
+/// Reads a body that is JSON already.
+pub(super) fn read_value(channel: &str, instance: &str, value: &mut Value) -> Result<Incoming, Unreadable> {
+    strip_nul(value);
+    let body = Part::of(value);
     let theirs = body.part("instanceData").integer("idInstance");
     if theirs.is_some_and(|theirs| theirs.to_string() != instance) {
         return Ok(Incoming::OtherInstance);

@@ -135,6 +135,35 @@ impl<S: ChannelStates> Registry for S {
         self.write(statement.with(channel).with(chat.as_str()).with(alias.as_str())).await.map(drop)
     }
 
+    async fn claim_poll(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error> {
+        let mut statement = Statement::new("update channels set poll_owner = ");
+        statement.bind(owner).push(", poll_until = ").now(self).push(" + ").bind(ttl_ms);
+        statement.push(" where name = ").bind(name).push(" and (poll_owner = ").bind(owner);
+        statement.push(" or poll_until <= ").now(self).push(")");
+        Ok(self.write(statement).await? > 0)
+    }
+
+    async fn wind_repair(&self, name: &str, at: Time) -> Result<(), Error> {
+        let statement = Statement::new("update channels set repair_at = $2 where name = $1");
+        self.write(statement.with(name).with(at)).await.map(drop)
+    }
+
+    async fn claim_repair(&self, name: &str, now: Time, every_ms: i64) -> Result<Option<Time>, Error> {
+        let claim = Statement::new("update channels set repair_at = $3 where name = $1 and repair_at <= $2");
+        let claim = claim.with(name).with(now).with(now.plus_ms(every_ms));
+        if self.write(claim).await? == 0 {
+            return Ok(None);
+        }
+        let since =
+            Statement::new("select coalesce(repaired_to, created_at) as since from channels where name = $1");
+        self.row(since.with(name)).await?.map(|row| cell(&row, "since")).transpose()
+    }
+
+    async fn end_repair(&self, name: &str, to: Time) -> Result<(), Error> {
+        let statement = Statement::new("update channels set repaired_to = $2 where name = $1");
+        self.write(statement.with(name).with(to)).await.map(drop)
+    }
+
     async fn forget_requests(&self, before: Time) -> Result<u64, Error> {
         self.write(Statement::new("delete from requests where at < $1").with(before)).await
     }

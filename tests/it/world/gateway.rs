@@ -15,7 +15,7 @@ use baton::{
         scripted::Hold,
     },
     domain::{chat::ChatId, message::DeliveryReason},
-    flow::provider::{Incoming, Outgoing, Provider, Sent, Unanswered, Unreadable},
+    flow::provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
 };
 use tokio::sync::watch;
 
@@ -136,5 +136,18 @@ impl Provider for Gateway {
 
     async fn state(&self) -> Result<String, Unanswered> {
         Ok("authorized".to_owned())
+    }
+
+    /// These tests post.
+    async fn receive(&self, _: Duration) -> Result<Option<Notification>, Unanswered> {
+        Ok(None)
+    }
+
+    async fn acknowledge(&self, _: i64) -> Result<(), Unanswered> {
+        Ok(())
+    }
+
+    async fn journal(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
+        Ok(Vec::new())
     }
 }

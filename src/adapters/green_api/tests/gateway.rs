@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, Request, ResponseTemplate,
-    matchers::{any, body_json, header, method, path},
+    matchers::{any, body_json, header, method, path, query_param},
 };
 
 use super::{TOKEN, gateway_at, mira, outgoing};
-use crate::flow::provider::{Outgoing, Provider, Sent};
+use crate::flow::provider::{Notification, Outgoing, Provider, Sent};
 
 fn path_of(name: &str) -> String {
     format!("/waInstance7103000001/{name}/{TOKEN}")
@@ -155,4 +155,77 @@ async fn a_chat_is_marked_as_read_up_to_a_message_or_whole() {
         bodies,
         [json!({"chatId": "6580000001@c.us", "idMessage": "A1"}), json!({"chatId": "6580000001@c.us"})]
     );
+}
+
+#[tokio::test]
+async fn a_notification_is_fetched_as_it_would_have_been_posted_and_taken_off_by_its_receipt() {
+    let server = MockServer::start().await;
+    // The second body holds half a character: it cannot be read, but it can be taken off the queue.
+    let bodies = [
+        r#"{"receiptId":7,"body":{"typeWebhook":"x"}}"#,
+        r#"{"receiptId":8,"body":{"text":"\ud83d"}}"#,
+        "null",
+        "",
+    ];
+    for body in bodies {
+        Mock::given(method("GET"))
+            .and(path(path_of("receiveNotification")))
+            .and(query_param("receiveTimeout", "10"))
+            .respond_with(ResponseTemplate::new(200).set_body_raw(body, "application/json"))
+            .up_to_n_times(1)
+            .mount(&server)
+            .await;
+    }
+    Mock::given(method("DELETE"))
+        .and(path(format!("{}/7", path_of("deleteNotification"))))
+        .respond_with(ResponseTemplate::new(200).set_body_json(json!({"result": true, "reason": ""})))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let gateway = gateway_at(&server.uri());
+    let mut fetched = Vec::new();
+    for _ in 0..4 {
+        fetched.push(gateway.receive(Duration::from_secs(10)).await.expect("an answer"));
+    }
+    let notification = |receipt, body: &str| Some(Notification { receipt, body: body.as_bytes().to_vec() });
+    let first = notification(7, r#"{"typeWebhook":"x"}"#);
+    let second = notification(8, r#"{"text":"\ud83d"}"#);
+    assert_eq!(fetched, [first, second, None, None]);
+    gateway.acknowledge(7).await.expect("it is taken off");
+    gateway.acknowledge(9).await.expect_err("404 is no answer");
+}
+
+#[tokio::test]
+async fn a_gateway_that_posts_elsewhere_is_told_from_one_that_is_down() {
+    let refusal =
+        "Message cannot be received because custom webhook url is set. Go to cabinet, clear webhook url";
+    let server = answering(400, json!({"message": refusal}).to_string()).await;
+    let unanswered = gateway_at(&server.uri()).receive(Duration::from_secs(5)).await.expect_err("refused");
+    assert!(unanswered.detail.contains("BATON_GREEN_API_RECEIVE=webhook"), "{unanswered}");
+    let server = answering(401, "").await;
+    let unanswered = gateway_at(&server.uri()).receive(Duration::from_secs(5)).await.expect_err("refused");
+    assert!(unanswered.is_refusal && !unanswered.detail.contains("webhook"), "{unanswered}");
+}
+
+#[tokio::test]
+async fn the_journal_comes_oldest_first_without_what_cannot_be_read() {
+    let item = |id: &str, at: i64, chat: &str| {
+        json!({"type": "incoming", "idMessage": id, "timestamp": at, "typeMessage": "textMessage", "chatId": chat,
+            "textMessage": id, "senderId": chat, "senderName": "mira"})
+    };
+    let items = json!([
+        item("A2", 1_767_600_012, "6580000001@c.us"),
+        item("B", 1_767_600_013, "nobody"),
+        item("A1", 1_767_600_011, "6580000001@c.us")
+    ]);
+    let server = MockServer::start().await;
+    Mock::given(method("GET"))
+        .and(path(path_of("lastIncomingMessages")))
+        .and(query_param("minutes", "90"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(items))
+        .mount(&server)
+        .await;
+    let arrivals = gateway_at(&server.uri()).journal(90).await.expect("an answer");
+    let texts: Vec<&str> = arrivals.iter().map(|arrival| arrival.text.as_str()).collect();
+    assert_eq!(texts, ["A1", "A2"]);
 }

@@ -38,6 +38,8 @@ async fn everything(gateway: GreenApi) -> String {
     gateway.show_typing(&mira(), 1_000).await;
     gateway.mark_read(&mira(), None).await;
     said += &format!("{:?} {:?} ", gateway.state().await, gateway.settings().await);
+    said += &format!("{:?} {:?} ", gateway.receive(Duration::ZERO).await, gateway.acknowledge(7).await);
+    said += &format!("{:?} ", gateway.journal(60).await);
     said + &format!("{:?}", gateway.change_settings(&serde_json::Map::new()).await)
 }
 

@@ -92,6 +92,22 @@ impl Registry for House {
         Ok(())
     }
 
+    async fn claim_poll(&self, _: &str, _: &str, _: i64) -> Result<bool, Error> {
+        Ok(true)
+    }
+
+    async fn wind_repair(&self, _: &str, _: Time) -> Result<(), Error> {
+        Ok(())
+    }
+
+    async fn claim_repair(&self, _: &str, _: Time, _: i64) -> Result<Option<Time>, Error> {
+        Ok(None)
+    }
+
+    async fn end_repair(&self, _: &str, _: Time) -> Result<(), Error> {
+        Ok(())
+    }
+
     async fn forget_requests(&self, _: Time) -> Result<u64, Error> {
         Ok(0)
     }

@@ -1,0 +1,105 @@
+//! Notifications that are fetched: one loop for each account, on whichever instance holds its lease.
+//!
+//! In: the channels as they run here. Out: rounds of [`Poller`], at once after something came, later after trouble.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tokio::{task::JoinHandle, time::Instant};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
+
+use super::{instance::Parts, numbers::Numbers};
+use crate::{
+    config::Receive,
+    domain::retry,
+    flow::{
+        intake::Intake,
+        poll::{Polled, Poller},
+    },
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Channels that came are seen within this.
+const LOOK: Duration = Duration::from_secs(1);
+/// A round without anything lasts at least so long, also where the provider does not wait as asked.
+const IDLE: Duration = Duration::from_secs(1);
+/// Whether the other instance still fetches is asked this often.
+const ELSEWHERE: Duration = Duration::from_secs(5);
+/// First and longest wait after trouble.
+const RETRY_MS: i64 = 1_000;
+const RETRY_MAX_MS: i64 = 30_000;
+
+/// Starts fetching, if that is how contacts are heard.
+pub(super) fn start(parts: &Parts, intake: &Arc<Intake>, stopping: &CancellationToken, tasks: &TaskTracker) {
+    if parts.settings.green_api_receive != Receive::Poll {
+        return;
+    }
+    let poller = Arc::new(Poller {
+        owner: Uuid::now_v7().simple().to_string(),
+        intake: Arc::clone(intake),
+        registry: Arc::clone(&parts.registry),
+        channels: Arc::clone(&parts.numbers.channels),
+        stop: stopping.clone(),
+    });
+    tasks.spawn(look_after(poller, Arc::clone(&parts.numbers), tasks.clone()));
+}
+
+/// Sees to it that each account has its loop.
+async fn look_after(poller: Arc<Poller>, numbers: Arc<Numbers>, tasks: TaskTracker) {
+    let mut loops: HashMap<String, JoinHandle<()>> = HashMap::new();
+    while !poller.stop.is_cancelled() {
+        loops.retain(|_, task| !task.is_finished());
+        for name in numbers.accounts() {
+            let poller = Arc::clone(&poller);
+            loops.entry(name.clone()).or_insert_with(|| tasks.spawn(fetch(poller, name)));
+        }
+        wait(&poller, LOOK).await;
+    }
+}
+
+/// Fetches for one channel until it is gone or the instance stops.
+async fn fetch(poller: Arc<Poller>, channel: String) {
+    let mut failures = 0;
+    loop {
+        let began = Instant::now();
+        let pause = match poller.poll(&channel).await {
+            Ok(Polled::Gone | Polled::Stopped) => break,
+            Ok(polled) => {
+                if failures > 0 {
+                    tracing::info!(channel, "notifications are fetched again");
+                }
+                failures = 0;
+                match polled {
+                    Polled::Idle => IDLE.saturating_sub(began.elapsed()),
+                    Polled::Elsewhere => ELSEWHERE,
+                    Polled::Took(_) | Polled::Gone | Polled::Stopped => Duration::ZERO,
+                }
+            }
+            Err(trouble) => {
+                failures += 1;
+                let error = &trouble as &dyn std::error::Error;
+                // Once an outage: what does not end by itself is said where somebody may read it, not every half minute.
+                if failures == 1 {
+                    tracing::warn!(channel, error, "nothing is heard from contacts");
+                } else {
+                    tracing::debug!(channel, error, failures, "still nothing is heard from contacts");
+                }
+                let ms = retry::wait_ms(RETRY_MS, failures, RETRY_MAX_MS, fastrand::f64(), None);
+                Duration::from_millis(ms.unsigned_abs())
+            }
+        };
+        wait(&poller, pause).await;
+    }
+    if let Err(error) = poller.leave(&channel).await {
+        tracing::debug!(channel, %error, "others wait until the lease of the channel has run out");
+    }
+}
+
+async fn wait(poller: &Poller, pause: Duration) {
+    tokio::select! {
+        () = poller.stop.cancelled() => {}
+        () = tokio::time::sleep(pause) => {}
+    }
+}

@@ -1,0 +1,349 @@
+//! Fetching and repairing over both stores, against a provider that keeps its queue like the real one: what is not
+//! acknowledged comes again.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    adapters::trial::{NOW, Trial, on_both_stores},
+    domain::{
+        chat::ChatId,
+        event::Event,
+        message::{Message, Outcome, OutcomeReason},
+        policy::Policy,
+        time::Time,
+        turn::{DeadLetter, LetterKind},
+    },
+    flow::{
+        archive::{Archive, LetterFilter, PageOf, Window},
+        channels::{self, Channels},
+        intake::{Intake, Verdict},
+        ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
+        poll::{Polled, Poller, Trouble},
+        provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
+        registry::{self, Registry},
+        repair::{self, Repair},
+    },
+};
+
+on_both_stores!(
+    what_is_fetched_has_one_effect_however_often_it_comes,
+    what_cannot_be_read_is_kept_and_holds_nothing_up,
+    what_was_not_stored_is_not_acknowledged,
+    of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves,
+    told_to_stop_nothing_is_taken_in_hand,
+    what_was_missed_is_found_once_and_the_old_goes_to_a_person,
+    while_the_phone_is_not_linked_nothing_counts_as_looked_through,
+    a_phone_linked_again_makes_the_journal_due,
+);
+
+const HOUR: i64 = 3_600_000;
+
+fn mira() -> ChatId {
+    ChatId::parse("6580000001@c.us").expect("a chat id")
+}
+
+fn said(id: &str, ms_ago: i64) -> Arrival {
+    Arrival::of_our_side(&mira(), id, format!("text {id}"), NOW.plus_ms(-ms_ago))
+}
+
+fn unanswered() -> Unanswered {
+    Unanswered { detail: "status 502".to_owned(), is_refusal: false }
+}
+
+/// A provider with a queue, a journal and a phone. Bodies are ids of messages just written.
+#[derive(Default)]
+struct Gateway {
+    queue: Mutex<Vec<&'static str>>,
+    acknowledged: Mutex<usize>,
+    loses_acknowledgement: AtomicBool,
+    journal: Mutex<Vec<Arrival>>,
+    is_unlinked: AtomicBool,
+}
+
+#[async_trait]
+impl Provider for Gateway {
+    fn read(&self, body: &[u8]) -> Result<Incoming, Unreadable> {
+        match std::str::from_utf8(body).expect("text") {
+            "garbled" => Err(Unreadable { reason: "garbled".to_owned() }),
+            id => Ok(Incoming::Message(said(id, 0))),
+        }
+    }
+
+    async fn send_text(&self, _: &Outgoing) -> Sent {
+        Sent::TooLate
+    }
+
+    async fn show_typing(&self, _: &ChatId, _: i64) {}
+
+    async fn mark_read(&self, _: &ChatId, _: Option<&str>) {}
+
+    async fn state(&self) -> Result<String, Unanswered> {
+        let is_unlinked = self.is_unlinked.load(Ordering::SeqCst);
+        Ok(if is_unlinked { "notAuthorized" } else { "authorized" }.to_owned())
+    }
+
+    async fn receive(&self, _: std::time::Duration) -> Result<Option<Notification>, Unanswered> {
+        let receipt = i64::try_from(*self.acknowledged.lock().expect("whole")).expect("small");
+        let queue = self.queue.lock().expect("whole");
+        Ok(queue.first().map(|id| Notification { receipt, body: id.as_bytes().to_vec() }))
+    }
+
+    async fn acknowledge(&self, receipt: i64) -> Result<(), Unanswered> {
+        if self.loses_acknowledgement.swap(false, Ordering::SeqCst) {
+            return Err(unanswered());
+        }
+        let mut acknowledged = self.acknowledged.lock().expect("whole");
+        assert_eq!(i64::try_from(*acknowledged).expect("small"), receipt);
+        *acknowledged += 1;
+        self.queue.lock().expect("whole").remove(0);
+        Ok(())
+    }
+
+    async fn journal(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
+        let from = NOW.plus_ms(-minutes * 60_000);
+        let journal = self.journal.lock().expect("whole");
+        Ok(journal.iter().filter(|arrival| arrival.at >= Some(from)).cloned().collect())
+    }
+}
+
+/// A store that is away.
+struct Away;
+
+#[async_trait]
+impl Ledger for Away {
+    async fn run(&self, _: Key, _: Need, _: Erased) -> Result<(), Error> {
+        Err(Error::Unavailable("away".into()))
+    }
+
+    async fn due(&self, _: Work, _: usize) -> Result<Vec<Due>, Error> {
+        Err(Error::Unavailable("away".into()))
+    }
+
+    async fn standings(&self, _: &[Held], _: Option<i64>) -> Result<Vec<Standing>, Error> {
+        Err(Error::Unavailable("away".into()))
+    }
+
+    async fn keep(&self, _: Vec<Event>, _: Vec<DeadLetter>) -> Result<(), Error> {
+        Err(Error::Unavailable("away".into()))
+    }
+
+    async fn now(&self) -> Result<Time, Error> {
+        Err(Error::Unavailable("away".into()))
+    }
+}
+
+/// A shop with one channel, its number at that gateway, made twelve hours ago.
+struct Shop<S> {
+    store: S,
+    gateway: Arc<Gateway>,
+    intake: Arc<Intake>,
+}
+
+impl<S: Trial + Clone + 'static> Shop<S> {
+    async fn open(store: &S) -> Self {
+        let row = registry::Channel {
+            name: "shop".to_owned(),
+            title: None,
+            provider: "green_api".to_owned(),
+            instance: None,
+            api_url: None,
+            sealed: None,
+            settings: serde_json::Map::new(),
+            state: String::new(),
+            managed_by_environment: false,
+            created_at: NOW.plus_ms(-12 * HOUR),
+            updated_at: NOW,
+        };
+        store.add_channel(&row).await.expect("writes");
+        let gateway = Arc::new(Gateway::default());
+        let channels = Arc::new(Channels::default());
+        let policy = Arc::new(Policy { has_model: true, rollout_percent: 100, ..Policy::default() });
+        channels.put(channels::Channel { name: "shop".to_owned(), policy, provider: gateway.clone() });
+        let registry = Arc::new(store.clone());
+        let ledger = Trial::ledger(store);
+        let intake = Arc::new(Intake { ledger, registry, channels, deduplicator: None, clock: || NOW });
+        Self { store: store.clone(), gateway, intake }
+    }
+
+    fn poller(&self, owner: &str) -> Poller {
+        Poller {
+            owner: owner.to_owned(),
+            intake: Arc::clone(&self.intake),
+            registry: Arc::clone(&self.intake.registry),
+            channels: Arc::clone(&self.intake.channels),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    fn repair(&self) -> Repair {
+        Repair {
+            intake: Arc::clone(&self.intake),
+            archive: Arc::new(self.store.clone()),
+            registry: Arc::clone(&self.intake.registry),
+            channels: Arc::clone(&self.intake.channels),
+            clock: || NOW,
+        }
+    }
+
+    fn queue(&self, ids: &[&'static str]) {
+        self.gateway.queue.lock().expect("whole").extend(ids);
+    }
+
+    fn queued(&self) -> usize {
+        self.gateway.queue.lock().expect("whole").len()
+    }
+
+    /// What Mira wrote, oldest first.
+    async fn messages(&self) -> Vec<Message> {
+        let Some(found) = self.store.conversation_of("shop", &mira()).await.expect("reads") else {
+            return Vec::new();
+        };
+        let mut all = self.store.messages(found.conversation.id, Window::Newest, 50).await.expect("reads");
+        all.reverse();
+        all
+    }
+
+    async fn texts(&self) -> Vec<String> {
+        self.messages().await.into_iter().map(|message| message.text).collect()
+    }
+}
+
+async fn what_is_fetched_has_one_effect_however_often_it_comes<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    let poller = shop.poller("a");
+    shop.queue(&["A1", "A2"]);
+    // The crash between the commit and the word to the provider.
+    shop.gateway.loses_acknowledgement.store(true, Ordering::SeqCst);
+    let lost = poller.poll("shop").await;
+    assert!(matches!(lost, Err(Trouble::Provider(_))), "{lost:?}");
+    assert_eq!((shop.texts().await.len(), shop.queued()), (1, 2));
+    let again = poller.poll("shop").await.expect("works");
+    assert!(matches!(again, Polled::Took(Verdict::Duplicate(_))), "{again:?}");
+    let next = poller.poll("shop").await.expect("works");
+    assert!(matches!(next, Polled::Took(Verdict::Accepted(_))), "{next:?}");
+    assert_eq!(poller.poll("shop").await.expect("works"), Polled::Idle);
+    assert_eq!(shop.texts().await, ["text A1", "text A2"]);
+    assert_eq!(poller.poll("no-such").await.expect("works"), Polled::Gone);
+}
+
+async fn what_cannot_be_read_is_kept_and_holds_nothing_up<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    let poller = shop.poller("a");
+    shop.queue(&["garbled", "A1"]);
+    assert_eq!(poller.poll("shop").await.expect("works"), Polled::Took(Verdict::DeadLetter));
+    poller.poll("shop").await.expect("works");
+    assert_eq!((shop.texts().await, shop.queued()), (vec!["text A1".to_owned()], 0));
+    let page = PageOf { limit: 10, cursor: None };
+    let letters = store.letters(&LetterFilter::default(), &page).await.expect("reads").items;
+    assert_eq!(letters.iter().map(|letter| letter.kind).collect::<Vec<_>>(), [LetterKind::Webhook]);
+}
+
+async fn what_was_not_stored_is_not_acknowledged<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    shop.queue(&["A1"]);
+    let intake = Intake {
+        ledger: Arc::new(Away),
+        registry: Arc::clone(&shop.intake.registry),
+        channels: Arc::clone(&shop.intake.channels),
+        deduplicator: None,
+        clock: || NOW,
+    };
+    let poller = Poller { intake: Arc::new(intake), ..shop.poller("a") };
+    let result = poller.poll("shop").await;
+    assert!(matches!(result, Err(Trouble::Store(_))), "{result:?}");
+    assert_eq!(shop.queued(), 1);
+    shop.poller("a").poll("shop").await.expect("works");
+    assert_eq!((shop.texts().await.len(), shop.queued()), (1, 0));
+}
+
+async fn of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves<S: Trial + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    let (one, other) = (shop.poller("one"), shop.poller("other"));
+    shop.queue(&["A1", "A2", "A3"]);
+    for _ in 0..2 {
+        assert!(matches!(one.poll("shop").await.expect("works"), Polled::Took(_)));
+        assert_eq!(other.poll("shop").await.expect("works"), Polled::Elsewhere);
+    }
+    other.leave("shop").await.expect("what is not its own it cannot give back");
+    assert_eq!(other.poll("shop").await.expect("works"), Polled::Elsewhere);
+    one.leave("shop").await.expect("works");
+    assert!(matches!(other.poll("shop").await.expect("works"), Polled::Took(_)));
+    assert_eq!(shop.texts().await, ["text A1", "text A2", "text A3"]);
+}
+
+async fn told_to_stop_nothing_is_taken_in_hand<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    shop.queue(&["A1"]);
+    let poller = shop.poller("a");
+    poller.stop.cancel();
+    assert_eq!(poller.poll("shop").await.expect("works"), Polled::Stopped);
+    assert_eq!((shop.texts().await.len(), shop.queued()), (0, 1));
+}
+
+async fn what_was_missed_is_found_once_and_the_old_goes_to_a_person<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    shop.queue(&["known"]);
+    shop.poller("a").poll("shop").await.expect("works");
+    *shop.gateway.journal.lock().expect("whole") = vec![
+        said("before us", 13 * HOUR),
+        said("stale", 7 * HOUR),
+        said("missed", HOUR),
+        said("known", HOUR / 2),
+        said("on its way", 10_000),
+    ];
+    let repair = shop.repair();
+    assert_eq!(repair.repair("shop").await.expect("works"), 2);
+    assert_eq!(repair.repair("shop").await.expect("works"), 0, "not due");
+    store.wind_repair("shop", NOW).await.expect("writes");
+    assert_eq!(repair.repair("shop").await.expect("works"), 0, "nothing is missing any more");
+    let fates: Vec<_> = shop
+        .messages()
+        .await
+        .into_iter()
+        .map(|message| (message.text, message.inbound.expect("a contact's").outcome))
+        .collect();
+    let wanted = [
+        ("text known", Outcome::Pending),
+        ("text stale", Outcome::HandedOver),
+        ("text missed", Outcome::Pending),
+    ];
+    assert_eq!(fates, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+    let stale = shop.messages().await.remove(1);
+    assert_eq!(stale.inbound.and_then(|inbound| inbound.reason), Some(OutcomeReason::Stale));
+}
+
+async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    shop.gateway.is_unlinked.store(true, Ordering::SeqCst);
+    let repair = shop.repair();
+    let result = repair.repair("shop").await;
+    assert!(matches!(result, Err(repair::Trouble::NotLinked)), "{result:?}");
+    shop.gateway.is_unlinked.store(false, Ordering::SeqCst);
+    *shop.gateway.journal.lock().expect("whole") = vec![said("missed", 5 * HOUR)];
+    store.wind_repair("shop", NOW).await.expect("writes");
+    assert_eq!(repair.repair("shop").await.expect("works"), 1);
+}
+
+async fn a_phone_linked_again_makes_the_journal_due<S: Trial + Clone + 'static>(store: &S) {
+    let _shop = Shop::open(store).await;
+    let due_in =
+        async |ms| store.claim_repair("shop", NOW.plus_ms(ms), HOUR).await.expect("writes").is_some();
+    assert!(due_in(0).await, "at first");
+    assert!(!due_in(HOUR - 1).await, "then every hour");
+    let keep = async |state| repair::keep_state(store, "shop", state, NOW).await.expect("writes");
+    keep("notAuthorized").await;
+    assert!(!due_in(HOUR - 1).await);
+    keep("authorized").await;
+    assert!(!due_in(60_000).await, "the webhooks that the provider kept come first");
+    assert!(due_in(180_000).await);
+}

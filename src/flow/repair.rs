@@ -1,0 +1,113 @@
+//! Step: what contacts wrote while nobody heard is found in the provider's journal.
+//!
+//! In: a channel whose journal is due: after each start, after the phone is linked again, and every hour. Out: the messages
+//! that never came, admitted as if they had; those too old for an answer by the assistant go to a person.
+
+use std::sync::Arc;
+
+use super::{
+    archive::Archive,
+    channels::Channels,
+    inbox,
+    intake::{Intake, Verdict},
+    ledger,
+    provider::Unanswered,
+    registry::Registry,
+};
+use crate::domain::time::Time;
+
+/// The state of an account that hears its contacts.
+const LINKED: &str = "authorized";
+/// After a start or a new link the provider first delivers what it kept, and repeats a refused webhook only after a
+/// minute. Its own order tells questions from those that a person has answered on the phone since; the journal does not.
+const SETTLE_MS: i64 = 180_000;
+/// The journal is looked through this often, and again this soon if that failed.
+const EVERY_MS: i64 = 3_600_000;
+const AGAIN_MS: i64 = 60_000;
+/// Messages may come into the journal two minutes late, and the youngest are left to their webhooks: looked at again.
+const OVERLAP_MS: i64 = 600_000;
+/// How far back the journal is read.
+const BACK_MS: i64 = 86_400_000;
+
+/// What kept the journal from being looked through.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// The provider.
+    #[error("the provider does not show its journal: {0}")]
+    Provider(#[from] Unanswered),
+    /// The phone is not linked: what is written now comes into the journal later, under the time it was written.
+    #[error("the phone is not linked")]
+    NotLinked,
+    /// The store.
+    #[error("a missed message was not stored")]
+    Store(#[from] ledger::Error),
+}
+
+/// Keeps the state that the provider reports. Linked again, the journal is due when what was kept has come.
+pub async fn keep_state(
+    registry: &dyn Registry,
+    name: &str,
+    state: &str,
+    now: Time,
+) -> Result<Option<String>, ledger::Error> {
+    let before = registry.set_channel_state(name, state, now).await?;
+    if before.is_some() && state == LINKED {
+        registry.wind_repair(name, now.plus_ms(SETTLE_MS)).await?;
+    }
+    Ok(before)
+}
+
+/// The step.
+pub struct Repair {
+    /// Where missed messages go.
+    pub intake: Arc<Intake>,
+    /// Where it is looked up what came.
+    pub archive: Arc<dyn Archive>,
+    /// Where it is kept when a journal is due.
+    pub registry: Arc<dyn Registry>,
+    /// The gateways.
+    pub channels: Arc<Channels>,
+    /// The moment by this machine's clock.
+    pub clock: fn() -> Time,
+}
+
+impl Repair {
+    /// An instance has started: what came while none ran is due, when what the provider kept has come.
+    pub async fn begin(&self, name: &str) -> Result<(), ledger::Error> {
+        self.registry.wind_repair(name, (self.clock)().plus_ms(SETTLE_MS)).await
+    }
+
+    /// Looks through the channel's journal, if it is due and nobody else does. Returns how many messages had been missed.
+    pub async fn repair(&self, name: &str) -> Result<usize, Trouble> {
+        let now = (self.clock)();
+        let Some(since) = self.registry.claim_repair(name, now, EVERY_MS).await? else { return Ok(0) };
+        let result = self.look_through(name, since, now).await;
+        match &result {
+            // Never from before the channel was made: those conversations were others' business.
+            Ok(_) => self.registry.end_repair(name, now.plus_ms(-OVERLAP_MS).max(since)).await?,
+            Err(_) => self.registry.wind_repair(name, now.plus_ms(AGAIN_MS)).await?,
+        }
+        result
+    }
+
+    async fn look_through(&self, name: &str, since: Time, now: Time) -> Result<usize, Trouble> {
+        let Some(channel) = self.channels.get(name) else { return Ok(0) };
+        // An empty journal of an account that is not linked proves nothing.
+        if channel.provider.state().await? != LINKED {
+            return Err(Trouble::NotLinked);
+        }
+        let from = since.max(now.plus_ms(-BACK_MS));
+        let minutes = now.since(from) / 60_000 + 1;
+        let mut missed = 0;
+        for arrival in channel.provider.journal(minutes).await? {
+            let is_ripe = arrival.at.is_some_and(|at| at >= from && now.since(at) >= SETTLE_MS);
+            if !is_ripe || self.archive.has_message(name, &arrival.chat, &inbox::key_of(&arrival)).await? {
+                continue;
+            }
+            if let Verdict::Accepted(_) = self.intake.take_missed(&channel, arrival).await? {
+                missed += 1;
+            }
+        }
+        Ok(missed)
+    }
+}
