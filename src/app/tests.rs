@@ -1,8 +1,11 @@
 //! Steps over a real store and a scripted provider, wired as for a command.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -25,7 +28,7 @@ use crate::{
         dispatch::Dispatch,
         intake::{Intake, Verdict},
         mode_switch::ModeSwitch,
-        provider::{Arrival, Incoming, Outgoing, Provider, Sent, Unanswered, Unreadable},
+        provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
     },
 };
 
@@ -58,6 +61,18 @@ impl Provider for Plain {
 
     async fn state(&self) -> Result<String, Unanswered> {
         Ok("authorized".to_owned())
+    }
+
+    async fn receive(&self, _: Duration) -> Result<Option<Notification>, Unanswered> {
+        Ok(None)
+    }
+
+    async fn acknowledge(&self, _: i64) -> Result<(), Unanswered> {
+        Ok(())
+    }
+
+    async fn journal(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
+        Ok(Vec::new())
     }
 }
 

@@ -90,7 +90,6 @@ impl Process {
                 dispatch: dispatch.clone(),
                 registry: registry.clone(),
                 channels: channels.clone(),
-                dispatch: dispatch.clone(),
                 clock: || BEGINNING,
             },
             tend: Tend { ledger: ledger.clone(), channels: channels.clone() },
