@@ -345,22 +345,41 @@ fn give_up(docket: &mut Docket, policy: &Policy, begun: &Begun, kind: FailureKin
     }
 }
 
-/// The turn is given back unfinished, at no cost of attempts: this instance stops.
-pub fn give_back(docket: &mut Docket, policy: &Policy, begun: &Begun) {
-    if refusal(docket, begun).is_some() {
+/// The generation was stopped before its words were whole. Whoever withdrew the permit has written down why; what it
+/// cost is kept. Stopped for reasons of this instance, the burst waits for whoever comes next, at no cost of attempts.
+pub fn abandon(docket: &mut Docket, policy: &Policy, begun: &Begun, cost: Cost) {
+    if let Some(reason) = refusal(docket, begun) {
+        let was_running = waste(docket, begun, cost, reason);
+        if was_running {
+            docket.record(
+                Entry::of(EventType::LockLost).action("stopped").turn(begun.turn.id).with("reason", reason),
+            );
+        }
         return;
     }
-    end_turn(docket, begun, TurnState::Cancelled, Some("instance_stopped"), Cost::default());
+    end_turn(docket, begun, TurnState::Cancelled, Some("instance_stopped"), cost);
     inbox::wind(docket, policy);
     if begun.turn.purpose == Purpose::Reply && docket.conversation.memo.ripe_at.is_some() {
         docket.conversation.memo.ripe_at = Some(docket.now.0);
     }
 }
 
-/// A turn that is no longer wanted: whoever withdrew it has said so; what it cost is kept.
+/// Words that are whole but no longer wanted are discarded by name.
 fn discard(docket: &mut Docket, begun: &Begun, cost: Cost, reason: &'static str) {
+    let was_running = waste(docket, begun, cost, reason);
+    let (kind, action) = match reason {
+        "human_answers" | "version_moved" => (EventType::ModeChangeBeforeSend, "discarded_message"),
+        "fence_moved" if was_running => (EventType::LockLost, "stopped"),
+        // A newer message or the end of the conversation: no mode has changed.
+        _ => return,
+    };
+    docket.record(Entry::of(kind).action(action).turn(begun.turn.id).with("reason", reason));
+}
+
+/// Keeps what a turn cost of which nothing is sent. True if nobody had ended it: its lease was taken over.
+fn waste(docket: &mut Docket, begun: &Begun, cost: Cost, reason: &str) -> bool {
     let now = docket.now;
-    let Some(turn) = docket.edit_turn(begun.turn.id) else { return };
+    let Some(turn) = docket.edit_turn(begun.turn.id) else { return false };
     let was_running = turn.state == TurnState::Generating;
     if was_running {
         turn.state = TurnState::Cancelled;
@@ -371,13 +390,7 @@ fn discard(docket: &mut Docket, begun: &Begun, cost: Cost, reason: &'static str)
     turn.input_tokens = cost.input_tokens;
     turn.output_tokens = cost.output_tokens;
     turn.first_token_at = cost.first_token_at;
-    let (kind, action) = match reason {
-        "human_answers" | "version_moved" => (EventType::ModeChangeBeforeSend, "discarded_message"),
-        "fence_moved" if was_running => (EventType::LockLost, "stopped"),
-        // A newer message or the end of the conversation: no mode has changed.
-        _ => return,
-    };
-    docket.record(Entry::of(kind).action(action).turn(begun.turn.id).with("reason", reason));
+    was_running
 }
 
 fn end_turn(docket: &mut Docket, begun: &Begun, state: TurnState, reason: Option<&str>, cost: Cost) {

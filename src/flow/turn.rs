@@ -195,15 +195,9 @@ impl Turns {
         };
         let first_token_at = Some(first_token_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(Time);
         match written {
-            None if self.stop.is_cancelled() => self.give_back(channel, begun).await,
-            // Whoever withdrew the permit has written down why; what it cost is kept by the refused commit.
             None => {
-                self.commit(
-                    channel,
-                    begun,
-                    Draft { cost: Cost { first_token_at, ..Cost::default() }, ..Draft::default() },
-                )
-                .await
+                let cost = Cost { first_token_at, ..Cost::default() };
+                self.abandon(channel, begun, cost).await
             }
             Some(Ok(mut draft)) => {
                 draft.cost.first_token_at = first_token_at;
@@ -373,12 +367,17 @@ impl Turns {
         gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
     }
 
-    async fn give_back(&self, channel: &Channel, begun: Begun) -> Result<Committed, ledger::Error> {
+    async fn abandon(
+        &self,
+        channel: &Channel,
+        begun: Begun,
+        cost: Cost,
+    ) -> Result<Committed, ledger::Error> {
         let (conversation, need) = (begun.conversation, need_of(&begun));
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
-            reply::give_back(docket, &policy, &begun);
-            Committed::Discarded("instance_stopped")
+            reply::abandon(docket, &policy, &begun, cost);
+            Committed::Discarded("stopped")
         };
         gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
     }
