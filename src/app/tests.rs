@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -15,13 +15,14 @@ use crate::{
     adapters::sqlite::Sqlite,
     domain::{
         chat::ChatId,
+        conversation::AttentionReason,
         event::EventType,
         message::{Kind, Origin},
         policy::Policy,
         turn::{DeadLetter, LetterState},
     },
     flow::{
-        archive::{Archive, EventFilter, LetterFilter, PageOf, Window},
+        archive::{Archive, EventFilter, LetterFilter, Overview, PageOf, Window},
         channels::{Channel, Channels},
         clock::StoreClock,
         desk::{Desk, Refusal, Who},
@@ -93,11 +94,6 @@ impl World {
         let dispatch = Arc::new(Dispatch::default());
         let ledger = store.ledger(dispatch.clone());
         let (provider, channels) = (Arc::new(Plain::default()), Arc::new(Channels::default()));
-        channels.put(Channel {
-            name: "default".to_owned(),
-            policy: Arc::new(Policy::default()),
-            provider: provider.clone(),
-        });
         let store = Arc::new(store);
         let intake = Arc::new(Intake {
             ledger: ledger.clone(),
@@ -119,7 +115,18 @@ impl World {
             intake: intake.clone(),
             switch: Arc::new(switch),
         };
-        Self { provider, store, intake, desk, _folder: folder }
+        let world = Self { provider, store, intake, desk, _folder: folder };
+        world.set(Policy::default());
+        world
+    }
+
+    /// From now on the channel has these rules.
+    fn set(&self, policy: Policy) {
+        self.desk.channels.put(Channel {
+            name: "default".to_owned(),
+            policy: Arc::new(policy),
+            provider: self.provider.clone(),
+        });
     }
 
     /// The letters in that state.
@@ -128,12 +135,14 @@ impl World {
         self.store.letters(&filter, &first()).await.expect("a page").items
     }
 
+    async fn conversation(&self) -> Option<Overview> {
+        let chat = ChatId::parse("6580000001@c.us").expect("a chat id");
+        self.store.conversation_of("default", &chat).await.expect("reads")
+    }
+
     /// What the contact is known to have said.
     async fn said(&self) -> Vec<String> {
-        let chat = ChatId::parse("6580000001@c.us").expect("a chat id");
-        let Some(found) = self.store.conversation_of("default", &chat).await.expect("reads") else {
-            return Vec::new();
-        };
+        let Some(found) = self.conversation().await else { return Vec::new() };
         let messages = self.store.messages(found.conversation.id, Window::Newest, 9).await.expect("reads");
         messages.into_iter().map(|message| message.text).collect()
     }
@@ -197,4 +206,33 @@ async fn a_replay_of_what_the_provider_has_delivered_again_changes_nothing_more(
     let letter = world.letters(LetterState::Open).await.remove(0);
     assert_eq!(world.desk.replay(letter.id, false, &ana()).await.expect("read").state, LetterState::Replayed);
     assert_eq!(world.said().await, ["Hello"]);
+}
+
+/// Writes so many messages at once. Returns how long the median of the last fifty steps took.
+async fn flood(world: &World, messages: usize) -> Duration {
+    world.provider.is_learnt.store(true, Ordering::SeqCst);
+    let mut took = Vec::new();
+    for n in 0..messages {
+        let began = Instant::now();
+        world.intake.take("default", format!("text {n}").as_bytes()).await.expect("stored");
+        took.push(began.elapsed());
+    }
+    let last = &mut took[messages - 50..];
+    last.sort();
+    last[25]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_is_stored_whole_and_weighs_on_no_step() {
+    let world = World::new().await;
+    let took = flood(&world, 300).await;
+    let overview = world.conversation().await.expect("it has begun");
+    assert_eq!((overview.conversation.seq, overview.conversation.unread, overview.inbox), (300, 300, 100));
+    assert_eq!(overview.conversation.attention.map(|it| it.reason), Some(AttentionReason::Unanswered));
+
+    let unlimited = World::new().await;
+    unlimited.set(Policy { flood_per_minute: 0, ..Policy::default() });
+    let took_without = flood(&unlimited, 300).await;
+    assert_eq!(unlimited.conversation().await.expect("it has begun").inbox, 300);
+    println!("a step in a flood: {took:?}; without a limit, among 300 waiting: {took_without:?}");
 }
