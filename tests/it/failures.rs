@@ -287,7 +287,6 @@ async fn a_message_of_another_system_takes_over(world: &World) {
         * mode_change_during_generation: cancelled_generation
         * mode_changed
         * agent_took_over
-        * mode_change_before_send: discarded_message
         = HUMAN 2, other_system
         = the phone shows nothing
         ",

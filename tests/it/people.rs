@@ -40,7 +40,6 @@ async fn an_agents_message_takes_over_and_the_assistant_says_nothing_more(world:
         * mode_change_during_generation: cancelled_generation
         * mode_changed
         * agent_took_over
-        * mode_change_before_send: discarded_message
         = HUMAN 2, agent_message
         = the phone shows: Hi Mei, this is Ana.
         ",

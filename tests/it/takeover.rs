@@ -41,7 +41,6 @@ async fn a_takeover_beats_a_reply_in_flight(world: &World) {
         * mode_change_during_generation: cancelled_generation
         * mode_changed
         * agent_took_over
-        * mode_change_before_send: discarded_message
         = HUMAN 2, agent_button
         = the phone shows nothing
         ",
@@ -160,7 +159,6 @@ async fn a_message_on_the_phone_takes_over(world: &World) {
         * mode_change_during_generation: cancelled_generation
         * mode_changed
         * agent_took_over
-        * mode_change_before_send: discarded_message
         = HUMAN 2, agent_phone
         = the phone shows nothing
         ",
@@ -190,7 +188,6 @@ async fn back_to_ai_revives_nothing(world: &World) {
         * mode_change_during_generation: cancelled_generation
         * mode_changed
         * agent_took_over
-        * mode_change_before_send: discarded_message
         * mode_changed
         = AI 3, released
         = the phone shows: Hello again.
