@@ -27,6 +27,8 @@ create table channels (
     poll_until             bigint not null default 0,
     repair_at              bigint not null default 0,
     repaired_to            bigint,
+    -- When the provider may next be asked about sends of unknown fate: one turn for all instances.
+    look_up_at             bigint not null default 0,
     managed_by_environment boolean not null default false,
     created_at             bigint not null,
     updated_at             bigint not null
@@ -170,6 +172,7 @@ create unique index messages_key on messages (conversation_id, key) where key is
 create index messages_provider on messages (conversation_id, provider_message_id) where provider_message_id is not null;
 create index messages_open on messages (conversation_id, seq) where open;
 create index messages_sending on messages (channel) where state = 'sending';
+create index messages_unknown on messages (attempt_at desc) where state = 'unknown';
 -- For numbers by day, and for the export, which goes through all of them page by page.
 create index messages_at on messages (at, id);
 

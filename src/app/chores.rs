@@ -15,12 +15,15 @@ use crate::flow::{
     desk,
     intake::Intake,
     outbox,
+    reconcile::Reconciler,
     registry::Registry,
     repair::{self, Repair},
 };
 
 /// Every second: channels that were changed by another instance.
 const LOAD_CHANNELS: &str = "* * * * * *";
+/// Every second: sends of unknown fate whose next look has come.
+const RECONCILE: &str = "* * * * * *";
 /// Every five seconds: gauges.
 const GAUGES: &str = "*/5 * * * * *";
 /// Every ten seconds: channels that could not send are asked how they are.
@@ -44,6 +47,7 @@ pub(super) async fn start(
     let mut scheduler = JobScheduler::new().await.context("the scheduler does not start")?;
     let forget = bell(&scheduler, FORGET).await?;
     let due = bell(&scheduler, REPAIR).await?;
+    let reconcile = bell(&scheduler, RECONCILE).await?;
     let (load, gauges, ask) = (
         bell(&scheduler, LOAD_CHANNELS).await?,
         bell(&scheduler, GAUGES).await?,
@@ -72,6 +76,20 @@ pub(super) async fn start(
     every(gauges, stopping, tasks, move || {
         let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
         async move { measure(&*archive, &store, redis.as_ref()).await }
+    });
+    let reconciler = Arc::new(Reconciler::new(
+        Arc::clone(&parts.ledger),
+        Arc::clone(&parts.archive),
+        Arc::clone(&parts.registry),
+        Arc::clone(&parts.numbers.channels),
+    ));
+    every(reconcile, stopping, tasks, move || {
+        let reconciler = Arc::clone(&reconciler);
+        async move {
+            if let Err(error) = reconciler.look().await {
+                tracing::debug!(%error, "sends of unknown fate were not looked for this time");
+            }
+        }
     });
     let keys = Arc::clone(&registry);
     every(forget, stopping, tasks, move || {
@@ -128,7 +146,11 @@ where
                 () = stop.cancelled() => return,
                 () = bell.notified() => {}
             }
-            chore().await;
+            // What a chore was waiting for is asked again after the next start: none is worth a slow end.
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = chore() => {}
+            }
         }
     });
 }

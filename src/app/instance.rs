@@ -34,6 +34,7 @@ use crate::{
     flow::{
         archive::Archive,
         breaker::Breaker,
+        channel_breaker::ChannelBreaker,
         desk::Desk,
         dispatch::{Dispatch, Typing},
         gate::Gate,
@@ -340,6 +341,13 @@ impl Parts {
                 ledger: Arc::clone(&self.ledger),
                 registry: Arc::clone(&self.registry),
                 channels: Arc::clone(&self.numbers.channels),
+                breaker: Arc::new(ChannelBreaker {
+                    ledger: Arc::clone(&self.ledger),
+                    registry: Arc::clone(&self.registry),
+                    open_ms,
+                    stop: stopping.clone(),
+                    open: Mutex::default(),
+                }),
                 dispatch: Arc::clone(&self.dispatch),
                 clock: now,
             }),

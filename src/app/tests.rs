@@ -29,7 +29,9 @@ use crate::{
         dispatch::Dispatch,
         intake::{Intake, Verdict},
         mode_switch::ModeSwitch,
-        provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
+        provider::{
+            Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+        },
     },
 };
 
@@ -74,6 +76,14 @@ impl Provider for Plain {
 
     async fn journal(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
         Ok(Vec::new())
+    }
+
+    async fn look_up(&self, _: LookUp) -> Result<Vec<Trace>, Unanswered> {
+        Ok(Vec::new())
+    }
+
+    async fn queue_length(&self) -> Result<i64, Unanswered> {
+        Ok(0)
     }
 }
 

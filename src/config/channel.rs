@@ -60,6 +60,7 @@ impl Settings {
             send_interval_ms: self.send_interval_ms,
             send_in_flight: self.send_in_flight,
             send_attempts: self.send_attempts,
+            unknown_send: self.unknown_send,
             provider_timeout_ms: self.green_api_timeout_ms,
             ai_attempts: self.ai_attempts,
             retry_base_ms: self.retry_base_ms,

@@ -13,7 +13,7 @@ use super::{
         http_url, instance, redis, socket, switch, text, time_zone, whole,
     },
 };
-use crate::domain::policy::{BurstPolicy, Groups, ReadReceipts};
+use crate::domain::policy::{BurstPolicy, Groups, ReadReceipts, UnknownSend};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -247,6 +247,11 @@ pub struct Settings {
     /// Attempts of a send that certainly failed; the wait between them grows to a minute
     #[arg(long, value_name = "N", default_value = "8", value_parser = whole::<i32>(1, 100))]
     pub send_attempts: i32,
+
+    /// A send whose fate stays unknown: hold (for a person), or resend (once, after the provider's queue and journal do
+    /// not have it)
+    #[arg(long, value_name = "WHAT", default_value = "hold")]
+    pub unknown_send: UnknownSend,
 
     /// Back to AI this long (ms) after the last human message; 0 = only when told
     #[arg(long, value_name = "MS", default_value = "0", value_parser = whole::<i64>(0, YEAR))]

@@ -38,6 +38,16 @@ words! {
     }
 }
 
+words! {
+    /// What becomes of a send whose fate stays unknown.
+    UnknownSend {
+        /// It is held for a person.
+        Hold = "hold",
+        /// It is sent once more, after the provider's queue and journal were read, cover the time, and do not have it.
+        Resend = "resend",
+    }
+}
+
 /// The rules of one channel. A step is given the policy in force when it begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
@@ -71,6 +81,8 @@ pub struct Policy {
     pub send_in_flight: usize,
     /// Attempts of a send that certainly failed.
     pub send_attempts: i32,
+    /// A send whose fate stays unknown.
+    pub unknown_send: UnknownSend,
     /// One request to the provider.
     pub provider_timeout_ms: i64,
     /// Attempts of a generation.
@@ -143,6 +155,7 @@ impl Default for Policy {
             send_interval_ms: 500,
             send_in_flight: 1,
             send_attempts: 8,
+            unknown_send: UnknownSend::Hold,
             provider_timeout_ms: 10_000,
             ai_attempts: 3,
             retry_base_ms: 1_000,

@@ -286,6 +286,9 @@ pub trait Archive: Send + Sync {
     /// One message.
     async fn message(&self, id: Uuid) -> Result<Option<Placed>, Error>;
 
+    /// Sends of unknown fate, the latest attempt first, each with its conversation.
+    async fn unknown_sends(&self, limit: usize) -> Result<Vec<Placed>, Error>;
+
     /// Whether a message with that key was stored.
     async fn has_message(&self, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error>;
 

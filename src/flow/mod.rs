@@ -36,6 +36,8 @@ pub mod outbox;
 
 pub mod sender;
 
+pub mod channel_breaker;
+
 pub mod provider;
 
 pub mod reconcile;

@@ -275,7 +275,7 @@ pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
 }
 
 /// Why a message may not leave any more; None: it may.
-fn refusal(
+pub(super) fn refusal(
     conversation: &Conversation,
     policy: &Policy,
     delivery: &Delivery,

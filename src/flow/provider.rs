@@ -206,6 +206,35 @@ pub struct Unanswered {
     pub is_refusal: bool,
 }
 
+/// Where a send of unknown fate may be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookUp {
+    /// Among what the provider has accepted and not sent on yet.
+    Queue,
+    /// Among what has left there.
+    Journal {
+        /// In the last so many minutes.
+        minutes: i64,
+    },
+}
+
+/// A text of our side, as the provider has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// The provider's id, if it shows one.
+    pub id: Option<String>,
+    /// To whom.
+    pub chat: ChatId,
+    /// What.
+    pub text: String,
+    /// When something last happened to it, by the provider's clock; None while it waits there.
+    pub at: Option<Time>,
+    /// How far it got; None: not on its way yet, or not said.
+    pub state: Option<DeliveryState>,
+    /// Why it failed.
+    pub reason: Option<DeliveryReason>,
+}
+
 /// The place.
 #[async_trait]
 pub trait Provider: Send + Sync {
@@ -233,6 +262,12 @@ pub trait Provider: Send + Sync {
 
     /// What contacts wrote in these last minutes, oldest first, each as its webhook would have said it.
     async fn journal(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered>;
+
+    /// What texts of our side are there. What is not listed may be there all the same: an empty list proves nothing.
+    async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered>;
+
+    /// How many messages wait at the provider, of all chats.
+    async fn queue_length(&self) -> Result<i64, Unanswered>;
 }
 
 /// Time since the machine started, suspended time included (`CLOCK_BOOTTIME`): a process that slept past its

@@ -3,6 +3,12 @@
 //! In: echoes, delivery statuses, copies of what was typed on the phone, leases of sends that ran out. Out: rows that
 //! are sent, moved forward, unknown and in front of a person, or a message of somebody else: a takeover.
 
+mod evidence;
+
+mod search;
+
+pub use search::Reconciler;
+
 use uuid::Uuid;
 
 use super::{conversations, conversations::By, inbox, outbox, provider::Arrival};
@@ -57,11 +63,7 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
         }
         return Matched::Ours(known);
     }
-    let may_be_under_way = docket
-        .messages()
-        .iter()
-        .any(|message| message.is(DeliveryState::Sending) && same_words(&message.text, &arrival.text));
-    if may_be_under_way {
+    if is_under_way(docket, &arrival.text) {
         let provider_at = arrival.at.map_or(docket.now.0, |at| at.0);
         if !docket.parked().iter().any(|parked| parked.provider_message_id == key) {
             let report = Report::Echo { text: arrival.text.clone(), provider_at, phone: copy == Copy::Phone };
@@ -96,6 +98,14 @@ fn by_words(docket: &Docket, text: &str, provider_at: Option<Time>) -> Option<Uu
     docket.messages().iter().find(fits).map(|message| message.id)
 }
 
+/// Whether one with these words is being sent: its answer will tell its id.
+fn is_under_way(docket: &Docket, text: &str) -> bool {
+    docket
+        .messages()
+        .iter()
+        .any(|message| message.is(DeliveryState::Sending) && same_words(&message.text, text))
+}
+
 fn same_words(left: &str, right: &str) -> bool {
     left.split_whitespace().eq(right.split_whitespace())
 }
@@ -112,8 +122,7 @@ pub fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str
         delivery.left_at.get_or_insert(now);
     }
     if was_unclear {
-        docket
-            .record(Entry::of(EventType::SendReconciled).action("confirmed_sent").message(id).with("by", by));
+        docket.record(evidence::confirmed(id, by));
     }
     apply_parked_statuses(docket, policy, id, provider_id);
 }

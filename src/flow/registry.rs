@@ -101,6 +101,13 @@ pub trait Registry: Send + Sync {
     /// No send of this channel before then.
     async fn hold_channel(&self, name: &str, until: Time) -> Result<(), Error>;
 
+    /// Lets a channel go that was held until that moment; one that is held for longer meanwhile stays so.
+    async fn release_channel(&self, name: &str, held_until: Time, now: Time) -> Result<(), Error>;
+
+    /// Takes the turn to ask the provider about sends of unknown fate. False if another instance, or this one, took one
+    /// less than `every_ms` ago.
+    async fn claim_look_up(&self, name: &str, now: Time, every_ms: i64) -> Result<bool, Error>;
+
     /// A new token by its hash (hex of SHA-256).
     async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error>;
 

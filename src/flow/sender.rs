@@ -9,6 +9,7 @@ use metrics::histogram;
 use uuid::Uuid;
 
 use super::{
+    channel_breaker::ChannelBreaker,
     channels::{Channel, Channels},
     dispatch::Dispatch,
     ledger::{self, Key, Ledger, Need, change},
@@ -46,6 +47,8 @@ pub struct Sender {
     pub registry: Arc<dyn Registry>,
     /// The rules and gateways.
     pub channels: Arc<Channels>,
+    /// Holds a channel whose gateway gave no clear answer.
+    pub breaker: Arc<ChannelBreaker>,
     /// What replies cost beside the model.
     pub dispatch: Arc<Dispatch>,
     /// The moment by this machine's clock.
@@ -67,7 +70,14 @@ impl Sender {
             Claim::Claimed(message) => {
                 self.dispatch.overhead.end(&message);
                 let sent = self.post(&channel, chat, &message, begin_by).await;
+                let held_until = match &sent {
+                    Sent::Unclear { .. } => self.hold(&channel).await,
+                    _ => None,
+                };
                 self.settle(conversation, &channel, attempt, covered, sent).await?;
+                if let Some(held_until) = held_until {
+                    self.breaker.wait(&channel, held_until).await;
+                }
                 Ok(Outcome::Worked)
             }
             Claim::NotYet(at) => Ok(Outcome::NotYet(at)),
@@ -112,6 +122,17 @@ impl Sender {
         let sent = channel.provider.send_text(&outgoing).await;
         histogram!("baton_send_seconds").record(f64_seconds((self.clock)().since(began)));
         sent
+    }
+
+    /// A hold that the store did not take is none; the send is settled all the same.
+    async fn hold(&self, channel: &Channel) -> Option<Time> {
+        match self.breaker.hold(channel).await {
+            Ok(until) => Some(until),
+            Err(error) => {
+                tracing::warn!(%error, channel = channel.name, "the channel was not held after an unclear send");
+                None
+            }
+        }
     }
 
     async fn settle(

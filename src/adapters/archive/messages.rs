@@ -139,6 +139,16 @@ pub(super) async fn one<S: Store>(store: &S, id: Uuid) -> Result<Option<Placed>,
     store.row(statement).await?.as_ref().map(placed).transpose()
 }
 
+/// Sends of unknown fate, the latest attempt first.
+pub(super) async fn unknown<S: Store>(store: &S, limit: usize) -> Result<Vec<Placed>, Error> {
+    let limit = i64::try_from(limit.min(MESSAGES_MAX)).unwrap_or(i64::MAX);
+    let mut statement = Statement::new("select ");
+    statement.columns::<Message>("m").push(", c.chat_id from messages m");
+    statement.push(" join conversations c on c.id = m.conversation_id where m.state = 'unknown'");
+    statement.push(" order by m.attempt_at desc limit ").bind(limit);
+    store.rows(statement).await?.iter().map(placed).collect()
+}
+
 fn placed<R: Columns>(row: &R) -> Result<Placed, Error> {
     Ok(Placed {
         conversation: cell(row, "conversation_id")?,

@@ -90,6 +90,10 @@ impl<S: Store> Archive for S {
         messages::one(self, id).await
     }
 
+    async fn unknown_sends(&self, limit: usize) -> Result<Vec<Placed>, Error> {
+        messages::unknown(self, limit).await
+    }
+
     async fn has_message(&self, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error> {
         messages::has(self, channel, chat, key).await
     }

@@ -14,6 +14,9 @@ const ANSWER_MAX: usize = 64 * 1024;
 /// The same where webhook bodies with their thumbnails come, or the journal of a day.
 const FETCHED_MAX: usize = 64 * 1024 * 1024;
 
+/// Longest list read, in bytes. Of a longer one nothing is believed: what is missing might be what is looked for.
+const LIST_MAX: usize = 4 * 1024 * 1024;
+
 /// Longest description of a failure, in characters.
 const DETAIL_MAX: usize = 200;
 
@@ -102,6 +105,22 @@ impl Endpoint {
         };
         let response = request.send().await.map_err(|error| self.describe(error))?;
         self.answer(response).await
+    }
+
+    /// Asks for a list, of the last so many minutes where it can be cut so. Ok whatever the status.
+    pub(super) async fn list(
+        &self,
+        method: &str,
+        minutes: Option<i64>,
+        timeout: Duration,
+    ) -> Result<Answer, String> {
+        let mut address = self.url(method);
+        if let Some(minutes) = minutes {
+            address.query_pairs_mut().append_pair("minutes", &minutes.to_string());
+        }
+        let response =
+            self.http.get(address).timeout(timeout).send().await.map_err(|error| self.describe(error))?;
+        self.answer_up_to(response, LIST_MAX).await
     }
 
     /// The status and as much of the body as is of use.

@@ -10,7 +10,9 @@ use tokio::time::Instant;
 
 use crate::{
     domain::chat::ChatId,
-    flow::provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
+    flow::provider::{
+        Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+    },
 };
 
 mod begin;
@@ -26,6 +28,8 @@ mod fetch;
 mod fingerprint;
 
 mod journal;
+
+mod look_up;
 
 mod part;
 
@@ -181,5 +185,24 @@ impl Provider for GreenApi {
 
     async fn journal(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
         fetch::journal(&self.endpoint, &self.channel, minutes, self.timeout).await
+    }
+
+    async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered> {
+        let (method, minutes) = match place {
+            LookUp::Queue => ("showMessagesQueue", None),
+            LookUp::Journal { minutes } => ("lastOutgoingMessages", Some(minutes)),
+        };
+        let answer = self.endpoint.list(method, minutes, self.timeout).await;
+        let answer = self.answered(answer)?;
+        Ok(match place {
+            LookUp::Queue => look_up::queue(&answer),
+            LookUp::Journal { .. } => look_up::journal(&answer),
+        })
+    }
+
+    async fn queue_length(&self) -> Result<i64, Unanswered> {
+        let answer = self.look("getMessagesCount").await?;
+        look_up::count(&answer)
+            .ok_or_else(|| Unanswered { detail: "status 200, but no count".to_owned(), is_refusal: false })
     }
 }

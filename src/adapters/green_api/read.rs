@@ -40,6 +40,21 @@ pub(super) fn read_value(channel: &str, instance: &str, value: &mut Value) -> Re
     Webhook { channel, body, sender: body.part("senderData"), message: body.part("messageData") }.read()
 }
 
+/// How far a message got, by the gateway's word for it, and why it failed.
+pub(super) fn progress(word: &str) -> (Option<DeliveryState>, Option<DeliveryReason>) {
+    match word {
+        "sent" => (Some(DeliveryState::Sent), None),
+        "delivered" => (Some(DeliveryState::Delivered), None),
+        "read" => (Some(DeliveryState::Read), None),
+        "noAccount" => (Some(DeliveryState::Failed), Some(DeliveryReason::NoAccount)),
+        "failed" | "fail" | "notInGroup" | "yellowCard" => {
+            (Some(DeliveryState::Failed), Some(DeliveryReason::Refused))
+        }
+        // `pending`, words of sibling products, none at all: nothing that we could act on.
+        _ => (None, None),
+    }
+}
+
 struct Webhook<'a> {
     channel: &'a str,
     body: Part<'a>,
@@ -178,17 +193,7 @@ impl Webhook<'_> {
     fn status(&self) -> Result<Incoming, Unreadable> {
         let id = self.id().ok_or_else(|| self.lacks("idMessage"))?;
         let word = self.body.text("status");
-        let (state, reason) = match word {
-            "sent" => (Some(DeliveryState::Sent), None),
-            "delivered" => (Some(DeliveryState::Delivered), None),
-            "read" => (Some(DeliveryState::Read), None),
-            "noAccount" => (Some(DeliveryState::Failed), Some(DeliveryReason::NoAccount)),
-            "failed" | "fail" | "notInGroup" | "yellowCard" => {
-                (Some(DeliveryState::Failed), Some(DeliveryReason::Refused))
-            }
-            // `pending`, words of sibling products, none at all: nothing that we could act on.
-            _ => (None, None),
-        };
+        let (state, reason) = progress(word);
         let detail = match self.body.text("description").trim() {
             "" => cut(word, NAME_MAX).to_owned(),
             description => cut(&format!("{word}: {description}"), NAME_MAX).to_owned(),

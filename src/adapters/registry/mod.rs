@@ -91,6 +91,18 @@ impl<S: ChannelStates> Registry for S {
         self.write(statement.with(name).with(until)).await.map(drop)
     }
 
+    async fn release_channel(&self, name: &str, held_until: Time, now: Time) -> Result<(), Error> {
+        let statement =
+            Statement::new("update channels set next_send_at = $3 where name = $1 and next_send_at = $2");
+        self.write(statement.with(name).with(held_until).with(now)).await.map(drop)
+    }
+
+    async fn claim_look_up(&self, name: &str, now: Time, every_ms: i64) -> Result<bool, Error> {
+        let statement =
+            Statement::new("update channels set look_up_at = $3 where name = $1 and look_up_at <= $2");
+        Ok(self.write(statement.with(name).with(now).with(now.plus_ms(every_ms))).await? > 0)
+    }
+
     async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
         let channels = token.channels.as_ref().map(|channels| Value::from(channels.clone()).to_string());
         let statement = Statement::new(

@@ -26,6 +26,8 @@ on_both_stores!(
     a_channel_with_conversations_stays,
     a_change_of_state_is_recorded_once,
     a_hold_only_ever_moves_forward,
+    a_hold_is_let_go_only_by_who_knows_it,
+    the_turn_to_look_up_belongs_to_one_at_a_time,
     tokens_are_found_by_their_hash_until_they_are_revoked,
     two_ids_of_one_person_share_a_conversation,
 );
@@ -196,6 +198,30 @@ fn is_walk(steps: &[(String, String)], last: &str) -> bool {
     *balance.entry("").or_default() += 1;
     *balance.entry(last).or_default() -= 1;
     balance.values().all(|count| *count == 0)
+}
+
+async fn a_hold_is_let_go_only_by_who_knows_it<S: Trial>(store: &S) {
+    store.add_channel(&channel("shop")).await.expect("writes");
+    store.hold_channel("shop", NOW.plus_ms(5_000)).await.expect("writes");
+    for (known_ms, wanted_ms) in [(4_000, 5_000), (5_000, 100), (100, 100)] {
+        store.release_channel("shop", NOW.plus_ms(known_ms), NOW.plus_ms(100)).await.expect("writes");
+        let row = store.row(Statement::new("select next_send_at from channels")).await.expect("reads");
+        let held: i64 = cell(&row.expect("the channel"), "next_send_at").expect("a time");
+        assert_eq!(held, NOW.plus_ms(wanted_ms).0, "{known_ms}");
+    }
+}
+
+async fn the_turn_to_look_up_belongs_to_one_at_a_time<S: Trial>(store: &S) {
+    store.add_channel(&channel("shop")).await.expect("writes");
+    store.add_channel(&channel("other")).await.expect("writes");
+    let claim = async |name, ms| store.claim_look_up(name, NOW.plus_ms(ms), 1_000).await.expect("writes");
+    assert!(claim("shop", 0).await);
+    assert!(!claim("shop", 999).await, "too soon");
+    assert!(claim("other", 0).await, "each channel has its own");
+    assert!(claim("shop", 1_000).await);
+    assert!(!claim("nobody", 0).await);
+    let at_once = futures_util::future::join_all((0..8).map(|_| claim("shop", 5_000))).await;
+    assert_eq!(at_once.into_iter().filter(|is_mine| *is_mine).count(), 1);
 }
 
 async fn two_ids_of_one_person_share_a_conversation<S: Trial>(store: &S) {

@@ -2,7 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::domain::{chat::ChatId, message::DeliveryState, time::Time};
+use crate::{
+    domain::{chat::ChatId, message::DeliveryState, time::Time},
+    flow::provider::Trace,
+};
 
 /// Chats kept; with one more, the one silent for longest goes.
 const CHATS_MAX: usize = 1_000;
@@ -53,6 +56,24 @@ impl Phones {
 
     pub(super) fn shown(&self, chat: &ChatId) -> Vec<ShownMessage> {
         self.0.get(chat).map(|phone| phone.messages.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// What left since then under ids of that origin.
+    pub(super) fn sent_since(&self, since: Time, origin: &str) -> Vec<Trace> {
+        let of_phone = |(chat, phone): (&ChatId, &Phone)| {
+            let is_meant =
+                |shown: &&ShownMessage| shown.from_us && shown.at >= since && shown.id.starts_with(origin);
+            let trace = |shown: &ShownMessage| Trace {
+                id: Some(shown.id.clone()),
+                chat: chat.clone(),
+                text: shown.text.clone(),
+                at: Some(shown.at),
+                state: Some(shown.status),
+                reason: None,
+            };
+            phone.messages.iter().filter(is_meant).map(trace).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of_phone).collect()
     }
 
     pub(super) fn show_typing(&mut self, chat: &ChatId, until: Time) {

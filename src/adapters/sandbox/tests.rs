@@ -155,3 +155,17 @@ fn a_body_that_cannot_be_read_is_refused_without_its_words() {
         assert!(!reason.contains("secret"), "{reason}");
     }
 }
+
+#[tokio::test]
+async fn a_send_whose_answer_was_lost_is_found_in_the_journal() {
+    let (sandbox, _reports) = Sandbox::new(noon);
+    sandbox.set_faults(Faults { fault: Fault::LostAnswer, ..Faults::default() });
+    assert!(matches!(sandbox.send_text(&outgoing("Until six.")).await, Sent::Unclear { .. }));
+    sandbox.phone_message(&mei(), "Ana here.");
+    let found = sandbox.look_up(LookUp::Journal { minutes: 5 }).await.expect("an answer");
+    let seen: Vec<_> = found.iter().map(|trace| (&trace.chat, trace.text.as_str(), trace.at)).collect();
+    assert_eq!(seen, [(&mei(), "Until six.", Some(noon()))]);
+    assert!(found[0].id.is_some());
+    assert!(sandbox.look_up(LookUp::Queue).await.expect("an answer").is_empty());
+    assert_eq!(sandbox.queue_length().await.expect("an answer"), 0);
+}

@@ -15,7 +15,9 @@ use baton::{
         scripted::Hold,
     },
     domain::{chat::ChatId, message::DeliveryReason},
-    flow::provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
+    flow::provider::{
+        Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+    },
 };
 use tokio::sync::watch;
 
@@ -149,5 +151,13 @@ impl Provider for Gateway {
 
     async fn journal(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
         Ok(Vec::new())
+    }
+
+    async fn look_up(&self, _: LookUp) -> Result<Vec<Trace>, Unanswered> {
+        Ok(Vec::new())
+    }
+
+    async fn queue_length(&self) -> Result<i64, Unanswered> {
+        Ok(0)
     }
 }

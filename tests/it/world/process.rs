@@ -14,6 +14,7 @@ use baton::{
     domain::policy::Policy,
     flow::{
         breaker::Breaker,
+        channel_breaker::ChannelBreaker,
         channels::{Channel, Channels},
         desk::Desk,
         dispatch::Dispatch,
@@ -87,9 +88,16 @@ impl Process {
             turns,
             sender: Sender {
                 ledger: ledger.clone(),
-                dispatch: dispatch.clone(),
                 registry: registry.clone(),
                 channels: channels.clone(),
+                breaker: Arc::new(ChannelBreaker {
+                    ledger: ledger.clone(),
+                    registry: registry.clone(),
+                    open_ms: 30_000,
+                    stop: CancellationToken::new(),
+                    open: Mutex::default(),
+                }),
+                dispatch: dispatch.clone(),
                 clock: || BEGINNING,
             },
             tend: Tend { ledger: ledger.clone(), channels: channels.clone() },

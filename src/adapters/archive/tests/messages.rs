@@ -7,7 +7,9 @@ use crate::{
     adapters::trial::{NOW, Trial, answered, begun, from_contact, from_us, on_both_stores},
     domain::{
         conversation::Conversation,
-        message::{Author, DeliveryState, Kind, Media, Message, Outcome, OutcomeReason, Quoted, Sender},
+        message::{
+            Attempt, Author, DeliveryState, Kind, Media, Message, Outcome, OutcomeReason, Quoted, Sender,
+        },
     },
     flow::{
         archive::{Archive, MessageFilter, Window},
@@ -23,6 +25,7 @@ on_both_stores!(
     no_window_is_unbounded,
     messages_of_all_conversations_come_by_time,
     messages_of_all_conversations_are_narrowed,
+    only_sends_of_unknown_fate_are_looked_for_the_latest_first,
 );
 
 async fn messages_of_all_conversations_come_by_time<S: Trial>(store: &S) {
@@ -202,4 +205,25 @@ async fn no_window_is_unbounded<S: Trial>(store: &S) {
         );
     }
     assert_eq!(store.history(mei.id, i64::MAX, usize::MAX).await.expect("reads").len(), 1_000);
+}
+
+async fn only_sends_of_unknown_fate_are_looked_for_the_latest_first<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    let tried = |seq: i64, state| {
+        let mut message = from_us(seq, Author::Assistant, "Hello", NOW, state);
+        if let Some(delivery) = &mut message.delivery {
+            let at = NOW.plus_ms(seq);
+            delivery.attempt = Some(Attempt { id: Uuid::now_v7(), at, lease_until: at });
+        }
+        message
+    };
+    let (first, second) = (tried(1, DeliveryState::Unknown), tried(3, DeliveryState::Unknown));
+    let others = [tried(2, DeliveryState::Sent), tried(4, DeliveryState::Queued)];
+    store.keep_messages(&mei, [vec![first.clone(), second.clone()], others.to_vec()].concat()).await;
+    let found = store.unknown_sends(10).await.expect("reads");
+    assert!(found.iter().all(|placed| placed.conversation == mei.id && placed.chat == mei.chat));
+    let found: Vec<Message> = found.into_iter().map(|placed| placed.message).collect();
+    assert_eq!(found, [second, first]);
+    assert_eq!(store.unknown_sends(1).await.expect("reads").len(), 1);
 }

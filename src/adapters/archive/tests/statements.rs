@@ -170,6 +170,7 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
     }
     store.message(id).await?;
     store.has_message("shop", chat, "key").await?;
+    store.unknown_sends(5).await?;
     store.history(id, 5, 5).await?;
     store.turn(id).await?;
     store.letter(id).await?;
@@ -214,6 +215,8 @@ async fn registry<S: ChannelStates>(store: &S) -> Result<(), Error> {
     store.channels().await?;
     store.set_channel_state("shop", "authorized", NOW).await?;
     store.hold_channel("shop", NOW).await?;
+    store.release_channel("shop", NOW, NOW).await?;
+    store.claim_look_up("shop", NOW, 1_000).await?;
     store.remove_channel("shop").await?;
     store.add_token(&token, "hash").await?;
     store.tokens().await?;

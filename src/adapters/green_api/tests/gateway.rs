@@ -9,7 +9,7 @@ use wiremock::{
 };
 
 use super::{TOKEN, gateway_at, mira, outgoing};
-use crate::flow::provider::{Notification, Outgoing, Provider, Sent};
+use crate::flow::provider::{LookUp, Notification, Outgoing, Provider, Sent};
 
 fn path_of(name: &str) -> String {
     format!("/waInstance7103000001/{name}/{TOKEN}")
@@ -228,4 +228,41 @@ async fn the_journal_comes_oldest_first_without_what_cannot_be_read() {
     let arrivals = gateway_at(&server.uri()).journal(90).await.expect("an answer");
     let texts: Vec<&str> = arrivals.iter().map(|arrival| arrival.text.as_str()).collect();
     assert_eq!(texts, ["A1", "A2"]);
+}
+
+#[tokio::test]
+async fn the_lists_of_what_was_sent_are_asked_for_whole_or_not_believed() {
+    let queued =
+        r#"[{"messageID":"BAE5","type":"sendMessage","body":{"chatId":"6580000001@c.us","message":"hi"}}]"#;
+    let server = answering(200, queued).await;
+    let found = gateway_at(&server.uri()).look_up(LookUp::Queue).await.expect("an answer");
+    assert_eq!(found.iter().map(|trace| trace.text.as_str()).collect::<Vec<_>>(), ["hi"]);
+    gateway_at(&server.uri()).look_up(LookUp::Journal { minutes: 7 }).await.expect("an answer");
+    let asked = requests(&server).await;
+    assert_eq!(asked[0].url.path(), path_of("showMessagesQueue"));
+    assert_eq!(asked[1].url.path(), path_of("lastOutgoingMessages"));
+    assert_eq!(asked[1].url.query(), Some("minutes=7"));
+
+    let many = format!("[{}]", vec![r#"{"sendByApi":true}"#; 10_000].join(","));
+    let server = answering(200, many).await;
+    gateway_at(&server.uri())
+        .look_up(LookUp::Journal { minutes: 7 })
+        .await
+        .expect("longer than other answers");
+    let endless = format!("[{}]", vec![r#"{"sendByApi":true}"#; 300_000].join(","));
+    let server = answering(200, endless).await;
+    gateway_at(&server.uri()).look_up(LookUp::Queue).await.expect_err("cut off, it proves nothing");
+    for (status, body) in [(429, "[]"), (502, "[]"), (200, "<html>")] {
+        let server = answering(status, body).await;
+        gateway_at(&server.uri()).look_up(LookUp::Queue).await.expect_err("no answer");
+    }
+}
+
+#[tokio::test]
+async fn the_length_of_the_queue_is_a_number_or_not_known() {
+    let server = answering(200, r#"{"count":2}"#).await;
+    assert_eq!(gateway_at(&server.uri()).queue_length().await.expect("an answer"), 2);
+    assert_eq!(requests(&server).await[0].url.path(), path_of("getMessagesCount"));
+    let server = answering(200, "{}").await;
+    gateway_at(&server.uri()).queue_length().await.expect_err("no count");
 }

@@ -73,6 +73,14 @@ impl Registry for House {
         Ok(())
     }
 
+    async fn release_channel(&self, _: &str, _: Time, _: Time) -> Result<(), Error> {
+        Ok(())
+    }
+
+    async fn claim_look_up(&self, _: &str, _: Time, _: i64) -> Result<bool, Error> {
+        Ok(true)
+    }
+
     async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
         self.tokens.lock().unwrap().push((token.clone(), hash.to_owned()));
         Ok(())

@@ -123,6 +123,10 @@ impl Archive for Shelf {
         Ok(self.messages.lock().unwrap().iter().find(|placed| placed.message.id == id).cloned())
     }
 
+    async fn unknown_sends(&self, _: usize) -> Result<Vec<Placed>, Error> {
+        Ok(Vec::new())
+    }
+
     async fn has_message(&self, _: &str, _: &ChatId, _: &str) -> Result<bool, Error> {
         Ok(false)
     }

@@ -1,0 +1,160 @@
+//! Reads the gateway's own lists of what we sent. In: the answers of `showMessagesQueue`, `lastOutgoingMessages` and
+//! `getMessagesCount`. Out: the texts in them that can be held against ours. Their shapes are not those of webhooks.
+
+use serde_json::Value;
+
+use super::{
+    part::{Part, strip_nul},
+    read::progress,
+    wording::{NAME_MAX, TEXT_MAX, cut},
+};
+use crate::{
+    domain::{chat::ChatId, time::Time},
+    flow::provider::Trace,
+};
+
+/// What waits there. Each entry repeats its request in `body`; those of 2021 were flat.
+pub(super) fn queue(answer: &Value) -> Vec<Trace> {
+    entries(answer, |entry| {
+        let request = if entry.part("body").is_there() { entry.part("body") } else { entry };
+        Some(Trace {
+            id: id(entry.first_text(&["messageID", "idMessage"])),
+            chat: ChatId::parse(request.text("chatId"))?,
+            text: words(request),
+            at: None,
+            state: None,
+            reason: None,
+        })
+    })
+}
+
+/// What has left through the API: what a person typed on the phone is in the same list.
+pub(super) fn journal(answer: &Value) -> Vec<Trace> {
+    entries(answer, |entry| {
+        if entry.flag("sendByApi") != Some(true) {
+            return None;
+        }
+        let (state, reason) = progress(entry.text("statusMessage"));
+        Some(Trace {
+            id: id(entry.text("idMessage")),
+            chat: ChatId::parse(entry.text("chatId"))?,
+            text: words(entry),
+            at: entry.integer("timestamp").map(|seconds| Time(seconds.saturating_mul(1_000))),
+            state,
+            reason,
+        })
+    })
+}
+
+/// How many messages wait there. One example of the vendor has a letter of another alphabet in the key.
+pub(super) fn count(answer: &Value) -> Option<i64> {
+    let by_name = Part::of(answer).integer("count");
+    by_name.or_else(|| answer.as_object()?.values().find_map(Value::as_i64))
+}
+
+fn entries(answer: &Value, read: impl Fn(Part<'_>) -> Option<Trace>) -> Vec<Trace> {
+    let mut answer = answer.clone();
+    strip_nul(&mut answer);
+    answer.as_array().into_iter().flatten().filter_map(|entry| read(Part::of(entry))).collect()
+}
+
+fn id(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty() && text.len() <= NAME_MAX).then(|| text.to_owned())
+}
+
+/// The words as they were posted, in any of the places where they have been seen.
+fn words(entry: Part<'_>) -> String {
+    let extended = entry.part("extendedTextMessage");
+    let places = [
+        entry.text("message"),
+        entry.text("textMessage"),
+        extended.text("text"),
+        entry.part("extendedTextMessageData").text("text"),
+        entry.text("caption"),
+    ];
+    let words = places.into_iter().find(|words| !words.is_empty()).unwrap_or_default();
+    cut(words, TEXT_MAX).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::message::{DeliveryReason, DeliveryState};
+
+    fn chat() -> ChatId {
+        ChatId::parse("6580000001@c.us").expect("a chat id")
+    }
+
+    fn waiting(id: Option<&str>, text: &str) -> Trace {
+        Trace {
+            id: id.map(str::to_owned),
+            chat: chat(),
+            text: text.to_owned(),
+            at: None,
+            state: None,
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn the_queue_is_read_in_its_new_shape_and_its_old_one() {
+        let answer = json!([
+            {"messageID": "BAE5A", "type": "sendMessage", "body": {"chatId": "6580000001@c.us", "message": "one"}},
+            {"idMessage": "BAE5B", "typeMessage": "textMessage", "chatId": "6580000001@c.us", "message": "two"},
+            {"type": "sendMessage", "body": {"chatId": "6580000001@c.us", "message": "without an id"}},
+            {"messagesIDs": ["x"], "type": "forwardMessages", "body": {}},
+            null,
+        ]);
+        assert_eq!(
+            queue(&answer),
+            [waiting(Some("BAE5A"), "one"), waiting(Some("BAE5B"), "two"), waiting(None, "without an id")]
+        );
+        for odd in [json!(null), json!({}), json!("queue")] {
+            assert!(queue(&odd).is_empty(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn the_journal_has_the_words_in_one_of_several_places_and_only_those_of_the_api_count() {
+        let entry = |more: Value| {
+            let mut entry = json!({"type": "outgoing", "idMessage": "BAE5", "timestamp": 1_700_000_000,
+                "chatId": "6580000001@c.us", "sendByApi": true, "statusMessage": "sent"});
+            for (key, value) in more.as_object().expect("an object") {
+                entry[key] = value.clone();
+            }
+            entry
+        };
+        let answer = json!([
+            entry(json!({"textMessage": "plain"})),
+            entry(
+                json!({"textMessage": "", "extendedTextMessage": {"text": "long"}, "statusMessage": "read"})
+            ),
+            entry(json!({"caption": "under a picture", "statusMessage": "pending"})),
+            entry(json!({"textMessage": "to nobody", "statusMessage": "noAccount"})),
+            entry(json!({"textMessage": "typed on the phone", "sendByApi": false})),
+        ]);
+        let found = journal(&answer);
+        let seen: Vec<_> =
+            found.iter().map(|trace| (trace.text.as_str(), trace.state, trace.reason)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("plain", Some(DeliveryState::Sent), None),
+                ("long", Some(DeliveryState::Read), None),
+                ("under a picture", None, None),
+                ("to nobody", Some(DeliveryState::Failed), Some(DeliveryReason::NoAccount)),
+            ]
+        );
+        assert_eq!(found[0].at, Some(Time(1_700_000_000_000)));
+    }
+
+    #[test]
+    fn a_count_is_found_whatever_its_key() {
+        assert_eq!(count(&json!({"count": 3})), Some(3));
+        assert_eq!(count(&json!({"\u{441}ount": 2})), Some(2));
+        assert_eq!(count(&json!({})), None);
+    }
+}

@@ -1,0 +1,362 @@
+//! Step: looks for sends of unknown fate at the provider, every second on every instance.
+//!
+//! In: rows that are unknown; the provider's queue and journal, each asked at most once a second a channel, by a turn
+//! that is a row. Out: the rules of [`evidence`](super::evidence), run on what was found.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures_util::future::join_all;
+use uuid::Uuid;
+
+use super::evidence::{self, fits};
+use crate::{
+    domain::{
+        docket::Docket,
+        event::{Event, EventType},
+        message::Attempt,
+        policy::UnknownSend,
+        time::Time,
+    },
+    flow::{
+        archive::{Archive, EventFilter, PageOf, Placed},
+        channels::{Channel, Channels},
+        ledger::{self, Key, Ledger, Need, change},
+        outbox,
+        provider::{LookUp, Trace},
+        registry::Registry,
+    },
+};
+
+/// Rows looked at in one round, the latest attempts first.
+const ROWS_MAX: usize = 500;
+/// One request a second a channel and method.
+const EVERY_MS: i64 = 1_000;
+/// Ages of an attempt at which it is looked for; the echo, which costs nothing, usually comes before the first.
+const AGES_MS: [i64; 4] = [5_000, 15_000, 60_000, 130_000];
+/// From then on so often.
+const LATER_MS: i64 = 600_000;
+/// An entry of the journal may come so late after the message has left.
+const JOURNAL_LATE_MS: i64 = 120_000;
+/// Longest search: the provider keeps a queued message, and shows what has left, for a day.
+const SEARCH_MS: i64 = 86_400_000;
+/// Minutes of the journal that are asked for beyond the age of the oldest attempt.
+const JOURNAL_MARGIN_MINUTES: i64 = 2;
+
+/// How far the search for one attempt is, on this instance. After a restart it begins again, which costs requests only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Search {
+    next_at: Time,
+    /// Since when every look has found the queue empty, by its list and by its length.
+    empty_since: Option<Time>,
+    is_over: bool,
+}
+
+impl Search {
+    const fn begin(attempt: Attempt) -> Self {
+        Self { next_at: attempt.at.plus_ms(AGES_MS[0]), empty_since: None, is_over: false }
+    }
+
+    /// The next look: by the age of the attempt, so that all instances keep the same pauses.
+    fn plan(&mut self, attempt: Attempt, now: Time) {
+        let age_ms = now.since(attempt.at);
+        self.next_at = match AGES_MS.iter().find(|at_ms| **at_ms > age_ms) {
+            Some(at_ms) => attempt.at.plus_ms(*at_ms),
+            None => now.plus_ms(LATER_MS),
+        };
+    }
+
+    /// Whether what is in neither list now can be said not to have gone, as far as that can ever be said.
+    fn covers(&self, attempt: Attempt, now: Time) -> bool {
+        let queued_ms = self.empty_since.map(|since| since.since(attempt.at).max(0));
+        queued_ms.is_some_and(|queued_ms| now.since(attempt.at) > JOURNAL_LATE_MS + queued_ms)
+            && self.empty_since.is_some_and(|since| since < now)
+    }
+}
+
+/// One row that is looked for.
+#[derive(Clone)]
+struct Lost {
+    placed: Placed,
+    attempt: Attempt,
+}
+
+/// The step.
+pub struct Reconciler {
+    ledger: Arc<dyn Ledger>,
+    archive: Arc<dyn Archive>,
+    registry: Arc<dyn Registry>,
+    channels: Arc<Channels>,
+    searches: Mutex<HashMap<Uuid, Search>>,
+}
+
+impl Reconciler {
+    /// One that has not looked for anything yet.
+    pub fn new(
+        ledger: Arc<dyn Ledger>,
+        archive: Arc<dyn Archive>,
+        registry: Arc<dyn Registry>,
+        channels: Arc<Channels>,
+    ) -> Self {
+        Self { ledger, archive, registry, channels, searches: Mutex::default() }
+    }
+
+    /// Looks for what is due to be looked for, on all channels at once.
+    pub async fn look(&self) -> Result<(), ledger::Error> {
+        let lost: Vec<Lost> = self
+            .archive
+            .unknown_sends(ROWS_MAX)
+            .await?
+            .into_iter()
+            .filter_map(|placed| {
+                let attempt = placed.message.delivery.as_ref()?.attempt?;
+                Some(Lost { placed, attempt })
+            })
+            .collect();
+        // Attempts carry the store's clock, and so do the turns to look.
+        let now = self.ledger.now().await?;
+        let mut due: BTreeMap<String, Vec<Lost>> = BTreeMap::new();
+        for lost in self.due(lost, now) {
+            due.entry(lost.placed.channel.clone()).or_default().push(lost);
+        }
+        let rounds = due.into_iter().map(|(name, mut lost)| async move {
+            lost.sort_by_key(|lost| lost.attempt.at);
+            self.look_on(&name, &lost, now).await
+        });
+        join_all(rounds).await.into_iter().collect()
+    }
+
+    /// Those whose next look has come. What is no longer unknown is forgotten.
+    fn due(&self, lost: Vec<Lost>, now: Time) -> Vec<Lost> {
+        let mut searches = self.searches();
+        let known: HashSet<Uuid> = lost.iter().map(|lost| lost.attempt.id).collect();
+        searches.retain(|attempt, _| known.contains(attempt));
+        let is_due = |lost: &Lost| {
+            let search = searches.entry(lost.attempt.id).or_insert_with(|| Search::begin(lost.attempt));
+            !search.is_over && search.next_at <= now
+        };
+        lost.into_iter().filter(is_due).collect()
+    }
+
+    async fn look_on(&self, name: &str, due: &[Lost], now: Time) -> Result<(), ledger::Error> {
+        let Some(channel) = self.channels.get(name) else { return Ok(()) };
+        let (over, searched): (Vec<Lost>, Vec<Lost>) =
+            due.iter().cloned().partition(|lost| now.since(lost.attempt.at) > SEARCH_MS);
+        for lost in &over {
+            self.give_up(lost).await?;
+        }
+        if searched.is_empty() || !self.registry.claim_look_up(name, now, EVERY_MS).await? {
+            return Ok(());
+        }
+        self.read_queue(&channel, &searched, now).await?;
+        let is_old = |lost: &&Lost| now.since(lost.attempt.at) > JOURNAL_LATE_MS;
+        let old: Vec<Lost> = searched.iter().filter(is_old).cloned().collect();
+        if !old.is_empty() && self.read_journal(&channel, &old, now).await? {
+            self.resend_absent(&channel, &old, now).await?;
+        }
+        let mut searches = self.searches();
+        for lost in &searched {
+            if let Some(search) = searches.get_mut(&lost.attempt.id) {
+                search.plan(lost.attempt, now);
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_queue(&self, channel: &Channel, due: &[Lost], now: Time) -> Result<(), ledger::Error> {
+        let is_empty = match channel.provider.look_up(LookUp::Queue).await {
+            Ok(traces) => {
+                self.settle(channel, due, &traces, "provider_queue").await?;
+                // The list may hide its head; only for a resend is it worth another request.
+                traces.is_empty()
+                    && channel.policy.unknown_send == UnknownSend::Resend
+                    && matches!(channel.provider.queue_length().await, Ok(0))
+            }
+            Err(unanswered) => {
+                tracing::debug!(channel = channel.name, %unanswered, "the provider did not show its queue");
+                false
+            }
+        };
+        let mut searches = self.searches();
+        for lost in due {
+            if let Some(search) = searches.get_mut(&lost.attempt.id) {
+                search.empty_since = is_empty.then_some(search.empty_since.unwrap_or(now));
+            }
+        }
+        Ok(())
+    }
+
+    /// True if the journal was read, whatever it showed.
+    async fn read_journal(&self, channel: &Channel, due: &[Lost], now: Time) -> Result<bool, ledger::Error> {
+        let oldest_ms = due.iter().map(|lost| now.since(lost.attempt.at)).max().unwrap_or(0);
+        let minutes = oldest_ms / 60_000 + JOURNAL_MARGIN_MINUTES;
+        match channel.provider.look_up(LookUp::Journal { minutes }).await {
+            Ok(traces) => {
+                self.settle(channel, due, &traces, "provider_journal").await?;
+                Ok(true)
+            }
+            Err(unanswered) => {
+                tracing::debug!(channel = channel.name, %unanswered, "the provider did not show its journal");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Holds what was found against the conversations whose chat and words it names.
+    async fn settle(
+        &self,
+        channel: &Channel,
+        due: &[Lost],
+        traces: &[Trace],
+        by: &'static str,
+    ) -> Result<(), ledger::Error> {
+        let mut seen = HashSet::new();
+        for lost in due.iter().filter(|lost| seen.insert(lost.placed.conversation)) {
+            let conversation = lost.placed.conversation;
+            let is_meant = |trace: &&Trace| {
+                trace.chat == lost.placed.chat
+                    && due.iter().any(|lost| {
+                        lost.placed.conversation == conversation
+                            && fits(trace, &lost.placed.message.text, lost.attempt.at)
+                    })
+            };
+            let mut found: Vec<Trace> = traces.iter().filter(is_meant).cloned().collect();
+            if found.is_empty() {
+                continue;
+            }
+            found.sort_by_key(|trace| trace.at);
+            let keys = found.iter().filter_map(|trace| trace.id.clone()).collect();
+            let need = Need { keys, ..Need::default() };
+            let policy = Arc::clone(&channel.policy);
+            let step = move |docket: &mut Docket| evidence::take_evidence(docket, &policy, &found, by);
+            gone_is_fine(change(&*self.ledger, Key::Id(conversation), need, step).await)?;
+        }
+        Ok(())
+    }
+
+    /// Owes once more what is in neither list, if the policy says so and the lists cover the time.
+    async fn resend_absent(&self, channel: &Channel, due: &[Lost], now: Time) -> Result<(), ledger::Error> {
+        if channel.policy.unknown_send == UnknownSend::Hold {
+            return Ok(());
+        }
+        let covers = |lost: &&Lost| {
+            self.searches().get(&lost.attempt.id).is_some_and(|search| search.covers(lost.attempt, now))
+        };
+        let covered: Vec<Lost> = due.iter().filter(covers).cloned().collect();
+        if covered.is_empty() || !matches!(channel.provider.state().await.as_deref(), Ok("authorized")) {
+            return Ok(());
+        }
+        for lost in covered {
+            if self.was_always_able(channel, lost.attempt).await? && !self.was_resent(&lost).await? {
+                let (policy, message, attempt) =
+                    (Arc::clone(&channel.policy), lost.placed.message.id, lost.attempt.id);
+                let need = Need { messages: vec![message], ..Need::default() };
+                let step = move |docket: &mut Docket| evidence::resend(docket, &policy, message, attempt);
+                let key = Key::Id(lost.placed.conversation);
+                gone_is_fine(change(&*self.ledger, key, need, step).await)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing was reported since the attempt but that the channel can send.
+    async fn was_always_able(&self, channel: &Channel, attempt: Attempt) -> Result<bool, ledger::Error> {
+        let filter = EventFilter {
+            channels: Some(vec![channel.name.clone()]),
+            kinds: vec![EventType::ChannelStateChanged],
+            since: Some(attempt.at),
+            ..EventFilter::default()
+        };
+        let page = self.archive.events(&filter, &PageOf { limit: 200, cursor: None }).await?;
+        let is_able = |event: &Event, end: &str| {
+            event.details.get(end).and_then(serde_json::Value::as_str).is_some_and(outbox::is_able)
+        };
+        let all = page.items.iter().all(|found| is_able(&found.event, "from") && is_able(&found.event, "to"));
+        Ok(all && page.next.is_none())
+    }
+
+    async fn was_resent(&self, lost: &Lost) -> Result<bool, ledger::Error> {
+        self.was_noted(lost, "resent", None).await
+    }
+
+    async fn was_noted(&self, lost: &Lost, action: &str, since: Option<Time>) -> Result<bool, ledger::Error> {
+        let filter = EventFilter {
+            conversation: Some(lost.placed.conversation),
+            kinds: vec![EventType::SendReconciled],
+            message: Some(lost.placed.message.id),
+            since,
+            ..EventFilter::default()
+        };
+        let page = self.archive.events(&filter, &PageOf { limit: 200, cursor: None }).await?;
+        Ok(page.items.iter().any(|found| found.event.action.as_deref() == Some(action)))
+    }
+
+    /// Notes once that nobody looks for it any longer.
+    async fn give_up(&self, lost: &Lost) -> Result<(), ledger::Error> {
+        if !self.was_noted(lost, "gave_up", Some(lost.attempt.at)).await? {
+            let (message, attempt) = (lost.placed.message.id, lost.attempt.id);
+            let step = move |docket: &mut Docket| evidence::give_up_search(docket, message, attempt);
+            let key = Key::Id(lost.placed.conversation);
+            gone_is_fine(change(&*self.ledger, key, Need::default(), step).await)?;
+        }
+        if let Some(search) = self.searches().get_mut(&lost.attempt.id) {
+            search.is_over = true;
+        }
+        Ok(())
+    }
+
+    fn searches(&self) -> MutexGuard<'_, HashMap<Uuid, Search>> {
+        self.searches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A conversation that was erased meanwhile has nothing left to be found.
+fn gone_is_fine<T>(outcome: Result<T, ledger::Error>) -> Result<(), ledger::Error> {
+    match outcome {
+        Ok(_) | Err(ledger::Error::Gone) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIED: Time = Time(1_000_000);
+
+    fn attempt() -> Attempt {
+        Attempt { id: Uuid::nil(), at: TRIED, lease_until: TRIED.plus_ms(16_000) }
+    }
+
+    #[test]
+    fn the_pauses_grow() {
+        let mut search = Search::begin(attempt());
+        let mut ages = Vec::new();
+        for _ in 0..6 {
+            ages.push(search.next_at.since(TRIED));
+            search.plan(attempt(), search.next_at);
+        }
+        assert_eq!(ages, [5_000, 15_000, 60_000, 130_000, 730_000, 1_330_000]);
+    }
+
+    #[test]
+    fn the_lists_cover_the_time_only_long_after_the_queue_was_found_empty_twice() {
+        let after = |ms| TRIED.plus_ms(ms);
+        let table = [
+            (None, 1_000_000, false),
+            (Some(5_000), 5_000, false),
+            (Some(5_000), 125_000, false),
+            (Some(5_000), 125_001, true),
+            (Some(60_000), 130_000, false),
+            (Some(60_000), 180_001, true),
+            (Some(600_000), 600_000, false),
+            (Some(600_000), 720_001, true),
+        ];
+        for (empty_ms, now_ms, expected) in table {
+            let search = Search { empty_since: empty_ms.map(after), ..Search::begin(attempt()) };
+            assert_eq!(search.covers(attempt(), after(now_ms)), expected, "{empty_ms:?} {now_ms}");
+        }
+    }
+}
