@@ -367,12 +367,7 @@ impl Turns {
         gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
     }
 
-    async fn abandon(
-        &self,
-        channel: &Channel,
-        begun: Begun,
-        cost: Cost,
-    ) -> Result<Committed, ledger::Error> {
+    async fn abandon(&self, channel: &Channel, begun: Begun, cost: Cost) -> Result<Committed, ledger::Error> {
         let (conversation, need) = (begun.conversation, need_of(&begun));
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
