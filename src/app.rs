@@ -12,6 +12,10 @@ mod generators;
 
 mod instance;
 
+mod parts;
+
+mod others;
+
 mod doors;
 
 mod chores;

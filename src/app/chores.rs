@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio_cron_scheduler::{Job, JobScheduler};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{instance::Parts, now, numbers::Numbers, stores::Store};
+use super::{now, numbers::Numbers, parts::Parts, stores::Store};
 use crate::flow::{
     archive::Archive,
     desk,

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    instance::Parts,
     now,
     numbers::{Numbers, SANDBOX},
+    parts::Parts,
     stores::Store,
     vault::Vault,
 };

@@ -2,24 +2,22 @@
 
 use std::{
     net::{SocketAddr, TcpListener},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::Context as _;
-use execution::{
-    broadcast::{self, Broadcast, Heard},
-    deduplicate_webhook::Deduplicator,
-    key_store::{self, KeyStore},
-    redis_lock::Lock,
-    redis_server::Server,
-};
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use uuid::Uuid;
 
 use super::{
-    CONNECT, chores, doors, generators::Generators, now, numbers::Numbers, prefix, receiving, redis,
+    CONNECT, chores, doors,
+    generators::Generators,
+    now,
+    numbers::Numbers,
+    others::{self, Coordination},
+    parts::{self, Parts},
+    receiving,
     stores::Store,
 };
 use crate::{
@@ -30,36 +28,15 @@ use crate::{
         sqlite::ServerLock,
     },
     config::Settings,
-    domain::mode::Mode,
-    flow::{
-        archive::Archive,
-        breaker::Breaker,
-        channel_breaker::ChannelBreaker,
-        desk::Desk,
-        dispatch::{Dispatch, Typing},
-        gate::Gate,
-        intake::Intake,
-        ledger::{Ledger, Standing},
-        mode_switch::ModeSwitch,
-        provider::Incoming,
-        registry::Registry,
-        sender::Sender,
-        tend::{Keeper, Tend},
-        turn::Turns,
-    },
+    flow::{archive::Archive, dispatch::Dispatch, intake::Intake, mode_switch::ModeSwitch},
     http,
     metrics::{self, Metrics},
-    worker::Worker,
 };
 
 /// Before the end of the grace, whatever has no answer yet is left to whoever comes next.
 const BEFORE_THE_END: Duration = Duration::from_millis(500);
-/// A webhook's claim in the quick memory lasts this long if nobody confirms it.
-const CLAIM: Duration = Duration::from_secs(10);
 /// Words between instances that wait to be sent; more are dropped, since everyone looks by themselves every second.
 const TOLD_MAX: usize = 1_024;
-/// Where instances tell each other of withdrawn permits.
-const STANDINGS: &str = "standings";
 
 /// An instance that runs.
 pub(super) struct Instance {
@@ -93,32 +70,6 @@ pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     until_told_to_stop().await?;
     instance.stop().await;
     Ok(())
-}
-
-/// What Redis is to an instance, if there is one.
-struct Coordination {
-    server: Option<Server>,
-    lock: Option<Lock>,
-    deduplicator: Option<Arc<Deduplicator>>,
-    others: Option<Arc<dyn Broadcast>>,
-}
-
-impl Coordination {
-    async fn of(settings: &Settings, registry: &dyn Registry) -> anyhow::Result<Self> {
-        let Some(server) = redis(settings)? else {
-            return Ok(Self { server: None, lock: None, deduplicator: None, others: None });
-        };
-        let prefix = prefix(settings, registry).await?;
-        let keys: Arc<dyn KeyStore> = Arc::new(key_store::Redis::new(server.clone(), &prefix));
-        let lease = Duration::from_millis(settings.lock_ttl_ms.unsigned_abs());
-        let confirmed = Duration::from_millis(settings.dedup_ttl_ms);
-        Ok(Self {
-            lock: Some(Lock::new(Arc::clone(&keys), lease)),
-            deduplicator: Some(Arc::new(Deduplicator::new(keys, CLAIM, confirmed))),
-            others: Some(Arc::new(broadcast::Redis::new(server.clone(), &prefix))),
-            server: Some(server),
-        })
-    }
 }
 
 impl Instance {
@@ -172,9 +123,9 @@ impl Instance {
         let worker = parts.worker(generator, coordination.lock.clone(), &stopping, &end_turns, &tasks);
         worker.start();
         parts.keep(&end_turns, &tasks);
-        listen_to_others(&parts, coordination.others.clone(), told, &stopping, &tasks);
-        show_typing(&parts, typed, &stopping, &tasks);
-        take_reports(&parts, &intake, reports, &stopping, &tasks);
+        others::listen(&parts, coordination.others.clone(), told, &stopping, &tasks);
+        parts::show_typing(&parts, typed, &stopping, &tasks);
+        parts::take_reports(&parts, &intake, reports, &stopping, &tasks);
         receiving::start(&parts, &intake, &stopping, &tasks);
         chores::start(&parts, &store, &intake, coordination.server.clone(), &stopping, &tasks).await?;
         let listener = TcpListener::bind(settings.listen)
@@ -268,221 +219,6 @@ impl Instance {
         }
         tracing::info!("stopped");
     }
-}
-
-/// What most parts of an instance are made of.
-pub(super) struct Parts {
-    pub(super) settings: Arc<Settings>,
-    pub(super) ledger: Arc<dyn Ledger>,
-    pub(super) archive: Arc<dyn Archive>,
-    pub(super) registry: Arc<dyn Registry>,
-    pub(super) dispatch: Arc<Dispatch>,
-    pub(super) numbers: Arc<Numbers>,
-}
-
-impl Parts {
-    fn switch(&self) -> Arc<ModeSwitch> {
-        Arc::new(ModeSwitch {
-            ledger: Arc::clone(&self.ledger),
-            channels: Arc::clone(&self.numbers.channels),
-            dispatch: Arc::clone(&self.dispatch),
-            settle_ms: i64::try_from(self.settings.settle_ms).unwrap_or(i64::MAX),
-        })
-    }
-
-    fn desk(&self, switch: &Arc<ModeSwitch>, intake: &Arc<Intake>) -> Arc<Desk> {
-        Arc::new(Desk {
-            ledger: Arc::clone(&self.ledger),
-            archive: Arc::clone(&self.archive),
-            channels: Arc::clone(&self.numbers.channels),
-            intake: Arc::clone(intake),
-            switch: Arc::clone(switch),
-        })
-    }
-
-    fn intake(&self, deduplicator: Option<Arc<Deduplicator>>) -> Arc<Intake> {
-        Arc::new(Intake {
-            ledger: Arc::clone(&self.ledger),
-            registry: Arc::clone(&self.registry),
-            channels: Arc::clone(&self.numbers.channels),
-            deduplicator,
-            clock: now,
-        })
-    }
-
-    fn worker(
-        &self,
-        generator: Arc<Generators>,
-        lock: Option<Lock>,
-        stopping: &CancellationToken,
-        end_turns: &CancellationToken,
-        tasks: &TaskTracker,
-    ) -> Worker {
-        let settings = &self.settings;
-        let open_ms = i64::try_from(settings.breaker_open_ms).unwrap_or(i64::MAX);
-        let turns = Turns {
-            instance: Uuid::now_v7().simple().to_string(),
-            ledger: Arc::clone(&self.ledger),
-            archive: Arc::clone(&self.archive),
-            channels: Arc::clone(&self.numbers.channels),
-            generator,
-            gate: Gate::new(settings.ai_concurrency),
-            breaker: Breaker::new(settings.breaker_failures, open_ms),
-            failing: Mutex::default(),
-            lock,
-            dispatch: Arc::clone(&self.dispatch),
-            tool_rounds: settings.ai_tool_rounds,
-            stop: end_turns.clone(),
-            clock: now,
-        };
-        Worker {
-            turns: Arc::new(turns),
-            sender: Arc::new(Sender {
-                ledger: Arc::clone(&self.ledger),
-                registry: Arc::clone(&self.registry),
-                channels: Arc::clone(&self.numbers.channels),
-                breaker: Arc::new(ChannelBreaker {
-                    ledger: Arc::clone(&self.ledger),
-                    registry: Arc::clone(&self.registry),
-                    open_ms,
-                    stop: stopping.clone(),
-                    open: Mutex::default(),
-                }),
-                dispatch: Arc::clone(&self.dispatch),
-                clock: now,
-            }),
-            tend: Arc::new(Tend {
-                ledger: Arc::clone(&self.ledger),
-                channels: Arc::clone(&self.numbers.channels),
-            }),
-            dispatch: Arc::clone(&self.dispatch),
-            ledger: Arc::clone(&self.ledger),
-            channels: Arc::clone(&self.numbers.channels),
-            sweep: Duration::from_millis(settings.sweep_ms),
-            clock: now,
-            stop: stopping.clone(),
-            tasks: tasks.clone(),
-        }
-    }
-
-    /// Watches over running turns until they are ended.
-    fn keep(&self, end_turns: &CancellationToken, tasks: &TaskTracker) {
-        let keeper = Keeper {
-            ledger: Arc::clone(&self.ledger),
-            dispatch: Arc::clone(&self.dispatch),
-            lease: Duration::from_millis(self.settings.lock_ttl_ms.unsigned_abs()),
-        };
-        tasks.spawn(keeper.watch(end_turns.clone()));
-    }
-}
-
-/// Tells other instances of withdrawn permits, and hears of theirs.
-fn listen_to_others(
-    parts: &Parts,
-    others: Option<Arc<dyn Broadcast>>,
-    mut told: mpsc::Receiver<Standing>,
-    stopping: &CancellationToken,
-    tasks: &TaskTracker,
-) {
-    let Some(others) = others else { return };
-    let dispatch = Arc::clone(&parts.dispatch);
-    let (hears, stop) = (Arc::clone(&others), stopping.clone());
-    tasks.spawn(async move {
-        let mut heard = hears.subscribe(STANDINGS);
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                said = heard.recv() => match said {
-                    Some(Heard::Message(text)) => {
-                        if let Some(standing) = standing_of(&text) {
-                            dispatch.running.judge(&standing);
-                        }
-                    }
-                    // What was missed meanwhile is found by the look of every second.
-                    Some(Heard::Connected | Heard::Lost) => {}
-                    None => return,
-                },
-            }
-        }
-    });
-    let stop = stopping.clone();
-    tasks.spawn(async move {
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                standing = told.recv() => {
-                    let Some(standing) = standing else { return };
-                    if let Err(error) = others.publish(STANDINGS, &text_of(&standing)).await {
-                        tracing::debug!(%error, "other instances were not told");
-                    }
-                }
-            }
-        }
-    });
-}
-
-/// A standing as instances tell it: conversation, version, fence.
-fn text_of(standing: &Standing) -> String {
-    format!("{} {} {} {}", standing.conversation, standing.mode, standing.version, standing.fence)
-}
-
-fn standing_of(text: &str) -> Option<Standing> {
-    let mut words = text.split(' ');
-    Some(Standing {
-        conversation: words.next()?.parse().ok()?,
-        mode: words.next()?.parse::<Mode>().ok()?,
-        version: words.next()?.parse().ok()?,
-        fence: words.next()?.parse().ok()?,
-        contact_seq: 0,
-    })
-}
-
-/// Shows contacts that someone is typing, each on a task of its own: a slow gateway holds up nobody else.
-fn show_typing(
-    parts: &Parts,
-    mut typed: mpsc::Receiver<Typing>,
-    stopping: &CancellationToken,
-    tasks: &TaskTracker,
-) {
-    let (channels, stop) = (Arc::clone(&parts.numbers.channels), stopping.clone());
-    tasks.spawn(async move {
-        loop {
-            let typing = tokio::select! {
-                () = stop.cancelled() => return,
-                typing = typed.recv() => typing,
-            };
-            let Some(typing) = typing else { return };
-            if let Some(channel) = channels.get(&typing.channel) {
-                tokio::spawn(async move { channel.provider.show_typing(&typing.chat, typing.ms).await });
-            }
-        }
-    });
-}
-
-/// Takes what the sandbox reports, as a gateway's webhooks would come.
-fn take_reports(
-    parts: &Parts,
-    intake: &Arc<Intake>,
-    mut reports: mpsc::Receiver<Incoming>,
-    stopping: &CancellationToken,
-    tasks: &TaskTracker,
-) {
-    let (channels, intake, stop) =
-        (Arc::clone(&parts.numbers.channels), Arc::clone(intake), stopping.clone());
-    tasks.spawn(async move {
-        loop {
-            let report = tokio::select! {
-                () = stop.cancelled() => return,
-                report = reports.recv() => report,
-            };
-            let (Some(report), Some(channel)) = (report, channels.get(super::numbers::SANDBOX)) else {
-                return;
-            };
-            if let Err(error) = intake.take_incoming(&channel, report).await {
-                tracing::warn!(%error, "a report of the sandbox was not taken");
-            }
-        }
-    });
 }
 
 pub(super) async fn until_told_to_stop() -> anyhow::Result<()> {

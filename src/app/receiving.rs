@@ -8,7 +8,7 @@ use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use super::{instance::Parts, numbers::Numbers};
+use super::{numbers::Numbers, parts::Parts};
 use crate::{
     config::Receive,
     domain::retry,

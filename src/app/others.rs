@@ -1,0 +1,112 @@
+//! The other instances: what Redis is between them, and what they tell each other. Nothing here decides anything.
+
+use std::{sync::Arc, time::Duration};
+
+use execution::{
+    broadcast::{self, Broadcast, Heard},
+    deduplicate_webhook::Deduplicator,
+    key_store::{self, KeyStore},
+    redis_lock::Lock,
+    redis_server::Server,
+};
+use tokio::sync::mpsc;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{parts::Parts, prefix, redis};
+use crate::{
+    config::Settings,
+    domain::mode::Mode,
+    flow::{ledger::Standing, registry::Registry},
+};
+
+/// A webhook's claim in the quick memory lasts this long if nobody confirms it.
+const CLAIM: Duration = Duration::from_secs(10);
+/// Where instances tell each other of withdrawn permits.
+const STANDINGS: &str = "standings";
+
+/// What Redis is to an instance, if there is one.
+pub(super) struct Coordination {
+    pub(super) server: Option<Server>,
+    pub(super) lock: Option<Lock>,
+    pub(super) deduplicator: Option<Arc<Deduplicator>>,
+    pub(super) others: Option<Arc<dyn Broadcast>>,
+}
+
+impl Coordination {
+    pub(super) async fn of(settings: &Settings, registry: &dyn Registry) -> anyhow::Result<Self> {
+        let Some(server) = redis(settings)? else {
+            return Ok(Self { server: None, lock: None, deduplicator: None, others: None });
+        };
+        let prefix = prefix(settings, registry).await?;
+        let keys: Arc<dyn KeyStore> = Arc::new(key_store::Redis::new(server.clone(), &prefix));
+        let lease = Duration::from_millis(settings.lock_ttl_ms.unsigned_abs());
+        let confirmed = Duration::from_millis(settings.dedup_ttl_ms);
+        Ok(Self {
+            lock: Some(Lock::new(Arc::clone(&keys), lease)),
+            deduplicator: Some(Arc::new(Deduplicator::new(keys, CLAIM, confirmed))),
+            others: Some(Arc::new(broadcast::Redis::new(server.clone(), &prefix))),
+            server: Some(server),
+        })
+    }
+}
+
+/// Tells other instances of withdrawn permits, and hears of theirs.
+pub(super) fn listen(
+    parts: &Parts,
+    others: Option<Arc<dyn Broadcast>>,
+    mut told: mpsc::Receiver<Standing>,
+    stopping: &CancellationToken,
+    tasks: &TaskTracker,
+) {
+    let Some(others) = others else { return };
+    let dispatch = Arc::clone(&parts.dispatch);
+    let (hears, stop) = (Arc::clone(&others), stopping.clone());
+    tasks.spawn(async move {
+        let mut heard = hears.subscribe(STANDINGS);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                said = heard.recv() => match said {
+                    Some(Heard::Message(text)) => {
+                        if let Some(standing) = standing_of(&text) {
+                            dispatch.running.judge(&standing);
+                        }
+                    }
+                    // What was missed meanwhile is found by the look of every second.
+                    Some(Heard::Connected | Heard::Lost) => {}
+                    None => return,
+                },
+            }
+        }
+    });
+    let stop = stopping.clone();
+    tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                standing = told.recv() => {
+                    let Some(standing) = standing else { return };
+                    if let Err(error) = others.publish(STANDINGS, &text_of(&standing)).await {
+                        tracing::debug!(%error, "other instances were not told");
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// A standing as instances tell it: conversation, version, fence.
+fn text_of(standing: &Standing) -> String {
+    format!("{} {} {} {}", standing.conversation, standing.mode, standing.version, standing.fence)
+}
+
+fn standing_of(text: &str) -> Option<Standing> {
+    let mut words = text.split(' ');
+    Some(Standing {
+        conversation: words.next()?.parse().ok()?,
+        mode: words.next()?.parse::<Mode>().ok()?,
+        version: words.next()?.parse().ok()?,
+        fence: words.next()?.parse().ok()?,
+        contact_seq: 0,
+    })
+}
