@@ -3,14 +3,20 @@
 //! In: the facts, messages that wait or are owed, the pending follow-up, the running turn. A rule changes it and
 //! writes events; the store then saves what changed, in the same transaction. Out: [`Changes`].
 
+mod entry;
+
+mod kept;
+
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+pub use entry::Entry;
+pub use kept::{ChannelStanding, Parked, Remembered, Report};
+
 use uuid::Uuid;
 
 use super::{
     conversation::Conversation,
-    event::{Event, EventType, actor},
+    event::{Event, EventType},
     message::{DeliveryState, Message},
     time::Time,
     turn::{DeadLetter, FollowUp, FollowUpState, Turn},
@@ -57,74 +63,6 @@ pub struct Loaded {
     pub channel: Option<ChannelStanding>,
     /// An earlier request with the same key.
     pub remembered: Option<Remembered>,
-}
-
-/// What the sends of a channel have in common.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChannelStanding {
-    /// As the provider names it: `authorized` is the one that can send.
-    pub state: String,
-    /// No send before this.
-    pub next_send_at: Time,
-    /// Messages of this channel that are `sending`.
-    pub in_flight: usize,
-}
-
-/// What an idempotency key stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remembered {
-    /// Caller, path and key.
-    pub key: String,
-    /// Of the request's body.
-    pub body_hash: String,
-    /// What it made.
-    pub message: Uuid,
-    /// What was answered beside it.
-    pub answer: Value,
-    /// When.
-    pub at: Time,
-}
-
-/// A report of the provider that waits until it can be told what it is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parked {
-    /// Ours.
-    pub id: Uuid,
-    /// The provider's id of the message it is about.
-    pub provider_message_id: String,
-    /// What is reported.
-    pub report: Report,
-    /// When it came.
-    pub at: Time,
-}
-
-/// What may be parked.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "report", rename_all = "snake_case")]
-pub enum Report {
-    /// A message left through the API with these words.
-    Echo {
-        /// Its words.
-        text: String,
-        /// When it left, by the provider's clock, in milliseconds.
-        provider_at: i64,
-        /// It was reported as typed on the phone.
-        phone: bool,
-    },
-    /// A message got this far.
-    Status {
-        /// `sent`, `delivered`, `read` or `failed`, ours.
-        state: String,
-        /// Why, as a delivery reason.
-        reason: Option<String>,
-    },
-    /// The contact changed a message that we have not seen yet.
-    Edit {
-        /// Its new words.
-        text: String,
-    },
-    /// The contact deleted a message that we have not seen yet.
-    Deletion,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -188,78 +126,6 @@ pub struct Clocks {
     pub follow_up_at: Option<Time>,
     /// Something else is due then: the way back to AI, an overdue answer, the lease of a send.
     pub tend_at: Option<Time>,
-}
-
-/// An event in the making.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    kind: EventType,
-    action: Option<&'static str>,
-    actor: String,
-    message: Option<Uuid>,
-    turn: Option<Uuid>,
-    details: Map<String, Value>,
-}
-
-impl Entry {
-    /// Something happened, by the system itself unless said otherwise.
-    pub fn of(kind: EventType) -> Self {
-        Self {
-            kind,
-            action: None,
-            actor: actor::SYSTEM.to_owned(),
-            message: None,
-            turn: None,
-            details: Map::new(),
-        }
-    }
-
-    /// What was done about it.
-    pub const fn action(mut self, action: &'static str) -> Self {
-        self.action = Some(action);
-        self
-    }
-
-    /// By whom.
-    pub fn by(mut self, actor: &str) -> Self {
-        actor.clone_into(&mut self.actor);
-        self
-    }
-
-    /// About which message.
-    pub const fn message(mut self, id: Uuid) -> Self {
-        self.message = Some(id);
-        self
-    }
-
-    /// About which turn.
-    pub const fn turn(mut self, id: Uuid) -> Self {
-        self.turn = Some(id);
-        self
-    }
-
-    /// With a detail.
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.details.insert(name.to_owned(), value.into());
-        self
-    }
-
-    /// As an event outside of any conversation.
-    pub fn outside(self, channel: &str, now: Time) -> Event {
-        Event {
-            at: now,
-            channel: channel.to_owned(),
-            conversation: None,
-            conv_seq: None,
-            message: self.message,
-            turn: self.turn,
-            mode_version: None,
-            actor: self.actor,
-            kind: self.kind,
-            action: self.action.map(Into::into),
-            details: self.details,
-        }
-    }
 }
 
 impl Docket {

@@ -24,6 +24,10 @@ pub mod flood;
 
 pub mod turn;
 
+mod context;
+
+pub mod tools;
+
 pub mod generator;
 
 pub mod gate;

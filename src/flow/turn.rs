@@ -14,33 +14,31 @@ use std::{
 
 use execution::redis_lock::Lock;
 use metrics::{counter, gauge, histogram};
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    agenda::{self, Wish},
+    agenda,
     archive::Archive,
     breaker::{Admission, Breaker, Change},
     channels::{Channel, Channels},
+    context,
     dispatch::Dispatch,
     gate::Gate,
-    generator::{Draft as Written, Failure, FailureKind, Generator, Line, Progress, Request, ToolCall},
+    generator::{Draft as Written, Failure, FailureKind, Generator, Line, Progress, Request},
     inbox::{self, Begun, Claim, Claimant},
     ledger::{self, Key, Ledger, Need, change},
     reply::{self, Committed, Cost, Draft},
+    tools::{Understood, understand},
 };
 use crate::domain::{
     docket::{Docket, Entry},
     event::EventType,
-    message::{Author, Kind, Message},
     policy::ReadReceipts,
     time::Time,
     turn::Purpose,
 };
 
-/// Longest delay that the model may ask for: a year of hours.
-const FOLLOW_UP_HOURS_MAX: f64 = 8_784.0;
 /// A contended lock is looked at again after this; the second time the database decides alone.
 const CONTENDED_MS: i64 = 1_000;
 
@@ -185,7 +183,7 @@ impl Turns {
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
         // Read before the race below: a call to the store is never dropped half-way.
-        let request = self.request(channel, &begun).await?;
+        let request = context::request(&*self.archive, channel, &begun).await?;
         let asked_at = (self.clock)();
         let first_token_at = Arc::new(AtomicI64::new(0));
         let written = tokio::select! {
@@ -312,36 +310,6 @@ impl Turns {
         });
     }
 
-    /// What the model is asked: what was said before, then the messages of this turn, each its own.
-    async fn request(&self, channel: &Channel, begun: &Begun) -> Result<Request, ledger::Error> {
-        let limit = channel.policy.ai_history + begun.burst.len();
-        let history = self.archive.history(begun.conversation, begun.history_to, limit).await?;
-        let of_this_turn = |message: &Message| begun.burst.iter().any(|other| other.id == message.id);
-        let mut lines: Vec<Line> = history
-            .iter()
-            .filter(|message| !of_this_turn(message) && !message.waits())
-            .filter_map(line_of)
-            .collect();
-        lines.drain(..lines.len().saturating_sub(channel.policy.ai_history));
-        if let Some(note) = &begun.note {
-            lines.push(Line::Instruction(format!("A colleague left this note for you: {note}")));
-        }
-        lines.extend(begun.burst.iter().filter_map(line_of));
-        if begun.turn.purpose == Purpose::FollowUp {
-            let wish = begun.instructions.as_deref().unwrap_or("Ask kindly whether help is still wanted.");
-            lines.push(Line::Instruction(format!(
-                "The contact has been silent since your last message. Write one short follow-up message. {wish}"
-            )));
-        }
-        Ok(Request {
-            model: channel.policy.ai_model.clone(),
-            system: Arc::clone(&channel.policy.prompt),
-            lines,
-            tools: begun.turn.purpose == Purpose::Reply,
-            channel: channel.name.clone(),
-        })
-    }
-
     async fn commit(
         &self,
         channel: &Channel,
@@ -442,108 +410,6 @@ const fn is_answered(kind: FailureKind) -> bool {
         | FailureKind::Cut
         | FailureKind::Malformed => false,
     }
-}
-
-/// A message as the model reads it; notes and empty ones are none.
-fn line_of(message: &Message) -> Option<Line> {
-    if message.kind == Kind::Note || message.deleted_at.is_some() || message.text.trim().is_empty() {
-        return None;
-    }
-    let text = match &message.quoted {
-        Some(quoted) if !quoted.text.trim().is_empty() => {
-            format!(
-                "{} (in reply to: \"{}\")",
-                message.text,
-                quoted.text.chars().take(300).collect::<String>()
-            )
-        }
-        _ => message.text.clone(),
-    };
-    Some(match message.author {
-        Author::Contact => Line::Contact(text),
-        Author::Assistant | Author::System => Line::Assistant(text),
-        Author::Agent => Line::Colleague(text),
-    })
-}
-
-/// What the model's answer means.
-enum Understood {
-    /// The turn can be committed.
-    Done(Draft),
-    /// The model waits for the results of its calls.
-    Again(String, Vec<ToolCall>, Vec<Line>),
-}
-
-#[derive(Deserialize)]
-struct WithReason {
-    #[serde(default)]
-    reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WithDelay {
-    delay_hours: f64,
-    #[serde(default)]
-    text: Option<String>,
-}
-
-/// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones.
-fn understand(written: Written, asked_for: &mut Option<Wish>) -> Understood {
-    let mut draft = Draft { text: written.text, ..Draft::default() };
-    let mut results = Vec::new();
-    for call in &written.calls {
-        let result = match call.name.as_str() {
-            "hand_over" => {
-                draft.hand_over = Some(reason_of(call));
-                "done".to_owned()
-            }
-            "stay_silent" => {
-                draft.stay_silent = Some(reason_of(call));
-                "done".to_owned()
-            }
-            "schedule_follow_up" => match wish_of(call) {
-                Ok(wish) => {
-                    *asked_for = Some(wish);
-                    "scheduled, if the contact stays silent".to_owned()
-                }
-                Err(problem) => problem,
-            },
-            _ => "there is no such tool".to_owned(),
-        };
-        results.push(Line::Result { call: call.id.clone(), text: result });
-    }
-    let is_done = written.calls.is_empty()
-        || draft.hand_over.is_some()
-        || draft.stay_silent.is_some()
-        || !draft.text.trim().is_empty();
-    if is_done {
-        draft.follow_up = asked_for.take();
-        Understood::Done(draft)
-    } else {
-        Understood::Again(draft.text, written.calls, results)
-    }
-}
-
-/// The reason is for people; a call without one is a call all the same.
-fn reason_of(call: &ToolCall) -> String {
-    serde_json::from_str::<WithReason>(&call.arguments)
-        .ok()
-        .and_then(|arguments| arguments.reason)
-        .unwrap_or_else(|| "not said".to_owned())
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "bounded by FOLLOW_UP_HOURS_MAX")]
-fn wish_of(call: &ToolCall) -> Result<Wish, String> {
-    let arguments: WithDelay = serde_json::from_str(&call.arguments)
-        .map_err(|_| "the arguments are not {\"delay_hours\": number, \"text\"?: string}".to_owned())?;
-    if !(arguments.delay_hours > 0.0 && arguments.delay_hours <= FOLLOW_UP_HOURS_MAX) {
-        return Err(format!("delay_hours must be more than 0 and at most {FOLLOW_UP_HOURS_MAX}"));
-    }
-    Ok(Wish {
-        delay_ms: Some((arguments.delay_hours * 3_600_000.0) as i64),
-        text: arguments.text.filter(|text| !text.trim().is_empty()),
-        ..Wish::default()
-    })
 }
 
 struct FirstWord {

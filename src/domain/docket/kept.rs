@@ -1,0 +1,74 @@
+//! What a docket holds besides messages and turns: the channel's standing, remembered requests, parked reports.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::domain::time::Time;
+
+/// What the sends of a channel have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelStanding {
+    /// As the provider names it: `authorized` is the one that can send.
+    pub state: String,
+    /// No send before this.
+    pub next_send_at: Time,
+    /// Messages of this channel that are `sending`.
+    pub in_flight: usize,
+}
+
+/// What an idempotency key stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    /// Caller, path and key.
+    pub key: String,
+    /// Of the request's body.
+    pub body_hash: String,
+    /// What it made.
+    pub message: Uuid,
+    /// What was answered beside it.
+    pub answer: Value,
+    /// When.
+    pub at: Time,
+}
+
+/// A report of the provider that waits until it can be told what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parked {
+    /// Ours.
+    pub id: Uuid,
+    /// The provider's id of the message it is about.
+    pub provider_message_id: String,
+    /// What is reported.
+    pub report: Report,
+    /// When it came.
+    pub at: Time,
+}
+
+/// What may be parked.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub enum Report {
+    /// A message left through the API with these words.
+    Echo {
+        /// Its words.
+        text: String,
+        /// When it left, by the provider's clock, in milliseconds.
+        provider_at: i64,
+        /// It was reported as typed on the phone.
+        phone: bool,
+    },
+    /// A message got this far.
+    Status {
+        /// `sent`, `delivered`, `read` or `failed`, ours.
+        state: String,
+        /// Why, as a delivery reason.
+        reason: Option<String>,
+    },
+    /// The contact changed a message that we have not seen yet.
+    Edit {
+        /// Its new words.
+        text: String,
+    },
+    /// The contact deleted a message that we have not seen yet.
+    Deletion,
+}

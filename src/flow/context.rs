@@ -1,0 +1,71 @@
+//! Place: what the model reads. The conversation so far, a colleague's note, then the messages of this turn, each its own.
+
+use std::sync::Arc;
+
+use super::{
+    archive::Archive,
+    channels::Channel,
+    generator::{Line, Request},
+    inbox::Begun,
+    ledger::Error,
+};
+use crate::domain::{
+    message::{Author, Kind, Message},
+    turn::Purpose,
+};
+
+/// What the model is asked: what was said before, then the messages of this turn, each its own.
+pub(super) async fn request(
+    archive: &dyn Archive,
+    channel: &Channel,
+    begun: &Begun,
+) -> Result<Request, Error> {
+    let limit = channel.policy.ai_history + begun.burst.len();
+    let history = archive.history(begun.conversation, begun.history_to, limit).await?;
+    let of_this_turn = |message: &Message| begun.burst.iter().any(|other| other.id == message.id);
+    let mut lines: Vec<Line> = history
+        .iter()
+        .filter(|message| !of_this_turn(message) && !message.waits())
+        .filter_map(line_of)
+        .collect();
+    lines.drain(..lines.len().saturating_sub(channel.policy.ai_history));
+    if let Some(note) = &begun.note {
+        lines.push(Line::Instruction(format!("A colleague left this note for you: {note}")));
+    }
+    lines.extend(begun.burst.iter().filter_map(line_of));
+    if begun.turn.purpose == Purpose::FollowUp {
+        let wish = begun.instructions.as_deref().unwrap_or("Ask kindly whether help is still wanted.");
+        lines.push(Line::Instruction(format!(
+            "The contact has been silent since your last message. Write one short follow-up message. {wish}"
+        )));
+    }
+    Ok(Request {
+        model: channel.policy.ai_model.clone(),
+        system: Arc::clone(&channel.policy.prompt),
+        lines,
+        tools: begun.turn.purpose == Purpose::Reply,
+        channel: channel.name.clone(),
+    })
+}
+
+/// A message as the model reads it; notes and empty ones are none.
+fn line_of(message: &Message) -> Option<Line> {
+    if message.kind == Kind::Note || message.deleted_at.is_some() || message.text.trim().is_empty() {
+        return None;
+    }
+    let text = match &message.quoted {
+        Some(quoted) if !quoted.text.trim().is_empty() => {
+            format!(
+                "{} (in reply to: \"{}\")",
+                message.text,
+                quoted.text.chars().take(300).collect::<String>()
+            )
+        }
+        _ => message.text.clone(),
+    };
+    Some(match message.author {
+        Author::Contact => Line::Contact(text),
+        Author::Assistant | Author::System => Line::Assistant(text),
+        Author::Agent => Line::Colleague(text),
+    })
+}

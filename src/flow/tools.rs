@@ -1,0 +1,149 @@
+//! Place: what the model may do besides writing: hand over, stay silent, schedule a follow-up. Read here, done by the
+//! commit of its turn or not at all.
+
+use serde::Deserialize;
+
+use super::{
+    agenda::Wish,
+    generator::{Draft as Written, Line, ToolCall},
+    reply::Draft,
+};
+
+/// Longest delay that the model may ask for: a year of hours.
+const FOLLOW_UP_HOURS_MAX: f64 = 8_784.0;
+
+/// What the model's answer means.
+pub enum Understood {
+    /// The turn can be committed.
+    Done(Draft),
+    /// The model waits for the results of its calls.
+    Again(String, Vec<ToolCall>, Vec<Line>),
+}
+
+#[derive(Deserialize)]
+struct WithReason {
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WithDelay {
+    delay_hours: f64,
+    #[serde(default)]
+    text: Option<String>,
+}
+
+/// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones.
+pub fn understand(written: Written, asked_for: &mut Option<Wish>) -> Understood {
+    let mut draft = Draft { text: written.text, ..Draft::default() };
+    let mut results = Vec::new();
+    for call in &written.calls {
+        let result = match call.name.as_str() {
+            "hand_over" => {
+                draft.hand_over = Some(reason_of(call));
+                "done".to_owned()
+            }
+            "stay_silent" => {
+                draft.stay_silent = Some(reason_of(call));
+                "done".to_owned()
+            }
+            "schedule_follow_up" => match wish_of(call) {
+                Ok(wish) => {
+                    *asked_for = Some(wish);
+                    "scheduled, if the contact stays silent".to_owned()
+                }
+                Err(problem) => problem,
+            },
+            _ => "there is no such tool".to_owned(),
+        };
+        results.push(Line::Result { call: call.id.clone(), text: result });
+    }
+    let is_done = written.calls.is_empty()
+        || draft.hand_over.is_some()
+        || draft.stay_silent.is_some()
+        || !draft.text.trim().is_empty();
+    if is_done {
+        draft.follow_up = asked_for.take();
+        Understood::Done(draft)
+    } else {
+        Understood::Again(draft.text, written.calls, results)
+    }
+}
+
+/// The reason is for people; a call without one is a call all the same.
+fn reason_of(call: &ToolCall) -> String {
+    serde_json::from_str::<WithReason>(&call.arguments)
+        .ok()
+        .and_then(|arguments| arguments.reason)
+        .unwrap_or_else(|| "not said".to_owned())
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "bounded by FOLLOW_UP_HOURS_MAX")]
+fn wish_of(call: &ToolCall) -> Result<Wish, String> {
+    let arguments: WithDelay = serde_json::from_str(&call.arguments)
+        .map_err(|_| "the arguments are not {\"delay_hours\": number, \"text\"?: string}".to_owned())?;
+    if !(arguments.delay_hours > 0.0 && arguments.delay_hours <= FOLLOW_UP_HOURS_MAX) {
+        return Err(format!("delay_hours must be more than 0 and at most {FOLLOW_UP_HOURS_MAX}"));
+    }
+    Ok(Wish {
+        delay_ms: Some((arguments.delay_hours * 3_600_000.0) as i64),
+        text: arguments.text.filter(|text| !text.trim().is_empty()),
+        ..Wish::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str, calls: &[(&str, &str)]) -> Written {
+        let calls = calls.iter().enumerate().map(|(n, (name, arguments))| ToolCall {
+            id: format!("call_{n}"),
+            name: (*name).to_owned(),
+            arguments: (*arguments).to_owned(),
+        });
+        Written { text: text.to_owned(), calls: calls.collect(), ..Written::default() }
+    }
+
+    #[test]
+    fn handing_over_ends_the_turn_with_the_words_beside_the_call() {
+        let mut asked_for = None;
+        let hand_over = written("A colleague comes.", &[("hand_over", r#"{"reason":"asked"}"#)]);
+        let Understood::Done(draft) = understand(hand_over, &mut asked_for) else { panic!("not done") };
+        assert_eq!((draft.text.as_str(), draft.hand_over.as_deref()), ("A colleague comes.", Some("asked")));
+        let without_reason = written("", &[("hand_over", "no JSON")]);
+        let Understood::Done(draft) = understand(without_reason, &mut asked_for) else { panic!("not done") };
+        assert_eq!(draft.hand_over.as_deref(), Some("not said"));
+    }
+
+    #[test]
+    fn a_follow_up_without_words_asks_the_model_on_and_is_kept_for_the_words_that_come() {
+        let mut asked_for = None;
+        let schedule = written("", &[("schedule_follow_up", r#"{"delay_hours":24}"#)]);
+        let Understood::Again(_, calls, results) = understand(schedule, &mut asked_for) else {
+            panic!("done")
+        };
+        assert_eq!((calls.len(), results.len()), (1, 1));
+        let Understood::Done(draft) = understand(written("Until tomorrow.", &[]), &mut asked_for) else {
+            panic!("not done")
+        };
+        assert_eq!(draft.follow_up.and_then(|wish| wish.delay_ms), Some(86_400_000));
+    }
+
+    #[test]
+    fn a_call_that_makes_no_sense_is_told_to_the_model_and_does_nothing() {
+        for call in [
+            ("schedule_follow_up", r#"{"delay_hours":0}"#),
+            ("schedule_follow_up", r#"{"delay_hours":1e9}"#),
+            ("schedule_follow_up", "soon"),
+            ("open_the_safe", "{}"),
+        ] {
+            let mut asked_for = None;
+            assert!(
+                matches!(understand(written("", &[call]), &mut asked_for), Understood::Again(..)),
+                "{call:?}"
+            );
+            assert_eq!(asked_for, None, "{call:?}");
+        }
+    }
+}
