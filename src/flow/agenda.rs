@@ -5,6 +5,7 @@
 use uuid::Uuid;
 
 use super::{
+    conversations,
     inbox::{self, Begun, Claimant},
     outbox::{self, Owed},
 };
@@ -20,7 +21,7 @@ use crate::domain::{
     policy::Policy,
     retry,
     time::Time,
-    turn::{FollowUp, FollowUpState, Purpose},
+    turn::{FollowUp, FollowUpState, Purpose, TurnState},
 };
 
 /// A follow-up that is due while our words are still on their way is looked at again after this.
@@ -46,6 +47,7 @@ pub fn schedule(docket: &mut Docket, policy: &Policy, wish: &Wish, by: &str) -> 
     }
     let wanted = wish.due_at.unwrap_or_else(|| docket.now.plus_ms(wish.delay_ms.unwrap_or(0)));
     let replaced = end_pending(docket, "replaced");
+    stop_writing(docket, "replaced", by);
     let follow_up = FollowUp {
         id: Uuid::now_v7(),
         due_at: cadence::allowed_at(policy, wanted),
@@ -84,8 +86,16 @@ pub fn cancel(docket: &mut Docket, reason: &str, by: &str) -> bool {
     let was_pending = end_pending(docket, reason);
     if was_pending {
         docket.record(Entry::of(EventType::FollowUpCancelled).by(by).with("reason", reason));
+        stop_writing(docket, reason, by);
     }
     was_pending
+}
+
+/// Calls off what was scheduled by itself when words left that now do not.
+pub fn cancel_automatic(docket: &mut Docket, by: &str) {
+    if docket.follow_up().is_some_and(|follow_up| follow_up.created_by == actor::SYSTEM) {
+        cancel(docket, "withdrawn", by);
+    }
 }
 
 fn end_pending(docket: &mut Docket, reason: &str) -> bool {
@@ -95,6 +105,16 @@ fn end_pending(docket: &mut Docket, reason: &str) -> bool {
             follow_up.reason = Some(reason.to_owned());
         })
         .is_some()
+}
+
+/// The turn that writes the words of a follow-up ends with it: nobody wants them any more.
+fn stop_writing(docket: &mut Docket, reason: &str, by: &str) {
+    let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn));
+    if running.is_some_and(|turn| turn.purpose == Purpose::FollowUp) {
+        conversations::cancel_turn(docket, TurnState::Cancelled, reason, |turn_ms| {
+            Entry::of(EventType::TurnSuperseded).action("restarted").by(by).with("generation_ms", turn_ms)
+        });
+    }
 }
 
 /// The last words of a reply leave: the automatic follow-up, unless the contact has spoken since or one was scheduled.

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use super::{
-    inbox::Claim,
+    agenda::{self, Wish},
+    inbox::{self, Claim},
     outbox::{self, Settled},
     play::Play,
     reconcile::{Copy, Matched},
@@ -12,7 +13,7 @@ use super::{
 use crate::domain::{
     conversation::{AttentionReason, Status},
     event::EventType,
-    message::{DeliveryReason, DeliveryState as S, Outcome, OutcomeReason},
+    message::{DeliveryReason, DeliveryState as S, Kind, Outcome, OutcomeReason},
     mode::{Mode, Reason},
     policy::BurstPolicy,
     turn::TurnState,
@@ -619,4 +620,30 @@ fn without_a_limit_there_is_no_flood() {
         300,
         "each waits for its turn"
     );
+}
+
+#[test]
+fn a_follow_up_called_off_while_it_is_written_is_never_sent() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    let wish = Wish { delay_ms: Some(1_000), instructions: Some("Ask kindly.".into()), ..Wish::default() };
+    for call_off in ["by an agent", "by a reaction", "by another one"] {
+        assert!(play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).is_some());
+        play.wait(1_000);
+        let agenda::Fired::Begun(begun) = play.fires() else { panic!("the assistant writes it") };
+        match call_off {
+            "by an agent" => {
+                play.step(|docket, _| agenda::cancel(docket, "called_off", "agent:ana"));
+            }
+            "by a reaction" => {
+                let mut arrival = play.arrival("R1", "a thumb");
+                (arrival.kind, arrival.inert) = (Kind::Reaction, Some(OutcomeReason::Reaction));
+                play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+            }
+            _ => assert!(play.schedules("later", 60_000)),
+        }
+        assert!(matches!(play.writes(&begun, "Still there?"), Committed::Discarded(_)), "{call_off}");
+        assert!(play.sends().is_empty(), "{call_off}");
+    }
+    assert_eq!(play.pending_follow_ups(), 1, "the one in its place");
 }
