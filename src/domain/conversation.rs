@@ -177,6 +177,9 @@ pub struct Memo {
     /// A person asked for an answer now: the next turn takes what was left to people.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub answer_now: bool,
+    /// Why a person was needed before a send of unknown fate came first; by its word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub called_for: Option<String>,
     /// Follow-ups sent since the contact last wrote.
     #[serde(skip_serializing_if = "is_zero")]
     pub follow_ups_sent: i32,

@@ -196,6 +196,7 @@ pub fn raise(docket: &mut Docket, reason: AttentionReason) {
     if is_called {
         return;
     }
+    docket.conversation.memo.called_for = current.map(|attention| attention.reason.to_string());
     docket.conversation.attention = Some(Attention { reason, since: docket.now });
     docket.conversation.memo.overdue_at = None;
     docket.record(Entry::of(EventType::AttentionRaised).with("reason", reason.as_str()));
@@ -211,6 +212,11 @@ pub fn clear(docket: &mut Docket, actor: &str, which: impl Fn(AttentionReason) -
     }
     docket.conversation.attention = None;
     docket.record(Entry::of(EventType::AttentionCleared).by(actor).with("reason", attention.reason.as_str()));
+    // What a person was called for before still holds, unless this ends it too.
+    let before = docket.conversation.memo.called_for.take().and_then(|word| word.parse().ok());
+    if let Some(reason) = before.filter(|reason| !which(*reason)) {
+        raise(docket, reason);
+    }
 }
 
 /// Closes the conversation: the running turn, queued words and the follow-up end with it.

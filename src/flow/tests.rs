@@ -647,3 +647,16 @@ fn a_follow_up_called_off_while_it_is_written_is_never_sent() {
     }
     assert_eq!(play.pending_follow_ups(), 1, "the one in its place");
 }
+
+#[test]
+fn a_call_for_a_person_outlives_a_send_of_unknown_fate() {
+    let mut play = Play::by(|policy| policy.handover_text = Some("A colleague comes.".into()));
+    play.says("m1");
+    let begun = play.begins();
+    play.commits(&begun, &Draft { hand_over: Some("asked".into()), ..Draft::default() });
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendUnknown);
+    play.copy("X1", "A colleague comes.", Copy::Api);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::AssistantAsked);
+}
