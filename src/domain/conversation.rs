@@ -174,6 +174,9 @@ pub struct Memo {
     /// A colleague's words for the next turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The reply to this burst that has not begun to leave: a newer message still withdraws it.
+    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    pub reply: Option<Uuid>,
     /// A person asked for an answer now: the next turn takes what was left to people.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub answer_now: bool,
@@ -198,6 +201,23 @@ impl Memo {
         self.failures = 0;
         self.retry_at = None;
         self.answer_now = false;
+        self.reply = None;
+    }
+}
+
+/// An id as its text.
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use uuid::Uuid;
+
+    #[allow(clippy::ref_option, reason = "serde passes a reference")]
+    pub(super) fn serialize<S: Serializer>(id: &Option<Uuid>, to: S) -> Result<S::Ok, S::Error> {
+        id.map(|id| id.to_string()).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Uuid>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
     }
 }
 

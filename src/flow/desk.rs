@@ -22,7 +22,7 @@ use super::{
 use crate::domain::{
     conversation::{Conversation, Status},
     docket::{Docket, Entry, Remembered},
-    event::EventType,
+    event::{EventType, actor},
     lane::Lane,
     message::{Author, DeliveryReason, DeliveryState, Gate, Kind, Message, Origin, Outcome, Quoted},
     mode::{Mode, Reason},
@@ -36,6 +36,8 @@ use crate::domain::{
 pub const TEXT_MAX: usize = 20_000;
 /// Most messages of one batch.
 pub const BATCH_MAX: usize = 20;
+/// Who spoke last, once a message is withdrawn, is looked for so far back.
+const WITHDRAW_LOOKS_BACK: usize = 20;
 /// A request's answer is kept for a repeat this long.
 pub const REMEMBERED_MS: i64 = 86_400_000;
 
@@ -235,7 +237,7 @@ impl Desk {
     ) -> Result<Message, Refusal> {
         let placed = self.archive.message(message).await?.ok_or(Refusal::NotFound)?;
         let channel = self.channels.get(&placed.channel).ok_or(Refusal::NotFound)?;
-        let need = Need { messages: vec![message], ..Need::default() };
+        let need = Need { messages: vec![message], newest: WITHDRAW_LOOKS_BACK, ..Need::default() };
         let who = who.clone();
         let step = move |docket: &mut Docket| {
             act(docket, &channel.policy, message, &who)?;
@@ -443,7 +445,7 @@ fn check_wish(wish: &Wish) -> Result<(), Refusal> {
 }
 
 /// A person writes: takeover, then their words in order. A repeat under the same key makes nothing, and takes over nothing.
-fn say(
+pub(super) fn say(
     docket: &mut Docket,
     policy: &Policy,
     words: &[Words],
@@ -549,7 +551,12 @@ pub fn keep_note(docket: &mut Docket, text: &str, actor: &str, agent: Option<Uui
     id
 }
 
-fn retry_message(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) -> Result<(), Refusal> {
+pub(super) fn retry_message(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    who: &Who,
+) -> Result<(), Refusal> {
     let now = docket.now;
     let version = docket.conversation.mode.version;
     let state =
@@ -582,7 +589,12 @@ fn retry_message(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) -> R
     Ok(())
 }
 
-fn confirm_message(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) -> Result<(), Refusal> {
+pub(super) fn confirm_message(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    who: &Who,
+) -> Result<(), Refusal> {
     let now = docket.now;
     let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else {
         return Err(Refusal::NotFound);
@@ -615,12 +627,40 @@ fn after_message_settled(docket: &mut Docket, policy: &Policy, id: Uuid, who: &W
     conversations::wind_overdue(docket, policy);
 }
 
-fn withdraw_message(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) -> Result<(), Refusal> {
+/// What was withdrawn was not said: the contact may wait again.
+fn take_back_words(docket: &mut Docket, policy: &Policy) {
+    let is_said = |message: &&Message| {
+        message.author != Author::Contact
+            && message.kind != Kind::Note
+            && !message.is(DeliveryState::Cancelled)
+            && !(message.is_machine_made() && message.is(DeliveryState::Queued))
+    };
+    let said = docket.messages().iter().filter(is_said).map(|message| message.seq).max().unwrap_or(0);
+    let conversation = &docket.conversation;
+    if said >= conversation.contact_seq || conversation.our_seq <= said {
+        return;
+    }
+    let is_unanswered =
+        |message: &&Message| message.seq > said && message.inbound.is_some_and(|inbound| inbound.starts_turn);
+    let since = docket.messages().iter().find(is_unanswered).map(|message| message.at);
+    docket.conversation.our_seq = said;
+    docket.conversation.waiting_since = docket.conversation.waiting_since.or(since);
+    conversations::wind_overdue(docket, policy);
+}
+
+pub(super) fn withdraw_message(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    who: &Who,
+) -> Result<(), Refusal> {
     let state =
         docket.message(id).and_then(|message| message.delivery.as_ref()).map(|delivery| delivery.state);
     match state {
         Some(DeliveryState::Queued) => {
             outbox::cancel(docket, id, DeliveryReason::DeletedByAgent, &who.actor);
+            agenda::cancel_automatic(docket, &who.actor);
+            take_back_words(docket, policy);
             inbox::wind(docket, policy);
             Ok(())
         }
@@ -766,13 +806,16 @@ fn replay_turn(
     for id in ids {
         if let Some(message) = docket.edit(id) {
             message.turn = None;
-            if let Some(inbound) = &mut message.inbound {
+            if let Some(inbound) = &mut message.inbound
+                && message.deleted_at.is_none()
+            {
                 inbound.outcome = Outcome::Pending;
                 inbound.reason = None;
                 inbound.starts_turn = true;
             }
         }
     }
+    conversations::set_status(docket, Status::Open, None, actor::SYSTEM);
     inbox::begin_new_burst(docket, policy);
     let now = docket.now;
     docket.conversation.memo.ripe_at = Some(now.0);

@@ -226,7 +226,10 @@ fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) {
     }
     if phrases::is_phrase(&arrival.text, &policy.handover_words) {
         let was_ai = docket.conversation.mode.mode == Mode::Ai;
-        conversations::cause(docket, policy, By::of(Reason::ContactAsked, actor::CONTACT));
+        if was_ai {
+            // Asked again in HUMAN, it would only withdraw the words that say somebody comes.
+            conversations::cause(docket, policy, By::of(Reason::ContactAsked, actor::CONTACT));
+        }
         conversations::raise(docket, AttentionReason::ContactAsked);
         if let (true, Some(text)) = (was_ai, &policy.handover_text) {
             outbox::say_farewell(docket, policy, text, None);
@@ -268,8 +271,8 @@ fn arrive(docket: &mut Docket, policy: &Policy, id: Uuid) {
     wind(docket, policy);
 }
 
-/// A newer message restarts what has not read it, within limits: a steady writer still gets an answer.
-fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) {
+/// A newer message restarts what has not read it, within limits: a steady writer still gets an answer. True if it may.
+fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
     let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn)).cloned();
     if let Some(turn) = &running
         && turn.purpose == Purpose::FollowUp
@@ -277,11 +280,11 @@ fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) {
         conversations::cancel_turn(docket, TurnState::Cancelled, "contact_replied", |_| {
             Entry::of(EventType::TurnSuperseded).action("restarted").by(actor::CONTACT)
         });
-        return;
+        return true;
     }
     let may = burst::restarts(policy, docket.conversation.memo.restarts, first_at, docket.now);
     if !may || running.as_ref().is_some_and(|turn| turn.is_final) {
-        return;
+        return false;
     }
     let stopped = conversations::cancel_turn(docket, TurnState::Superseded, "newer_message", |turn_ms| {
         Entry::of(EventType::TurnSuperseded)
@@ -291,6 +294,25 @@ fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) {
     });
     if stopped.is_some() | outbox::withdraw_unread_reply(docket) {
         docket.conversation.memo.restarts += 1;
+    }
+    true
+}
+
+/// A reply whose first part was claimed and certainly did not leave counts as being generated again. If the contact has
+/// written meanwhile, it has not read everything: it starts again with what is new.
+pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid) {
+    if policy.burst != BurstPolicy::Interrupt || docket.conversation.memo.is_flood {
+        return;
+    }
+    let is_newer = docket.messages().iter().any(Message::waits) || docket.conversation.memo.reply.is_some();
+    if !is_newer {
+        docket.conversation.memo.reply = Some(reply);
+        return;
+    }
+    let first_at = Time(docket.conversation.memo.burst_first_at.unwrap_or(docket.now.0));
+    if supersede(docket, policy, first_at) {
+        outbox::withdraw_reply(docket, reply);
+        wind(docket, policy);
     }
 }
 
@@ -372,8 +394,9 @@ fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report: &Report) {
     wind(docket, policy);
 }
 
-/// A deleted message is answered by nobody. If nothing else of the burst is left, the turn over it ends.
+/// A deleted message is answered by nobody. If nothing else is left of what a turn or a reply is about, that ends too.
 fn withdraw_deleted(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    let reply = docket.message(id).and_then(|message| message.turn);
     if let Some(message) = docket.edit(id)
         && let Some(inbound) = &mut message.inbound
     {
@@ -381,12 +404,23 @@ fn withdraw_deleted(docket: &mut Docket, policy: &Policy, id: Uuid) {
         inbound.reason = Some(OutcomeReason::Deleted);
         message.turn = None;
     }
-    let is_anything_left = docket.messages().iter().any(|message| message.waits() || message.is_covered());
-    if !is_anything_left {
+    let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn));
+    let is_moot = running.is_some_and(|turn| {
+        turn.messages.contains(&id)
+            && !docket.messages().iter().any(|message| turn.messages.contains(&message.id) && message.waits())
+    });
+    if is_moot {
         conversations::cancel_turn(docket, TurnState::Cancelled, OutcomeReason::Deleted.as_str(), |_| {
             Entry::of(EventType::TurnSuperseded).action("restarted").by(actor::CONTACT)
         });
-        outbox::withdraw_unread_reply(docket);
+    }
+    if let Some(reply) = reply
+        && !docket.messages().iter().any(|message| message.is_covered() && message.turn == Some(reply))
+    {
+        outbox::withdraw_reply(docket, reply);
+    }
+    let is_anything_left = docket.messages().iter().any(|message| message.waits() || message.is_covered());
+    if !is_anything_left {
         begin_new_burst(docket, policy);
         docket.conversation.waiting_since = None;
         conversations::wind_overdue(docket, policy);
@@ -670,13 +704,21 @@ pub fn answer_now(docket: &mut Docket) -> bool {
     for id in &ids {
         if let Some(message) = docket.edit(*id)
             && let Some(inbound) = &mut message.inbound
+            && inbound.outcome != Outcome::Pending
         {
             inbound.outcome = Outcome::Pending;
             inbound.reason = None;
+            // The turn that gave it up has no say any more.
+            message.turn = None;
         }
     }
     if ids.is_empty() {
         return false;
+    }
+    conversations::set_status(docket, Status::Open, None, actor::SYSTEM);
+    if !docket.messages().iter().any(Message::waits) {
+        // Its answer is owed already.
+        return true;
     }
     let now = docket.now;
     let memo = &mut docket.conversation.memo;

@@ -161,6 +161,7 @@ pub fn cancel(docket: &mut Docket, id: Uuid, reason: DeliveryReason, by: &str) {
     let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
     delivery.state = DeliveryState::Cancelled;
     delivery.reason = Some(reason);
+    let reply = delivery.reply;
     let is_follow_up = delivery.gate == Gate::FollowUp;
     let (kind, action) = match reason {
         _ if is_follow_up => (EventType::FollowUpWithheld, None),
@@ -172,6 +173,35 @@ pub fn cancel(docket: &mut Docket, id: Uuid, reason: DeliveryReason, by: &str) {
         entry = entry.action(action);
     }
     docket.record(entry);
+    let_go(docket, reply, reason);
+}
+
+/// Whether a part of that reply may still leave, or is leaving.
+fn is_owed(docket: &Docket, reply: Uuid) -> bool {
+    docket.messages().iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
+        delivery.reply == reply && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
+    })
+}
+
+/// Nothing of a reply is left to leave, and nothing has: what it was to answer waits again where a newer message took
+/// its place, and is left to people everywhere else.
+fn let_go(docket: &mut Docket, reply: Uuid, reason: DeliveryReason) {
+    if is_owed(docket, reply) {
+        return;
+    }
+    for id in docket.ids(|message| message.is_covered() && message.turn == Some(reply)) {
+        let Some(message) = docket.edit(id) else { continue };
+        message.turn = None;
+        let Some(inbound) = &mut message.inbound else { continue };
+        (inbound.outcome, inbound.reason) = match reason {
+            DeliveryReason::Superseded => continue,
+            DeliveryReason::Closed => (Outcome::Ignored, Some(OutcomeReason::Closed)),
+            DeliveryReason::ModeChanged => (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman)),
+            // A person was called when its fate was unknown.
+            DeliveryReason::Overtaken => (Outcome::HandedOver, None),
+            _ => (Outcome::LeftToHuman, None),
+        };
+    }
 }
 
 /// How many parts of the reply that is still owed have left already: they leave in order, so the first one that waits tells.
@@ -190,28 +220,22 @@ pub fn already_left(docket: &Docket) -> usize {
     usize::try_from(first.part - 1).unwrap_or(0).saturating_sub(under_way.count())
 }
 
-/// Withdraws a reply whose first part has not begun to leave: the messages it answers wait again. True if there was one.
+/// Withdraws the reply to the waiting burst if it has not begun to leave: the messages it answers wait again. True if
+/// there was one. The answer of a last turn allowed, and what Baton itself says, is not withdrawn so.
 pub fn withdraw_unread_reply(docket: &mut Docket) -> bool {
-    let is_whole = |message: &&Message| {
-        message.origin == Origin::Turn
-            && message.delivery.as_ref().is_some_and(|delivery| {
-                delivery.state == DeliveryState::Queued
-                    && delivery.gate == Gate::Assistant
-                    && delivery.part == 1
-            })
-    };
-    let Some(reply) = docket.messages().iter().find(is_whole).and_then(|message| message.delivery.as_ref())
-    else {
+    docket.conversation.memo.reply.take().is_some_and(|reply| withdraw_reply(docket, reply))
+}
+
+/// Withdraws that reply unless its first part has left or is leaving. True if there was one.
+pub fn withdraw_reply(docket: &mut Docket, reply: Uuid) -> bool {
+    let is_whole = docket.messages().iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
+        delivery.reply == reply && delivery.state == DeliveryState::Queued && delivery.part == 1
+    });
+    if !is_whole {
         return false;
-    };
-    let reply = reply.reply;
+    }
     let discarded =
         withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| delivery.reply == reply);
-    for id in docket.ids(|message| message.is_covered() && message.turn == Some(reply)) {
-        if let Some(message) = docket.edit(id) {
-            message.turn = None;
-        }
-    }
     docket.record(
         Entry::of(EventType::TurnSuperseded)
             .action("restarted")
@@ -324,12 +348,6 @@ pub const fn as_checked(mode: Mode) -> atomic_mode_check::Mode {
 /// A refused message never blocks the conversation's order: it is withdrawn, and what it covered is left to a person.
 fn refuse(docket: &mut Docket, policy: &Policy, id: Uuid, reason: DeliveryReason) {
     cancel(docket, id, reason, actor::SYSTEM);
-    let reply = docket.message(id).and_then(|message| message.turn);
-    for covered in docket.ids(|message| message.is_covered() && message.turn == reply) {
-        if let Some(message) = docket.edit(covered) {
-            message.turn = None;
-        }
-    }
     inbox::wind(docket, policy);
 }
 
@@ -366,17 +384,16 @@ fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) 
         at: now,
         lease_until: now.plus_ms(BEGIN_WITHIN_MS + policy.provider_timeout_ms + LEASE_MARGIN_MS),
     });
-    let (is_first_part, is_last_part) = (delivery.part == 1, delivery.part == delivery.parts);
+    let is_last_part = delivery.part == delivery.parts;
     let claimed = message.clone();
     if docket.conversation.our_seq < seq {
         docket.conversation.our_seq = seq;
     }
+    begin_to_answer(docket, policy, turn);
     if docket.conversation.contact_seq <= docket.conversation.our_seq {
-        docket.conversation.waiting_since = None;
+        // A message that this reply had not read still waits.
+        docket.conversation.waiting_since = first_waiting(docket);
         conversations::wind_overdue(docket, policy);
-    }
-    if is_first_part && turn.is_some() {
-        begin_to_answer(docket, policy, turn);
     }
     if is_last_part {
         agenda::after_our_words(docket, policy, id);
@@ -384,17 +401,25 @@ fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) 
     Claim::Claimed(Box::new(claimed))
 }
 
-/// The first part of a reply leaves: from here on a newer message no longer withdraws it.
+/// A reply begins to leave: from here on a newer message no longer withdraws it, but begins a burst of its own.
 fn begin_to_answer(docket: &mut Docket, policy: &Policy, turn: Option<Uuid>) {
-    let covered = docket.ids(|message| message.is_covered() && message.turn == turn);
-    for id in &covered {
-        if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut()) {
-            inbound.outcome = Outcome::Answered;
+    end_covered(docket, turn, Outcome::Answered);
+    if turn.is_some() && docket.conversation.memo.reply == turn {
+        inbox::begin_new_burst(docket, policy);
+    }
+}
+
+/// Since when a message waits that no reply covers: it may be older than a reply that had not read it.
+pub fn first_waiting(docket: &Docket) -> Option<Time> {
+    docket.messages().iter().find(|message| message.waits()).map(|message| message.at)
+}
+
+fn end_covered(docket: &mut Docket, turn: Option<Uuid>, outcome: Outcome) {
+    for id in docket.ids(|message| message.is_covered() && message.turn == turn) {
+        if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut()) {
+            inbound.outcome = outcome;
             inbound.reason = None;
         }
-    }
-    if !covered.is_empty() && docket.conversation.lease.is_none() {
-        inbox::begin_new_burst(docket, policy);
     }
 }
 
@@ -427,9 +452,21 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
     match settled {
         Settled::Sent(provider_id) => {
             reconcile::take_back_id(docket, message.id, provider_id);
-            sent(docket, message.id, provider_id);
+            // An earlier attempt of unknown fate stays so: its echo may still come, under another id.
+            let was_tried_before = delivery.state == DeliveryState::Sending && delivery.unclear;
+            sent(docket, policy, message.id, provider_id);
+            if let Some(owner) = docket.edit(message.id) {
+                owner.provider_message_id = Some(provider_id.clone());
+                if let Some(delivery) = &mut owner.delivery {
+                    delivery.unclear = was_tried_before;
+                }
+            }
+            reconcile::apply_parked(docket, policy, message.id, provider_id);
         }
         _ if !is_undecided => {}
+        Settled::Again(..) | Settled::Untried if is_overtaken(docket, &message) => {
+            never_left(docket, policy, &message);
+        }
         Settled::Refused(reason, detail) => {
             give_up(docket, policy, message.id, DeliveryState::Failed, *reason, detail)
         }
@@ -469,13 +506,50 @@ pub fn tell_settled(docket: &mut Docket, ended: &Delivery) {
     }
 }
 
+/// Whether an attempt that was held for lost has been overtaken: something later has left, or is leaving.
+fn is_overtaken(docket: &Docket, message: &Message) -> bool {
+    let is_later = |other: &Message| other.seq > message.seq && other.is(DeliveryState::Sending);
+    message.is(DeliveryState::Unknown)
+        && (docket.conversation.our_seq > message.seq || docket.messages().iter().any(is_later))
+}
+
+/// It turns out that it never left, and sent now it would come out of order: a person's goes back to the person, the
+/// machine's is called off.
+fn never_left(docket: &mut Docket, policy: &Policy, message: &Message) {
+    let Some(delivery) = &message.delivery else { return };
+    let reason = DeliveryReason::Overtaken;
+    if delivery.gate == Gate::Person {
+        let detail = "it never left, and later words have";
+        give_up(docket, policy, message.id, DeliveryState::Failed, reason, detail);
+        return;
+    }
+    take_answer_back(docket, policy, message.id);
+    withdraw(docket, reason, actor::SYSTEM, |other| other.reply == delivery.reply);
+    if let Some(delivery) = docket.edit(message.id).and_then(|message| message.delivery.as_mut()) {
+        delivery.unclear = false;
+    }
+    cancel(docket, message.id, reason, actor::SYSTEM);
+}
+
 fn requeue(docket: &mut Docket, policy: &Policy, id: Uuid, wait_ms: i64) {
     let due_at = docket.now.plus_ms(wait_ms);
-    if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
-        delivery.state = DeliveryState::Queued;
-        delivery.due_at = due_at;
-    }
+    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
+    // Only an earlier attempt can still be unclear.
+    delivery.unclear &= delivery.state == DeliveryState::Sending;
+    delivery.state = DeliveryState::Queued;
+    delivery.due_at = due_at;
+    let delivery = delivery.clone();
+    let (reply, seq) = (delivery.reply, docket.message(id).map_or(0, |message| message.seq));
     take_answer_back(docket, policy, id);
+    // Not only at the next claim: what ended it may be over by then, as when the contact opens a closed conversation.
+    if let Some(reason) = refusal(&docket.conversation, policy, &delivery, docket.now, seq) {
+        refuse(docket, policy, id, reason);
+        return;
+    }
+    let covers = docket.messages().iter().any(|message| message.is_covered() && message.turn == Some(reply));
+    if covers && delivery.gate == Gate::Assistant {
+        inbox::comes_back(docket, policy, reply);
+    }
 }
 
 /// The first part of a reply has certainly not left: what it answers is not answered. It is covered as before, or
@@ -485,7 +559,8 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) {
     let Some(message) = docket.message(id) else { return };
     let (seq, turn) = (message.seq, message.turn);
     let Some(delivery) = message.delivery.as_ref() else { return };
-    if delivery.part != 1 || delivery.gate != Gate::Assistant || turn.is_none() {
+    let is_answer = matches!(delivery.gate, Gate::Assistant | Gate::Farewell);
+    if delivery.part != 1 || !is_answer || turn.is_none() {
         return;
     }
     let (outcome, reason) = if docket.conversation.status == Status::Closed {
@@ -520,15 +595,15 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) {
 }
 
 /// The provider has the message under this id. The next part may be typed from now on.
-pub fn sent(docket: &mut Docket, id: Uuid, provider_id: &str) {
+pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     let now = docket.now;
     let Some(message) = docket.edit(id) else { return };
-    message.provider_message_id = Some(provider_id.to_owned());
+    // Sent twice by a person's retry, it has two ids: that of the answer and that of an echo are both remembered.
     message.key = Some(provider_id.to_owned());
+    message.provider_message_id.get_or_insert_with(|| provider_id.to_owned());
     let Some(delivery) = &mut message.delivery else { return };
     let was_known =
         matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
-    delivery.unclear = false;
     if was_known {
         return;
     }
@@ -545,6 +620,7 @@ pub fn sent(docket: &mut Docket, id: Uuid, provider_id: &str) {
     );
     start_typing_next(docket, &delivery);
     conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
+    conversations::wind_overdue(docket, policy);
     if delivery.gate == Gate::FollowUp {
         docket.conversation.memo.follow_ups_sent += 1;
         docket.record(Entry::of(EventType::FollowUpSent).message(id));
@@ -578,12 +654,19 @@ pub fn give_up(
 ) {
     let now = docket.now;
     let Some(message) = docket.edit(id) else { return };
-    let text = message.text.clone();
+    let (text, turn) = (message.text.clone(), message.turn);
     let Some(delivery) = &mut message.delivery else { return };
+    let is_another_attempt = delivery.state == DeliveryState::Sending;
+    let has_left = !is_another_attempt && delivery.state != DeliveryState::Unknown;
     delivery.state = state;
     delivery.reason = Some(reason);
-    delivery.unclear = false;
+    // An earlier attempt of unknown fate stays so: its echo may still come.
+    delivery.unclear &= is_another_attempt;
     let (reply, attempts) = (delivery.reply, delivery.attempts);
+    if !has_left {
+        take_answer_back(docket, policy, id);
+        end_covered(docket, turn, Outcome::HandedOver);
+    }
     docket.keep_letter(DeadLetter {
         id: Uuid::now_v7(),
         kind: LetterKind::Send,

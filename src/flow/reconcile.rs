@@ -23,7 +23,7 @@ use crate::domain::{
     turn::{LetterKind, LetterState},
 };
 
-/// Clocks of the provider and ours may differ by so much when an echo is held against an attempt.
+/// Clocks of the provider and ours may differ by so much when an echo is held against a message.
 const SKEW_MS: i64 = 5_000;
 /// A parked report whose message never shows up is forgotten after this.
 const PARKED_MS: i64 = 86_400_000;
@@ -57,7 +57,7 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
         let is_news = docket
             .message(known)
             .and_then(|message| message.delivery.as_ref())
-            .is_some_and(|delivery| delivery.left_at.is_none() || delivery.unclear);
+            .is_some_and(|delivery| delivery.left_at.is_none());
         if is_news {
             confirm(docket, policy, known, &key, "echo");
         }
@@ -79,19 +79,19 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
 }
 
 fn by_provider_id(docket: &Docket, id: &str) -> Option<Uuid> {
-    let is_it = |message: &&Message| {
-        message.provider_message_id.as_deref() == Some(id) || message.key.as_deref() == Some(id)
-    };
-    docket.messages().iter().find(is_it).map(|message| message.id)
+    docket.messages().iter().find(|message| is_called(message, id)).map(|message| message.id)
 }
 
-/// The oldest message of unclear fate with these words that was tried before the copy was made.
+fn is_called(message: &Message, id: &str) -> bool {
+    message.provider_message_id.as_deref() == Some(id) || message.key.as_deref() == Some(id)
+}
+
+/// The oldest message of unclear fate with these words that was owed before the copy was made.
 fn by_words(docket: &Docket, text: &str, provider_at: Option<Time>) -> Option<Uuid> {
     let fits = |message: &&Message| {
         message.delivery.as_ref().is_some_and(|delivery| {
-            let tried_before = delivery
-                .attempt
-                .is_none_or(|attempt| provider_at.is_none_or(|at| at.since(attempt.at) >= -SKEW_MS));
+            // Not held against the attempt: a person's retry may have taken the place of the one that is unclear.
+            let tried_before = provider_at.is_none_or(|at| at.since(delivery.queued_at) >= -SKEW_MS);
             delivery.unclear && tried_before
         }) && same_words(&message.text, text)
     };
@@ -112,19 +112,26 @@ fn same_words(left: &str, right: &str) -> bool {
 
 /// It went: whatever state it is in now, it is sent, and not sent a second time.
 pub fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by: &str) {
-    let was_unclear = docket
-        .message(id)
-        .and_then(|message| message.delivery.as_ref())
-        .is_some_and(|delivery| delivery.unclear);
-    outbox::sent(docket, id, provider_id);
     let now = docket.now;
     if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
         delivery.left_at.get_or_insert(now);
     }
-    if was_unclear {
+    accept(docket, policy, id, provider_id, by);
+}
+
+/// The provider has it, under this id; whether it has left there is another question.
+fn accept(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by: &str) {
+    // Under an id that is known already it says nothing of an earlier attempt.
+    let is_evidence = !docket.message(id).is_some_and(|message| is_called(message, provider_id));
+    outbox::sent(docket, policy, id, provider_id);
+    if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
+        && is_evidence
+        && std::mem::take(&mut delivery.unclear)
+    {
         docket.record(evidence::confirmed(id, by));
     }
-    apply_parked_statuses(docket, policy, id, provider_id);
+    put_letter_away(docket, id);
+    apply_parked(docket, policy, id, provider_id);
 }
 
 /// An attempt has no clear answer. Later parts of the reply wait for it; a person sees it.
@@ -133,8 +140,20 @@ pub fn lose_sight(docket: &mut Docket, id: Uuid, detail: &str) {
     delivery.state = DeliveryState::Unknown;
     delivery.reason = Some(DeliveryReason::FateUnknown);
     delivery.unclear = true;
+    let reply = delivery.reply;
     docket
         .record(Entry::of(EventType::SendUncertain).action("reconciling").message(id).with("detail", detail));
+    // A later answer is owed already: it does not wait for this one's fate, so the rest of this one is called off.
+    let is_overtaken = docket
+        .messages()
+        .iter()
+        .filter_map(|message| message.delivery.as_ref())
+        .any(|delivery| delivery.reply != reply && delivery.state == DeliveryState::Queued);
+    if is_overtaken {
+        outbox::withdraw(docket, DeliveryReason::Overtaken, actor::SYSTEM, |delivery| {
+            delivery.reply == reply
+        });
+    }
     conversations::raise(docket, AttentionReason::SendUnknown);
 }
 
@@ -275,13 +294,23 @@ pub fn take_status(
     Matched::Parked
 }
 
-fn apply_parked_statuses(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
-    for parked in docket.unpark(|parked| {
-        parked.provider_message_id == provider_id && matches!(parked.report, Report::Status { .. })
-    }) {
-        let Report::Status { state, reason } = parked.report else { continue };
-        if let Ok(state) = state.parse() {
-            advance(docket, policy, id, state, reason.and_then(|reason| reason.parse().ok()));
+/// The message of that id is known now: what was reported of it before is about it, and about no other of equal words.
+pub fn apply_parked(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
+    let now = docket.now;
+    for parked in docket.unpark(|parked| parked.provider_message_id == provider_id) {
+        match parked.report {
+            Report::Echo { .. } => {
+                if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+                    delivery.left_at.get_or_insert(now);
+                }
+            }
+            Report::Status { state, reason } => {
+                if let Ok(state) = state.parse() {
+                    advance(docket, policy, id, state, reason.and_then(|reason| reason.parse().ok()));
+                }
+            }
+            // The contact's own messages have ids of their own.
+            Report::Edit { .. } | Report::Deletion => {}
         }
     }
 }
@@ -311,7 +340,7 @@ fn advance(
     if !matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read)
         && let Some(provider_id) = docket.message(id).and_then(|message| message.provider_message_id.clone())
     {
-        outbox::sent(docket, id, &provider_id);
+        outbox::sent(docket, policy, id, &provider_id);
     }
     let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
     delivery.state = next;

@@ -145,7 +145,7 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jit
     }
     if draft.stay_silent.is_some() && draft.text.trim().is_empty() {
         end_burst_as(docket, policy, begun, Outcome::Ignored, Some(OutcomeReason::StayedSilent));
-        docket.conversation.waiting_since = None;
+        docket.conversation.waiting_since = outbox::first_waiting(docket);
         if let Some(wish) = &draft.follow_up {
             agenda::schedule(docket, policy, wish, actor::ASSISTANT);
         }
@@ -179,6 +179,7 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jit
     if begun.turn.is_final {
         inbox::begin_new_burst(docket, policy);
     } else {
+        docket.conversation.memo.reply = Some(begun.turn.id);
         inbox::wind(docket, policy);
     }
     if let Some(wish) = &draft.follow_up {
@@ -190,14 +191,12 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jit
 /// The assistant hands over: its words, or those of the settings, are the last; then a person answers.
 fn hand_over(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, reason: &str) -> Committed {
     let own_words = Some(draft.text.trim()).filter(|text| !text.is_empty());
-    let words = own_words.or(policy.handover_text.as_deref());
-    let (outcome, why) = match words {
-        Some(_) => (Outcome::Answered, None),
-        None => (Outcome::HandedOver, None),
-    };
-    end_burst_as(docket, policy, begun, outcome, why);
+    end_burst_as(docket, policy, begun, Outcome::HandedOver, None);
     conversations::cause(docket, policy, By::of(Reason::AssistantAsked, actor::ASSISTANT));
     conversations::raise(docket, AttentionReason::AssistantAsked);
+    if own_words.is_some() || policy.handover_text.is_some() {
+        cover(docket, begun);
+    }
     docket.record(
         Entry::of(EventType::ConversationUpdated)
             .action("handed_over")
@@ -230,6 +229,17 @@ fn hand_over(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft,
     }
 }
 
+/// The words of the hand-over are the answer, once they leave; withdrawn before, they leave it to the person.
+fn cover(docket: &mut Docket, begun: &Begun) {
+    for id in &begun.turn.messages {
+        if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut())
+            && inbound.outcome == Outcome::HandedOver
+        {
+            inbound.outcome = Outcome::Pending;
+        }
+    }
+}
+
 fn end_burst_as(
     docket: &mut Docket,
     policy: &Policy,
@@ -240,7 +250,9 @@ fn end_burst_as(
     for id in begun.turn.messages.clone() {
         if let Some(message) = docket.edit(id) {
             message.turn = Some(begun.turn.id);
-            if let Some(inbound) = &mut message.inbound {
+            if let Some(inbound) = &mut message.inbound
+                && inbound.outcome == Outcome::Pending
+            {
                 inbound.outcome = outcome;
                 inbound.reason = reason;
             }

@@ -4,19 +4,22 @@
 
 use super::{
     agenda::{self, Wish},
+    conversations,
+    desk::{self, Who, Words},
     inbox::{self, Claim},
     outbox::{self, Settled},
     play::Play,
-    reconcile::{Copy, Matched},
+    provider::Amendment,
+    reconcile::{self, Copy, Matched},
     reply::{Committed, Draft},
 };
 use crate::domain::{
     conversation::{AttentionReason, Status},
     event::EventType,
-    message::{DeliveryReason, DeliveryState as S, Kind, Outcome, OutcomeReason},
+    message::{DeliveryReason, DeliveryState as S, Kind, Origin, Outcome, OutcomeReason},
     mode::{Mode, Reason},
     policy::BurstPolicy,
-    turn::TurnState,
+    turn::{LetterState, TurnState},
 };
 
 #[test]
@@ -422,7 +425,7 @@ fn closing_ends_everything_and_a_new_message_opens_again() {
     play.schedules("Still there?", 5_000);
     play.says("m2");
     let begun = play.begins();
-    play.step(|docket, policy| super::conversations::close(docket, policy, "agent:ana"));
+    play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
     assert_eq!(play.pending_follow_ups(), 0);
     assert!(matches!(play.writes(&begun, "words"), Committed::Discarded(_)));
     play.says("m3");
@@ -476,12 +479,12 @@ fn answer_now_takes_what_was_left_to_people() {
     play.says("one");
     play.says("two");
     play.switches(Mode::Ai);
-    assert!(play.step(|docket, _| super::inbox::answer_now(docket)));
+    assert!(play.step(|docket, _| inbox::answer_now(docket)));
     let begun = play.begins();
     assert_eq!(begun.burst.len(), 2);
     play.writes(&begun, "both");
     assert_eq!(play.sends(), ["both"]);
-    assert!(!play.step(|docket, _| super::inbox::answer_now(docket)), "nothing is left");
+    assert!(!play.step(|docket, _| inbox::answer_now(docket)), "nothing is left");
 }
 
 #[test]
@@ -649,6 +652,240 @@ fn a_follow_up_called_off_while_it_is_written_is_never_sent() {
 }
 
 #[test]
+fn what_the_settings_say_is_not_withdrawn_by_a_newer_text() {
+    let mut play = Play::by(|policy| policy.opt_out_text = Some("You hear no more.".into()));
+    play.says("stop");
+    play.says("one more thing");
+    assert_eq!(play.sends(), ["You hear no more."]);
+}
+
+#[test]
+fn the_last_answer_allowed_is_not_withdrawn_while_it_is_typed() {
+    let mut play = Play::by(|policy| {
+        policy.typing_ms_per_char = 1_000;
+        policy.typing_max_ms = 6_000;
+    });
+    play.says("m0");
+    let begun = loop {
+        let begun = play.begins();
+        if begun.turn.is_final {
+            break begun;
+        }
+        play.says("more");
+    };
+    play.writes(&begun, "the answer");
+    play.says("and more");
+    play.wait(1_000);
+    play.says("and more");
+    assert_eq!(play.in_state(S::Queued), ["the answer"]);
+    assert_eq!(play.sends(), ["the answer"]);
+}
+
+#[test]
+fn a_send_that_certainly_failed_has_answered_nobody() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Again(None, "connection refused".into()));
+    play.says("m2");
+    assert_eq!(play.in_state(S::Cancelled), ["a1"], "it has not read the newest message");
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 2);
+    play.writes(&begun, "to both");
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Untried);
+    play.switches(Mode::Human);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert!(
+        play.conversation.waiting_since.is_some() && play.clocks.tend_at.is_some(),
+        "a person is called in time"
+    );
+}
+
+#[test]
+fn a_send_under_way_during_a_takeover_leaves_its_question_to_people_if_it_fails() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.switches(Mode::Human);
+    play.settles(attempt, &Settled::Again(None, "connection refused".into()));
+    assert!(play.sends().is_empty());
+    let inbound = play.message(question).inbound.unwrap();
+    assert_eq!((inbound.outcome, inbound.reason), (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman)));
+}
+
+#[test]
+fn a_newer_message_while_a_send_fails_restarts_both() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.says("m2");
+    let blind = play.begins();
+    play.settles(attempt, &Settled::Again(None, "connection refused".into()));
+    assert!(matches!(play.writes(&blind, "to m2 alone"), Committed::Discarded(_)));
+    assert_eq!(play.begins().burst.len(), 2);
+}
+
+#[test]
+fn a_reply_that_an_agent_withdraws_leaves_its_question_to_people() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let reply = play.messages.last().unwrap().id;
+    let ana = Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard };
+    play.step(|docket, policy| desk::withdraw_message(docket, policy, reply, &ana)).unwrap();
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert!(play.conversation.waiting_since.is_some());
+}
+
+#[test]
+fn words_that_an_agent_takes_back_were_not_said() {
+    let mut play = Play::new();
+    play.says("m1");
+    let ana = Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard };
+    let words = [Words { text: "wait".into(), quoted: None }];
+    play.step(|docket, policy| desk::say(docket, policy, &words, &ana, None)).unwrap();
+    assert!(play.conversation.waiting_since.is_none());
+    let said = play.messages.last().unwrap().id;
+    play.step(|docket, policy| desk::withdraw_message(docket, policy, said, &ana)).unwrap();
+    assert!(play.conversation.contact_spoke_last() && play.conversation.waiting_since.is_some());
+}
+
+#[test]
+fn a_part_of_unknown_fate_does_not_hold_a_later_answer() {
+    let mut play = Play::by(|policy| policy.split_chars = 20);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "The first part is this.\n\nThe second part is this.");
+    let (attempt, _) = play.claims_send();
+    play.says("m2");
+    let begun = play.begins();
+    play.writes(&begun, "a2");
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    assert_eq!(play.sends(), ["a2"]);
+    assert_eq!(play.in_state(S::Cancelled), ["The second part is this."]);
+}
+
+#[test]
+fn an_attempt_held_for_lost_that_never_began_does_not_overtake_later_words() {
+    let mut play = Play::new();
+    let first = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.wait(60_000);
+    play.tends();
+    play.exchange("m2", "a2");
+    play.settles(attempt, &Settled::Untried);
+    assert!(play.sends().is_empty(), "a1 would come after a2");
+    assert_eq!(play.in_state(S::Cancelled), ["a1"]);
+    assert_eq!(play.message(first).inbound.unwrap().outcome, Outcome::HandedOver);
+    assert!(play.conversation.attention.is_some());
+}
+
+#[test]
+fn answer_now_takes_what_the_model_gave_up_on_also_when_closed() {
+    let mut play = Play::by(|policy| policy.ai_attempts = 1);
+    play.says("m1");
+    let begun = play.begins();
+    assert_eq!(play.fails(&begun), Committed::GivenUp);
+    play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
+    assert!(play.step(|docket, _| inbox::answer_now(docket)));
+    assert_eq!(play.begins().burst.len(), 1);
+}
+
+#[test]
+fn a_message_sent_again_by_a_person_knows_both_of_its_echoes() {
+    for is_refused in [false, true] {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "OK");
+        let (attempt, _) = play.claims_send();
+        play.settles(attempt, &Settled::Unclear("timed out".into()));
+        let sent_at = play.now;
+        play.wait(60_000);
+        let message = play.messages.last().unwrap().id;
+        let ana = Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard };
+        play.step(|docket, policy| desk::retry_message(docket, policy, message, &ana)).unwrap();
+        let (attempt, _) = play.claims_send();
+        if is_refused {
+            play.settles(attempt, &Settled::Refused(DeliveryReason::Refused, "no".into()));
+        } else {
+            play.settles(attempt, &Settled::Sent("X2".into()));
+            assert!(matches!(play.copy("X2", "OK", Copy::Api), Matched::Ours(_)));
+        }
+        let mut late = play.arrival("X1", "OK");
+        late.at = Some(sent_at);
+        for _ in 0..2 {
+            let matched = play.step(|docket, policy| reconcile::take_copy(docket, policy, &late, Copy::Api));
+            assert_eq!(matched, Matched::Ours(message));
+        }
+        assert_eq!(play.in_state(S::Sent), ["OK"]);
+        assert_eq!(play.conversation.mode.mode, Mode::Ai);
+        assert!(play.letters.iter().all(|letter| letter.state != LetterState::Open));
+    }
+}
+
+#[test]
+fn a_status_before_the_answer_counts_when_the_answer_comes() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    let status = |docket: &mut _, policy: &_| reconcile::take_status(docket, policy, "X1", S::Failed, None);
+    assert_eq!(play.step(status), Matched::Parked);
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    assert_eq!(play.in_state(S::Failed), ["a1"]);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendFailed);
+}
+
+#[test]
+fn a_deleted_question_is_not_answered_also_when_another_waits() {
+    for deleted_while in ["it is answered", "the answer waits"] {
+        let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+        play.says("m1");
+        let begun = play.begins();
+        if deleted_while == "the answer waits" {
+            play.writes(&begun, "to m1");
+        }
+        play.says("m2");
+        let of = Amendment {
+            chat: play.conversation.chat.clone(),
+            of: "IN1".into(),
+            text: String::new(),
+            at: None,
+        };
+        play.step(|docket, policy| inbox::amend(docket, policy, &of, true));
+        play.writes(&begun, "to m1");
+        assert!(play.sends().is_empty(), "{deleted_while}");
+        let begun = play.begins();
+        assert_eq!(begun.burst.len(), 1);
+        play.writes(&begun, "to m2");
+        assert_eq!(play.sends(), ["to m2"]);
+    }
+}
+
+#[test]
+fn asking_twice_for_a_person_does_not_withdraw_the_words_that_one_comes() {
+    let mut play = Play::by(|policy| {
+        policy.handover_words = vec!["agent".into()];
+        policy.handover_text = Some("A colleague comes.".into());
+    });
+    play.says("agent");
+    play.says("agent");
+    assert_eq!(play.sends(), ["A colleague comes."]);
+}
+
+#[test]
 fn a_call_for_a_person_outlives_a_send_of_unknown_fate() {
     let mut play = Play::by(|policy| policy.handover_text = Some("A colleague comes.".into()));
     play.says("m1");
@@ -659,4 +896,29 @@ fn a_call_for_a_person_outlives_a_send_of_unknown_fate() {
     assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendUnknown);
     play.copy("X1", "A colleague comes.", Copy::Api);
     assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::AssistantAsked);
+}
+
+#[test]
+fn silence_about_one_message_does_not_hide_that_another_waits() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+    play.says("m1");
+    let begun = play.begins();
+    play.says("m2");
+    play.commits(&begun, &Draft { stay_silent: Some("thanks".into()), ..Draft::default() });
+    play.switches(Mode::Human);
+    assert!(play.conversation.waiting_since.is_some());
+}
+
+#[test]
+fn a_send_that_fails_after_the_closing_is_not_brought_back_by_a_new_message() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
+    play.settles(attempt, &Settled::Again(None, "connection refused".into()));
+    play.says("m2");
+    assert!(play.sends().is_empty());
+    assert_eq!(play.begins().burst.len(), 1);
 }

@@ -5,7 +5,7 @@
 
 use uuid::Uuid;
 
-use super::{advance, apply_parked_statuses, by_provider_id, by_words, is_under_way, outbox};
+use super::{accept, advance, by_provider_id, by_words, is_under_way, outbox};
 use crate::{
     domain::{
         docket::{Docket, Entry},
@@ -34,9 +34,7 @@ pub(super) fn take_evidence(
         }
         let Some(ours) = by_words(docket, &trace.text, trace.at) else { continue };
         // Accepted there; whether it has left as well is for its state to say.
-        outbox::sent(docket, ours, id);
-        docket.record(confirmed(ours, by));
-        apply_parked_statuses(docket, policy, ours, id);
+        accept(docket, policy, ours, id, by);
         if let Some(state) = trace.state {
             advance(docket, policy, ours, state, trace.reason);
         }
@@ -142,7 +140,7 @@ mod tests {
         let mut play = Play::new();
         let (id, _) = lost(&mut play, "m1", "OK");
         let trace = trace(&play, "BAE5A", "OK");
-        assert_eq!(shows(&mut play, &[trace.clone()]), 1);
+        assert_eq!(shows(&mut play, std::slice::from_ref(&trace)), 1);
         let message = play.message(id);
         assert!(message.is(DeliveryState::Sent));
         assert_eq!(message.provider_message_id.as_deref(), Some("BAE5A"));
@@ -190,7 +188,7 @@ mod tests {
         play.writes(&begun, "OK");
         let (attempt, _) = play.claims_send();
         let found = trace(&play, "BAE5B", "OK");
-        assert_eq!(shows(&mut play, &[found.clone()]), 0);
+        assert_eq!(shows(&mut play, std::slice::from_ref(&found)), 0);
         play.settles(attempt, &Settled::Sent("BAE5B".into()));
         assert_eq!(shows(&mut play, &[found]), 0, "it is the second message's");
         assert!(play.message(first).is(DeliveryState::Unknown));
