@@ -80,4 +80,7 @@ pub mod running;
 pub(crate) mod play;
 
 #[cfg(test)]
+mod model;
+
+#[cfg(test)]
 mod tests;

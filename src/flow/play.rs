@@ -9,6 +9,7 @@ use super::{
     conversations::{self, By, Switched},
     generator::{Failure, FailureKind},
     inbox::{self, Admitted, Begun, Claim, Claimant},
+    ledger::Need,
     outbox::{self, Settled},
     provider::Arrival,
     reconcile::{self, Copy, Matched},
@@ -27,6 +28,7 @@ use crate::domain::{
 };
 
 /// A conversation in memory and everything that was ever stored of it.
+#[derive(Clone)]
 pub(crate) struct Play {
     pub(crate) policy: Policy,
     pub(crate) now: Time,
@@ -38,7 +40,7 @@ pub(crate) struct Play {
     pub(crate) events: Vec<Event>,
     pub(crate) clocks: Clocks,
     pub(crate) channel: ChannelStanding,
-    parked: Vec<crate::domain::docket::Parked>,
+    pub(crate) parked: Vec<crate::domain::docket::Parked>,
     is_new: bool,
     ids: u32,
 }
@@ -85,23 +87,47 @@ impl Play {
         play
     }
 
-    /// Runs a step as a store would: loads what is open, saves what changed.
+    /// Runs a step on everything that was ever stored, and saves what changed.
     pub(crate) fn step<T>(&mut self, step: impl FnOnce(&mut Docket, &Policy) -> T) -> T {
-        let loaded = Loaded {
+        let loaded = self.load(|_| true, |_| true);
+        self.run(loaded, step)
+    }
+
+    /// Runs a step as a store would, which loads what is open and what the step asked for, and nothing else.
+    pub(crate) fn step_with<T>(&mut self, need: &Need, step: impl FnOnce(&mut Docket, &Policy) -> T) -> T {
+        let newest_from = self.conversation.seq - i64::try_from(need.newest).unwrap_or(i64::MAX);
+        let is_key = |key: &Option<String>| key.as_ref().is_some_and(|key| need.keys.contains(key));
+        let holds_lease = self.conversation.lease.as_ref().map(|lease| lease.turn);
+        let loaded = self.load(
+            |message| {
+                message.is_open()
+                    || message.seq > newest_from
+                    || need.messages.contains(&message.id)
+                    || is_key(&message.key)
+                    || is_key(&message.provider_message_id)
+            },
+            |turn| holds_lease == Some(turn.id) || need.turn == Some(turn.id),
+        );
+        self.run(loaded, step)
+    }
+
+    fn load(&self, message: impl Fn(&Message) -> bool, turn: impl Fn(&Turn) -> bool) -> Loaded {
+        let is_pending =
+            |follow_up: &&FollowUp| follow_up.state == crate::domain::turn::FollowUpState::Pending;
+        Loaded {
             conversation: self.conversation.clone(),
             is_new: self.is_new,
-            messages: self.messages.clone(),
-            follow_up: self
-                .follow_ups
-                .iter()
-                .find(|follow_up| follow_up.state == crate::domain::turn::FollowUpState::Pending)
-                .cloned(),
-            turns: self.turns.clone(),
+            messages: self.messages.iter().filter(|it| message(it)).cloned().collect(),
+            follow_up: self.follow_ups.iter().find(is_pending).cloned(),
+            turns: self.turns.iter().filter(|it| turn(it)).cloned().collect(),
             letters: self.letters.clone(),
             parked: self.parked.clone(),
             channel: Some(self.channel.clone()),
             remembered: None,
-        };
+        }
+    }
+
+    fn run<T>(&mut self, loaded: Loaded, step: impl FnOnce(&mut Docket, &Policy) -> T) -> T {
         let mut docket = Docket::open(loaded, self.now);
         let outcome = step(&mut docket, &self.policy);
         let changes = docket.close();

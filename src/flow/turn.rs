@@ -363,7 +363,7 @@ enum Held {
 }
 
 /// The messages of the burst and the turn itself: all that ending a turn touches.
-fn need_of(begun: &Begun) -> Need {
+pub(super) fn need_of(begun: &Begun) -> Need {
     Need {
         messages: begun.turn.messages.clone(),
         turn: Some(begun.turn.id),

@@ -1,0 +1,100 @@
+//! Every order of events, tried out: one conversation, two instances, a provider that answers, loses answers or refuses.
+//!
+//! In: the rules, as a store runs them over what it would load. Out: the number of states seen, or the shortest story
+//! that ends in a broken promise, line by line. Rules weakened on purpose show that the model can fail.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod world;
+
+mod promises;
+
+mod canon;
+
+mod explore;
+
+use explore::{Explored, explore};
+use world::{Limits, Scene, Weakness};
+
+/// Explores a scene and says what was seen; fails with the story of a broken promise.
+fn holds(name: &str, scene: &Scene) {
+    match explore(scene) {
+        Explored::Whole { states, transitions, deepest } => {
+            println!("{name}: {states} states, {transitions} transitions, deepest {deepest}");
+        }
+        Explored::Broken { promise, story } => {
+            panic!("{name}: {promise}\n  {}", story.join("\n  "))
+        }
+    }
+}
+
+/// A weakened rule must break a promise; the story is printed.
+fn breaks(weakness: Weakness, scene: Scene, promise: &'static str) {
+    match explore(&Scene { weakness, promise, ..scene }) {
+        Explored::Whole { states, .. } => panic!("{weakness:?} went unnoticed in {states} states"),
+        Explored::Broken { promise: broken, story } => {
+            println!("{weakness:?}: {broken}\n  {}", story.join("\n  "));
+        }
+    }
+}
+
+#[test]
+fn two_texts_and_any_fault() {
+    holds("two texts, one fault", &Scene::of(Limits { writes: 2, faults: 1, acts: 0 }));
+}
+
+#[test]
+fn a_text_and_any_two_acts_of_people() {
+    holds("one text, two acts", &Scene::of(Limits { writes: 1, faults: 0, acts: 2 }));
+}
+
+#[test]
+fn a_text_an_act_and_two_faults() {
+    holds("one text, an act, two faults", &Scene::of(Limits { writes: 1, faults: 2, acts: 1 }));
+}
+
+#[test]
+fn two_texts_an_act_and_a_fault() {
+    let scene = Scene { follow_ups: false, ..Scene::of(Limits { writes: 2, faults: 1, acts: 1 }) };
+    holds("two texts, an act, a fault", &scene);
+}
+
+#[test]
+fn equal_words_in_two_parts() {
+    let scene = Scene {
+        text: "OK, of course.\n\nOK, of course.",
+        ..Scene::of(Limits { writes: 1, faults: 1, acts: 1 })
+    };
+    holds("one text, two equal parts, an act, a fault", &scene);
+}
+
+#[test]
+fn a_follow_up_that_the_assistant_writes() {
+    let scene = Scene { follow_up_text: None, ..Scene::of(Limits { writes: 2, faults: 0, acts: 1 }) };
+    holds("two texts, a written follow-up, an act", &scene);
+}
+
+#[test]
+fn a_claim_that_ignores_the_version_is_found_out() {
+    breaks(Weakness::ClaimsAnyVersion, Scene::of(Limits { writes: 1, faults: 1, acts: 1 }), "P4");
+}
+
+#[test]
+fn a_commit_that_ignores_the_fence_is_found_out() {
+    breaks(Weakness::CommitsAnyFence, Scene::of(Limits { writes: 1, faults: 1, acts: 0 }), "P3");
+}
+
+#[test]
+fn a_post_that_begins_when_it_likes_is_found_out() {
+    breaks(Weakness::PostsAnyTime, Scene::of(Limits { writes: 1, faults: 1, acts: 1 }), "P4");
+}
+
+#[test]
+fn settling_without_the_id_of_the_attempt_is_found_out() {
+    breaks(Weakness::SettlesAnyAttempt, Scene::of(Limits { writes: 1, faults: 1, acts: 1 }), "P6");
+}
+
+#[test]
+fn sending_again_what_nobody_knows_is_found_out() {
+    breaks(Weakness::ResendsUnknown, Scene::of(Limits { writes: 1, faults: 1, acts: 0 }), "P6");
+}

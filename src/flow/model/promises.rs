@@ -1,0 +1,219 @@
+//! The promises, as questions about a world and the act that led to it.
+
+use super::world::{Act, World};
+use crate::domain::{
+    conversation::Status,
+    message::{Author, DeliveryReason, DeliveryState as S, Gate, Message, Origin, Outcome},
+    mode::Mode,
+    turn::{FollowUpState, TurnState},
+};
+
+type Promise = Result<(), String>;
+
+/// Holds a world against all of them, or against those that begin as the scene says. The first one broken is told.
+pub(super) fn check(before: &World, act: Act, world: &World) -> Promise {
+    let of_act = match act {
+        Act::SendIsClaimed => claimed_by_right(before, world),
+        Act::ProviderAccepts(at) => posted_by_right(before, at),
+        Act::TakeOver | Act::PersonWrites | Act::Close | Act::ContactWrites => no_follow_up(world),
+        _ => Ok(()),
+    };
+    let all = [
+        one_turn_at_a_time(world),
+        one_reply_a_message(world),
+        of_act,
+        follow_ups(world),
+        nothing_is_forgotten(world),
+        nothing_is_stuck(world),
+        a_person_is_called(world),
+        nobody_else_wrote(world),
+    ];
+    let is_asked_for =
+        |promise: &Promise| promise.as_ref().is_err_and(|it| it.starts_with(world.scene.promise));
+    all.into_iter().find(is_asked_for).unwrap_or(Ok(()))
+}
+
+fn demand(holds: bool, promise: &str) -> Promise {
+    if holds { Ok(()) } else { Err(promise.to_owned()) }
+}
+
+fn one_turn_at_a_time(world: &World) -> Promise {
+    let running = world.play.turns.iter().filter(|turn| turn.state == TurnState::Generating).count();
+    demand(running <= 1, "P3: two turns at a time")
+}
+
+/// Whose reply has left, at least in part.
+fn one_reply_a_message(world: &World) -> Promise {
+    let left = |turn: uuid::Uuid| {
+        world.accepted.iter().any(|accepted| world.play.message(accepted.message).turn == Some(turn))
+    };
+    for message in world.play.messages.iter().filter(|message| message.author == Author::Contact) {
+        let replies =
+            world.play.turns.iter().filter(|turn| turn.messages.contains(&message.id) && left(turn.id));
+        demand(replies.count() <= 1, "P3: a message of the contact was answered twice")?;
+    }
+    Ok(())
+}
+
+/// The send just claimed: by mode and version, and with nothing unread.
+fn claimed_by_right(before: &World, world: &World) -> Promise {
+    if world.sends.len() == before.sends.len() {
+        return Ok(());
+    }
+    let Some(send) = world.sends.last() else { return Ok(()) };
+    // As it was before the claim: a weakened claim may have changed it.
+    let claimed = before.play.message(send.message.id);
+    let Some(delivery) = &claimed.delivery else { return Ok(()) };
+    let conversation = &world.play.conversation;
+    let is_current = delivery.version == conversation.mode.version;
+    let is_ai = conversation.mode.mode == Mode::Ai;
+    let may = match delivery.gate {
+        Gate::Person => true,
+        Gate::Farewell => is_current,
+        Gate::Assistant | Gate::FollowUp => is_current && is_ai,
+    };
+    demand(may, "P4: claimed under an older version")?;
+    let turn = world.play.turns.iter().find(|turn| Some(turn.id) == claimed.turn);
+    if let (Some(turn), Gate::Assistant, 1) = (turn, delivery.gate, delivery.part) {
+        let is_unread = |message: &&Message| {
+            message.seq > turn.last_seq && message.inbound.is_some_and(|it| it.outcome == Outcome::Pending)
+        };
+        let is_blind = !turn.is_final && world.play.messages.iter().any(|message| is_unread(&message));
+        demand(!is_blind, "P3: a reply leaves that has not read the newest message")?;
+    }
+    Ok(())
+}
+
+/// A POST that begins now.
+fn posted_by_right(before: &World, at: usize) -> Promise {
+    let claimed = &before.sends[at].message;
+    let Some(delivery) = &claimed.delivery else { return Ok(()) };
+    let retried =
+        before.retried.iter().filter(|(id, _)| *id == claimed.id).map(|(_, accepted)| *accepted).max();
+    let posted = before.accepted.iter().rposition(|accepted| accepted.message == claimed.id);
+    let is_retried = retried.is_some();
+    demand(
+        posted.is_none_or(|at| retried.is_some_and(|after| after > at)),
+        "P6: sent twice without a person's retry",
+    )?;
+    let is_older = delivery.gate != Gate::Person && delivery.version < before.settled;
+    demand(!is_older, "P4: posted after the receipt of the switch")?;
+    let newest = before.accepted.iter().map(|accepted| before.play.message(accepted.message).seq).max();
+    demand(is_retried || newest.is_none_or(|newest| claimed.seq > newest), "P3: out of order")
+}
+
+fn no_follow_up(world: &World) -> Promise {
+    let owed = world.play.messages.iter().any(|message| {
+        message.is(S::Queued) && message.delivery.as_ref().is_some_and(|it| it.gate == Gate::FollowUp)
+    });
+    demand(world.play.pending_follow_ups() == 0 && !owed, "P7: a follow-up outlives what ends it")
+}
+
+/// At most one, and none is owed that nobody wants any more.
+fn follow_ups(world: &World) -> Promise {
+    demand(world.play.pending_follow_ups() <= 1, "P7: two follow-ups are pending")?;
+    for message in &world.play.messages {
+        let is_owed = message
+            .delivery
+            .as_ref()
+            .is_some_and(|it| it.gate == Gate::FollowUp && matches!(it.state, S::Queued | S::Sending));
+        let is_wanted = |it: &crate::domain::turn::FollowUp| {
+            it.state == FollowUpState::Sent && it.message == Some(message.id)
+        };
+        let is_fine = !is_owed || world.play.follow_ups.iter().any(is_wanted);
+        demand(is_fine, "P7: a follow-up is owed that was called off")?;
+    }
+    Ok(())
+}
+
+/// What pends has somebody who looks after it, and what counts as answered was.
+fn nothing_is_forgotten(world: &World) -> Promise {
+    for message in &world.play.messages {
+        let Some(inbound) = message.inbound else { continue };
+        let of_reply = |states: &[S]| {
+            world.play.messages.iter().any(|other| {
+                message.turn.is_some()
+                    && other.turn == message.turn
+                    && other.delivery.as_ref().is_some_and(|it| states.contains(&it.state))
+            })
+        };
+        match inbound.outcome {
+            Outcome::Pending if message.turn.is_some() => demand(
+                of_reply(&[S::Queued, S::Sending]),
+                "P8: a message waits for a reply that nobody owes",
+            )?,
+            Outcome::Pending => {
+                demand(world.play.clocks.turn_at.is_some(), "P8: a message waits and nobody will look")?;
+            }
+            Outcome::Answered => demand(
+                of_reply(&[S::Sending, S::Sent, S::Delivered, S::Read, S::Unknown, S::Failed, S::Dead])
+                    || was_resent(world, message)
+                    || lacks_its_beginning(world, message),
+                "P8: a message counts as answered, and no answer has left",
+            )?,
+            Outcome::LeftToHuman | Outcome::Ignored | Outcome::HandedOver | Outcome::Dead => {}
+        }
+    }
+    Ok(())
+}
+
+/// A person has sent the reply again, so it waits or is on its way once more.
+fn was_resent(world: &World, message: &Message) -> bool {
+    world.retried.iter().any(|(id, _)| world.play.message(*id).turn == message.turn)
+}
+
+/// A person withdrew the first part; what remains of the reply does not tell whether anything of it has left.
+fn lacks_its_beginning(world: &World, message: &Message) -> bool {
+    world.play.messages.iter().any(|other| {
+        other.turn == message.turn
+            && other
+                .delivery
+                .as_ref()
+                .is_some_and(|it| it.part == 1 && it.reason == Some(DeliveryReason::DeletedByAgent))
+    })
+}
+
+fn nothing_is_stuck(world: &World) -> Promise {
+    let play = &world.play;
+    let Some(head) = play.messages.iter().find(|message| message.is(S::Queued)) else { return Ok(()) };
+    if play.clocks.send_at.is_some() || world.sending().is_some() {
+        return Ok(());
+    }
+    let reply_of = |message: &Message| message.delivery.as_ref().map(|it| it.reply);
+    let waits = play.messages.iter().any(|other| other.is(S::Unknown) && reply_of(other) == reply_of(head));
+    demand(waits, "P8: a message is owed and nobody will look")?;
+    let others = play.messages.iter().any(|other| other.is(S::Queued) && reply_of(other) != reply_of(head));
+    demand(!others, "P8: a reply waits for the unknown fate of another")
+}
+
+/// In HUMAN, a contact who has had no answer waits for one.
+fn a_person_is_called(world: &World) -> Promise {
+    let conversation = &world.play.conversation;
+    if conversation.mode.mode == Mode::Ai || conversation.status == Status::Closed {
+        return Ok(());
+    }
+    let has_left = |message: &&Message| match &message.delivery {
+        None => message.author == Author::Agent,
+        Some(delivery) if delivery.gate == Gate::Person => delivery.state != S::Cancelled,
+        Some(delivery) => !matches!(delivery.state, S::Queued | S::Cancelled),
+    };
+    let ours = world.play.messages.iter().filter(has_left).map(|message| message.seq).max().unwrap_or(0);
+    let waits = world.play.messages.iter().any(|message| {
+        message.seq > ours
+            && message
+                .inbound
+                .is_some_and(|it| matches!(it.outcome, Outcome::LeftToHuman | Outcome::HandedOver))
+    });
+    let is_seen = conversation.waiting_since.is_some() || conversation.attention.is_some();
+    demand(!waits || is_seen, "P8: the contact waits for a person, and no person sees it")
+}
+
+/// Nobody but us writes here: what looks like another system is an echo that was not recognised.
+fn nobody_else_wrote(world: &World) -> Promise {
+    // Sent twice by a person and answered neither time, a message has two echoes; the second is not known for its own.
+    if world.retried.len() + usize::from(world.scene.limits.faults) > 2 {
+        return Ok(());
+    }
+    let stranger = |message: &Message| matches!(message.origin, Origin::OtherSystem | Origin::Phone);
+    demand(!world.play.messages.iter().any(stranger), "P5: an echo of our own was taken for another system")
+}
