@@ -230,7 +230,7 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
     }
     if let Some(note) = request.note.as_ref().filter(|note| to == Mode::Ai && !note.trim().is_empty()) {
         docket.conversation.memo.note = Some(note.clone());
-        desk::keep_note(docket, note, &request.actor, request.agent);
+        desk::words::keep_note(docket, note, &request.actor, request.agent);
     }
     let answering = to == Mode::Ai && request.answer_now && inbox::answer_now(docket);
     Ok(receipt(docket, &switched, answering || is_repeat && request.answer_now))

@@ -5,7 +5,7 @@
 use super::{
     agenda::{self, Wish},
     conversations,
-    desk::{self, Who, Words},
+    desk::{Who, Words, fate, words},
     inbox::{self, Claim},
     outbox::{self, Settled},
     play::Play,
@@ -740,7 +740,7 @@ fn a_reply_that_an_agent_withdraws_leaves_its_question_to_people() {
     play.writes(&begun, "a1");
     let reply = play.messages.last().unwrap().id;
     let ana = Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard };
-    play.step(|docket, policy| desk::withdraw_message(docket, policy, reply, &ana)).unwrap();
+    play.step(|docket, policy| fate::withdraw(docket, policy, reply, &ana)).unwrap();
     assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
     assert!(play.conversation.waiting_since.is_some());
 }
@@ -751,10 +751,10 @@ fn words_that_an_agent_takes_back_were_not_said() {
     play.says("m1");
     let ana = Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard };
     let words = [Words { text: "wait".into(), quoted: None }];
-    play.step(|docket, policy| desk::say(docket, policy, &words, &ana, None)).unwrap();
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana, None)).unwrap();
     assert!(play.conversation.waiting_since.is_none());
     let said = play.messages.last().unwrap().id;
-    play.step(|docket, policy| desk::withdraw_message(docket, policy, said, &ana)).unwrap();
+    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana)).unwrap();
     assert!(play.conversation.contact_spoke_last() && play.conversation.waiting_since.is_some());
 }
 
@@ -814,7 +814,7 @@ fn a_message_sent_again_by_a_person_knows_both_of_its_echoes() {
         play.wait(60_000);
         let message = play.messages.last().unwrap().id;
         let ana = Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard };
-        play.step(|docket, policy| desk::retry_message(docket, policy, message, &ana)).unwrap();
+        play.step(|docket, policy| fate::retry(docket, policy, message, &ana)).unwrap();
         let (attempt, _) = play.claims_send();
         if is_refused {
             play.settles(attempt, &Settled::Refused(DeliveryReason::Refused, "no".into()));

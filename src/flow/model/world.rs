@@ -17,7 +17,7 @@ use crate::{
     flow::{
         agenda::{self, Fired},
         conversations,
-        desk::{self, Who, Words},
+        desk::{Who, Words, fate, words},
         generator::{Failure, FailureKind},
         inbox::{self, Begun, Claim, Claimant},
         ledger::Need,
@@ -394,24 +394,25 @@ impl World {
             }
             Act::PersonWrites => {
                 let words = [Words { text: "A person here.".to_owned(), quoted: None }];
-                let _ = self
-                    .step(&Need::default(), |docket, policy| desk::say(docket, policy, &words, &who(), None));
+                let _ = self.step(&Need::default(), |docket, policy| {
+                    words::say(docket, policy, &words, &who(), None)
+                });
             }
             Act::PersonRetries(seq) => {
                 let id = self.id_of(seq);
                 self.retried.push((id, self.accepted.len()));
                 let need = Need { messages: vec![id], newest: 20, ..Need::default() };
-                let _ = self.step(&need, |docket, policy| desk::retry_message(docket, policy, id, &who()));
+                let _ = self.step(&need, |docket, policy| fate::retry(docket, policy, id, &who()));
             }
             Act::PersonConfirms(seq) => {
                 let id = self.id_of(seq);
                 let need = Need { messages: vec![id], newest: 20, ..Need::default() };
-                let _ = self.step(&need, |docket, policy| desk::confirm_message(docket, policy, id, &who()));
+                let _ = self.step(&need, |docket, policy| fate::confirm(docket, policy, id, &who()));
             }
             Act::PersonWithdraws(seq) => {
                 let id = self.id_of(seq);
                 let need = Need { messages: vec![id], newest: 20, ..Need::default() };
-                let _ = self.step(&need, |docket, policy| desk::withdraw_message(docket, policy, id, &who()));
+                let _ = self.step(&need, |docket, policy| fate::withdraw(docket, policy, id, &who()));
             }
             Act::FollowUpIsCalledOff => {
                 self.step(&Need::default(), |docket, _| agenda::cancel(docket, "called_off", "agent:ana"));

@@ -1,0 +1,136 @@
+//! Rules: what a person decides about one message of ours: again, it went, or not at all.
+//!
+//! In: the message. Out: queued, sent or withdrawn, or a refusal; the letter about it ends.
+
+use uuid::Uuid;
+
+use super::{Refusal, Who, conflict, letters, not_retryable};
+use crate::{
+    domain::{
+        docket::{Docket, Entry},
+        event::EventType,
+        lane::Lane,
+        message::{Author, DeliveryReason, DeliveryState, Gate, Kind, Message},
+        policy::Policy,
+        turn::LetterState,
+    },
+    flow::{agenda, conversations, inbox, outbox},
+};
+
+pub(in crate::flow) fn retry(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    who: &Who,
+) -> Result<(), Refusal> {
+    let now = docket.now;
+    let version = docket.conversation.mode.version;
+    let state =
+        docket.message(id).and_then(|message| message.delivery.as_ref()).map(|delivery| delivery.state);
+    match state {
+        Some(DeliveryState::Failed | DeliveryState::Dead | DeliveryState::Unknown) => {}
+        Some(DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read) => {
+            return Err(conflict(docket, "already_sent", "the message was sent"));
+        }
+        Some(DeliveryState::Queued | DeliveryState::Sending | DeliveryState::Cancelled) | None => {
+            return Err(not_retryable(Some(docket), "it is neither failed, dead nor unknown"));
+        }
+    }
+    let was_unclear =
+        docket.message(id).and_then(|m| m.delivery.as_ref()).is_some_and(|delivery| delivery.unclear);
+    if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+        delivery.state = DeliveryState::Queued;
+        delivery.reason = None;
+        delivery.gate = Gate::Person;
+        delivery.lane = Lane::Human;
+        delivery.version = version;
+        delivery.attempts = 0;
+        delivery.due_at = now;
+    }
+    if was_unclear {
+        docket.record(Entry::of(EventType::SendReconciled).action("resent").by(&who.actor).message(id));
+    }
+    docket.record(Entry::of(EventType::MessageQueued).by(&who.actor).message(id));
+    after_message_settled(docket, policy, id, who);
+    Ok(())
+}
+
+pub(in crate::flow) fn confirm(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    who: &Who,
+) -> Result<(), Refusal> {
+    let now = docket.now;
+    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else {
+        return Err(Refusal::NotFound);
+    };
+    if delivery.state != DeliveryState::Unknown {
+        return Err(conflict(docket, "not_retryable", "its fate is not unknown"));
+    }
+    delivery.state = DeliveryState::Sent;
+    delivery.reason = None;
+    delivery.sent_at = Some(now);
+    // Stays unclear: its echo may still come, and is then recognised.
+    docket.record(
+        Entry::of(EventType::SendReconciled)
+            .action("confirmed_sent")
+            .by(&who.actor)
+            .message(id)
+            .with("by", "person"),
+    );
+    after_message_settled(docket, policy, id, who);
+    Ok(())
+}
+
+/// A person has decided about a message: its letter and the call for a person end with it.
+fn after_message_settled(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) {
+    let letter = docket.letters().iter().find(|letter| letter.subject == Some(id)).map(|letter| letter.id);
+    if let Some(letter) = letter {
+        letters::end(docket, letter, LetterState::Replayed);
+    }
+    conversations::clear(docket, &who.actor, |_| true);
+    conversations::wind_overdue(docket, policy);
+}
+
+/// What was withdrawn was not said: the contact may wait again.
+fn take_back_words(docket: &mut Docket, policy: &Policy) {
+    let is_said = |message: &&Message| {
+        message.author != Author::Contact
+            && message.kind != Kind::Note
+            && !message.is(DeliveryState::Cancelled)
+            && !(message.is_machine_made() && message.is(DeliveryState::Queued))
+    };
+    let said = docket.messages().iter().filter(is_said).map(|message| message.seq).max().unwrap_or(0);
+    let conversation = &docket.conversation;
+    if said >= conversation.contact_seq || conversation.our_seq <= said {
+        return;
+    }
+    let is_unanswered =
+        |message: &&Message| message.seq > said && message.inbound.is_some_and(|inbound| inbound.starts_turn);
+    let since = docket.messages().iter().find(is_unanswered).map(|message| message.at);
+    docket.conversation.our_seq = said;
+    docket.conversation.waiting_since = docket.conversation.waiting_since.or(since);
+    conversations::wind_overdue(docket, policy);
+}
+
+pub(in crate::flow) fn withdraw(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    who: &Who,
+) -> Result<(), Refusal> {
+    let state =
+        docket.message(id).and_then(|message| message.delivery.as_ref()).map(|delivery| delivery.state);
+    match state {
+        Some(DeliveryState::Queued) => {
+            outbox::cancel(docket, id, DeliveryReason::DeletedByAgent, &who.actor);
+            agenda::cancel_automatic(docket, &who.actor);
+            take_back_words(docket, policy);
+            inbox::wind(docket, policy);
+            Ok(())
+        }
+        None => Err(Refusal::NotFound),
+        Some(_) => Err(conflict(docket, "already_sent", "it is no longer queued")),
+    }
+}

@@ -1,0 +1,123 @@
+//! Rules: a dead letter is tried again, unless that would answer what has been answered.
+//!
+//! In: the letter. Out: messages that wait again or are owed again, or a refusal.
+
+use uuid::Uuid;
+
+use super::{Refusal, Who, fate, not_retryable, words};
+use crate::{
+    domain::{
+        conversation::Status,
+        docket::{Docket, Entry},
+        event::{EventType, actor},
+        message::{Author, Kind, Outcome},
+        mode::Mode,
+        policy::Policy,
+        turn::{DeadLetter, LetterKind, LetterState},
+    },
+    flow::{conversations, inbox},
+};
+
+pub(super) fn subjects_of(letter: &DeadLetter) -> Vec<Uuid> {
+    match letter.kind {
+        LetterKind::Turn => words::ids_of(&letter.payload["message_ids"]),
+        LetterKind::Send => letter.subject.into_iter().collect(),
+        LetterKind::Webhook | LetterKind::Delivery => Vec::new(),
+    }
+}
+
+pub(super) fn end(docket: &mut Docket, id: Uuid, state: LetterState) {
+    let letter = docket.letters().iter().find(|letter| letter.id == id).cloned();
+    if let Some(mut letter) = letter {
+        letter.state = state;
+        letter.last_at = docket.now;
+        docket.keep_letter(letter);
+    }
+}
+
+pub(super) fn replay(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    force: bool,
+    who: &Who,
+) -> Result<DeadLetter, Refusal> {
+    let letter = docket.letters().iter().find(|letter| letter.id == id).cloned().ok_or(Refusal::NotFound)?;
+    if letter.state != LetterState::Open {
+        return Err(not_retryable(Some(docket), "it was replayed or discarded before"));
+    }
+    match letter.kind {
+        LetterKind::Turn => replay_turn(docket, policy, &letter, force)?,
+        LetterKind::Send => {
+            let message = letter.subject.ok_or(Refusal::NotFound)?;
+            refuse_unwanted_send(docket, message, force)?;
+            fate::retry(docket, policy, message, who)?;
+        }
+        LetterKind::Webhook | LetterKind::Delivery => {
+            return Err(not_retryable(Some(docket), "letters of this kind are not replayed so"));
+        }
+    }
+    end(docket, id, LetterState::Replayed);
+    docket.record(
+        Entry::of(EventType::DeadLetterReplayed).by(&who.actor).with("dead_letter_id", id.to_string()),
+    );
+    docket.letters().iter().find(|letter| letter.id == id).cloned().ok_or(Refusal::NotFound)
+}
+
+/// The messages of a failed turn wait again, with a full new set of attempts.
+fn replay_turn(
+    docket: &mut Docket,
+    policy: &Policy,
+    letter: &DeadLetter,
+    force: bool,
+) -> Result<(), Refusal> {
+    let ids = subjects_of(letter);
+    let newest =
+        docket.messages().iter().filter(|message| ids.contains(&message.id)).map(|message| message.seq).max();
+    let Some(newest) = newest else { return Err(not_retryable(Some(docket), "its messages are gone")) };
+    if docket.conversation.mode.mode == Mode::Human {
+        return Err(not_retryable(Some(docket), "a person has taken over"));
+    }
+    if docket.conversation.our_seq > newest && !force {
+        let newer_answer = docket.messages().iter().any(|message| {
+            message.seq > newest
+                && matches!(message.author, Author::Assistant | Author::Agent)
+                && message.kind != Kind::Note
+        });
+        if newer_answer {
+            return Err(not_retryable(Some(docket), "the contact has had a newer answer"));
+        }
+    }
+    for id in ids {
+        if let Some(message) = docket.edit(id) {
+            message.turn = None;
+            if let Some(inbound) = &mut message.inbound
+                && message.deleted_at.is_none()
+            {
+                inbound.outcome = Outcome::Pending;
+                inbound.reason = None;
+                inbound.starts_turn = true;
+            }
+        }
+    }
+    conversations::set_status(docket, Status::Open, None, actor::SYSTEM);
+    inbox::begin_new_burst(docket, policy);
+    let now = docket.now;
+    docket.conversation.memo.ripe_at = Some(now.0);
+    Ok(())
+}
+
+fn refuse_unwanted_send(docket: &Docket, id: Uuid, force: bool) -> Result<(), Refusal> {
+    let Some(message) = docket.message(id) else { return Err(Refusal::NotFound) };
+    let is_machine_made = message.is_machine_made();
+    let a_newer_left = docket.messages().iter().any(|other| {
+        other.seq > message.seq && other.delivery.as_ref().is_some_and(|delivery| delivery.sent_at.is_some())
+    });
+    if is_machine_made && docket.conversation.mode.mode == Mode::Human && !force {
+        return Err(not_retryable(Some(docket), "a person has taken over"));
+    }
+    if is_machine_made && a_newer_left && !force {
+        return Err(not_retryable(Some(docket), "the contact has had a newer answer"));
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Rules: what a person says, and notes to themselves; the same request twice says it once.
+//!
+//! In: words, and the key a request may be repeated under. Out: messages owed, a note, or what was made before.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{BATCH_MAX, Idempotency, REMEMBERED_MS, Refusal, Said, TEXT_MAX, Who, Words, invalid};
+use crate::{
+    domain::{
+        docket::{Docket, Entry, Remembered},
+        event::EventType,
+        lane::Lane,
+        message::{Author, Gate, Kind, Message, Origin, Quoted},
+        mode::{Mode, Reason},
+        pacing,
+        policy::Policy,
+    },
+    flow::{
+        conversations::{self, By},
+        mode_switch,
+        outbox::{self, Owed},
+        reconcile,
+    },
+};
+
+pub(super) fn check(words: &[Words]) -> Result<(), Refusal> {
+    if words.is_empty() || words.len() > BATCH_MAX {
+        return Err(invalid("/messages", format!("1 to {BATCH_MAX} messages")));
+    }
+    if words.iter().any(|words| words.text.trim().is_empty() || words.text.chars().count() > TEXT_MAX) {
+        return Err(invalid("/text", format!("1 to {TEXT_MAX} characters")));
+    }
+    Ok(())
+}
+
+/// A person writes: takeover, then their words in order. A repeat under the same key makes nothing, and takes over nothing.
+pub(in crate::flow) fn say(
+    docket: &mut Docket,
+    policy: &Policy,
+    words: &[Words],
+    who: &Who,
+    idempotency: Option<&Idempotency>,
+) -> Result<(Said, Option<Vec<Uuid>>), Refusal> {
+    if let Some(ids) = made_before(docket, idempotency)? {
+        let said = Said { conversation: docket.conversation.id, messages: Vec::new(), takeover: None };
+        return Ok((said, Some(ids)));
+    }
+    let was_ai = docket.conversation.mode.mode == Mode::Ai;
+    let by = By { reason: Reason::AgentMessage, actor: &who.actor, agent: who.agent };
+    let switched = conversations::cause(docket, policy, by).unwrap_or_default();
+    let mut ids = Vec::new();
+    for words in words {
+        let quoted = quote(docket, words.quoted)?;
+        let owed = Owed {
+            author: Author::Agent,
+            origin: who.origin,
+            gate: Gate::Person,
+            lane: Lane::Human,
+            agent: who.agent,
+            turn: None,
+            quoted,
+            typing_ms: Vec::new(),
+        };
+        let parts = pacing::split(&words.text, 0, 1, policy.message_max_chars);
+        ids.extend(outbox::owe(docket, &parts, &owed, &who.actor));
+    }
+    reconcile::a_person_wrote(docket, policy, &who.actor);
+    remember(docket, idempotency, &ids);
+    let has_stopped = switched.changed || switched.parts_discarded > 0 || switched.generation_ms.is_some();
+    let takeover = (was_ai || has_stopped).then(|| mode_switch::receipt(docket, &switched, false));
+    let messages = ids.iter().filter_map(|id| docket.message(*id).cloned()).collect();
+    Ok((Said { conversation: docket.conversation.id, messages, takeover }, None))
+}
+
+/// What an earlier request under the same key made; refused if that was another request.
+pub(super) fn made_before(
+    docket: &Docket,
+    idempotency: Option<&Idempotency>,
+) -> Result<Option<Vec<Uuid>>, Refusal> {
+    let (Some(idempotency), Some(before)) = (idempotency, &docket.remembered) else { return Ok(None) };
+    if docket.now.since(before.at) >= REMEMBERED_MS {
+        return Ok(None);
+    }
+    if before.body_hash != idempotency.body_hash {
+        return Err(Refusal::KeyReused);
+    }
+    Ok(Some(ids_of(&before.answer)))
+}
+
+pub(super) fn remember(docket: &mut Docket, idempotency: Option<&Idempotency>, ids: &[Uuid]) {
+    if let (Some(idempotency), Some(first)) = (idempotency, ids.first()) {
+        docket.remember(Remembered {
+            key: idempotency.key.clone(),
+            body_hash: idempotency.body_hash.clone(),
+            message: *first,
+            answer: json!(ids.iter().map(Uuid::to_string).collect::<Vec<_>>()),
+            at: docket.now,
+        });
+    }
+}
+
+pub(super) fn ids_of(answer: &Value) -> Vec<Uuid> {
+    answer.as_array().into_iter().flatten().filter_map(|id| id.as_str()?.parse().ok()).collect()
+}
+
+fn quote(docket: &Docket, quoted: Option<Uuid>) -> Result<Option<Quoted>, Refusal> {
+    let Some(id) = quoted else { return Ok(None) };
+    let unknown = || {
+        invalid("/quoted_message_id", "no message of this conversation that the provider knows".to_owned())
+    };
+    let message = docket.message(id).ok_or_else(unknown)?;
+    let provider_message_id = message.provider_message_id.clone().ok_or_else(unknown)?;
+    Ok(Some(Quoted { provider_message_id, text: message.text.chars().take(300).collect() }))
+}
+
+/// Puts a private note into the conversation.
+pub(in crate::flow) fn keep_note(docket: &mut Docket, text: &str, actor: &str, agent: Option<Uuid>) -> Uuid {
+    let last_message_at = docket.conversation.last_message_at;
+    let id = docket.push(Message {
+        id: Uuid::now_v7(),
+        seq: 0,
+        author: Author::Agent,
+        origin: Origin::Dashboard,
+        kind: Kind::Note,
+        text: text.to_owned(),
+        sender: None,
+        agent,
+        quoted: None,
+        media: None,
+        provider_message_id: None,
+        key: None,
+        at: docket.now,
+        provider_at: None,
+        edited_at: None,
+        deleted_at: None,
+        turn: None,
+        inbound: None,
+        delivery: None,
+    });
+    // A note is no message to or from the contact.
+    docket.conversation.last_message_at = last_message_at;
+    docket.record(Entry::of(EventType::NoteAdded).by(actor).message(id));
+    id
+}
