@@ -1,0 +1,99 @@
+//! Rules: the contact edits or deletes what they wrote.
+//!
+//! In: an amendment. Out: the changed message, kept until its original comes; a turn that read the old words starts again.
+
+use uuid::Uuid;
+
+use super::{begin_new_burst, supersede, wind};
+use crate::{
+    domain::{
+        docket::{Docket, Entry, Parked, Report},
+        event::{EventType, actor},
+        message::{Author, Message, Outcome, OutcomeReason},
+        policy::{BurstPolicy, Policy},
+        time::Time,
+        turn::TurnState,
+    },
+    flow::{conversations, outbox, provider::Amendment},
+};
+
+/// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet.
+pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_deletion: bool) {
+    let report = if is_deletion { Report::Deletion } else { Report::Edit { text: amendment.text.clone() } };
+    let original = docket.messages().iter().find(|message| {
+        message.author == Author::Contact && message.provider_message_id.as_deref() == Some(&amendment.of)
+    });
+    match original.map(|message| message.id) {
+        Some(id) => amend_with(docket, policy, id, &report),
+        None => docket.park(&amendment.of, report),
+    }
+}
+
+pub(super) const fn is_amendment(parked: &Parked) -> bool {
+    matches!(parked.report, Report::Edit { .. } | Report::Deletion)
+}
+
+pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report: &Report) {
+    let now = docket.now;
+    let is_covered = docket.message(id).is_some_and(Message::is_covered);
+    let Some(message) = docket.edit(id) else { return };
+    let waited = message.waits();
+    let kind = match report {
+        Report::Edit { text } if message.text != *text => {
+            message.text.clone_from(text);
+            message.edited_at = Some(now);
+            EventType::MessageEdited
+        }
+        Report::Deletion if message.deleted_at.is_none() => {
+            message.deleted_at = Some(now);
+            EventType::MessageDeleted
+        }
+        Report::Edit { .. } | Report::Deletion | Report::Echo { .. } | Report::Status { .. } => return,
+    };
+    docket.record(Entry::of(kind).by(actor::CONTACT).message(id));
+    if !waited && !is_covered {
+        return;
+    }
+    // A change of what is being answered counts as newer text.
+    if policy.burst == BurstPolicy::Interrupt {
+        let first_at = Time(docket.conversation.memo.burst_first_at.unwrap_or(now.0));
+        supersede(docket, policy, first_at);
+    }
+    if kind == EventType::MessageDeleted {
+        withdraw_deleted(docket, policy, id);
+    }
+    wind(docket, policy);
+}
+
+/// A deleted message is answered by nobody. If nothing else is left of what a turn or a reply is about, that ends too.
+fn withdraw_deleted(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    let reply = docket.message(id).and_then(|message| message.turn);
+    if let Some(message) = docket.edit(id)
+        && let Some(inbound) = &mut message.inbound
+    {
+        inbound.outcome = Outcome::Ignored;
+        inbound.reason = Some(OutcomeReason::Deleted);
+        message.turn = None;
+    }
+    let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn));
+    let is_moot = running.is_some_and(|turn| {
+        turn.messages.contains(&id)
+            && !docket.messages().iter().any(|message| turn.messages.contains(&message.id) && message.waits())
+    });
+    if is_moot {
+        conversations::cancel_turn(docket, TurnState::Cancelled, OutcomeReason::Deleted.as_str(), |_| {
+            Entry::of(EventType::TurnSuperseded).action("restarted").by(actor::CONTACT)
+        });
+    }
+    if let Some(reply) = reply
+        && !docket.messages().iter().any(|message| message.is_covered() && message.turn == Some(reply))
+    {
+        outbox::withdraw_reply(docket, reply);
+    }
+    let is_anything_left = docket.messages().iter().any(|message| message.waits() || message.is_covered());
+    if !is_anything_left {
+        begin_new_burst(docket, policy);
+        docket.conversation.waiting_since = None;
+        conversations::wind_overdue(docket, policy);
+    }
+}

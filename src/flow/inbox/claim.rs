@@ -1,0 +1,282 @@
+//! Rules: a ripe burst, claimed under a lease by whoever will answer it.
+//!
+//! In: the claimant. Out: a turn with its permit, when to look again, or a person in front of what no machine may answer.
+
+use uuid::Uuid;
+
+use super::{BURST_READ_MAX, NOTICE_EVERY_MS};
+use crate::{
+    domain::{
+        burst,
+        chat::ChatId,
+        conversation::{AttentionReason, Lease, Status},
+        docket::{Docket, Entry},
+        event::{EventType, actor},
+        lane::Lane,
+        message::{Message, Outcome, OutcomeReason},
+        mode::{Mode, Reason},
+        policy::{BurstPolicy, Policy},
+        time::Time,
+        turn::{Purpose, Turn, TurnState},
+    },
+    flow::{conversations, conversations::By, flood, outbox},
+};
+
+/// Who wants to answer.
+#[derive(Debug, Clone)]
+pub struct Claimant {
+    /// The instance.
+    pub owner: String,
+    /// The id that its turn will have: a repeat after a lost commit finds it.
+    pub turn: Uuid,
+    /// The lock in front was somebody else's.
+    pub found_locked: bool,
+}
+
+/// What a claim gives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claim {
+    /// A turn has begun.
+    Begun(Box<Begun>),
+    /// The burst is ripe only then.
+    NotYet(Time),
+    /// Somebody works on it, until then unless renewed.
+    Held(Time),
+    /// Nothing to answer, or all of it went to a person.
+    Nothing,
+}
+
+/// A turn that has begun, with the permit under which its reply may be committed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Begun {
+    /// The conversation.
+    pub conversation: Uuid,
+    /// Its chat.
+    pub chat: ChatId,
+    /// The turn as stored.
+    pub turn: Turn,
+    /// Who answered when it began.
+    pub mode: Mode,
+    /// The messages to answer, in order.
+    pub burst: Vec<Message>,
+    /// Every message up to this number may be read as context.
+    pub history_to: i64,
+    /// The newest message of the contact, for the blue ticks.
+    pub read_to: Option<String>,
+    /// A colleague's words for this turn.
+    pub note: Option<String>,
+    /// What the follow-up should say, if it is for one.
+    pub instructions: Option<String>,
+    /// Who goes first at the gate.
+    pub lane: Lane,
+    /// The moment of the claim.
+    pub at: Time,
+    /// How long after the burst was ripe.
+    pub late_ms: i64,
+}
+
+/// Hands out the ripe burst with a lease and a permit. What is too old, or too much, goes to a person instead.
+pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Claim {
+    if let Some(begun) = begun_before(docket, claimant) {
+        return Claim::Begun(Box::new(begun));
+    }
+    if let Some(held) = free_lease(docket, claimant) {
+        if claimant.found_locked {
+            let owner = docket.conversation.lease.as_ref().map(|lease| lease.owner.clone());
+            docket.record(Entry::of(EventType::LockContended).action("left_to_holder").with("owner", owner));
+        }
+        return Claim::Held(held);
+    }
+    let conversation = &docket.conversation;
+    if conversation.mode.mode != Mode::Ai || conversation.status == Status::Closed {
+        docket.conversation.memo.ripe_at = None;
+        return Claim::Nothing;
+    }
+    // Edits and retries move the clock; it is read again here, under the lock.
+    match conversation.memo.ripe_at.map(Time) {
+        None => return Claim::Nothing,
+        Some(at) if at > docket.now => return Claim::NotYet(at),
+        Some(_) => {}
+    }
+    leave_stale(docket, policy);
+    let is_taken_together = policy.burst != BurstPolicy::Queue || docket.conversation.memo.is_flood;
+    flood::watch(docket, policy);
+    let burst: Vec<Message> = {
+        let waiting = docket.messages().iter().filter(|message| message.waits());
+        let most = if is_taken_together { BURST_READ_MAX } else { 1 };
+        waiting.take(most).cloned().collect()
+    };
+    if burst.is_empty() {
+        docket.conversation.memo.end_burst();
+        return Claim::Nothing;
+    }
+    if is_capped(docket, policy) {
+        hand_over_for_cap(docket, policy);
+        return Claim::Nothing;
+    }
+    Claim::Begun(Box::new(begin(docket, policy, claimant, Purpose::Reply, burst)))
+}
+
+/// Begins a turn: lease, fence, row, event.
+pub fn begin(
+    docket: &mut Docket,
+    policy: &Policy,
+    claimant: &Claimant,
+    purpose: Purpose,
+    burst: Vec<Message>,
+) -> Begun {
+    let now = docket.now;
+    let conversation = &mut docket.conversation;
+    conversation.fence += 1;
+    conversation.lease = Some(Lease {
+        owner: claimant.owner.clone(),
+        turn: claimant.turn,
+        until: now.plus_ms(policy.lock_ttl_ms),
+    });
+    if purpose == Purpose::Reply {
+        conversation.memo.begun_at = Some(now.0);
+    }
+    let memo = &conversation.memo;
+    let first_at = Time(memo.burst_first_at.unwrap_or(now.0));
+    let turn = Turn {
+        id: claimant.turn,
+        state: TurnState::Generating,
+        purpose,
+        mode_version: conversation.mode.version,
+        fence: conversation.fence,
+        last_seq: burst.last().map_or(conversation.seq, |message| message.seq),
+        is_final: purpose == Purpose::Reply && burst::is_final(policy, memo.restarts, first_at, now),
+        messages: burst.iter().map(|message| message.id).collect(),
+        attempt: memo.failures + 1,
+        started_at: now,
+        first_token_at: None,
+        ended_at: None,
+        model: policy.ai_model.clone(),
+        input_tokens: 0,
+        output_tokens: 0,
+        wasted: false,
+        reason: None,
+    };
+    docket.begin_turn(turn.clone());
+    let begun = as_begun(docket, turn, burst);
+    docket.record(
+        Entry::of(EventType::TurnStarted)
+            .by(actor::ASSISTANT)
+            .turn(claimant.turn)
+            .with("attempt", begun.turn.attempt)
+            .with("messages", begun.burst.len())
+            .with("lane", begun.lane.as_str())
+            .with("owner", claimant.owner.as_str()),
+    );
+    begun
+}
+
+fn as_begun(docket: &Docket, turn: Turn, burst: Vec<Message>) -> Begun {
+    let conversation = &docket.conversation;
+    let wrote_at = conversation.memo.wrote.last().map_or(docket.now, |at| Time(*at));
+    let recent = u32::try_from(conversation.memo.wrote.len()).unwrap_or(u32::MAX);
+    let lane = match turn.purpose {
+        Purpose::Reply => Lane::of_reply(wrote_at, recent, docket.now),
+        Purpose::FollowUp => Lane::Proactive,
+    };
+    let instructions = (turn.purpose == Purpose::FollowUp)
+        .then(|| docket.follow_up().and_then(|follow_up| follow_up.instructions.clone()))
+        .flatten();
+    Begun {
+        conversation: conversation.id,
+        chat: conversation.chat.clone(),
+        mode: conversation.mode.mode,
+        history_to: conversation.seq,
+        read_to: burst.iter().rev().find_map(|message| message.provider_message_id.clone()),
+        note: conversation.memo.note.clone(),
+        instructions,
+        lane,
+        at: docket.now,
+        late_ms: conversation.memo.ripe_at.map_or(0, |ripe_at| docket.now.since(Time(ripe_at)).max(0)),
+        turn,
+        burst,
+    }
+}
+
+/// A claim whose commit was lost on the way finds what it has begun.
+pub fn begun_before(docket: &Docket, claimant: &Claimant) -> Option<Begun> {
+    let lease = docket.conversation.lease.as_ref().filter(|lease| lease.turn == claimant.turn)?;
+    let turn = docket.turn(lease.turn)?.clone();
+    let burst =
+        docket.messages().iter().filter(|message| turn.messages.contains(&message.id)).cloned().collect();
+    Some(as_begun(docket, turn, burst))
+}
+
+/// A live lease is respected; one that has run out is taken over, at no cost of attempts.
+pub fn free_lease(docket: &mut Docket, claimant: &Claimant) -> Option<Time> {
+    let lease = docket.conversation.lease.clone()?;
+    if lease.until > docket.now {
+        return Some(lease.until);
+    }
+    let now = docket.now;
+    docket.conversation.lease = None;
+    if let Some(turn) = docket.edit_turn(lease.turn)
+        && turn.state == TurnState::Generating
+    {
+        turn.state = TurnState::Failed;
+        turn.ended_at = Some(now);
+        turn.wasted = true;
+        turn.reason = Some("lease_expired".to_owned());
+    }
+    docket.record(
+        Entry::of(EventType::LeaseTakenOver)
+            .turn(lease.turn)
+            .with("from", lease.owner)
+            .with("by", claimant.owner.as_str()),
+    );
+    None
+}
+
+/// Messages that are too old when their turn comes go to a person.
+fn leave_stale(docket: &mut Docket, policy: &Policy) {
+    if policy.stale_ms == 0 {
+        return;
+    }
+    let now = docket.now;
+    let stale = docket.ids(|message| message.waits() && now.since(message.at) > policy.stale_ms);
+    hand_over_stale(docket, &stale);
+}
+
+pub(super) fn hand_over_stale(docket: &mut Docket, stale: &[Uuid]) {
+    for id in stale {
+        if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut()) {
+            inbound.outcome = Outcome::HandedOver;
+            inbound.reason = Some(OutcomeReason::Stale);
+        }
+    }
+    if !stale.is_empty() {
+        conversations::raise(docket, AttentionReason::Stale);
+    }
+}
+
+fn is_capped(docket: &mut Docket, policy: &Policy) -> bool {
+    let now = docket.now;
+    let answered = &mut docket.conversation.memo.answered;
+    answered.retain(|at| now.since(Time(*at)) < NOTICE_EVERY_MS);
+    policy.reply_cap > 0 && answered.len() >= policy.reply_cap
+}
+
+/// Too many answers without a person: probably a bot on the other side.
+fn hand_over_for_cap(docket: &mut Docket, policy: &Policy) {
+    leave_waiting_for_cap(docket);
+    conversations::cause(docket, policy, By::of(Reason::ReplyCap, actor::SYSTEM));
+    conversations::raise(docket, AttentionReason::ReplyCap);
+    if let Some(text) = &policy.handover_text {
+        outbox::say_farewell(docket, policy, text, None);
+    }
+}
+
+fn leave_waiting_for_cap(docket: &mut Docket) {
+    for id in docket.ids(Message::waits) {
+        if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut()) {
+            inbound.outcome = Outcome::HandedOver;
+            inbound.reason = Some(OutcomeReason::ReplyCap);
+        }
+    }
+    docket.conversation.memo.end_burst();
+}

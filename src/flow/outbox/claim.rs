@@ -1,0 +1,175 @@
+//! Rules: the head of what a conversation is owed, claimed for one attempt; every reason why it may not leave is here.
+//!
+//! In: the docket, under the locks of conversation and channel. Out: one message that is `sending`, or when to look again.
+
+use execution::atomic_mode_check::{self, Refusal as CheckRefusal, Snapshot};
+use uuid::Uuid;
+
+use super::{BEGIN_WITHIN_MS, LEASE_MARGIN_MS, begin_to_answer, cancel, first_waiting};
+use crate::{
+    domain::{
+        conversation::{Conversation, Status},
+        docket::Docket,
+        event::actor,
+        message::{Attempt, Delivery, DeliveryReason, DeliveryState, Gate, Message},
+        mode::Mode,
+        policy::Policy,
+        time::Time,
+    },
+    flow::{agenda, conversations, inbox},
+};
+
+/// What a claim gives to the sender.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claim {
+    /// This message is `sending` now, under this attempt.
+    Claimed(Box<Message>),
+    /// The head of the conversation is due only then.
+    NotYet(Time),
+    /// The channel sends nothing before then.
+    ChannelBusy(Time),
+    /// As many sends of the channel are at the provider as may be.
+    ChannelFull,
+    /// The channel cannot send.
+    ChannelDown,
+    /// Nothing is owed, or the message before has not found its end.
+    Nothing,
+}
+
+/// Claims the oldest owed message. Mode, version, order, channel, pace and limit are asked here, under the locks of
+/// conversation and channel; what may not leave any more is withdrawn and the next one looked at.
+pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
+    let is_mine = |message: &&Message| {
+        message.delivery.as_ref().is_some_and(|delivery| {
+            delivery.state == DeliveryState::Sending
+                && delivery.attempt.is_some_and(|held| held.id == attempt)
+        })
+    };
+    if let Some(mine) = docket.messages().iter().find(is_mine) {
+        return Claim::Claimed(Box::new(mine.clone()));
+    }
+    loop {
+        let Some(due_at) = docket.clocks().send_at else { return Claim::Nothing };
+        let head = docket.messages().iter().find(|message| message.is(DeliveryState::Queued));
+        let Some((id, delivery)) = head.and_then(|message| Some((message.id, message.delivery.as_ref()?)))
+        else {
+            return Claim::Nothing;
+        };
+        if let Some(reason) =
+            refusal(&docket.conversation, policy, delivery, docket.now, head.map_or(0, |m| m.seq))
+        {
+            refuse(docket, policy, id, reason);
+            continue;
+        }
+        if due_at > docket.now {
+            return Claim::NotYet(due_at);
+        }
+        return match channel_allows(docket, policy) {
+            Some(blocked) => blocked,
+            None => begin_sending(docket, policy, id, attempt),
+        };
+    }
+}
+
+/// Why a message may not leave any more; None: it may.
+pub(in crate::flow) fn refusal(
+    conversation: &Conversation,
+    policy: &Policy,
+    delivery: &Delivery,
+    now: Time,
+    seq: i64,
+) -> Option<DeliveryReason> {
+    let check_mode = |mode: execution::atomic_mode_check::Mode| {
+        let seen = Snapshot { mode, version: delivery.version, fence: 0, last_seq: None };
+        let current = Snapshot {
+            mode: as_checked(conversation.mode.mode),
+            version: conversation.mode.version,
+            fence: 0,
+            last_seq: None,
+        };
+        atomic_mode_check::check(&seen, &current).err().map(|refusal| match refusal {
+            CheckRefusal::NewerMessage { .. } => DeliveryReason::Superseded,
+            CheckRefusal::HumanAnswers { .. }
+            | CheckRefusal::VersionMoved { .. }
+            | CheckRefusal::FenceMoved { .. } => DeliveryReason::ModeChanged,
+        })
+    };
+    let is_closed = conversation.status == Status::Closed;
+    match delivery.gate {
+        Gate::Person => None,
+        _ if is_closed => Some(DeliveryReason::Closed),
+        // The words of a hand-over leave in HUMAN, while it is the HUMAN that they announced.
+        Gate::Farewell => {
+            (conversation.mode.version != delivery.version).then_some(DeliveryReason::ModeChanged)
+        }
+        Gate::Assistant => check_mode(execution::atomic_mode_check::Mode::Ai),
+        Gate::FollowUp => check_mode(execution::atomic_mode_check::Mode::Ai)
+            .or_else(|| (conversation.contact_seq > seq).then_some(DeliveryReason::Superseded))
+            .or_else(|| conversation.opted_out.then_some(DeliveryReason::OptedOut))
+            .or_else(|| agenda::is_too_late(policy, delivery.queued_at, now).then_some(DeliveryReason::Late)),
+    }
+}
+
+/// The mode as the check knows it.
+pub const fn as_checked(mode: Mode) -> atomic_mode_check::Mode {
+    match mode {
+        Mode::Ai => atomic_mode_check::Mode::Ai,
+        Mode::Human => atomic_mode_check::Mode::Human,
+    }
+}
+
+/// A refused message never blocks the conversation's order: it is withdrawn, and what it covered is left to a person.
+pub(super) fn refuse(docket: &mut Docket, policy: &Policy, id: Uuid, reason: DeliveryReason) {
+    cancel(docket, id, reason, actor::SYSTEM);
+    inbox::wind(docket, policy);
+}
+
+fn channel_allows(docket: &Docket, policy: &Policy) -> Option<Claim> {
+    let channel = docket.channel.as_ref()?;
+    if !is_able(&channel.state) {
+        return Some(Claim::ChannelDown);
+    }
+    if channel.in_flight >= policy.send_in_flight {
+        return Some(Claim::ChannelFull);
+    }
+    (channel.next_send_at > docket.now).then_some(Claim::ChannelBusy(channel.next_send_at))
+}
+
+/// Whether a channel in that state, as the provider names it, can send. Not known yet counts as able.
+pub fn is_able(state: &str) -> bool {
+    state.is_empty() || state == "authorized"
+}
+
+fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) -> Claim {
+    let now = docket.now;
+    if let Some(channel) = &mut docket.channel {
+        channel.next_send_at = now.plus_ms(policy.send_interval_ms);
+        channel.in_flight += 1;
+    }
+    let Some(message) = docket.edit(id) else { return Claim::Nothing };
+    let (seq, turn) = (message.seq, message.turn);
+    let Some(delivery) = &mut message.delivery else { return Claim::Nothing };
+    delivery.state = DeliveryState::Sending;
+    delivery.reason = None;
+    delivery.attempts += 1;
+    delivery.attempt = Some(Attempt {
+        id: attempt,
+        at: now,
+        lease_until: now.plus_ms(BEGIN_WITHIN_MS + policy.provider_timeout_ms + LEASE_MARGIN_MS),
+    });
+    let is_last_part = delivery.part == delivery.parts;
+    let claimed = message.clone();
+    if docket.conversation.our_seq < seq {
+        docket.conversation.our_seq = seq;
+    }
+    begin_to_answer(docket, policy, turn);
+    if docket.conversation.contact_seq <= docket.conversation.our_seq {
+        // A message that this reply had not read still waits.
+        docket.conversation.waiting_since = first_waiting(docket);
+        conversations::wind_overdue(docket, policy);
+    }
+    if is_last_part {
+        agenda::after_our_words(docket, policy, id);
+    }
+    Claim::Claimed(Box::new(claimed))
+}

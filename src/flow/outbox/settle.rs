@@ -1,0 +1,294 @@
+//! Rules: what became of an attempt: sent, again, unknown, or given up in front of a person.
+//!
+//! In: the id of the attempt and its end. Out: the message's state, and what follows for the parts after it.
+
+use uuid::Uuid;
+
+use super::{
+    RETRY_CAP_MS, cancel,
+    claim::{refusal, refuse},
+    end_covered, withdraw,
+};
+use crate::{
+    domain::{
+        conversation::{AttentionReason, Status},
+        docket::{Docket, Entry},
+        event::{EventType, actor},
+        message::{Delivery, DeliveryReason, DeliveryState, Gate, Message, Outcome, OutcomeReason},
+        mode::Mode,
+        policy::Policy,
+        retry,
+        turn::{DeadLetter, LetterKind, LetterState},
+    },
+    flow::{agenda, conversations, inbox, reconcile},
+};
+
+/// What became of a POST, in the words of the outbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// The provider has it, under this id.
+    Sent(String),
+    /// Certainly not sent, and never will be.
+    Refused(DeliveryReason, String),
+    /// Certainly not sent; again, not before so long.
+    Again(Option<i64>, String),
+    /// Nothing was tried: back in the queue, at no cost.
+    Untried,
+    /// It may have been sent.
+    Unclear(String),
+}
+
+/// Settles the attempt named: a later one is never touched. The id in the provider's answer always wins.
+pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Settled, jitter: f64) {
+    let of_attempt = |message: &&Message| {
+        message
+            .delivery
+            .as_ref()
+            .is_some_and(|delivery| delivery.attempt.is_some_and(|held| held.id == attempt))
+    };
+    let Some(message) = docket.messages().iter().find(of_attempt).cloned() else { return };
+    let Some(delivery) = &message.delivery else { return };
+    let is_undecided = matches!(delivery.state, DeliveryState::Sending | DeliveryState::Unknown);
+    match settled {
+        Settled::Sent(provider_id) => {
+            reconcile::take_back_id(docket, message.id, provider_id);
+            // An earlier attempt of unknown fate stays so: its echo may still come, under another id.
+            let was_tried_before = delivery.state == DeliveryState::Sending && delivery.unclear;
+            sent(docket, policy, message.id, provider_id);
+            if let Some(owner) = docket.edit(message.id) {
+                owner.provider_message_id = Some(provider_id.clone());
+                if let Some(delivery) = &mut owner.delivery {
+                    delivery.unclear = was_tried_before;
+                }
+            }
+            reconcile::apply_parked(docket, policy, message.id, provider_id);
+        }
+        _ if !is_undecided => {}
+        Settled::Again(..) | Settled::Untried if is_overtaken(docket, &message) => {
+            never_left(docket, policy, &message);
+        }
+        Settled::Refused(reason, detail) => {
+            give_up(docket, policy, message.id, DeliveryState::Failed, *reason, detail)
+        }
+        Settled::Again(_, detail) if delivery.attempts >= policy.send_attempts => {
+            give_up(docket, policy, message.id, DeliveryState::Dead, DeliveryReason::AttemptsUsed, detail);
+        }
+        Settled::Again(at_least_ms, detail) => {
+            let wait_ms =
+                retry::wait_ms(policy.retry_base_ms, delivery.attempts, RETRY_CAP_MS, jitter, *at_least_ms);
+            requeue(docket, policy, message.id, wait_ms);
+            docket.record(
+                Entry::of(EventType::MessageFailed)
+                    .action("retried")
+                    .message(message.id)
+                    .with("attempt", delivery.attempts)
+                    .with("detail", detail.as_str()),
+            );
+        }
+        Settled::Untried => {
+            requeue(docket, policy, message.id, 0);
+            if let Some(delivery) = docket.edit(message.id).and_then(|message| message.delivery.as_mut()) {
+                delivery.attempts -= 1;
+            }
+        }
+        Settled::Unclear(detail) => reconcile::lose_sight(docket, message.id, detail),
+    }
+    tell_settled(docket, delivery);
+    reconcile::decide_parked(docket, policy);
+}
+
+/// The last message of the machine that a takeover found on its way has found its end.
+pub fn tell_settled(docket: &mut Docket, ended: &Delivery) {
+    let was_overtaken = ended.gate != Gate::Person && ended.version < docket.conversation.mode.version;
+    let is_last = !docket.messages().iter().any(|message| message.is(DeliveryState::Sending));
+    if was_overtaken && is_last && docket.conversation.mode.mode == Mode::Human {
+        docket.record(Entry::of(EventType::TakeoverSettled));
+    }
+}
+
+/// Whether an attempt that was held for lost has been overtaken: something later has left, or is leaving.
+fn is_overtaken(docket: &Docket, message: &Message) -> bool {
+    let is_later = |other: &Message| other.seq > message.seq && other.is(DeliveryState::Sending);
+    message.is(DeliveryState::Unknown)
+        && (docket.conversation.our_seq > message.seq || docket.messages().iter().any(is_later))
+}
+
+/// It turns out that it never left, and sent now it would come out of order: a person's goes back to the person, the
+/// machine's is called off.
+fn never_left(docket: &mut Docket, policy: &Policy, message: &Message) {
+    let Some(delivery) = &message.delivery else { return };
+    let reason = DeliveryReason::Overtaken;
+    if delivery.gate == Gate::Person {
+        let detail = "it never left, and later words have";
+        give_up(docket, policy, message.id, DeliveryState::Failed, reason, detail);
+        return;
+    }
+    take_answer_back(docket, policy, message.id);
+    withdraw(docket, reason, actor::SYSTEM, |other| other.reply == delivery.reply);
+    if let Some(delivery) = docket.edit(message.id).and_then(|message| message.delivery.as_mut()) {
+        delivery.unclear = false;
+    }
+    cancel(docket, message.id, reason, actor::SYSTEM);
+}
+
+fn requeue(docket: &mut Docket, policy: &Policy, id: Uuid, wait_ms: i64) {
+    let due_at = docket.now.plus_ms(wait_ms);
+    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
+    // Only an earlier attempt can still be unclear.
+    delivery.unclear &= delivery.state == DeliveryState::Sending;
+    delivery.state = DeliveryState::Queued;
+    delivery.due_at = due_at;
+    let delivery = delivery.clone();
+    let (reply, seq) = (delivery.reply, docket.message(id).map_or(0, |message| message.seq));
+    take_answer_back(docket, policy, id);
+    // Not only at the next claim: what ended it may be over by then, as when the contact opens a closed conversation.
+    if let Some(reason) = refusal(&docket.conversation, policy, &delivery, docket.now, seq) {
+        refuse(docket, policy, id, reason);
+        return;
+    }
+    let covers = docket.messages().iter().any(|message| message.is_covered() && message.turn == Some(reply));
+    if covers && delivery.gate == Gate::Assistant {
+        inbox::comes_back(docket, policy, reply);
+    }
+}
+
+/// The first part of a reply has certainly not left: what it answers is not answered. It is covered as before, or
+/// shares the fate of everything that waited when a person took over or the conversation was closed. Sees only the
+/// messages that were loaded with the attempt.
+fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    let Some(message) = docket.message(id) else { return };
+    let (seq, turn) = (message.seq, message.turn);
+    let Some(delivery) = message.delivery.as_ref() else { return };
+    let is_answer = matches!(delivery.gate, Gate::Assistant | Gate::Farewell);
+    if delivery.part != 1 || !is_answer || turn.is_none() {
+        return;
+    }
+    let (outcome, reason) = if docket.conversation.status == Status::Closed {
+        (Outcome::Ignored, Some(OutcomeReason::Closed))
+    } else if delivery.version != docket.conversation.mode.version {
+        (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman))
+    } else {
+        (Outcome::Pending, None)
+    };
+    let answered = docket.ids(|message| {
+        message.turn == turn && message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Answered)
+    });
+    for id in &answered {
+        if let Some(message) = docket.edit(*id)
+            && let Some(inbound) = &mut message.inbound
+        {
+            (inbound.outcome, inbound.reason) = (outcome, reason);
+            if outcome != Outcome::Pending {
+                message.turn = None;
+            }
+        }
+    }
+    let Some(first) = answered.first().and_then(|id| docket.message(*id)) else { return };
+    let (first_seq, first_at) = (first.seq, first.at);
+    // Unless a person has spoken since, the contact waits as long as before.
+    if docket.conversation.our_seq == seq && outcome != Outcome::Ignored {
+        docket.conversation.our_seq = first_seq - 1;
+        let since = docket.conversation.waiting_since.map_or(first_at, |since| since.min(first_at));
+        docket.conversation.waiting_since = Some(since);
+        conversations::wind_overdue(docket, policy);
+    }
+}
+
+/// The provider has the message under this id. The next part may be typed from now on.
+pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
+    let now = docket.now;
+    let Some(message) = docket.edit(id) else { return };
+    // Sent twice by a person's retry, it has two ids: that of the answer and that of an echo are both remembered.
+    message.key = Some(provider_id.to_owned());
+    message.provider_message_id.get_or_insert_with(|| provider_id.to_owned());
+    let Some(delivery) = &mut message.delivery else { return };
+    let was_known =
+        matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
+    if was_known {
+        return;
+    }
+    delivery.state = DeliveryState::Sent;
+    delivery.reason = None;
+    delivery.sent_at = Some(now);
+    let delivery = delivery.clone();
+    docket.record(
+        Entry::of(EventType::MessageSent)
+            .message(id)
+            .with("part", delivery.part)
+            .with("parts", delivery.parts)
+            .with("attempts", delivery.attempts),
+    );
+    start_typing_next(docket, &delivery);
+    conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
+    conversations::wind_overdue(docket, policy);
+    if delivery.gate == Gate::FollowUp {
+        docket.conversation.memo.follow_ups_sent += 1;
+        docket.record(Entry::of(EventType::FollowUpSent).message(id));
+    }
+}
+
+fn start_typing_next(docket: &mut Docket, before: &Delivery) {
+    let now = docket.now;
+    let next = docket.ids(|message| {
+        message.delivery.as_ref().is_some_and(|delivery| {
+            delivery.reply == before.reply
+                && delivery.part == before.part + 1
+                && delivery.state == DeliveryState::Queued
+        })
+    });
+    for id in next {
+        if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+            delivery.due_at = now.plus_ms(delivery.typing_ms);
+        }
+    }
+}
+
+/// The machine gives a message up: dead letter, attention; the parts after it make no sense without it.
+pub fn give_up(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    state: DeliveryState,
+    reason: DeliveryReason,
+    detail: &str,
+) {
+    let now = docket.now;
+    let Some(message) = docket.edit(id) else { return };
+    let (text, turn) = (message.text.clone(), message.turn);
+    let Some(delivery) = &mut message.delivery else { return };
+    let is_another_attempt = delivery.state == DeliveryState::Sending;
+    let has_left = !is_another_attempt && delivery.state != DeliveryState::Unknown;
+    delivery.state = state;
+    delivery.reason = Some(reason);
+    // An earlier attempt of unknown fate stays so: its echo may still come.
+    delivery.unclear &= is_another_attempt;
+    let (reply, attempts) = (delivery.reply, delivery.attempts);
+    if !has_left {
+        take_answer_back(docket, policy, id);
+        end_covered(docket, turn, Outcome::HandedOver);
+    }
+    docket.keep_letter(DeadLetter {
+        id: Uuid::now_v7(),
+        kind: LetterKind::Send,
+        channel: docket.conversation.channel.clone(),
+        conversation: Some(docket.conversation.id),
+        subject: Some(id),
+        state: LetterState::Open,
+        reason: reason.as_str().to_owned(),
+        attempts,
+        first_at: now,
+        last_at: now,
+        payload: serde_json::json!({ "message_id": id.to_string(), "text": text }),
+    });
+    docket.record(
+        Entry::of(EventType::MessageFailed)
+            .action("dead_lettered")
+            .message(id)
+            .with("reason", reason.as_str())
+            .with("detail", detail),
+    );
+    conversations::raise(docket, AttentionReason::SendFailed);
+    agenda::cancel(docket, "send_failed", actor::SYSTEM);
+    withdraw(docket, DeliveryReason::Refused, actor::SYSTEM, |delivery| delivery.reply == reply);
+    conversations::wind_overdue(docket, policy);
+}
