@@ -196,6 +196,14 @@ fn wait_for_us(docket: &mut Docket, policy: &Policy) {
     conversations::wind_overdue(docket, policy);
 }
 
+/// The message that has just come wants no answer: if the contact waits, it is for nothing of this.
+fn no_longer_waits(docket: &mut Docket, policy: &Policy) {
+    if docket.conversation.waiting_since == Some(docket.now) {
+        docket.conversation.waiting_since = None;
+        conversations::wind_overdue(docket, policy);
+    }
+}
+
 /// Something that nobody can read: a notice at most once an hour, or a person.
 fn not_readable(docket: &mut Docket, policy: &Policy, id: Uuid) {
     if docket.conversation.mode.mode == Mode::Human {
@@ -244,6 +252,7 @@ fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) {
         {
             inbound.outcome = Outcome::Ignored;
             inbound.reason = Some(OutcomeReason::OptedOut);
+            no_longer_waits(docket, policy);
         }
         if let (true, Some(text)) = (is_new, &policy.opt_out_text) {
             outbox::say_as_system(docket, policy, text);

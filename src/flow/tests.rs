@@ -660,6 +660,19 @@ fn what_the_settings_say_is_not_withdrawn_by_a_newer_text() {
 }
 
 #[test]
+fn nobody_is_called_for_a_contact_who_only_said_stop() {
+    let mut play = Play::new();
+    play.says("stop");
+    assert!(play.conversation.waiting_since.is_none());
+    play.says("hello");
+    let asked_at = play.conversation.waiting_since;
+    assert!(asked_at.is_some());
+    play.wait(1_000);
+    play.says("stop");
+    assert_eq!(play.conversation.waiting_since, asked_at, "the question still waits");
+}
+
+#[test]
 fn the_last_answer_allowed_is_not_withdrawn_while_it_is_typed() {
     let mut play = Play::by(|policy| {
         policy.typing_ms_per_char = 1_000;
