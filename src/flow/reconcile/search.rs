@@ -1,7 +1,7 @@
 //! Step: looks for sends of unknown fate at the provider, every second on every instance.
 //!
 //! In: rows that are unknown; the provider's queue and journal, each asked at most once a second a channel, by a turn
-//! that is a row. Out: the rules of [`evidence`](super::evidence), run on what was found.
+//! that is a row. Out: the rules of [`evidence`], run on what was found.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
