@@ -22,6 +22,10 @@ use crate::domain::{
     turn::{LetterState, TurnState},
 };
 
+fn ana() -> Who {
+    Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard }
+}
+
 #[test]
 fn three_texts_in_a_row_get_one_answer() {
     let mut play = Play::new();
@@ -450,6 +454,20 @@ fn the_hold_returns_to_ai_and_answers_only_what_is_new() {
 }
 
 #[test]
+fn the_hold_shortens_no_hour_that_somebody_chose() {
+    let mut play = Play::by(|policy| policy.human_hold_ms = 10_000);
+    play.switches(Mode::Human);
+    let chosen = play.now.plus_ms(60_000);
+    play.conversation.mode.until = Some(chosen);
+    let words = [Words { text: "Let me look.".into(), quoted: None }];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    assert_eq!(play.conversation.mode.until, Some(chosen));
+    play.wait(55_000);
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    assert_eq!(play.conversation.mode.until, Some(play.now.plus_ms(10_000)));
+}
+
+#[test]
 fn the_cap_hands_a_bot_over() {
     let mut play = Play::by(|policy| policy.reply_cap = 3);
     for n in 0..3 {
@@ -752,7 +770,7 @@ fn a_reply_that_an_agent_withdraws_leaves_its_question_to_people() {
     let begun = play.begins();
     play.writes(&begun, "a1");
     let reply = play.messages.last().unwrap().id;
-    let ana = Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard };
+    let ana = ana();
     play.step(|docket, policy| fate::withdraw(docket, policy, reply, &ana)).unwrap();
     assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
     assert!(play.conversation.waiting_since.is_some());
@@ -762,7 +780,7 @@ fn a_reply_that_an_agent_withdraws_leaves_its_question_to_people() {
 fn words_that_an_agent_takes_back_were_not_said() {
     let mut play = Play::new();
     play.says("m1");
-    let ana = Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard };
+    let ana = ana();
     let words = [Words { text: "wait".into(), quoted: None }];
     play.step(|docket, policy| words::say(docket, policy, &words, &ana, None)).unwrap();
     assert!(play.conversation.waiting_since.is_none());
@@ -826,7 +844,7 @@ fn a_message_sent_again_by_a_person_knows_both_of_its_echoes() {
         let sent_at = play.now;
         play.wait(60_000);
         let message = play.messages.last().unwrap().id;
-        let ana = Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard };
+        let ana = ana();
         play.step(|docket, policy| fate::retry(docket, policy, message, &ana)).unwrap();
         let (attempt, _) = play.claims_send();
         if is_refused {
