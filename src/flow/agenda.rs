@@ -207,12 +207,8 @@ pub fn queue(docket: &mut Docket, policy: &Policy, text: &str, turn: Option<Uuid
     let owed = Owed {
         author: Author::Assistant,
         origin: Origin::FollowUp,
-        gate: Gate::FollowUp,
         lane: Lane::Proactive,
-        agent: None,
-        turn,
-        quoted: None,
-        typing_ms: Vec::new(),
+        ..Owed::machine(Gate::FollowUp, turn)
     };
     let ids = outbox::owe(docket, &parts, &owed, actor::SYSTEM);
     docket.change_follow_up(|follow_up| {

@@ -20,7 +20,7 @@ use crate::domain::{
     conversation::{AttentionReason, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    message::{Author, DeliveryReason, Inbound, Kind, Message, Origin, Outcome, OutcomeReason},
+    message::{Author, DeliveryReason, Gate, Inbound, Kind, Message, Origin, Outcome, OutcomeReason},
     mode::{Mode, Reason},
     phrases,
     policy::{BurstPolicy, Groups, Policy},
@@ -79,7 +79,7 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     // Whatever the contact does is a sign of life: nobody chases them any more.
     agenda::cancel(docket, "contact_replied", actor::CONTACT);
     outbox::withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| {
-        delivery.gate == crate::domain::message::Gate::FollowUp
+        delivery.gate == Gate::FollowUp
     });
     docket.conversation.memo.follow_ups_sent = 0;
     if inert.is_none() || arrival.is_unreadable {

@@ -56,8 +56,8 @@ pub struct Owed {
 }
 
 impl Owed {
-    /// Words of Baton itself, from the settings.
-    const fn system(gate: Gate, turn: Option<Uuid>) -> Self {
+    /// Words that no person wrote: Baton's own, from the settings, where nothing else is said.
+    pub const fn machine(gate: Gate, turn: Option<Uuid>) -> Self {
         Self {
             author: Author::System,
             origin: Origin::Turn,
@@ -131,13 +131,13 @@ pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<
 /// Queues a text from the settings, under the same condition as a reply.
 pub fn say_as_system(docket: &mut Docket, policy: &Policy, text: &str) {
     let parts = pacing::split(text, 0, 1, policy.message_max_chars);
-    owe(docket, &parts, &Owed::system(Gate::Assistant, None), actor::SYSTEM);
+    owe(docket, &parts, &Owed::machine(Gate::Assistant, None), actor::SYSTEM);
 }
 
 /// Queues the last words before a person takes over: they may leave while the version of that hand-over is current.
 pub fn say_farewell(docket: &mut Docket, policy: &Policy, text: &str, turn: Option<Uuid>) {
     let parts = pacing::split(text, 0, 1, policy.message_max_chars);
-    owe(docket, &parts, &Owed::system(Gate::Farewell, turn), actor::SYSTEM);
+    owe(docket, &parts, &Owed::machine(Gate::Farewell, turn), actor::SYSTEM);
 }
 
 /// Withdraws queued messages that match. Returns how many.

@@ -18,7 +18,7 @@ use crate::domain::{
     conversation::{AttentionReason, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    message::{Author, Gate, Origin, Outcome, OutcomeReason},
+    message::{Author, DeliveryReason, DeliveryState, Gate, Outcome, OutcomeReason},
     mode::Reason,
     pacing,
     policy::Policy,
@@ -162,13 +162,9 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jit
         .collect();
     let owed = Owed {
         author: Author::Assistant,
-        origin: Origin::Turn,
-        gate: Gate::Assistant,
         lane: begun.lane,
-        agent: None,
-        turn: Some(begun.turn.id),
-        quoted: None,
         typing_ms,
+        ..Owed::machine(Gate::Assistant, Some(begun.turn.id))
     };
     outbox::owe(docket, &parts, &owed, actor::ASSISTANT);
     for id in begun.turn.messages.clone() {
@@ -210,13 +206,8 @@ fn hand_over(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft,
                 pacing::split(&draft.text, policy.split_chars, policy.split_parts, policy.message_max_chars);
             let owed = Owed {
                 author: Author::Assistant,
-                origin: Origin::Turn,
-                gate: Gate::Farewell,
                 lane: begun.lane,
-                agent: None,
-                turn: Some(begun.turn.id),
-                quoted: None,
-                typing_ms: Vec::new(),
+                ..Owed::machine(Gate::Farewell, Some(begun.turn.id))
             };
             outbox::owe(docket, &parts, &owed, actor::ASSISTANT);
             Committed::Owed
@@ -267,15 +258,12 @@ fn overtake(docket: &mut Docket) {
         .messages()
         .iter()
         .filter_map(|message| message.delivery.as_ref())
-        .filter(|delivery| delivery.state == crate::domain::message::DeliveryState::Unknown)
+        .filter(|delivery| delivery.state == DeliveryState::Unknown)
         .map(|delivery| delivery.reply)
         .collect();
-    outbox::withdraw(
-        docket,
-        crate::domain::message::DeliveryReason::Overtaken,
-        actor::ASSISTANT,
-        |delivery| unknown.contains(&delivery.reply),
-    );
+    outbox::withdraw(docket, DeliveryReason::Overtaken, actor::ASSISTANT, |delivery| {
+        unknown.contains(&delivery.reply)
+    });
 }
 
 /// The generation failed: another attempt later, or a person.

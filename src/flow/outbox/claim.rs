@@ -79,8 +79,13 @@ pub(in crate::flow) fn refusal(
     now: Time,
     seq: i64,
 ) -> Option<DeliveryReason> {
-    let check_mode = |mode: execution::atomic_mode_check::Mode| {
-        let seen = Snapshot { mode, version: delivery.version, fence: 0, last_seq: None };
+    let mode_refusal = || {
+        let seen = Snapshot {
+            mode: atomic_mode_check::Mode::Ai,
+            version: delivery.version,
+            fence: 0,
+            last_seq: None,
+        };
         let current = Snapshot {
             mode: as_checked(conversation.mode.mode),
             version: conversation.mode.version,
@@ -102,8 +107,8 @@ pub(in crate::flow) fn refusal(
         Gate::Farewell => {
             (conversation.mode.version != delivery.version).then_some(DeliveryReason::ModeChanged)
         }
-        Gate::Assistant => check_mode(execution::atomic_mode_check::Mode::Ai),
-        Gate::FollowUp => check_mode(execution::atomic_mode_check::Mode::Ai)
+        Gate::Assistant => mode_refusal(),
+        Gate::FollowUp => mode_refusal()
             .or_else(|| (conversation.contact_seq > seq).then_some(DeliveryReason::Superseded))
             .or_else(|| conversation.opted_out.then_some(DeliveryReason::OptedOut))
             .or_else(|| agenda::is_too_late(policy, delivery.queued_at, now).then_some(DeliveryReason::Late)),
