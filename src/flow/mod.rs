@@ -74,6 +74,8 @@ pub mod queue;
 
 pub mod overhead;
 
+mod measure;
+
 pub mod running;
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
-    time::Duration,
 };
 
 use metrics::histogram;
 use uuid::Uuid;
 
+use super::measure::seconds;
 use crate::domain::message::Message;
 
 /// Replies whose first part has not left yet. Those that never leave are forgotten when there are so many.
@@ -40,8 +40,7 @@ impl Overhead {
         let before = self.until_commit_ms.lock().unwrap_or_else(PoisonError::into_inner).remove(&turn);
         if let Some(before) = before {
             let ms = before + attempt.at.since(delivery.due_at).max(0);
-            histogram!("baton_overhead_seconds")
-                .record(Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64());
+            histogram!("baton_overhead_seconds").record(seconds(ms));
         }
     }
 }

@@ -13,6 +13,7 @@ use super::{
     channels::{Channel, Channels},
     dispatch::Dispatch,
     ledger::{self, Key, Ledger, Need, change},
+    measure::seconds,
     outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
     provider::{Outgoing, Sent, boot_time},
     registry::Registry,
@@ -120,7 +121,7 @@ impl Sender {
         };
         let began = (self.clock)();
         let sent = channel.provider.send_text(&outgoing).await;
-        histogram!("baton_send_seconds").record(f64_seconds((self.clock)().since(began)));
+        histogram!("baton_send_seconds").record(seconds((self.clock)().since(began)));
         sent
     }
 
@@ -176,8 +177,4 @@ impl Sender {
         }
         Ok(())
     }
-}
-
-fn f64_seconds(ms: i64) -> f64 {
-    Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
 }

@@ -9,7 +9,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
-    time::Duration,
 };
 
 use execution::redis_lock::Lock;
@@ -28,6 +27,7 @@ use super::{
     generator::{Draft as Written, Failure, FailureKind, Generator, Line, Progress, Request},
     inbox::{self, Begun, Claim, Claimant},
     ledger::{self, Key, Ledger, Need, change},
+    measure::{Gauge, seconds},
     reply::{self, Committed, Cost, Draft},
     tools::{Understood, understand},
 };
@@ -391,11 +391,6 @@ fn waited_since(begun: &Begun) -> Time {
     begun.burst.last().map_or(begun.at, |message| message.at)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "durations for metrics")]
-fn seconds(ms: i64) -> f64 {
-    Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
-}
-
 /// Whether the server itself answered, so that its breaker stays closed.
 const fn is_answered(kind: FailureKind) -> bool {
     match kind {
@@ -422,22 +417,6 @@ impl Progress for FirstWord {
         let now = (self.clock)().0;
         // Only the first word's moment is kept; a later one finds the place taken.
         let _ = self.at.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
-    }
-}
-
-/// Counts what is under way, however it ends.
-struct Gauge(&'static str);
-
-impl Gauge {
-    fn new(name: &'static str) -> Self {
-        gauge!(name).increment(1.0);
-        Self(name)
-    }
-}
-
-impl Drop for Gauge {
-    fn drop(&mut self) {
-        gauge!(self.0).decrement(1.0);
     }
 }
 
