@@ -6,7 +6,7 @@ use super::{
     agenda::{self, Wish},
     conversations,
     desk::{Who, Words, fate, words},
-    inbox::{self, Claim},
+    inbox::{self, Admitted, Claim},
     outbox::{self, Settled},
     play::Play,
     provider::Amendment,
@@ -465,6 +465,33 @@ fn the_hold_shortens_no_hour_that_somebody_chose() {
     play.wait(55_000);
     play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
     assert_eq!(play.conversation.mode.until, Some(play.now.plus_ms(10_000)));
+}
+
+#[test]
+fn the_same_message_again_has_no_second_effect() {
+    let mut play = Play::new();
+    let arrival = play.arrival("M1", "hello");
+    let first = play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+    let again = play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+    let Admitted::Stored(id) = first else { panic!("{first:?}") };
+    assert_eq!(again, Admitted::Duplicate(id));
+    assert_eq!(play.begins().burst.len(), 1);
+}
+
+#[test]
+fn the_second_part_waits_until_the_first_has_found_its_end() {
+    let mut play = Play::by(|policy| policy.split_chars = 20);
+    play.says("hello");
+    let begun = play.begins();
+    play.writes(&begun, "first words\n\nsecond words");
+    play.wait(1_000);
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)), "{claim:?}");
+    play.wait(1_000);
+    let (_, claim) = play.claims_send();
+    assert_eq!(claim, outbox::Claim::Nothing, "the first is at the provider");
+    play.settles(attempt, &Settled::Sent("OUT1".into()));
+    assert_eq!(play.sends(), ["second words"]);
 }
 
 #[test]
