@@ -480,7 +480,10 @@ fn the_same_message_again_has_no_second_effect() {
 
 #[test]
 fn the_second_part_waits_until_the_first_has_found_its_end() {
-    let mut play = Play::by(|policy| policy.split_chars = 20);
+    let mut play = Play::by(|policy| {
+        policy.split_chars = 20;
+        policy.send_in_flight = 2;
+    });
     play.says("hello");
     let begun = play.begins();
     play.writes(&begun, "first words\n\nsecond words");

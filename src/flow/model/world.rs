@@ -171,6 +171,8 @@ impl World {
             policy.retry_base_ms = 0;
             policy.ai_attempts = 2;
             policy.send_attempts = 2;
+            // With one at a time for the whole channel, nothing would show that a conversation is held in order too.
+            policy.send_in_flight = 2;
             policy.stale_ms = 0;
             policy.repeat_ms = 0;
             policy.split_chars = 20;
