@@ -9,6 +9,10 @@ use std::{
 };
 
 use async_trait::async_trait;
+use execution::{
+    deduplicate_webhook::{Claim, Deduplicator},
+    key_store::Memory,
+};
 
 use super::now;
 use crate::{
@@ -216,6 +220,38 @@ async fn a_replay_of_what_the_provider_has_delivered_again_changes_nothing_more(
     let letter = world.letters(LetterState::Open).await.remove(0);
     assert_eq!(world.desk.replay(letter.id, false, &ana()).await.expect("read").state, LetterState::Replayed);
     assert_eq!(world.said().await, ["Hello"]);
+}
+
+/// A quick memory that knows a webhook, as taken or as stored, of which the database has nothing: an instance died between.
+async fn remembers(fingerprint: &str, is_confirmed: bool) -> Deduplicator {
+    const LONG: Duration = Duration::from_secs(60);
+    let memory = Deduplicator::new(Arc::new(Memory::new()), LONG, LONG);
+    let Ok(Claim::First(token)) = memory.claim(fingerprint).await else { panic!("it is new") };
+    if is_confirmed {
+        memory.confirm(token).await.expect("it was ours");
+    }
+    memory
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_quick_memory_knows_and_the_database_does_not_is_stored_once() {
+    let world = World::new().await;
+    world.provider.is_learnt.store(true, Ordering::SeqCst);
+    for (body, is_confirmed) in [("Hello", false), ("Anyone?", true)] {
+        let Ok(Incoming::Message(arrival)) = world.provider.read(body.as_bytes()) else { panic!("a text") };
+        let intake = Intake {
+            ledger: world.intake.ledger.clone(),
+            registry: world.intake.registry.clone(),
+            channels: world.intake.channels.clone(),
+            deduplicator: Some(Arc::new(remembers(&arrival.fingerprint, is_confirmed).await)),
+            clock: now,
+        };
+        let verdict = intake.take("default", body.as_bytes()).await.expect("stored");
+        assert!(matches!(verdict, Verdict::Accepted(Some(_))), "{body}: {verdict:?}");
+        let verdict = intake.take("default", body.as_bytes()).await.expect("known");
+        assert!(matches!(verdict, Verdict::Duplicate(_)), "{body}: {verdict:?}");
+    }
+    assert_eq!(world.said().await, ["Anyone?", "Hello"], "newest first");
 }
 
 /// Writes so many messages at once. Returns how long the median of the last fifty steps took.
