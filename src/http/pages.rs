@@ -11,7 +11,7 @@ use super::{answer::Answer, openapi, problem::Problem};
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
 body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}\
-code{font:14px/1.4 ui-monospace,monospace}\
+code{font:14px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}\
 summary{cursor:pointer;padding:.3rem 0}\
 summary b{display:inline-block;min-width:4.5rem}\
 table{border-collapse:collapse;margin:.5rem 0}\
