@@ -337,6 +337,7 @@ impl Docket {
             (delivery.state == DeliveryState::Sending).then_some(delivery.attempt?.lease_until)
         });
         leases
+            .chain(self.messages.iter().filter_map(Message::echo_awaited_until))
             .chain(self.conversation.mode.until)
             .chain(self.conversation.snoozed_until)
             .chain(self.conversation.memo.overdue_at.map(Time))

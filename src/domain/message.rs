@@ -4,6 +4,9 @@ use uuid::Uuid;
 
 use super::{lane::Lane, time::Time, words::words};
 
+/// The provider keeps a message for 24 hours while the phone is away, and its webhooks as long again while we are.
+const ECHO_AWAITED_MS: i64 = 2 * 86_400_000;
+
 words! {
     /// Whose words they are.
     Author {
@@ -182,12 +185,13 @@ impl DeliveryState {
             (S::Sent | S::Delivered | S::Sending | S::Unknown | S::Failed | S::Dead | S::Queued, S::Read) => {
                 Some(S::Read)
             }
-            (S::Sent | S::Sending | S::Unknown, S::Failed) => Some(S::Failed),
+            (S::Sent, S::Failed) => Some(S::Failed),
             // A withdrawn message that is reported all the same did leave: what the contact sees is what counts.
             (S::Cancelled, S::Sent | S::Delivered | S::Read) => Some(report),
             (S::Delivered | S::Read, S::Sent | S::Delivered | S::Failed)
             | (S::Read, S::Read)
-            | (S::Failed | S::Dead | S::Cancelled | S::Queued, S::Failed) => None,
+            // What is known of an attempt under way is not known under an id yet: the report is of an earlier one.
+            | (S::Failed | S::Dead | S::Cancelled | S::Queued | S::Sending | S::Unknown, S::Failed) => None,
             (_, S::Queued | S::Sending | S::Unknown | S::Cancelled | S::Dead) => None,
         }
     }
@@ -349,8 +353,8 @@ pub struct Delivery {
     pub idempotency_key: String,
     /// The claim that holds it, or held it last.
     pub attempt: Option<Attempt>,
-    /// An attempt ended without a clear answer and nothing has settled it since.
-    pub unclear: bool,
+    /// Attempts that ended without a clear answer and that nothing has accounted for since. Each may have an echo of its own.
+    pub unclear: i32,
     /// When it was owed.
     pub queued_at: Time,
     /// When the provider accepted it.
@@ -392,7 +396,14 @@ impl Message {
     /// Whether it belongs to the open business of its conversation: waits for an answer, is owed, or has an unclear fate.
     pub fn is_open(&self) -> bool {
         self.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending)
-            || self.delivery.as_ref().is_some_and(|delivery| delivery.state.is_open() || delivery.unclear)
+            || self.delivery.as_ref().is_some_and(|delivery| delivery.state.is_open() || delivery.unclear > 0)
+    }
+
+    /// A message whose fate is decided, but for attempts that nothing has accounted for: how long their echoes are waited
+    /// for. While it is owed or unknown, it is open business anyway.
+    pub fn echo_awaited_until(&self) -> Option<Time> {
+        let delivery = self.delivery.as_ref().filter(|it| it.unclear > 0 && !it.state.is_open())?;
+        Some(delivery.attempt?.at.plus_ms(ECHO_AWAITED_MS))
     }
 
     /// Whether it waits for a turn and may start one.

@@ -112,7 +112,7 @@ pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<
                 typing_ms,
                 idempotency_key: id.simple().to_string(),
                 attempt: None,
-                unclear: false,
+                unclear: 0,
                 queued_at: docket.now,
                 sent_at: None,
                 left_at: None,

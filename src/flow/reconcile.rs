@@ -82,7 +82,7 @@ fn by_provider_id(docket: &Docket, id: &str) -> Option<Uuid> {
     docket.messages().iter().find(|message| is_called(message, id)).map(|message| message.id)
 }
 
-fn is_called(message: &Message, id: &str) -> bool {
+pub(super) fn is_called(message: &Message, id: &str) -> bool {
     message.provider_message_id.as_deref() == Some(id) || message.key.as_deref() == Some(id)
 }
 
@@ -92,7 +92,7 @@ fn by_words(docket: &Docket, text: &str, provider_at: Option<Time>) -> Option<Uu
         message.delivery.as_ref().is_some_and(|delivery| {
             // Not held against the attempt: a person's retry may have taken the place of the one that is unclear.
             let tried_before = provider_at.is_none_or(|at| at.since(delivery.queued_at) >= -SKEW_MS);
-            delivery.unclear && tried_before
+            delivery.unclear > 0 && tried_before
         }) && same_words(&message.text, text)
     };
     docket.messages().iter().find(fits).map(|message| message.id)
@@ -126,8 +126,9 @@ fn accept(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by:
     outbox::sent(docket, policy, id, provider_id);
     if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
         && is_evidence
-        && std::mem::take(&mut delivery.unclear)
+        && delivery.unclear > 0
     {
+        delivery.unclear -= 1;
         docket.record(evidence::confirmed(id, by));
     }
     put_letter_away(docket, id);
@@ -139,7 +140,7 @@ pub fn lose_sight(docket: &mut Docket, id: Uuid, detail: &str) {
     let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
     delivery.state = DeliveryState::Unknown;
     delivery.reason = Some(DeliveryReason::FateUnknown);
-    delivery.unclear = true;
+    delivery.unclear += 1;
     let reply = delivery.reply;
     docket
         .record(Entry::of(EventType::SendUncertain).action("reconciling").message(id).with("detail", detail));
@@ -170,9 +171,15 @@ pub fn take_back_id(docket: &mut Docket, owner: Uuid, provider_id: &str) {
     }
 }
 
-/// Sends whose lease ran out have an unknown fate; reports that waited for them are decided.
+/// Sends whose lease ran out have an unknown fate; reports that waited for them are decided; echoes are no longer
+/// waited for once no provider would still bring them.
 pub fn expire_leases(docket: &mut Docket, policy: &Policy) {
     let now = docket.now;
+    for id in docket.ids(|message| message.echo_awaited_until().is_some_and(|until| until <= now)) {
+        if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+            delivery.unclear = 0;
+        }
+    }
     let expired = docket.ids(|message| {
         message.delivery.as_ref().is_some_and(|delivery| {
             delivery.state == DeliveryState::Sending
@@ -275,7 +282,7 @@ pub fn take_status(
         message
             .delivery
             .as_ref()
-            .is_some_and(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear)
+            .is_some_and(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear > 0)
     });
     if !is_under_way {
         return Matched::Nothing;

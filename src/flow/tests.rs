@@ -983,3 +983,88 @@ fn a_send_that_fails_after_the_closing_is_not_brought_back_by_a_new_message() {
     assert!(play.sends().is_empty());
     assert_eq!(play.begins().burst.len(), 1);
 }
+
+/// The head is claimed, and nobody ever learns what became of it.
+fn loses(play: &mut Play) -> uuid::Uuid {
+    let (attempt, claim) = play.claims_send();
+    let outbox::Claim::Claimed(message) = claim else { panic!("nothing was claimed: {claim:?}") };
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    message.id
+}
+
+#[test]
+fn two_attempts_that_nobody_answered_have_two_echoes_and_neither_is_a_stranger() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let id = loses(&mut play);
+    play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+    assert_eq!(loses(&mut play), id);
+    assert_eq!(play.copy("X1", "OK", Copy::Api), Matched::Ours(id));
+    assert!(play.message(id).is(S::Sent) && play.message(id).is_open(), "one echo is still to come");
+    assert_eq!(play.copy("X2", "OK", Copy::Api), Matched::Ours(id));
+    assert!(!play.message(id).is_open());
+    assert!(matches!(play.copy("X3", "OK", Copy::Api), Matched::Foreign(_)), "two attempts, two echoes");
+}
+
+#[test]
+fn an_attempt_held_for_lost_that_is_answered_late_is_accounted_for() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let (attempt, _) = play.claims_send();
+    play.wait(60_000);
+    play.tends();
+    let id = begun_reply(&play);
+    assert_eq!(play.message(id).delivery.as_ref().unwrap().unclear, 1);
+    // The holder wakes and only knows that it knows nothing: that is no second attempt.
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    assert_eq!(play.message(id).delivery.as_ref().unwrap().unclear, 1);
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    assert!(play.message(id).is(S::Sent) && !play.message(id).is_open());
+}
+
+fn begun_reply(play: &Play) -> uuid::Uuid {
+    play.messages.iter().find(|message| message.delivery.is_some()).unwrap().id
+}
+
+#[test]
+fn an_echo_is_not_waited_for_longer_than_the_provider_keeps_it() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let id = loses(&mut play);
+    play.step(|docket, policy| fate::confirm(docket, policy, id, &ana())).unwrap();
+    play.wait(86_400_000);
+    play.tends();
+    assert!(play.message(id).is_open(), "the phone may have been away for a day");
+    assert!(play.clocks.tend_at.is_some(), "somebody looks when it is time");
+    play.now = play.clocks.tend_at.unwrap();
+    play.tends();
+    assert!(!play.message(id).is_open());
+    assert!(matches!(play.copy("X9", "OK", Copy::Api), Matched::Foreign(_)), "somebody else says it now");
+}
+
+#[test]
+fn a_failure_reported_of_an_earlier_attempt_says_nothing_of_the_one_under_way() {
+    let mut play = Play::new();
+    play.exchange("m1", "OK");
+    let id = begun_reply(&play);
+    let known = play.message(id).provider_message_id.clone().unwrap();
+    let report = |play: &mut Play| {
+        play.step(|docket, policy| reconcile::take_status(docket, policy, &known, S::Failed, None))
+    };
+    report(&mut play);
+    assert!(play.message(id).is(S::Failed));
+    play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+    let (attempt, _) = play.claims_send();
+    report(&mut play);
+    assert!(play.message(id).is(S::Sending));
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    report(&mut play);
+    assert!(play.message(id).is(S::Unknown));
+    assert_eq!(play.copy("X2", "OK", Copy::Api), Matched::Ours(id));
+}

@@ -53,7 +53,7 @@ table! {
         attempt_id: Option<Uuid>,
         attempt_at: Option<Time>,
         lease_until: Option<Time>,
-        unclear: Option<bool>,
+        unclear: Option<i32>,
         queued_at: Option<Time>,
         sent_at: Option<Time>,
         left_at: Option<Time>,

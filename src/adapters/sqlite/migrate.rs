@@ -9,13 +9,14 @@ use super::Sqlite;
 
 /// The migrations, in order. One that was released is never changed.
 fn migrations() -> Migrator {
-    Migrator::with_migrations(vec![Migration::new(
-        1,
-        "spine".into(),
-        MigrationType::Simple,
-        include_str!("../../../migrations/sqlite/0001_spine.sql").into_sql_str(),
-        false,
-    )])
+    let files = [
+        ("spine", include_str!("../../../migrations/sqlite/0001_spine.sql")),
+        ("unclear attempts", include_str!("../../../migrations/sqlite/0002_unclear_attempts.sql")),
+    ];
+    let migration = |(version, (name, sql)): (i64, (&'static str, &'static str))| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations((1..).zip(files).map(migration).collect())
 }
 
 impl Sqlite {

@@ -83,7 +83,7 @@ pub(crate) fn from_us(seq: i64, author: Author, text: &str, at: Time, state: Del
         typing_ms: 0,
         idempotency_key: Uuid::now_v7().to_string(),
         attempt: Some(Attempt { id: Uuid::now_v7(), at, lease_until: at.plus_ms(16_000) }),
-        unclear: false,
+        unclear: 0,
         queued_at: at,
         sent_at: has_left.then_some(at),
         left_at: None,

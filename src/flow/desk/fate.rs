@@ -37,7 +37,7 @@ pub(in crate::flow) fn retry(
         }
     }
     let was_unclear =
-        docket.message(id).and_then(|m| m.delivery.as_ref()).is_some_and(|delivery| delivery.unclear);
+        docket.message(id).and_then(|m| m.delivery.as_ref()).is_some_and(|delivery| delivery.unclear > 0);
     if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
         delivery.state = DeliveryState::Queued;
         delivery.reason = None;

@@ -49,17 +49,17 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
     let Some(message) = docket.messages().iter().find(of_attempt).cloned() else { return };
     let Some(delivery) = &message.delivery else { return };
     let is_undecided = matches!(delivery.state, DeliveryState::Sending | DeliveryState::Unknown);
+    if is_clear_after_all(&message, delivery.state, settled)
+        && let Some(delivery) = docket.edit(message.id).and_then(|message| message.delivery.as_mut())
+    {
+        delivery.unclear = (delivery.unclear - 1).max(0);
+    }
     match settled {
         Settled::Sent(provider_id) => {
             reconcile::take_back_id(docket, message.id, provider_id);
-            // An earlier attempt of unknown fate stays so: its echo may still come, under another id.
-            let was_tried_before = delivery.state == DeliveryState::Sending && delivery.unclear;
             sent(docket, policy, message.id, provider_id);
             if let Some(owner) = docket.edit(message.id) {
                 owner.provider_message_id = Some(provider_id.clone());
-                if let Some(delivery) = &mut owner.delivery {
-                    delivery.unclear = was_tried_before;
-                }
             }
             reconcile::apply_parked(docket, policy, message.id, provider_id);
         }
@@ -91,6 +91,8 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
                 delivery.attempts -= 1;
             }
         }
+        // Its lease ended before: that it is unclear is known.
+        Settled::Unclear(_) if delivery.state == DeliveryState::Unknown => {}
         Settled::Unclear(detail) => reconcile::lose_sight(docket, message.id, detail),
     }
     tell_settled(docket, delivery);
@@ -125,17 +127,23 @@ fn never_left(docket: &mut Docket, policy: &Policy, message: &Message) {
     }
     take_answer_back(docket, policy, message.id);
     withdraw(docket, reason, actor::SYSTEM, |other| other.reply == delivery.reply);
-    if let Some(delivery) = docket.edit(message.id).and_then(|message| message.delivery.as_mut()) {
-        delivery.unclear = false;
-    }
     cancel(docket, message.id, reason, actor::SYSTEM);
+}
+
+/// Whether the attempt was held for lost and is clear after all. Earlier ones stay unclear: their echoes may still come,
+/// each under an id of its own.
+fn is_clear_after_all(message: &Message, state: DeliveryState, settled: &Settled) -> bool {
+    match settled {
+        // Under an id that is known, its echo was here before.
+        Settled::Sent(id) => state != DeliveryState::Sending && !reconcile::is_called(message, id),
+        Settled::Refused(..) | Settled::Again(..) | Settled::Untried => state == DeliveryState::Unknown,
+        Settled::Unclear(_) => false,
+    }
 }
 
 fn requeue(docket: &mut Docket, policy: &Policy, id: Uuid, wait_ms: i64) {
     let due_at = docket.now.plus_ms(wait_ms);
     let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
-    // Only an earlier attempt can still be unclear.
-    delivery.unclear &= delivery.state == DeliveryState::Sending;
     delivery.state = DeliveryState::Queued;
     delivery.due_at = due_at;
     let delivery = delivery.clone();
@@ -256,12 +264,9 @@ pub fn give_up(
     let Some(message) = docket.edit(id) else { return };
     let (text, turn) = (message.text.clone(), message.turn);
     let Some(delivery) = &mut message.delivery else { return };
-    let is_another_attempt = delivery.state == DeliveryState::Sending;
-    let has_left = !is_another_attempt && delivery.state != DeliveryState::Unknown;
+    let has_left = !matches!(delivery.state, DeliveryState::Sending | DeliveryState::Unknown);
     delivery.state = state;
     delivery.reason = Some(reason);
-    // An earlier attempt of unknown fate stays so: its echo may still come.
-    delivery.unclear &= is_another_attempt;
     let (reply, attempts) = (delivery.reply, delivery.attempts);
     if !has_left {
         take_answer_back(docket, policy, id);

@@ -112,7 +112,7 @@ fn from_us(text: &str) -> Message {
             typing_ms: 0,
             idempotency_key: id.to_string(),
             attempt: None,
-            unclear: false,
+            unclear: 0,
             queued_at: NOW,
             sent_at: None,
             left_at: None,

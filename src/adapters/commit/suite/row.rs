@@ -91,7 +91,7 @@ fn fill(docket: &mut Docket) {
         delivery.state = DeliveryState::Sending;
         delivery.attempts = 3;
         delivery.attempt = Some(Attempt { id: Uuid::now_v7(), at: now, lease_until: now.plus_ms(8) });
-        delivery.unclear = true;
+        delivery.unclear = 2;
         delivery.sent_at = Some(now);
         delivery.delivered_at = Some(now);
         delivery.read_at = Some(now);
