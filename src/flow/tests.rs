@@ -1068,3 +1068,21 @@ fn a_failure_reported_of_an_earlier_attempt_says_nothing_of_the_one_under_way() 
     assert!(play.message(id).is(S::Unknown));
     assert_eq!(play.copy("X2", "OK", Copy::Api), Matched::Ours(id));
 }
+
+#[test]
+fn a_reply_whose_first_part_was_withdrawn_has_answered_nothing_until_another_part_leaves() {
+    let mut play = Play::by(|policy| policy.split_chars = 20);
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "This is the first one.\n\nThis is the second one.");
+    let first = begun_reply(&play);
+    play.step(|docket, policy| fate::withdraw(docket, policy, first, &ana())).unwrap();
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)));
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
+    play.settles(attempt, &Settled::Untried);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Pending);
+    play.switches(Mode::Human);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert!(play.conversation.waiting_since.is_some());
+}

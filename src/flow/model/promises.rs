@@ -3,7 +3,7 @@
 use super::world::{Act, World};
 use crate::domain::{
     conversation::Status,
-    message::{Author, DeliveryReason, DeliveryState as S, Gate, Message, Origin, Outcome},
+    message::{Author, DeliveryState as S, Gate, Message, Origin, Outcome},
     mode::Mode,
     turn::{FollowUpState, TurnState},
 };
@@ -147,8 +147,7 @@ fn nothing_is_forgotten(world: &World) -> Promise {
             }
             Outcome::Answered => demand(
                 of_reply(&[S::Sending, S::Sent, S::Delivered, S::Read, S::Unknown, S::Failed, S::Dead])
-                    || was_resent(world, message)
-                    || lacks_its_beginning(world, message),
+                    || was_resent(world, message),
                 "P8: a message counts as answered, and no answer has left",
             )?,
             Outcome::LeftToHuman | Outcome::Ignored | Outcome::HandedOver | Outcome::Dead => {}
@@ -160,17 +159,6 @@ fn nothing_is_forgotten(world: &World) -> Promise {
 /// A person has sent the reply again, so it waits or is on its way once more.
 fn was_resent(world: &World, message: &Message) -> bool {
     world.retried.iter().any(|(id, _)| world.play.message(*id).turn == message.turn)
-}
-
-/// A person withdrew the first part; what remains of the reply does not tell whether anything of it has left.
-fn lacks_its_beginning(world: &World, message: &Message) -> bool {
-    world.play.messages.iter().any(|other| {
-        other.turn == message.turn
-            && other
-                .delivery
-                .as_ref()
-                .is_some_and(|it| it.part == 1 && it.reason == Some(DeliveryReason::DeletedByAgent))
-    })
 }
 
 fn nothing_is_stuck(world: &World) -> Promise {

@@ -160,15 +160,24 @@ fn requeue(docket: &mut Docket, policy: &Policy, id: Uuid, wait_ms: i64) {
     }
 }
 
-/// The first part of a reply has certainly not left: what it answers is not answered. It is covered as before, or
-/// shares the fate of everything that waited when a person took over or the conversation was closed. Sees only the
-/// messages that were loaded with the attempt.
+/// Whether an earlier part of the reply has left or may have: a person may have withdrawn the first.
+fn has_begun_before(docket: &Docket, delivery: &Delivery) -> bool {
+    docket.messages().iter().filter_map(|message| message.delivery.as_ref()).any(|other| {
+        other.reply == delivery.reply
+            && other.part < delivery.part
+            && !matches!(other.state, DeliveryState::Queued | DeliveryState::Cancelled)
+    })
+}
+
+/// The part with which a reply began to leave has certainly not left: what it answers is not answered. It is covered as
+/// before, or shares the fate of everything that waited when a person took over or the conversation was closed. Sees
+/// only the messages that were loaded with the attempt: those that were covered when it began.
 fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) {
     let Some(message) = docket.message(id) else { return };
     let (seq, turn) = (message.seq, message.turn);
     let Some(delivery) = message.delivery.as_ref() else { return };
     let is_answer = matches!(delivery.gate, Gate::Assistant | Gate::Farewell);
-    if delivery.part != 1 || !is_answer || turn.is_none() {
+    if !is_answer || turn.is_none() || has_begun_before(docket, delivery) {
         return;
     }
     let (outcome, reason) = if docket.conversation.status == Status::Closed {
