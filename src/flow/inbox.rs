@@ -358,9 +358,23 @@ pub fn begin_new_burst(docket: &mut Docket, policy: &Policy) {
     wind(docket, policy);
 }
 
+/// What our side had heard when it last spoke: a reply answers what its turn had read, and a message that came while it
+/// was written has a lower number than the reply itself.
+fn heard_up_to(docket: &Docket) -> i64 {
+    let our_seq = docket.conversation.our_seq;
+    let reply =
+        docket.messages().iter().find(|message| message.seq == our_seq).and_then(|message| message.turn);
+    let is_heard = |message: &&Message| {
+        reply.is_some()
+            && message.turn == reply
+            && message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Answered)
+    };
+    docket.messages().iter().filter(is_heard).map(|message| message.seq).max().unwrap_or(our_seq)
+}
+
 /// A person wants an answer now: everything since our side last spoke waits again. True if there is anything.
 pub fn answer_now(docket: &mut Docket) -> bool {
-    let since = docket.conversation.our_seq;
+    let since = heard_up_to(docket);
     let is_ours = |message: &Message| {
         message.seq > since
             && message.deleted_at.is_none()

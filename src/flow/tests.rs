@@ -1086,3 +1086,22 @@ fn a_reply_whose_first_part_was_withdrawn_has_answered_nothing_until_another_par
     assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
     assert!(play.conversation.waiting_since.is_some());
 }
+
+#[test]
+fn answer_now_takes_what_came_while_the_last_answer_was_written() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+    play.says("m1");
+    let begun = play.begins();
+    let late = play.says("m2");
+    play.writes(&begun, "to m1");
+    assert_eq!(play.sends(), ["to m1"]);
+    play.switches(Mode::Human);
+    assert_eq!(play.message(late).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    play.switches(Mode::Ai);
+    assert!(play.step(|docket, _| inbox::answer_now(docket)));
+    let begun = play.begins();
+    assert_eq!(begun.burst.iter().map(|message| message.id).collect::<Vec<_>>(), [late]);
+    play.writes(&begun, "to m2");
+    assert_eq!(play.sends(), ["to m2"]);
+    assert!(!play.step(|docket, _| inbox::answer_now(docket)), "nothing since our side last spoke");
+}
