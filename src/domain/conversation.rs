@@ -183,6 +183,9 @@ pub struct Memo {
     /// Why a person was needed before a send of unknown fate came first; by its word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_for: Option<String>,
+    /// The number of the newest thing that the contact did, reactions included: no follow-up from before it leaves.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub alive_seq: i64,
     /// Follow-ups sent since the contact last wrote.
     #[serde(skip_serializing_if = "is_zero")]
     pub follow_ups_sent: i32,
@@ -222,8 +225,8 @@ mod as_text {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(n: &i32) -> bool {
-    *n == 0
+fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
+    *n == N::default()
 }
 
 /// How a conversation begins.

@@ -77,6 +77,7 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
         return Admitted::Stored(id);
     }
     // Whatever the contact does is a sign of life: nobody chases them any more.
+    docket.conversation.memo.alive_seq = docket.conversation.seq;
     agenda::cancel(docket, "contact_replied", actor::CONTACT);
     outbox::withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| {
         delivery.gate == Gate::FollowUp

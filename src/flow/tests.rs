@@ -1105,3 +1105,21 @@ fn answer_now_takes_what_came_while_the_last_answer_was_written() {
     assert_eq!(play.sends(), ["to m2"]);
     assert!(!play.step(|docket, _| inbox::answer_now(docket)), "nothing since our side last spoke");
 }
+
+#[test]
+fn a_follow_up_that_comes_back_after_a_reaction_does_not_leave() {
+    let mut play = Play::new();
+    play.exchange("m1", "to m1");
+    assert!(play.schedules("Still there?", 60_000));
+    play.wait(60_000);
+    play.fires();
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)));
+    let mut reaction = play.arrival("IN9", "👍");
+    (reaction.kind, reaction.inert) = (Kind::Reaction, Some(OutcomeReason::Reaction));
+    play.step(|docket, policy| inbox::admit(docket, policy, &reaction));
+    play.settles(attempt, &Settled::Again(None, "status 429".into()));
+    play.wait(3_000);
+    assert!(play.sends().is_empty());
+    assert_eq!(play.in_state(S::Cancelled), ["Still there?"]);
+}
