@@ -10,6 +10,10 @@ mod archive;
 
 mod registry;
 
+mod generation_starts;
+
+mod cached_answers;
+
 pub mod postgres;
 
 pub mod sqlite;

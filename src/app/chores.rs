@@ -11,6 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{now, numbers::Numbers, parts::Parts, stores::Store};
 use crate::flow::{
+    answers,
     archive::Archive,
     desk,
     intake::Intake,
@@ -32,7 +33,7 @@ const ASK_CHANNELS: &str = "*/10 * * * * *";
 /// Every twenty seconds: journals that are due.
 const REPAIR: &str = "*/20 * * * * *";
 
-/// Every hour: idempotency keys that nobody may repeat any more.
+/// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again.
 const FORGET: &str = "0 17 * * * *";
 
 /// Starts the scheduler and its chores. A tick that comes while its chore still runs is one more ring of the same bell.
@@ -91,12 +92,15 @@ pub(super) async fn start(
             }
         }
     });
-    let keys = Arc::clone(&registry);
+    let (keys, answers) = (Arc::clone(&registry), Arc::clone(&parts.answers));
     every(forget, stopping, tasks, move || {
-        let registry = Arc::clone(&keys);
+        let (keys, answers) = (Arc::clone(&keys), Arc::clone(&answers));
         async move {
-            if let Err(error) = registry.forget_requests(now().plus_ms(-desk::REMEMBERED_MS)).await {
+            if let Err(error) = keys.forget_requests(now().plus_ms(-desk::REMEMBERED_MS)).await {
                 tracing::debug!(%error, "old idempotency keys were not forgotten this time");
+            }
+            if let Err(error) = answers.forget_answers(now().plus_ms(-answers::KEPT_MS)).await {
+                tracing::debug!(%error, "old answers were not forgotten this time");
             }
         }
     });

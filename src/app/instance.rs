@@ -115,6 +115,8 @@ impl Instance {
             ledger,
             archive,
             registry,
+            starts: store.starts(),
+            answers: store.answers(),
             dispatch,
             numbers: Arc::clone(&numbers),
         };

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     config::Settings,
     flow::{
+        answers::Answers,
         archive::Archive,
         breaker::Breaker,
         channel_breaker::ChannelBreaker,
@@ -27,6 +28,8 @@ use crate::{
         intake::Intake,
         ledger::Ledger,
         mode_switch::ModeSwitch,
+        model_breaker::ModelBreaker,
+        pace::{Pace, Starts},
         provider::Incoming,
         registry::Registry,
         sender::Sender,
@@ -42,6 +45,8 @@ pub(super) struct Parts {
     pub(super) ledger: Arc<dyn Ledger>,
     pub(super) archive: Arc<dyn Archive>,
     pub(super) registry: Arc<dyn Registry>,
+    pub(super) starts: Arc<dyn Starts>,
+    pub(super) answers: Arc<dyn Answers>,
     pub(super) dispatch: Arc<Dispatch>,
     pub(super) numbers: Arc<Numbers>,
 }
@@ -93,8 +98,13 @@ impl Parts {
             channels: Arc::clone(&self.numbers.channels),
             generator,
             gate: Gate::new(settings.ai_concurrency),
-            breaker: Breaker::new(settings.breaker_failures, open_ms),
-            failing: Mutex::default(),
+            pace: Pace::of(Arc::clone(&self.starts), settings.ai_per_minute),
+            breaker: ModelBreaker::new(
+                Breaker::new(settings.breaker_failures, open_ms),
+                Arc::clone(&self.ledger),
+                now,
+            ),
+            answers: Arc::clone(&self.answers),
             lock,
             dispatch: Arc::clone(&self.dispatch),
             tool_rounds: settings.ai_tool_rounds,

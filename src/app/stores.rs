@@ -12,9 +12,11 @@ use crate::{
     },
     config::Settings,
     flow::{
+        answers::Answers,
         archive::Archive,
         clock::StoreClock,
         ledger::{Ledger, Observer},
+        pace::Starts,
         registry::Registry,
     },
 };
@@ -123,6 +125,22 @@ impl Store {
 
     /// Where channels and tokens are.
     pub(super) fn registry(&self) -> Arc<dyn Registry> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// How many generations have begun.
+    pub(super) fn starts(&self) -> Arc<dyn Starts> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// What was answered before.
+    pub(super) fn answers(&self) -> Arc<dyn Answers> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),

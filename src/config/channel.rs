@@ -34,7 +34,7 @@ overridable! {
     split_chars split_parts
     follow_up_after_ms follow_up_text follow_up_late_ms quiet_hours
     human_hold_ms human_overdue_ms
-    reply_cap stale_ms groups rollout_percent read_receipts
+    reply_cap stale_ms groups rollout_percent read_receipts cached_answers
     fallback_text handover_text unreadable_text opt_out_text
     handover_words opt_out_words
     ai_model
@@ -83,6 +83,7 @@ impl Settings {
             unreadable_text: self.unreadable_text.clone(),
             groups: self.groups,
             read_receipts: self.read_receipts,
+            cached_answers: self.cached_answers,
             rollout_percent: self.rollout_percent,
             drafting: false,
             ai_model: self.ai_model.clone().unwrap_or_default(),
@@ -133,8 +134,9 @@ fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
+        Value::Bool(on) => Some(on.to_string()),
         Value::Array(items) => Some(items.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?.join(",")),
-        Value::Null | Value::Bool(_) | Value::Object(_) => None,
+        Value::Null | Value::Object(_) => None,
     }
 }
 

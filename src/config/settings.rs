@@ -168,6 +168,10 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "1000", value_parser = whole::<usize>(1, 100_000))]
     pub ai_concurrency: usize,
 
+    /// Generations begun in a minute, over all instances; 0 = no limit. What waits keeps its lane
+    #[arg(long, value_name = "N", default_value = "0", value_parser = whole::<i64>(0, 100_000))]
+    pub ai_per_minute: i64,
+
     /// Answers in one conversation in an hour without a person; then a person is called. 0 = no limit
     #[arg(long, value_name = "N", default_value = "40", value_parser = whole::<usize>(0, 1_000_000))]
     pub reply_cap: usize,
@@ -179,6 +183,11 @@ pub struct Settings {
     /// For this long (ms); then one trial
     #[arg(long, value_name = "MS", default_value = "30000", value_parser = whole::<u64>(100, HOUR))]
     pub breaker_open_ms: u64,
+
+    /// While it is, an identical question gets the answer that it had within 24 hours: on or off
+    #[arg(long, value_name = "ON|OFF", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "off", default_missing_value = "on", value_parser = switch)]
+    pub cached_answers: bool,
 
     /// interrupt (a newer message restarts the answer), collect (wait for quiet, answer all) or queue (answer each)
     #[arg(long, value_name = "POLICY", default_value = "interrupt")]

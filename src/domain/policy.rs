@@ -127,6 +127,8 @@ pub struct Policy {
     pub groups: Groups,
     /// Blue ticks.
     pub read_receipts: ReadReceipts,
+    /// While the model is away, an identical question gets the answer it had.
+    pub cached_answers: bool,
     /// Share of new conversations that start in AI.
     pub rollout_percent: u8,
     /// New conversations begin in HUMAN with suggestions.
@@ -178,6 +180,7 @@ impl Default for Policy {
             unreadable_text: None,
             groups: Groups::Ignore,
             read_receipts: ReadReceipts::Answer,
+            cached_answers: false,
             rollout_percent: 100,
             drafting: false,
             ai_model: String::new(),

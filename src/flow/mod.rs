@@ -32,7 +32,13 @@ pub mod generator;
 
 pub mod gate;
 
+pub mod pace;
+
 pub mod breaker;
+
+pub mod model_breaker;
+
+pub mod answers;
 
 pub mod reply;
 

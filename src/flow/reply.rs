@@ -43,6 +43,10 @@ pub struct Draft {
     pub stay_silent: Option<String>,
     /// Schedule a follow-up.
     pub follow_up: Option<Wish>,
+    /// The model called tools on the way.
+    pub used_tools: bool,
+    /// The model is away: an earlier turn has answered the same question so.
+    pub recalled: Option<Uuid>,
     /// What it cost.
     pub cost: Cost,
 }
@@ -91,6 +95,10 @@ pub fn commit(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft
             .with("input_tokens", draft.cost.input_tokens)
             .with("output_tokens", draft.cost.output_tokens),
     );
+    if let Some(earlier) = draft.recalled {
+        let entry = Entry::of(EventType::CachedAnswerUsed).turn(begun.turn.id);
+        docket.record(entry.with("from_turn_id", earlier.to_string()));
+    }
     match begun.turn.purpose {
         Purpose::FollowUp => {
             if agenda::queue(docket, policy, &draft.text, Some(begun.turn.id)) {

@@ -3,23 +3,20 @@
 //! In: conversations whose burst is ripe, or whose follow-up is to be written. Out: parts owed, or the turn's end
 //! under its name. No connection and no transaction stays open while the model works.
 
-use std::{
-    collections::HashSet,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
 };
 
 use execution::redis_lock::Lock;
-use metrics::{counter, gauge, histogram};
+use metrics::{counter, histogram};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
     agenda,
+    answers::{self, Answers},
     archive::Archive,
-    breaker::{Admission, Breaker, Change},
     channels::{Channel, Channels},
     context,
     dispatch::Dispatch,
@@ -28,16 +25,12 @@ use super::{
     inbox::{self, Begun, Claim, Claimant},
     ledger::{self, Key, Ledger, Need, change},
     measure::{Gauge, seconds},
+    model_breaker::ModelBreaker,
+    pace::Pace,
     reply::{self, Committed, Cost, Draft},
     tools::{Understood, understand},
 };
-use crate::domain::{
-    docket::{Docket, Entry},
-    event::EventType,
-    policy::ReadReceipts,
-    time::Time,
-    turn::Purpose,
-};
+use crate::domain::{docket::Docket, policy::ReadReceipts, time::Time, turn::Purpose};
 
 /// A contended lock is looked at again after this; the second time the database decides alone.
 const CONTENDED_MS: i64 = 1_000;
@@ -69,11 +62,12 @@ pub struct Turns {
     pub generator: Arc<dyn Generator>,
     /// Who goes first to it.
     pub gate: Gate,
+    /// How many begin in a minute, if that is limited.
+    pub pace: Option<Pace>,
     /// Whether it is worth asking.
-    pub breaker: Breaker,
-    /// Conversations whose generations have failed since one went well: each counts once for the breaker, or one
-    /// message that the model cannot bear would shut everybody out.
-    pub failing: Mutex<HashSet<Uuid>>,
+    pub breaker: ModelBreaker,
+    /// What was answered before, for as long as it is not.
+    pub answers: Arc<dyn Answers>,
     /// The lock in front: saves work between instances, decides nothing.
     pub lock: Option<Lock>,
     /// What runs here.
@@ -185,6 +179,7 @@ impl Turns {
         // Read before the race below: a call to the store is never dropped half-way.
         let request = context::request(&*self.archive, channel, &begun).await?;
         let asked_at = (self.clock)();
+        let is_alone = request.lines.len() == 1;
         let first_token_at = Arc::new(AtomicI64::new(0));
         let written = tokio::select! {
             biased;
@@ -201,13 +196,23 @@ impl Turns {
                 draft.cost.first_token_at = first_token_at;
                 let (turn, written_at, before_ms) =
                     (begun.turn.id, (self.clock)(), begun.late_ms + asked_at.since(claimed_at));
+                let answer = (!draft.used_tools).then(|| begun.clone());
                 let committed = self.commit(channel, begun, draft).await;
+                if let (Ok(Committed::Owed), Some(begun)) = (&committed, answer) {
+                    answers::remember(&*self.answers, channel, &begun, is_alone).await;
+                }
                 // What the model took is not ours; what comes before and after it is.
                 self.dispatch.overhead.begin(turn, before_ms + (self.clock)().since(written_at));
                 committed
             }
             Some(Err((failure, mut cost))) => {
                 cost.first_token_at = first_token_at;
+                if self.breaker.is_open()
+                    && let Some(draft) =
+                        answers::recall(&*self.answers, channel, &begun, (self.clock)()).await
+                {
+                    return self.commit(channel, begun, Draft { cost, ..draft }).await;
+                }
                 self.fail(channel, begun, failure, cost).await
             }
         }
@@ -222,20 +227,24 @@ impl Turns {
     ) -> Result<Draft, (Failure, Cost)> {
         let queued_at = (self.clock)();
         let slot = self.gate.enter(begun.lane, queued_at).await;
+        if let Some(pace) = self.pace.as_ref().filter(|_| !self.breaker.is_open()) {
+            pace.wait(begun.lane, queued_at).await;
+        }
         histogram!("baton_generation_queue_seconds", "lane" => begun.lane.as_str())
             .record(seconds((self.clock)().since(queued_at)));
         let running = Gauge::new("baton_generations_in_flight");
         let mut cost = Cost::default();
-        let mut asked_for = None;
+        let (mut asked_for, mut used_tools) = (None, false);
         for _ in 0..=self.tool_rounds {
             let written =
                 self.ask(&request, begun.conversation, first).await.map_err(|failure| (failure, cost))?;
             cost.input_tokens += written.input_tokens;
             cost.output_tokens += written.output_tokens;
+            used_tools |= !written.calls.is_empty();
             match understand(written, &mut asked_for) {
                 Understood::Done(mut draft) => {
                     drop((slot, running));
-                    draft.cost = cost;
+                    (draft.cost, draft.used_tools) = (cost, used_tools);
                     return Ok(draft);
                 }
                 Understood::Again(text, calls, results) => {
@@ -259,55 +268,13 @@ impl Turns {
         conversation: Uuid,
         first: &Arc<AtomicI64>,
     ) -> Result<Written, Failure> {
-        let permit = match self.breaker.permit((self.clock)()) {
-            // Never told that the call begins: a takeover that drops it says nothing of the server's health.
-            Admission::Permit(permit) => permit,
-            Admission::OpenUntil { until, change } => {
-                self.tell_breaker(&request.channel, change);
-                return Err(Failure {
-                    kind: FailureKind::Unreachable,
-                    retry_after_ms: Some(until.since((self.clock)()).max(0)),
-                    detail: "the breaker of the model is open".to_owned(),
-                });
-            }
-        };
+        let permit = self.breaker.permit(&request.channel)?;
         let began = (self.clock)();
         let progress = FirstWord { clock: self.clock, at: Arc::clone(first) };
         let written = self.generator.reply(request, &progress).await;
         histogram!("baton_generation_seconds").record(seconds((self.clock)().since(began)));
-        let changed = match &written {
-            Ok(_) => permit.succeeded(),
-            // The server answered: that the request was refused says nothing of its health.
-            Err(failure) if is_answered(failure.kind) => permit.succeeded(),
-            Err(_) if self.failing().insert(conversation) => permit.failed((self.clock)()),
-            Err(_) => None,
-        };
-        if written.is_ok() {
-            self.failing().clear();
-        }
-        self.tell_breaker(&request.channel, changed);
+        self.breaker.hear(&request.channel, conversation, permit, &written);
         written
-    }
-
-    fn failing(&self) -> MutexGuard<'_, HashSet<Uuid>> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes it down beside the turn: what runs here may be dropped at any moment, a call to the store never.
-    fn tell_breaker(&self, channel: &str, change: Option<Change>) {
-        let Some(change) = change else { return };
-        let kind = match change {
-            Change::Opened => EventType::BreakerOpened,
-            Change::Closed => EventType::BreakerClosed,
-        };
-        gauge!("baton_breaker_state", "of" => "model").set(if change == Change::Opened { 1.0 } else { 0.0 });
-        let event = Entry::of(kind).with("of", "model").outside(channel, (self.clock)());
-        let ledger = Arc::clone(&self.ledger);
-        tokio::spawn(async move {
-            if let Err(error) = ledger.keep(vec![event], Vec::new()).await {
-                tracing::warn!(%error, "the journal lacks a change of the breaker");
-            }
-        });
     }
 
     async fn commit(
@@ -389,22 +356,6 @@ fn gone_is_discarded(outcome: Result<Committed, ledger::Error>) -> Result<Commit
 
 fn waited_since(begun: &Begun) -> Time {
     begun.burst.last().map_or(begun.at, |message| message.at)
-}
-
-/// Whether the server itself answered, so that its breaker stays closed.
-const fn is_answered(kind: FailureKind) -> bool {
-    match kind {
-        FailureKind::Refused
-        | FailureKind::Quota
-        | FailureKind::RateLimited
-        | FailureKind::Empty
-        | FailureKind::Filtered => true,
-        FailureKind::Server
-        | FailureKind::Unreachable
-        | FailureKind::TimedOut
-        | FailureKind::Cut
-        | FailureKind::Malformed => false,
-    }
 }
 
 struct FirstWord {

@@ -17,6 +17,7 @@ on_both_stores!(
     what_the_provider_reports_moves_a_message_only_forward,
     a_message_of_another_system_takes_over,
     a_message_that_lies_too_long_goes_to_a_person,
+    while_the_model_is_away_a_question_gets_the_answer_it_had_unless_that_was_about_somebody,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -307,4 +308,64 @@ async fn a_message_that_lies_too_long_goes_to_a_person(world: &World) {
         ",
     )
     .await;
+}
+
+/// So many others ask and the model fails them, until its breaker opens.
+async fn the_model_goes_away(world: &World) {
+    const OTHERS: [&str; 5] =
+        ["6580000091@c.us", "6580000092@c.us", "6580000093@c.us", "6580000094@c.us", "6580000095@c.us"];
+    for other in OTHERS {
+        world.assistant.add(Step::fails(FailureKind::Server));
+        world.chat(other).writes("M1", "Hello?").await;
+    }
+    world.after(3_000).await;
+}
+
+async fn while_the_model_is_away_a_question_gets_the_answer_it_had_unless_that_was_about_somebody(
+    world: &World,
+) {
+    world.rules(|policy| {
+        policy.cached_answers = true;
+        policy.ai_attempts = 1;
+    });
+    let (ana, mei, joy) = (world.chat("6580000002@c.us"), world.chat(MEI), world.chat("6580000003@c.us"));
+    world.assistant_says("From nine to five.");
+    ana.writes("A1", "When are you open?").await;
+    world.after(3_000).await;
+    world.assistant_says("It leaves on Monday, Ana.");
+    ana.writes("A2", "Where is my parcel?").await;
+    world.after(3_000).await;
+
+    the_model_goes_away(world).await;
+    mei.writes("M1", " When are  you open?").await;
+    joy.writes("J1", "Where is my parcel?").await;
+    world.after(3_000).await;
+    mei.reads(
+        "
+        contact:  When are  you open? [answered]
+        assistant: From nine to five. [sent]
+        = AI 1, rollout
+        = the phone shows: From nine to five.
+        ",
+    )
+    .await;
+    assert_eq!(mei.happened("cached_answer_used").await, 1);
+    joy.reads(
+        "
+        contact: Where is my parcel? [handed_over, ai_failure]
+        * turn_failed: handed_over
+        = AI 1, rollout
+        = a person is called: ai_failure
+        = the phone shows nothing
+        ",
+    )
+    .await;
+
+    // An agent has something to add to it, so it is not the answer any more.
+    ana.agent_says("On Fridays until four, sorry.").await;
+    world.after(3_000).await;
+    let pia = world.chat("6580000004@c.us");
+    pia.writes("P1", "When are you open?").await;
+    world.after(3_000).await;
+    assert_eq!(pia.conversation().await["attention"]["reason"], "ai_failure");
 }

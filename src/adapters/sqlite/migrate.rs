@@ -12,6 +12,8 @@ fn migrations() -> Migrator {
     let files = [
         ("spine", include_str!("../../../migrations/sqlite/0001_spine.sql")),
         ("unclear attempts", include_str!("../../../migrations/sqlite/0002_unclear_attempts.sql")),
+        ("generation starts", include_str!("../../../migrations/sqlite/0003_generation_starts.sql")),
+        ("cached answers", include_str!("../../../migrations/sqlite/0004_cached_answers.sql")),
     ];
     let migration = |(version, (name, sql)): (i64, (&'static str, &'static str))| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)

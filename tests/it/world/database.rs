@@ -5,6 +5,7 @@ use std::sync::Arc;
 use baton::{
     adapters::{postgres::Postgres, sqlite::Sqlite},
     flow::{
+        answers::Answers,
         archive::Archive,
         clock::Clock,
         ledger::{Ledger, Observer},
@@ -92,6 +93,13 @@ impl Store {
     }
 
     pub(crate) fn registry(&self) -> Arc<dyn Registry> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn answers(&self) -> Arc<dyn Answers> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

@@ -1,0 +1,114 @@
+//! Place: answers to questions that were asked before, for the time in which the model is away.
+//!
+//! In: turns that answered one question and nothing else. Out: the same words for whoever asks the same, while the
+//! breaker of the model is open and the channel allows it. What is kept here is a hint: the answer itself is read from
+//! the messages.
+
+use async_trait::async_trait;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{channels::Channel, inbox::Begun, ledger::Error, reply::Draft};
+use crate::domain::{
+    message::{Kind, Message},
+    time::Time,
+    turn::Purpose,
+};
+
+/// An answer is given again so long after it was first given.
+pub const KEPT_MS: i64 = 86_400_000;
+
+/// What was asked, and of whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Where.
+    pub channel: String,
+    /// Hash of its words.
+    pub words: String,
+    /// Hash of the prompt and the model's name.
+    pub prompt: String,
+}
+
+/// A question that was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// What was asked.
+    pub question: Question,
+    /// In which conversation.
+    pub conversation: Uuid,
+    /// The turn that answered.
+    pub turn: Uuid,
+    /// The model had read nothing but the question, so the answer is about nobody in particular.
+    pub alone: bool,
+    /// When the turn began, by the store's clock.
+    pub at: Time,
+}
+
+/// The place.
+#[async_trait]
+pub trait Answers: Send + Sync {
+    /// Keeps that a question was answered.
+    async fn keep_answer(&self, answered: &Answered) -> Result<(), Error>;
+
+    /// The newest answer since then, and the turn that gave it: one that was given in this conversation, or that is about
+    /// nobody in particular; all of which has left, and after which no agent has written.
+    async fn find_answer(
+        &self,
+        question: &Question,
+        conversation: Uuid,
+        since: Time,
+    ) -> Result<Option<(Uuid, String)>, Error>;
+
+    /// Forgets what is older. Returns how many.
+    async fn forget_answers(&self, before: Time) -> Result<u64, Error>;
+}
+
+impl Question {
+    /// What a turn asks, if its answer depends on that alone: one text, on a channel that allows such answers.
+    fn of(channel: &Channel, begun: &Begun) -> Option<Self> {
+        let [message] = begun.burst.as_slice() else { return None };
+        let is_plain = channel.policy.cached_answers
+            && begun.turn.purpose == Purpose::Reply
+            && begun.note.is_none()
+            && is_text_alone(message);
+        is_plain.then(|| Self {
+            channel: channel.name.clone(),
+            words: hash([message.text.split_whitespace().collect::<Vec<_>>().join(" ").as_str()]),
+            prompt: hash([channel.policy.ai_model.as_str(), &channel.policy.prompt]),
+        })
+    }
+}
+
+fn is_text_alone(message: &Message) -> bool {
+    message.kind == Kind::Text && message.quoted.is_none()
+}
+
+fn hash<const N: usize>(texts: [&str; N]) -> String {
+    let hasher = texts.iter().fold(Sha256::new(), |hasher, text| hasher.chain_update(text).chain_update([0]));
+    hex::encode(hasher.finalize())
+}
+
+/// The answer to the same question, as if the model had written it. None if there is none.
+pub(super) async fn recall(
+    answers: &dyn Answers,
+    channel: &Channel,
+    begun: &Begun,
+    now: Time,
+) -> Option<Draft> {
+    let question = Question::of(channel, begun)?;
+    let found = answers.find_answer(&question, begun.conversation, now.plus_ms(-KEPT_MS)).await;
+    let (turn, text) = found
+        .inspect_err(|error| tracing::debug!(%error, "an earlier answer was not looked for this time"))
+        .ok()??;
+    Some(Draft { text, recalled: Some(turn), ..Draft::default() })
+}
+
+/// Keeps that this turn answered its question, once its words are owed. An answer that is not kept is only not given again.
+pub(super) async fn remember(answers: &dyn Answers, channel: &Channel, begun: &Begun, alone: bool) {
+    let Some(question) = Question::of(channel, begun) else { return };
+    let (conversation, turn, at) = (begun.conversation, begun.turn.id, begun.at);
+    let answered = Answered { question, conversation, turn, alone, at };
+    if let Err(error) = answers.keep_answer(&answered).await {
+        tracing::debug!(%error, "an answer was not kept for later");
+    }
+}

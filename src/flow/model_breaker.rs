@@ -1,0 +1,108 @@
+//! Step: keeps turns away from a model that fails, and lets one through on trial now and then.
+//!
+//! In: turns that want to ask, and how it went. Out: a permit or a failure that says when to come back; events.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use metrics::gauge;
+use uuid::Uuid;
+
+use super::{
+    breaker::{Admission, Breaker, Change, Permit, Phase},
+    generator::{Draft, Failure, FailureKind},
+    ledger::Ledger,
+};
+use crate::domain::{docket::Entry, event::EventType, time::Time};
+
+/// The step.
+pub struct ModelBreaker {
+    breaker: Breaker,
+    /// Conversations whose generations have failed since one went well: each counts once, or one message that the model
+    /// cannot bear would shut everybody out.
+    failing: Mutex<HashSet<Uuid>>,
+    ledger: Arc<dyn Ledger>,
+    clock: fn() -> Time,
+}
+
+impl ModelBreaker {
+    /// Closed, by these limits.
+    pub fn new(breaker: Breaker, ledger: Arc<dyn Ledger>, clock: fn() -> Time) -> Self {
+        Self { breaker, failing: Mutex::default(), ledger, clock }
+    }
+
+    /// Whether turns are kept away, or only one is let through.
+    pub fn is_open(&self) -> bool {
+        self.breaker.phase() != Phase::Closed
+    }
+
+    /// Asks to make one call.
+    pub fn permit(&self, channel: &str) -> Result<Permit, Failure> {
+        match self.breaker.permit((self.clock)()) {
+            // Never told that the call begins: a takeover that drops it says nothing of the server's health.
+            Admission::Permit(permit) => Ok(permit),
+            Admission::OpenUntil { until, change } => {
+                self.tell(channel, change);
+                Err(Failure {
+                    kind: FailureKind::Unreachable,
+                    retry_after_ms: Some(until.since((self.clock)()).max(0)),
+                    detail: "the breaker of the model is open".to_owned(),
+                })
+            }
+        }
+    }
+
+    /// How the call went.
+    pub fn hear(&self, channel: &str, conversation: Uuid, permit: Permit, written: &Result<Draft, Failure>) {
+        let changed = match written {
+            Ok(_) => permit.succeeded(),
+            // The server answered: that the request was refused says nothing of its health.
+            Err(failure) if is_answered(failure.kind) => permit.succeeded(),
+            Err(_) if self.failing().insert(conversation) => permit.failed((self.clock)()),
+            Err(_) => None,
+        };
+        if written.is_ok() {
+            self.failing().clear();
+        }
+        self.tell(channel, changed);
+    }
+
+    fn failing(&self) -> MutexGuard<'_, HashSet<Uuid>> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes it down beside the turn: what runs here may be dropped at any moment, a call to the store never.
+    fn tell(&self, channel: &str, change: Option<Change>) {
+        let Some(change) = change else { return };
+        let kind = match change {
+            Change::Opened => EventType::BreakerOpened,
+            Change::Closed => EventType::BreakerClosed,
+        };
+        gauge!("baton_breaker_state", "of" => "model").set(if change == Change::Opened { 1.0 } else { 0.0 });
+        let event = Entry::of(kind).with("of", "model").outside(channel, (self.clock)());
+        let ledger = Arc::clone(&self.ledger);
+        tokio::spawn(async move {
+            if let Err(error) = ledger.keep(vec![event], Vec::new()).await {
+                tracing::warn!(%error, "the journal lacks a change of the breaker");
+            }
+        });
+    }
+}
+
+/// Whether the server itself answered, so that its breaker stays closed.
+const fn is_answered(kind: FailureKind) -> bool {
+    match kind {
+        FailureKind::Refused
+        | FailureKind::Quota
+        | FailureKind::RateLimited
+        | FailureKind::Empty
+        | FailureKind::Filtered => true,
+        FailureKind::Server
+        | FailureKind::Unreachable
+        | FailureKind::TimedOut
+        | FailureKind::Cut
+        | FailureKind::Malformed => false,
+    }
+}
