@@ -60,6 +60,12 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     ("baton_db_pool_in_use", Gauge, Count, "Connections to the database in use."),
     ("baton_db_pool_size", Gauge, Count, "Connections to the database."),
     ("baton_feed_clients", Gauge, Count, "Clients of the live feed."),
+    (
+        "baton_feed_held_back_seconds",
+        Gauge,
+        Seconds,
+        "How long the oldest event has waited for a transaction that began before it, while somebody follows the feed.",
+    ),
     ("baton_build_info", Gauge, Count, "Always 1; the version is its label."),
 ];
 

@@ -191,6 +191,15 @@ pub enum Tail {
     Resync(String),
 }
 
+/// Events that are committed, and that the feed may not give yet: a transaction that began before them still runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldBack {
+    /// For how long the oldest of them has waited.
+    pub ms: i64,
+    /// Whose transaction it is, in the words of the database; empty if it does not say.
+    pub by: String,
+}
+
 /// Which follow-ups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FollowUpFilter {
@@ -322,6 +331,9 @@ pub trait Archive: Send + Sync {
 
     /// The newest id of the feed.
     async fn newest_event(&self) -> Result<String, Error>;
+
+    /// What holds the feed back, if anything does.
+    async fn held_back(&self) -> Result<Option<HeldBack>, Error>;
 
     /// Numbers by hour or day, between two moments.
     async fn buckets(

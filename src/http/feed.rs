@@ -12,6 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use metrics::gauge;
 use tokio::{
     runtime::Handle,
     sync::{Notify, watch},
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{answer::to_json, wire::Event};
 use crate::flow::{
-    archive::{Archive, Recorded, Tail},
+    archive::{Archive, HeldBack, Recorded, Tail},
     ledger::Error,
 };
 
@@ -30,6 +31,13 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Least time between two readings: under load, events are read by the dozen and not one by one.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How often it is asked whether the feed is held back.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A transaction that holds the feed back for so long is no ordinary one: whoever follows loads what there is, and again
+/// after as long.
+const HELD_BACK: Duration = Duration::from_secs(5);
 
 /// Events of one reading.
 const READ_MAX: usize = 500;
@@ -41,6 +49,7 @@ const RING_MAX: usize = 2_000;
 pub struct Feed {
     ring: Mutex<Ring>,
     changes: watch::Sender<()>,
+    stalls: watch::Sender<()>,
     nudge: Arc<Notify>,
 }
 
@@ -103,7 +112,8 @@ impl Feed {
         stopping: CancellationToken,
         main: &Handle,
     ) -> Arc<Self> {
-        let feed = Arc::new(Self { ring: Mutex::default(), changes: watch::Sender::new(()), nudge });
+        let (changes, stalls) = (watch::Sender::new(()), watch::Sender::new(()));
+        let feed = Arc::new(Self { ring: Mutex::default(), changes, stalls, nudge });
         let reader = Arc::clone(&feed);
         main.spawn(async move { reader.run(archive, stopping).await });
         feed
@@ -114,6 +124,11 @@ impl Feed {
         let changes = self.changes.subscribe();
         self.nudge.notify_one();
         changes
+    }
+
+    /// Tells that events wait which the feed may not give: load everything again, for they come much later.
+    pub fn stalls(&self) -> watch::Receiver<()> {
+        self.stalls.subscribe()
     }
 
     /// How many follow.
@@ -134,6 +149,7 @@ impl Feed {
     /// Reads until told to stop. Rests while nobody follows.
     async fn run(&self, archive: Arc<dyn Archive>, stopping: CancellationToken) {
         let mut is_failing = false;
+        let mut stall = Stall::default();
         while !stopping.is_cancelled() {
             let nudged = self.nudge.notified();
             tokio::pin!(nudged);
@@ -144,7 +160,12 @@ impl Feed {
             } else {
                 match self.read(archive.as_ref()).await {
                     Ok(READ_MAX) => continue,
-                    Ok(_) => is_failing = false,
+                    Ok(read) => {
+                        is_failing = false;
+                        if read == 0 && stall.is_to_be_looked_for() {
+                            self.look_for(&mut stall, archive.as_ref()).await;
+                        }
+                    }
                     Err(error) => {
                         if !is_failing {
                             tracing::warn!(%error, "the live feed cannot read");
@@ -193,7 +214,50 @@ impl Feed {
         Ok(read)
     }
 
+    /// Whether the feed is held back: said once in the log, and to whoever follows for as long as it lasts.
+    async fn look_for(&self, stall: &mut Stall, archive: &dyn Archive) {
+        let held = match archive.held_back().await {
+            Ok(held) => held.unwrap_or(HeldBack { ms: 0, by: String::new() }),
+            Err(error) => {
+                tracing::debug!(%error, "whether the live feed is held back is not known this time");
+                return;
+            }
+        };
+        let waited = Duration::from_millis(held.ms.max(0).unsigned_abs());
+        gauge!("baton_feed_held_back_seconds").set(waited.as_secs_f64());
+        if waited < HELD_BACK {
+            stall.told_at = None;
+            return;
+        }
+        if stall.told_at.is_none() {
+            let HeldBack { ms, by } = held;
+            tracing::warn!(ms, by, "the live feed is held back by a transaction that does not end");
+        }
+        if stall.told_at.is_none_or(|at| at.elapsed() >= HELD_BACK) {
+            stall.told_at = Some(Instant::now());
+            self.stalls.send_replace(());
+        }
+    }
+
     fn ring(&self) -> MutexGuard<'_, Ring> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is known of a feed that is held back.
+#[derive(Default)]
+struct Stall {
+    looked_at: Option<Instant>,
+    told_at: Option<Instant>,
+}
+
+impl Stall {
+    /// Not at every reading: under load many find nothing new.
+    fn is_to_be_looked_for(&mut self) -> bool {
+        let is_time = self.looked_at.is_none_or(|at| at.elapsed() >= LOOK);
+        if is_time {
+            self.looked_at = Some(Instant::now());
+        }
+        is_time
     }
 }

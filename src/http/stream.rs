@@ -76,6 +76,8 @@ impl Client {
 
     async fn serve(&mut self, newest: String) -> Result<(), Ended> {
         let doors = Arc::clone(&self.doors);
+        // Before following: the reader may find a stall at the very nudge that this gives.
+        let mut stalls = doors.feed.stalls();
         let mut changes = doors.feed.follow();
         let mut revocations = doors.auth.changes();
         let (mut heartbeat, mut ask_again) = (ticks(HEARTBEAT), ticks(ASK_AGAIN));
@@ -89,6 +91,7 @@ impl Client {
                 () = doors.stopping.cancelled() => return Err(Ended),
                 () = self.out.closed() => return Err(Ended),
                 _ = changes.changed() => {}
+                _ = stalls.changed() => self.load_what_there_is().await?,
                 _ = heartbeat.tick() => self.send(Bytes::from_static(b": still here\n\n")).await?,
                 _ = revocations.changed() => self.ask_again().await?,
                 _ = ask_again.tick() => self.ask_again().await?,
@@ -138,6 +141,15 @@ impl Client {
         }
         let shown = self.view.event(self.doors.archive.as_ref(), &frame.recorded).await.map_err(|_| Ended)?;
         self.send(write_frame(&frame.recorded.id, frame.recorded.event.kind.as_str(), &to_json(&shown))).await
+    }
+
+    /// Events that the feed may not give yet are in the lists already. They come here too, once it may.
+    async fn load_what_there_is(&mut self) -> Result<(), Ended> {
+        match self.doors.archive.newest_event().await {
+            Ok(id) => self.resync(id).await,
+            // The reader of the feed has said so, and tells again.
+            Err(_) => Ok(()),
+        }
     }
 
     /// The gap cannot be filled: load everything again.

@@ -10,7 +10,7 @@ use crate::{
     adapters::sql::{Engine, Statement, Store, cell, decode},
     domain::event::Event,
     flow::{
-        archive::{Recorded, Tail},
+        archive::{HeldBack, Recorded, Tail},
         ledger::Error,
     },
 };
@@ -174,6 +174,28 @@ pub(super) async fn tail<S: Store>(store: &S, after: Option<&str>, limit: usize)
     let events: Result<Vec<Recorded>, Error> =
         rows.iter().map(|row| recorded::<S>(&journal, row).map(|(_, event)| event)).collect();
     events.map(Tail::Events)
+}
+
+/// What is committed and may not be given yet, and whose fault it is. A transaction of any database of the server counts,
+/// also one that was prepared and forgotten. SQLite has one writer, so there is nothing.
+pub(super) async fn held_back<S: Store>(store: &S) -> Result<Option<HeldBack>, Error> {
+    if S::ENGINE == Engine::Sqlite {
+        return Ok(None);
+    }
+    let mut statement = Statement::new("select ");
+    statement.now(store).push(" - min(e.at) as ms from events e where not (").push(is_settled(S::ENGINE));
+    statement.push(") having min(e.at) is not null");
+    let Some(row) = store.row(statement).await? else { return Ok(None) };
+    let by = Statement::new(
+        "select held.by from ( \
+         select 'pid ' || a.pid || coalesce(' (' || a.datname || ', ' || nullif(a.application_name, '') || ')', '') as by, \
+             age(a.backend_xid) as age from pg_stat_activity a where a.backend_xid is not null \
+         union all \
+         select 'prepared transaction ' || p.gid, age(p.transaction) from pg_prepared_xacts p \
+         ) held order by held.age desc limit 1",
+    );
+    let by = store.row(by).await?.map(|row| cell::<String, _>(&row, "by")).transpose()?;
+    Ok(Some(HeldBack { ms: cell(&row, "ms")?, by: by.unwrap_or_default() }))
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ use crate::{
     },
     flow::{
         archive::{
-            Archive, Bucket, ConversationFilter, Depths, EventFilter, Exchanged, FollowUpFilter,
+            Archive, Bucket, ConversationFilter, Depths, EventFilter, Exchanged, FollowUpFilter, HeldBack,
             LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
         },
         ledger::Error,
@@ -136,6 +136,10 @@ impl<S: Store> Archive for S {
 
     async fn newest_event(&self) -> Result<String, Error> {
         feed::newest(self).await
+    }
+
+    async fn held_back(&self) -> Result<Option<HeldBack>, Error> {
+        feed::held_back(self).await
     }
 
     async fn buckets(

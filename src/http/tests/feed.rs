@@ -7,7 +7,10 @@ use uuid::Uuid;
 use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
     domain::event::EventType as E,
-    flow::registry::{Role, Token},
+    flow::{
+        archive::HeldBack,
+        registry::{Role, Token},
+    },
     http::auth::hash_token,
 };
 
@@ -216,4 +219,16 @@ async fn a_stream_ends_when_its_token_is_revoked() {
     client.next().await;
     assert_eq!(world.ask("DELETE", &path, None).await.status, 204);
     assert_eq!(client.next().await, None);
+}
+
+#[tokio::test]
+async fn while_a_transaction_holds_the_feed_back_clients_load_what_there_is() {
+    let world = World::new();
+    happen(&world, "default", E::MessageReceived);
+    let held = |ms| Some(HeldBack { ms, by: "pid 42 (other, psql)".to_owned() });
+    *world.shelf.held_back.lock().unwrap() = held(6_000);
+    let mut client = Client::open(&world, "/api/v1/events", None, ADMIN).await;
+    assert_eq!(client.take(2).await, pairs(&[("e1", "hello"), ("e1", "resync")]));
+    happen(&world, "default", E::TurnStarted);
+    assert_eq!(client.take(1).await, pairs(&[("e2", "turn_started")]), "nothing is lost by it");
 }

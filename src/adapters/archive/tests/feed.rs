@@ -158,3 +158,31 @@ async fn ids_given_out_in_another_order_than_transactions_lose_nothing() {
     assert_eq!(numbers(&found), [1, 2], "in the order of the transactions, though the ids say otherwise");
     database.remove(store).await;
 }
+
+#[tokio::test]
+async fn a_transaction_that_does_not_end_holds_the_feed_back_and_is_named() {
+    let (store, database) = trial::postgres().await;
+    let start = store.newest_event().await.expect("an id");
+    let mut holder = store.pool.begin().await.expect("a transaction");
+    let (pid, _): (i32, String) = sqlx::query_as("select pg_backend_pid(), pg_current_xact_id()::text")
+        .fetch_one(&mut *holder)
+        .await
+        .expect("it writes, so it has a number");
+    assert_eq!(store.held_back().await.expect("reads"), None, "nothing waits yet");
+    store.keep_events(vec![event(None, None, EventType::WebhookIgnored, NOW.plus_ms(-7_000))]).await;
+    assert_eq!(store.tail(Some(&start), 10).await.expect("reads"), Tail::Events(Vec::new()));
+    let begun = Instant::now();
+    // Transactions of other tests may be older still, for a moment.
+    loop {
+        let held = store.held_back().await.expect("reads").expect("an event waits");
+        assert_eq!(held.ms, 7_000);
+        if held.by.starts_with(&format!("pid {pid} (")) {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{held:?}");
+    }
+    holder.rollback().await.expect("it ends");
+    assert_eq!(numbers(&follow(&store, &start, 1, 10).await), [-7_000]);
+    assert_eq!(store.held_back().await.expect("reads"), None);
+    database.remove(store).await;
+}

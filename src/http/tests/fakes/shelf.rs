@@ -18,7 +18,7 @@ use crate::{
     },
     flow::{
         archive::{
-            Archive, Bucket, ConversationFilter, Depths, EventFilter, Exchanged, FollowUpFilter,
+            Archive, Bucket, ConversationFilter, Depths, EventFilter, Exchanged, FollowUpFilter, HeldBack,
             LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
         },
         ledger::Error,
@@ -35,6 +35,8 @@ pub(in super::super) struct Shelf {
     pub(in super::super) is_away: AtomicBool,
     /// The export's page from this message on cannot be read.
     pub(in super::super) broken_at: Mutex<Option<usize>>,
+    /// What holds the feed back.
+    pub(in super::super) held_back: Mutex<Option<HeldBack>>,
     /// Ids up to this number cannot be resumed from.
     pub(in super::super) forgotten: Mutex<usize>,
 }
@@ -178,6 +180,10 @@ impl Archive for Shelf {
     async fn newest_event(&self) -> Result<String, Error> {
         self.look()?;
         Ok(format!("e{}", self.events.lock().unwrap().len()))
+    }
+
+    async fn held_back(&self) -> Result<Option<HeldBack>, Error> {
+        Ok(self.held_back.lock().unwrap().clone())
     }
 
     async fn buckets(&self, _: Time, _: Time, _: i64, _: Option<&[String]>) -> Result<Vec<Bucket>, Error> {
