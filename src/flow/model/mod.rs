@@ -7,6 +7,8 @@
 
 mod world;
 
+mod deeds;
+
 mod promises;
 
 mod canon;

@@ -1,0 +1,317 @@
+//! What each act does to the world: one transaction of the rules, one POST, or time that passes.
+
+use uuid::Uuid;
+
+use super::world::{Accepted, Act, Price, Sending, Weakness, World};
+use crate::{
+    domain::{
+        docket::Docket,
+        message::{DeliveryReason, DeliveryState, Gate, Kind, Message, Origin, OutcomeReason},
+        mode::Mode,
+        policy::Policy,
+    },
+    flow::{
+        agenda::{self, Fired},
+        conversations,
+        desk::{Who, Words, fate, words},
+        generator::{Failure, FailureKind},
+        inbox::{self, Claim, Claimant},
+        ledger::Need,
+        mode_switch::{self, Request},
+        outbox::{self, Settled},
+        reconcile::{self, Copy},
+        reply::{self, Cost, Draft},
+        turn::need_of,
+    },
+};
+
+impl World {
+    /// Does it.
+    pub(super) fn after(&self, act: Act) -> Self {
+        let mut next = self.clone();
+        match self.price(act) {
+            Price::Free => {}
+            Price::Write => next.left.writes -= 1,
+            Price::Fault => next.left.faults -= 1,
+            Price::Act => next.left.acts -= 1,
+        }
+        next.perform(act);
+        next.play.events.clear();
+        next
+    }
+
+    fn perform(&mut self, act: Act) {
+        match act {
+            Act::ContactWrites => self.contact_writes(None),
+            Act::ContactReacts => self.contact_writes(Some(OutcomeReason::Reaction)),
+            Act::TurnBegins => self.turn_begins(),
+            Act::TurnAnswers(at) => self.turn_answers(at, None),
+            Act::TurnHandsOver(at) => self.turn_answers(at, Some("asked for".to_owned())),
+            Act::TurnFails(at) => self.turn_fails(at),
+            Act::TurnIsGivenBack(at) => {
+                let begun = self.turns.remove(at);
+                self.step(&need_of(&begun), |docket, policy| {
+                    reply::abandon(docket, policy, &begun, Cost::default())
+                });
+            }
+            Act::TurnLeaseEnds => {
+                let until = self.play.conversation.lease.as_ref().unwrap().until;
+                self.play.now = self.play.now.max(until);
+            }
+            Act::SendIsClaimed => self.send_is_claimed(),
+            Act::ProviderAccepts(at) => self.provider_accepts(at),
+            Act::ProviderIsAway(at) => {
+                self.settle(at, Settled::Again(None, "refused the connection".to_owned()))
+            }
+            Act::ProviderRefuses(at) => {
+                self.settle(at, Settled::Refused(DeliveryReason::NoAccount, "no account".to_owned()))
+            }
+            Act::PostIsTooLate(at) => self.settle(at, Settled::Untried),
+            Act::AnswerArrives(at) => {
+                let id = self.sends[at].posted.clone().unwrap();
+                self.settle(at, Settled::Sent(id));
+            }
+            Act::AnswerIsLost(at) => self.settle(at, Settled::Unclear("timed out".to_owned())),
+            Act::SenderDies(at) => {
+                self.sends.remove(at);
+            }
+            Act::SendLeaseEnds => self.send_lease_ends(),
+            Act::EchoArrives(at) => self.echo_arrives(at),
+            Act::TakeOver => self.take_over(),
+            Act::ReceiptSettles => self.receipt_settles(),
+            Act::Release => {
+                let request = request();
+                let _ = self.step(&Need { newest: 20, ..Need::default() }, |docket, policy| {
+                    mode_switch::apply(docket, policy, Mode::Ai, &request)
+                });
+            }
+            Act::PersonWrites => {
+                let words = [Words { text: "A person here.".to_owned(), quoted: None }];
+                let _ = self.step(&Need::default(), |docket, policy| {
+                    words::say(docket, policy, &words, &who(), None)
+                });
+            }
+            Act::PersonRetries(seq) => {
+                let id = self.id_of(seq);
+                self.retried.push((id, self.accepted.len()));
+                let need = Need { messages: vec![id], newest: 20, ..Need::default() };
+                let _ = self.step(&need, |docket, policy| fate::retry(docket, policy, id, &who()));
+            }
+            Act::PersonConfirms(seq) => {
+                let id = self.id_of(seq);
+                let need = Need { messages: vec![id], newest: 20, ..Need::default() };
+                let _ = self.step(&need, |docket, policy| fate::confirm(docket, policy, id, &who()));
+            }
+            Act::PersonWithdraws(seq) => {
+                let id = self.id_of(seq);
+                let need = Need { messages: vec![id], newest: 20, ..Need::default() };
+                let _ = self.step(&need, |docket, policy| fate::withdraw(docket, policy, id, &who()));
+            }
+            Act::FollowUpIsCalledOff => {
+                self.step(&Need::default(), |docket, _| agenda::cancel(docket, "called_off", "agent:ana"));
+            }
+            Act::FollowUpIsScheduled => {
+                let wish = agenda::Wish {
+                    delay_ms: Some(50_000),
+                    text: Some("A reminder.".to_owned()),
+                    ..agenda::Wish::default()
+                };
+                self.step(&Need::default(), |docket, policy| {
+                    agenda::schedule(docket, policy, &wish, "agent:ana")
+                });
+            }
+            Act::FollowUpIsDue => self.follow_up_is_due(),
+            Act::Close => {
+                self.step(&Need::default(), |docket, policy| {
+                    conversations::close(docket, policy, "agent:ana")
+                });
+            }
+            Act::TimePasses => {
+                let clocks = self.play.clocks;
+                let ahead =
+                    [clocks.turn_at, clocks.send_at].into_iter().flatten().filter(|at| *at > self.play.now);
+                self.play.now = ahead.min().unwrap();
+            }
+        }
+    }
+
+    fn step<T>(&mut self, need: &Need, step: impl FnOnce(&mut Docket, &Policy) -> T) -> T {
+        self.play.step_with(need, step)
+    }
+
+    /// Neither the claim nor what comes back to the queue asks for mode and version, if the rules are weakened so.
+    fn step_unchecked<T>(&mut self, need: &Need, step: impl FnOnce(&mut Docket, &Policy) -> T) -> T {
+        let is_weak = self.scene.weakness == Weakness::ClaimsAnyVersion;
+        self.step(need, |docket, policy| {
+            let is_assistants = |message: &Message| {
+                is_weak && message.delivery.as_ref().is_some_and(|delivery| delivery.gate == Gate::Assistant)
+            };
+            let unchecked = docket.ids(is_assistants);
+            pass_through(docket, &unchecked, Gate::Person);
+            let outcome = step(docket, policy);
+            pass_through(docket, &unchecked, Gate::Assistant);
+            outcome
+        })
+    }
+
+    fn contact_writes(&mut self, inert: Option<OutcomeReason>) {
+        let id = format!("IN{}", self.play.messages.len());
+        let mut arrival = self.play.arrival(&id, "Are you open?");
+        if inert.is_some() {
+            arrival.kind = Kind::Reaction;
+            arrival.inert = inert;
+        }
+        let need = Need { keys: vec![id], ..Need::default() };
+        self.step(&need, |docket, policy| inbox::admit(docket, policy, &arrival));
+    }
+
+    fn turn_begins(&mut self) {
+        let claimant = claimant();
+        let need = Need { turn: Some(claimant.turn), ..Need::default() };
+        let claim = self.step(&need, |docket, policy| inbox::claim_ripe(docket, policy, &claimant));
+        if let Claim::Begun(begun) = claim {
+            self.turns.push(*begun);
+        }
+    }
+
+    fn turn_answers(&mut self, at: usize, hand_over: Option<String>) {
+        let begun = self.turns.remove(at);
+        let text = if hand_over.is_some() { "A colleague comes." } else { self.scene.text };
+        let draft = Draft { text: text.to_owned(), hand_over, ..Draft::default() };
+        let is_weak = self.scene.weakness == Weakness::CommitsAnyFence;
+        self.step(&need_of(&begun), |docket, policy| {
+            let mut begun = begun.clone();
+            if is_weak {
+                begun.turn.fence = docket.conversation.fence;
+            }
+            reply::commit(docket, policy, &begun, &draft, 0.0)
+        });
+    }
+
+    fn turn_fails(&mut self, at: usize) {
+        let begun = self.turns.remove(at);
+        let failure =
+            Failure { kind: FailureKind::Server, retry_after_ms: None, detail: "status 500".to_owned() };
+        self.step(&need_of(&begun), |docket, policy| {
+            reply::fail(docket, policy, &begun, &failure, Cost::default(), 0.0)
+        });
+    }
+
+    fn send_is_claimed(&mut self) {
+        let attempt = Uuid::now_v7();
+        let need = Need { channel: true, ..Need::default() };
+        let (claim, covered) = self.step_unchecked(&need, |docket, policy| {
+            let covered = docket.ids(Message::is_covered);
+            (outbox::claim_due(docket, policy, attempt), covered)
+        });
+        if let outbox::Claim::Claimed(message) = claim {
+            let claimed_at = self.play.now;
+            self.sends.push(Sending { attempt, message: *message, claimed_at, covered, posted: None });
+        }
+    }
+
+    fn provider_accepts(&mut self, at: usize) {
+        let id = format!("OUT{}", self.accepted.len());
+        let send = &mut self.sends[at];
+        send.posted = Some(id.clone());
+        self.accepted.push(Accepted {
+            id,
+            message: send.message.id,
+            text: send.message.text.clone(),
+            at: self.play.now,
+            echoed: false,
+        });
+    }
+
+    fn settle(&mut self, at: usize, settled: Settled) {
+        let send = self.sends.remove(at);
+        let mut attempt = send.attempt;
+        if self.scene.weakness == Weakness::SettlesAnyAttempt {
+            let current = self.play.message(send.message.id).delivery.as_ref().and_then(|it| it.attempt);
+            attempt = current.map_or(attempt, |current| current.id);
+        }
+        let keys = if let Settled::Sent(id) = &settled { vec![id.clone()] } else { Vec::new() };
+        let need = Need { keys, messages: send.covered, ..Need::default() };
+        self.step_unchecked(&need, |docket, policy| outbox::settle(docket, policy, attempt, &settled, 0.0));
+    }
+
+    fn send_lease_ends(&mut self) {
+        let attempt = self.sending().and_then(|message| message.delivery.as_ref()?.attempt);
+        self.play.now = self.play.now.max(attempt.unwrap().lease_until);
+        let is_weak = self.scene.weakness == Weakness::ResendsUnknown;
+        self.step(&Need::default(), |docket, policy| {
+            conversations::pass_time(docket, policy);
+            reconcile::expire_leases(docket, policy);
+            for id in docket.ids(|message| is_weak && message.is(DeliveryState::Unknown)) {
+                if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+                    delivery.state = DeliveryState::Queued;
+                }
+            }
+        });
+    }
+
+    fn echo_arrives(&mut self, at: usize) {
+        let accepted = &mut self.accepted[at];
+        accepted.echoed = true;
+        let (id, text, left_at) = (accepted.id.clone(), accepted.text.clone(), accepted.at);
+        let mut arrival = self.play.arrival(&id, &text);
+        arrival.at = Some(left_at);
+        let need = Need { keys: vec![id], ..Need::default() };
+        self.step(&need, |docket, policy| reconcile::take_copy(docket, policy, &arrival, Copy::Api));
+    }
+
+    fn take_over(&mut self) {
+        let request = request();
+        let receipt = self.step(&Need { newest: 20, ..Need::default() }, |docket, policy| {
+            mode_switch::apply(docket, policy, Mode::Human, &request)
+        });
+        let receipt = receipt.unwrap();
+        let version = receipt.conversation.mode.version;
+        if receipt.settled {
+            self.settled = version;
+        } else {
+            self.unsettled = Some(version);
+        }
+    }
+
+    fn receipt_settles(&mut self) {
+        let version = self.unsettled.take().unwrap();
+        let in_flight = self.step(&Need::default(), |docket, _| outbox::in_flight(docket, version));
+        let is_sending = |id: &Uuid| self.play.message(*id).is(DeliveryState::Sending);
+        if in_flight.iter().any(is_sending) {
+            self.unsettled = Some(version);
+        } else {
+            self.settled = version;
+        }
+    }
+
+    fn follow_up_is_due(&mut self) {
+        self.play.now = self.play.now.max(self.play.clocks.follow_up_at.unwrap());
+        let claimant = claimant();
+        let need = Need { newest: 20, turn: Some(claimant.turn), ..Need::default() };
+        let fired = self.step(&need, |docket, policy| agenda::fire(docket, policy, &claimant));
+        if let Fired::Begun(begun) = fired {
+            self.turns.push(*begun);
+        }
+    }
+}
+
+fn pass_through(docket: &mut Docket, ids: &[Uuid], gate: Gate) {
+    for id in ids {
+        if let Some(delivery) = docket.edit(*id).and_then(|message| message.delivery.as_mut()) {
+            delivery.gate = gate;
+        }
+    }
+}
+
+fn claimant() -> Claimant {
+    Claimant { owner: "A".to_owned(), turn: Uuid::now_v7(), found_locked: false }
+}
+
+fn request() -> Request {
+    Request { actor: "agent:ana".to_owned(), ..Request::default() }
+}
+
+fn who() -> Who {
+    Who { actor: "agent:ana".to_owned(), agent: None, origin: Origin::Api }
+}
