@@ -175,7 +175,7 @@ pub struct Memo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The reply to this burst that has not begun to leave: a newer message still withdraws it.
-    #[serde(skip_serializing_if = "Option::is_none", with = "as_text")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Uuid>,
     /// A person asked for an answer now: the next turn takes what was left to people.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -208,23 +208,6 @@ impl Memo {
     }
 }
 
-/// An id as its text.
-mod as_text {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-    use uuid::Uuid;
-
-    #[allow(clippy::ref_option, reason = "serde passes a reference")]
-    pub(super) fn serialize<S: Serializer>(id: &Option<Uuid>, to: S) -> Result<S::Ok, S::Error> {
-        id.map(|id| id.to_string()).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Uuid>, D::Error> {
-        let text = Option::<String>::deserialize(from)?;
-        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
-    }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
     *n == N::default()
 }

@@ -22,6 +22,9 @@ use super::{
     turn::{DeadLetter, FollowUp, FollowUpState, Turn},
 };
 
+/// Most reports that wait in one conversation: changes to messages from before our time never find theirs.
+const PARKED_MAX: usize = 200;
+
 /// A conversation and its open business.
 #[derive(Debug, Clone)]
 pub struct Docket {
@@ -246,8 +249,12 @@ impl Docket {
         &self.parked
     }
 
-    /// Keeps a report for later.
+    /// Keeps a report for later. Of too many the oldest goes.
     pub fn park(&mut self, provider_message_id: &str, report: Report) {
+        if let Some(oldest) = self.parked.first().filter(|_| self.parked.len() >= PARKED_MAX).map(|it| it.id)
+        {
+            self.unpark(|parked| parked.id == oldest);
+        }
         let parked = Parked {
             id: Uuid::now_v7(),
             provider_message_id: provider_message_id.to_owned(),

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::{lane::Lane, time::Time, words::words};
 
 /// The provider keeps a message for 24 hours while the phone is away, and its webhooks as long again while we are.
-const ECHO_AWAITED_MS: i64 = 2 * 86_400_000;
+pub const ECHO_AWAITED_MS: i64 = 2 * 86_400_000;
 
 words! {
     /// Whose words they are.

@@ -14,9 +14,9 @@ use uuid::Uuid;
 use super::{conversations, conversations::By, inbox, outbox, provider::Arrival};
 use crate::domain::{
     conversation::AttentionReason,
-    docket::{Docket, Entry, Report},
+    docket::{Docket, Entry, Parked, Report},
     event::{EventType, actor},
-    message::{Author, DeliveryReason, DeliveryState, Message, Origin},
+    message::{Author, DeliveryReason, DeliveryState, ECHO_AWAITED_MS, Message, Origin},
     mode::Reason,
     policy::Policy,
     time::Time,
@@ -25,9 +25,6 @@ use crate::domain::{
 
 /// Clocks of the provider and ours may differ by so much when an echo is held against a message.
 const SKEW_MS: i64 = 5_000;
-/// A parked report whose message never shows up is forgotten after this.
-const PARKED_MS: i64 = 86_400_000;
-
 /// What a report turned out to be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matched {
@@ -53,7 +50,9 @@ pub enum Copy {
 /// A copy of a message of our side: ours by id; else by text among rows of unclear fate; else somebody took over.
 pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: Copy) -> Matched {
     let key = inbox::key_of(arrival);
-    if let Some(known) = by_provider_id(docket, &key) {
+    let known = by_provider_id(docket, &key);
+    let is_of_earlier_attempt = known.is_some_and(|id| is_sending(docket, id));
+    if let Some(known) = known.filter(|_| !is_of_earlier_attempt) {
         let is_news = docket
             .message(known)
             .and_then(|message| message.delivery.as_ref())
@@ -63,9 +62,10 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
         }
         return Matched::Ours(known);
     }
-    if is_under_way(docket, &arrival.text) {
+    if is_of_earlier_attempt || is_under_way(docket, &arrival.text) {
         let provider_at = arrival.at.map_or(docket.now.0, |at| at.0);
-        if !docket.parked().iter().any(|parked| parked.provider_message_id == key) {
+        let is_echo = |parked: &Parked| matches!(parked.report, Report::Echo { .. });
+        if !docket.parked().iter().any(|parked| parked.provider_message_id == key && is_echo(parked)) {
             let report = Report::Echo { text: arrival.text.clone(), provider_at, phone: copy == Copy::Phone };
             docket.park(&key, report);
         }
@@ -78,12 +78,37 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
     Matched::Foreign(somebody_else(docket, policy, arrival, copy))
 }
 
+/// The message with that id, or the one that had it before: that one need not be loaded.
 fn by_provider_id(docket: &Docket, id: &str) -> Option<Uuid> {
-    docket.messages().iter().find(|message| is_called(message, id)).map(|message| message.id)
+    let now = docket.messages().iter().find(|message| is_called(message, id)).map(|message| message.id);
+    now.or_else(|| {
+        docket.parked().iter().find_map(|parked| match parked.report {
+            Report::Ours { message } if parked.provider_message_id == id => Some(message),
+            _ => None,
+        })
+    })
 }
 
 pub(super) fn is_called(message: &Message, id: &str) -> bool {
     message.provider_message_id.as_deref() == Some(id) || message.key.as_deref() == Some(id)
+}
+
+/// A message has this id, too. The id in the provider's answer is the one by which it is known from now on; of all
+/// others it is remembered that they are ours, for as long as anything may still be reported under them.
+pub(super) fn call(docket: &mut Docket, message: Uuid, id: &str, is_answer: bool) {
+    if by_provider_id(docket, id) == Some(message) && !is_answer {
+        return;
+    }
+    let Some(called) = docket.edit(message) else { return };
+    let before = [called.key.replace(id.to_owned()), called.provider_message_id.clone()];
+    if is_answer || called.provider_message_id.is_none() {
+        called.provider_message_id = Some(id.to_owned());
+    }
+    for other in before.into_iter().flatten() {
+        if by_provider_id(docket, &other).is_none() {
+            docket.park(&other, Report::Ours { message });
+        }
+    }
 }
 
 /// The oldest message of unclear fate with these words that was owed before the copy was made.
@@ -106,6 +131,11 @@ fn is_under_way(docket: &Docket, text: &str) -> bool {
         .any(|message| message.is(DeliveryState::Sending) && same_words(&message.text, text))
 }
 
+/// Whether an attempt of it is under way: until that has its end, nothing reported of an earlier one decides.
+fn is_sending(docket: &Docket, message: Uuid) -> bool {
+    docket.message(message).is_some_and(|message| message.is(DeliveryState::Sending))
+}
+
 fn same_words(left: &str, right: &str) -> bool {
     left.split_whitespace().eq(right.split_whitespace())
 }
@@ -122,7 +152,7 @@ pub fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str
 /// The provider has it, under this id; whether it has left there is another question.
 fn accept(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by: &str) {
     // Under an id that is known already it says nothing of an earlier attempt.
-    let is_evidence = !docket.message(id).is_some_and(|message| is_called(message, provider_id));
+    let is_evidence = by_provider_id(docket, provider_id).is_none();
     outbox::sent(docket, policy, id, provider_id);
     if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
         && is_evidence
@@ -160,15 +190,18 @@ pub fn lose_sight(docket: &mut Docket, id: Uuid, detail: &str) {
 
 /// The id in the provider's answer always wins: a row that had taken it by its words goes back to unknown.
 pub fn take_back_id(docket: &mut Docket, owner: Uuid, provider_id: &str) {
-    let others = docket
-        .ids(|message| message.id != owner && message.provider_message_id.as_deref() == Some(provider_id));
-    for id in others {
+    docket.unpark(|parked| parked.provider_message_id == provider_id && is_of_another(&parked.report, owner));
+    for id in docket.ids(|message| message.id != owner && is_called(message, provider_id)) {
         if let Some(message) = docket.edit(id) {
-            message.provider_message_id = None;
-            message.key = None;
+            message.provider_message_id.take_if(|known| known == provider_id);
+            message.key.take_if(|known| known == provider_id);
         }
         lose_sight(docket, id, "its echo belonged to a later message of the same words");
     }
+}
+
+fn is_of_another(report: &Report, owner: Uuid) -> bool {
+    matches!(report, Report::Ours { message } if *message != owner)
 }
 
 /// Sends whose lease ran out have an unknown fate; reports that waited for them are decided; echoes are no longer
@@ -217,8 +250,18 @@ pub fn decide_parked(docket: &mut Docket, policy: &Policy) {
             somebody_else(docket, policy, &arrival, copy);
         }
     }
+    let is_known = |parked: &&Parked| {
+        matches!(parked.report, Report::Status { .. })
+            && by_provider_id(docket, &parked.provider_message_id).is_some()
+    };
+    let known: Vec<Uuid> = docket.parked().iter().filter(is_known).map(|parked| parked.id).collect();
+    for parked in docket.unpark(|parked| known.contains(&parked.id)) {
+        if let Some(id) = by_provider_id(docket, &parked.provider_message_id) {
+            apply(docket, policy, id, parked);
+        }
+    }
     let now = docket.now;
-    docket.unpark(|parked| now.since(parked.at) > PARKED_MS);
+    docket.unpark(|parked| now.since(parked.at) > ECHO_AWAITED_MS);
 }
 
 /// A message of our side that is not ours: a person at the phone, or another program. Either takes over.
@@ -274,8 +317,9 @@ pub fn take_status(
     state: DeliveryState,
     reason: Option<DeliveryReason>,
 ) -> Matched {
-    if let Some(id) = by_provider_id(docket, provider_id) {
-        advance(docket, policy, id, state, reason);
+    let known = by_provider_id(docket, provider_id);
+    if let Some(id) = known.filter(|id| !is_sending(docket, *id)) {
+        report(docket, policy, id, provider_id, state, reason);
         return Matched::Ours(id);
     }
     let is_under_way = docket.messages().iter().any(|message| {
@@ -303,22 +347,45 @@ pub fn take_status(
 
 /// The message of that id is known now: what was reported of it before is about it, and about no other of equal words.
 pub fn apply_parked(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
+    let is_about_it = |parked: &Parked| {
+        parked.provider_message_id == provider_id && !matches!(parked.report, Report::Ours { .. })
+    };
+    for parked in docket.unpark(is_about_it) {
+        apply(docket, policy, id, parked);
+    }
+}
+
+fn apply(docket: &mut Docket, policy: &Policy, id: Uuid, parked: Parked) {
     let now = docket.now;
-    for parked in docket.unpark(|parked| parked.provider_message_id == provider_id) {
-        match parked.report {
-            Report::Echo { .. } => {
-                if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
-                    delivery.left_at.get_or_insert(now);
-                }
+    match parked.report {
+        Report::Echo { .. } => {
+            if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+                delivery.left_at.get_or_insert(now);
             }
-            Report::Status { state, reason } => {
-                if let Ok(state) = state.parse() {
-                    advance(docket, policy, id, state, reason.and_then(|reason| reason.parse().ok()));
-                }
-            }
-            // The contact's own messages have ids of their own.
-            Report::Edit { .. } | Report::Deletion => {}
         }
+        Report::Status { state, reason } => {
+            if let Ok(state) = state.parse() {
+                let reason = reason.and_then(|reason| reason.parse().ok());
+                report(docket, policy, id, &parked.provider_message_id, state, reason);
+            }
+        }
+        // The contact's own messages have ids of their own.
+        Report::Edit { .. } | Report::Deletion | Report::Ours { .. } => {}
+    }
+}
+
+/// A status under one of a message's ids. That one attempt failed says nothing of a later one, which has another.
+fn report(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    provider_id: &str,
+    state: DeliveryState,
+    reason: Option<DeliveryReason>,
+) {
+    let is_current = |message: &Message| message.provider_message_id.as_deref() == Some(provider_id);
+    if state != DeliveryState::Failed || docket.message(id).is_some_and(is_current) {
+        advance(docket, policy, id, state, reason);
     }
 }
 

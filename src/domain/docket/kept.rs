@@ -71,4 +71,9 @@ pub enum Report {
     },
     /// The contact deleted a message that we have not seen yet.
     Deletion,
+    /// The id is of a message of ours that is called otherwise by now: one that was sent more than once has several.
+    Ours {
+        /// Which.
+        message: Uuid,
+    },
 }

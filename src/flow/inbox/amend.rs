@@ -48,7 +48,11 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
             message.deleted_at = Some(now);
             EventType::MessageDeleted
         }
-        Report::Edit { .. } | Report::Deletion | Report::Echo { .. } | Report::Status { .. } => return,
+        Report::Edit { .. }
+        | Report::Deletion
+        | Report::Echo { .. }
+        | Report::Status { .. }
+        | Report::Ours { .. } => return,
     };
     docket.record(Entry::of(kind).by(actor::CONTACT).message(id));
     if !waited && !is_covered {

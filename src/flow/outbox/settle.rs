@@ -57,10 +57,8 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
     match settled {
         Settled::Sent(provider_id) => {
             reconcile::take_back_id(docket, message.id, provider_id);
+            reconcile::call(docket, message.id, provider_id, true);
             sent(docket, policy, message.id, provider_id);
-            if let Some(owner) = docket.edit(message.id) {
-                owner.provider_message_id = Some(provider_id.clone());
-            }
             reconcile::apply_parked(docket, policy, message.id, provider_id);
         }
         _ if !is_undecided => {}
@@ -214,11 +212,8 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) {
 /// The provider has the message under this id. The next part may be typed from now on.
 pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     let now = docket.now;
-    let Some(message) = docket.edit(id) else { return };
-    // Sent twice by a person's retry, it has two ids: that of the answer and that of an echo are both remembered.
-    message.key = Some(provider_id.to_owned());
-    message.provider_message_id.get_or_insert_with(|| provider_id.to_owned());
-    let Some(delivery) = &mut message.delivery else { return };
+    reconcile::call(docket, id, provider_id, false);
+    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
     let was_known =
         matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
     if was_known {
