@@ -72,6 +72,7 @@ impl Canon<'_> {
     fn message(&mut self, message: &Message) {
         self.put((message.seq, message.author, message.origin, message.kind, message.text.as_str()));
         self.put((message.provider_message_id.as_deref(), message.key.as_deref()));
+        self.put(message.deleted_at.is_some());
         self.put(message.inbound.map(|it| (it.outcome, it.reason, it.starts_turn)));
         self.id(message.turn);
         let Some(delivery) = &message.delivery else { return };
@@ -119,7 +120,7 @@ impl Canon<'_> {
             self.put(send.posted.as_deref());
         }
         for accepted in &world.accepted {
-            self.put((accepted.id.as_str(), accepted.echoed));
+            self.put((accepted.id.as_str(), accepted.echoed, accepted.reported));
             self.id(Some(accepted.message));
         }
         self.put((world.unsettled, world.settled));

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::world::{Accepted, Act, Price, Sending, Weakness, World};
+use super::world::{Accepted, Act, Price, Read, Sending, Weakness, World};
 use crate::{
     domain::{
         docket::Docket,
@@ -19,6 +19,7 @@ use crate::{
         ledger::Need,
         mode_switch::{self, Request},
         outbox::{self, Settled},
+        provider::Amendment,
         reconcile::{self, Copy},
         reply::{self, Cost, Draft},
         turn::need_of,
@@ -44,6 +45,8 @@ impl World {
         match act {
             Act::ContactWrites => self.contact_writes(None),
             Act::ContactReacts => self.contact_writes(Some(OutcomeReason::Reaction)),
+            Act::ContactEdits(seq) => self.contact_amends(seq, false),
+            Act::ContactDeletes(seq) => self.contact_amends(seq, true),
             Act::TurnBegins => self.turn_begins(),
             Act::TurnAnswers(at) => self.turn_answers(at, None),
             Act::TurnHandsOver(at) => self.turn_answers(at, Some("asked for".to_owned())),
@@ -77,6 +80,16 @@ impl World {
             }
             Act::SendLeaseEnds => self.send_lease_ends(),
             Act::EchoArrives(at) => self.echo_arrives(at),
+            Act::IsDelivered(at) => self.is_reported(at, DeliveryState::Delivered),
+            Act::FailureIsReported(at) => self.is_reported(at, DeliveryState::Failed),
+            Act::PhoneWrites => {
+                let id = format!("PHONE{}", self.play.messages.len());
+                let arrival = self.play.arrival(&id, "A person at the phone.");
+                let need = Need { keys: vec![id], ..Need::default() };
+                self.step(&need, |docket, policy| {
+                    reconcile::take_copy(docket, policy, &arrival, Copy::Phone)
+                });
+            }
             Act::TakeOver => self.take_over(),
             Act::ReceiptSettles => self.receipt_settles(),
             Act::Release => {
@@ -165,11 +178,24 @@ impl World {
         self.step(&need, |docket, policy| inbox::admit(docket, policy, &arrival));
     }
 
+    fn contact_amends(&mut self, seq: i64, is_deletion: bool) {
+        let id = self.id_of(seq);
+        let message = self.play.message(id);
+        let of = message.provider_message_id.clone().unwrap();
+        let text = if is_deletion { String::new() } else { format!("{} Really?", message.text) };
+        let (chat, need) =
+            (self.play.conversation.chat.clone(), Need { keys: vec![of.clone()], ..Need::default() });
+        let amendment = Amendment { chat, of, text, at: None };
+        self.step(&need, |docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
+    }
+
     fn turn_begins(&mut self) {
         let claimant = claimant();
         let need = Need { turn: Some(claimant.turn), ..Need::default() };
         let claim = self.step(&need, |docket, policy| inbox::claim_ripe(docket, policy, &claimant));
         if let Claim::Begun(begun) = claim {
+            let texts = begun.burst.iter().map(|message| (message.id, message.text.clone())).collect();
+            self.read.push(Read { turn: begun.turn.id, texts });
             self.turns.push(*begun);
         }
     }
@@ -220,6 +246,7 @@ impl World {
             text: send.message.text.clone(),
             at: self.play.now,
             echoed: false,
+            reported: None,
         });
     }
 
@@ -258,6 +285,14 @@ impl World {
         arrival.at = Some(left_at);
         let need = Need { keys: vec![id], ..Need::default() };
         self.step(&need, |docket, policy| reconcile::take_copy(docket, policy, &arrival, Copy::Api));
+    }
+
+    fn is_reported(&mut self, at: usize, state: DeliveryState) {
+        let accepted = &mut self.accepted[at];
+        accepted.reported = Some(state);
+        let id = accepted.id.clone();
+        let need = Need { keys: vec![id.clone()], ..Need::default() };
+        self.step(&need, |docket, policy| reconcile::take_status(docket, policy, &id, state, None));
     }
 
     fn take_over(&mut self) {

@@ -18,6 +18,8 @@ mod explore;
 use explore::{Explored, explore};
 use world::{Limits, Scene, Weakness};
 
+use crate::domain::policy::BurstPolicy;
+
 /// Explores a scene and says what was seen; fails with the story of a broken promise.
 fn holds(name: &str, scene: &Scene) {
     match explore(scene) {
@@ -74,6 +76,30 @@ fn equal_words_in_two_parts() {
 fn a_follow_up_that_the_assistant_writes() {
     let scene = Scene { follow_up_text: None, ..Scene::of(Limits { writes: 2, faults: 0, acts: 1 }) };
     holds("two texts, a written follow-up, an act", &scene);
+}
+
+#[test]
+fn collected_and_queued_messages() {
+    for burst in [BurstPolicy::Collect, BurstPolicy::Queue] {
+        let limits = Limits { writes: 2, faults: 1, acts: 1 };
+        holds(burst.as_str(), &Scene { burst, follow_ups: false, ..Scene::of(limits) });
+    }
+}
+
+#[test]
+fn what_is_edited_and_deleted_and_a_person_at_the_phone() {
+    for burst in [BurstPolicy::Interrupt, BurstPolicy::Collect] {
+        let limits = Limits { writes: 2, faults: 0, acts: 2 };
+        let scene = Scene { burst, amendments: true, follow_ups: false, ..Scene::of(limits) };
+        holds(&format!("two texts, two amendments, {}", burst.as_str()), &scene);
+    }
+}
+
+#[test]
+fn what_the_provider_reports() {
+    let limits = Limits { writes: 1, faults: 2, acts: 1 };
+    let scene = Scene { statuses: true, follow_ups: false, ..Scene::of(limits) };
+    holds("one text, an act, two faults, statuses", &scene);
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! The promises, as questions about a world and the act that led to it.
 
+use uuid::Uuid;
+
 use super::world::{Act, World};
 use crate::domain::{
     conversation::Status,
     message::{Author, DeliveryState as S, Gate, Message, Origin, Outcome},
     mode::Mode,
+    policy::BurstPolicy,
     turn::{FollowUpState, TurnState},
 };
 
@@ -15,7 +18,9 @@ pub(super) fn check(before: &World, act: Act, world: &World) -> Promise {
     let of_act = match act {
         Act::SendIsClaimed => claimed_by_right(before, world),
         Act::ProviderAccepts(at) => posted_by_right(before, at),
-        Act::TakeOver | Act::PersonWrites | Act::Close | Act::ContactWrites => no_follow_up(world),
+        Act::TakeOver | Act::PersonWrites | Act::PhoneWrites | Act::Close | Act::ContactWrites => {
+            no_follow_up(world)
+        }
         _ => Ok(()),
     };
     let all = [
@@ -44,7 +49,7 @@ fn one_turn_at_a_time(world: &World) -> Promise {
 
 /// Whose reply has left, at least in part.
 fn one_reply_a_message(world: &World) -> Promise {
-    let left = |turn: uuid::Uuid| {
+    let left = |turn: Uuid| {
         world.accepted.iter().any(|accepted| world.play.message(accepted.message).turn == Some(turn))
     };
     for message in world.play.messages.iter().filter(|message| message.author == Author::Contact) {
@@ -78,8 +83,17 @@ fn claimed_by_right(before: &World, world: &World) -> Promise {
         let is_unread = |message: &&Message| {
             message.seq > turn.last_seq && message.inbound.is_some_and(|it| it.outcome == Outcome::Pending)
         };
-        let is_blind = !turn.is_final && world.play.messages.iter().any(|message| is_unread(&message));
+        let restarts = world.scene.burst == BurstPolicy::Interrupt && !turn.is_final;
+        let is_blind = restarts && world.play.messages.iter().any(|message| is_unread(&message));
         demand(!is_blind, "P3: a reply leaves that has not read the newest message")?;
+        let read = world.read.iter().find(|read| read.turn == turn.id).map_or(&[][..], |read| &read.texts);
+        let is_old = |(id, text): &(Uuid, String)| {
+            let message = world.play.message(*id);
+            message.deleted_at.is_none() && message.text != *text
+        };
+        demand(!restarts || !read.iter().any(is_old), "P3: a reply leaves that has read older words")?;
+        let all_deleted = read.iter().all(|(id, _)| world.play.message(*id).deleted_at.is_some());
+        demand(!all_deleted, "P3: a reply leaves to what was deleted")?;
     }
     Ok(())
 }
@@ -198,6 +212,6 @@ fn a_person_is_called(world: &World) -> Promise {
 
 /// Nobody but us writes here: what looks like another system is an echo that was not recognised.
 fn nobody_else_wrote(world: &World) -> Promise {
-    let stranger = |message: &Message| matches!(message.origin, Origin::OtherSystem | Origin::Phone);
+    let stranger = |message: &Message| message.origin == Origin::OtherSystem;
     demand(!world.play.messages.iter().any(stranger), "P5: an echo of our own was taken for another system")
 }

@@ -8,6 +8,7 @@ use crate::{
     domain::{
         message::{DeliveryState, Message},
         mode::Mode,
+        policy::BurstPolicy,
         time::Time,
         turn::Purpose,
     },
@@ -22,6 +23,12 @@ const AT_ONCE: usize = 2;
 pub(super) struct Scene {
     pub(super) limits: Limits,
     pub(super) text: &'static str,
+    /// What becomes of several messages in a row.
+    pub(super) burst: BurstPolicy,
+    /// Whether the contact edits and deletes, and a person writes on the phone.
+    pub(super) amendments: bool,
+    /// Whether the provider reports how far messages got.
+    pub(super) statuses: bool,
     /// Whether anything is followed up.
     pub(super) follow_ups: bool,
     pub(super) follow_up_text: Option<&'static str>,
@@ -35,6 +42,9 @@ impl Scene {
         Self {
             limits,
             text: "Yes.",
+            burst: BurstPolicy::Interrupt,
+            amendments: false,
+            statuses: false,
             follow_ups: true,
             follow_up_text: Some("Still there?"),
             weakness: Weakness::None,
@@ -85,6 +95,15 @@ pub(super) struct Accepted {
     pub(super) text: String,
     pub(super) at: Time,
     pub(super) echoed: bool,
+    /// The newest that was reported of it.
+    pub(super) reported: Option<DeliveryState>,
+}
+
+/// What a turn has read.
+#[derive(Debug, Clone)]
+pub(super) struct Read {
+    pub(super) turn: Uuid,
+    pub(super) texts: Vec<(Uuid, String)>,
 }
 
 /// The world.
@@ -102,6 +121,8 @@ pub(super) struct World {
     pub(super) settled: i64,
     /// Messages that a person sent again, each after so many sends had been accepted.
     pub(super) retried: Vec<(Uuid, usize)>,
+    /// What the model read of the contact's messages, by turn.
+    pub(super) read: Vec<Read>,
 }
 
 /// What may happen next.
@@ -109,6 +130,8 @@ pub(super) struct World {
 pub(super) enum Act {
     ContactWrites,
     ContactReacts,
+    ContactEdits(i64),
+    ContactDeletes(i64),
     TurnBegins,
     TurnAnswers(usize),
     TurnHandsOver(usize),
@@ -125,6 +148,9 @@ pub(super) enum Act {
     SenderDies(usize),
     SendLeaseEnds,
     EchoArrives(usize),
+    IsDelivered(usize),
+    FailureIsReported(usize),
+    PhoneWrites,
     TakeOver,
     ReceiptSettles,
     Release,
@@ -150,6 +176,7 @@ pub(super) enum Price {
 impl World {
     pub(super) fn begin(scene: Scene) -> Self {
         let play = Play::by(|policy| {
+            policy.burst = scene.burst;
             policy.burst_quiet_ms = 0;
             policy.burst_max_ms = 3_600_000;
             policy.retry_base_ms = 0;
@@ -175,6 +202,7 @@ impl World {
             unsettled: None,
             settled: 0,
             retried: Vec::new(),
+            read: Vec::new(),
         }
     }
 
@@ -217,6 +245,13 @@ impl World {
             acts.push(Act::SendLeaseEnds);
         }
         acts.extend((0..self.accepted.len()).filter(|at| !self.accepted[*at].echoed).map(Act::EchoArrives));
+        for (at, accepted) in self.accepted.iter().enumerate().filter(|_| self.scene.statuses) {
+            match accepted.reported {
+                None => acts.extend([Act::IsDelivered(at), Act::FailureIsReported(at)]),
+                Some(DeliveryState::Failed) => acts.push(Act::IsDelivered(at)),
+                Some(_) => {}
+            }
+        }
         if self.unsettled.is_some() && self.sending().is_none_or(|message| !message.is_machine_made()) {
             acts.push(Act::ReceiptSettles);
         }
@@ -226,6 +261,13 @@ impl World {
         acts.extend([Act::ContactWrites, Act::TakeOver, Act::PersonWrites, Act::Close]);
         if self.scene.follow_ups {
             acts.extend([Act::ContactReacts, Act::FollowUpIsScheduled]);
+        }
+        if self.scene.amendments {
+            acts.push(Act::PhoneWrites);
+            let contacts = play.messages.iter().filter(|message| message.inbound.is_some());
+            for message in contacts.filter(|message| message.deleted_at.is_none()) {
+                acts.extend([Act::ContactEdits(message.seq), Act::ContactDeletes(message.seq)]);
+            }
         }
         if play.conversation.mode.mode == Mode::Human {
             acts.push(Act::Release);
@@ -271,6 +313,7 @@ impl World {
             | Act::PostIsTooLate(_)
             | Act::AnswerArrives(_)
             | Act::EchoArrives(_)
+            | Act::IsDelivered(_)
             | Act::ReceiptSettles
             | Act::TimePasses => Price::Free,
             // So much later, whoever holds a turn or a send must have stood still.
@@ -287,10 +330,14 @@ impl World {
             | Act::TurnIsGivenBack(_)
             | Act::ProviderIsAway(_)
             | Act::ProviderRefuses(_)
+            | Act::FailureIsReported(_)
             | Act::AnswerIsLost(_)
             | Act::SenderDies(_) => Price::Fault,
             Act::ContactWrites => Price::Write,
             Act::ContactReacts
+            | Act::ContactEdits(_)
+            | Act::ContactDeletes(_)
+            | Act::PhoneWrites
             | Act::TurnHandsOver(_)
             | Act::TakeOver
             | Act::Release
