@@ -1,5 +1,5 @@
-//! Place: how many generations begin in a minute, over all instances. A turn comes in with its lane, and goes on when its
-//! generation may begin; who waits keeps its lane.
+//! Place: how many generations begin in a minute, over all instances. A turn comes in with its lane, and goes on with a
+//! slot when its generation may begin; who waits keeps its lane.
 //!
 //! The count is the store's: what the model's server would notice must hold without Redis too.
 
@@ -7,7 +7,10 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
-use super::{gate::Gate, ledger::Error};
+use super::{
+    gate::{Gate, Slot},
+    ledger::Error,
+};
 use crate::domain::{lane::Lane, time::Time};
 
 /// The minute.
@@ -28,7 +31,8 @@ pub trait Starts: Send + Sync {
 pub struct Pace {
     starts: Arc<dyn Starts>,
     per_minute: i64,
-    /// One at a time asks, the best lane first.
+    /// One at a time waits for a slot and a start, the best lane first. In the other order those who wait for a start
+    /// would hold the slots, and whoever has a better lane would stand behind all of them.
     line: Gate,
 }
 
@@ -38,15 +42,16 @@ impl Pace {
         (per_minute > 0).then(|| Self { starts, per_minute, line: Gate::new(1) })
     }
 
-    /// Waits until one more may begin. Whoever drops this future leaves the line.
-    pub async fn wait(&self, lane: Lane, now: Time) {
+    /// Waits for a slot, and until one more may begin. Whoever drops this future leaves the line.
+    pub async fn enter(&self, gate: &Gate, lane: Lane, now: Time) -> Slot {
         let _first = self.line.enter(lane, now).await;
+        let slot = gate.enter(lane, now).await;
         loop {
             let (starts, per_minute) = (Arc::clone(&self.starts), self.per_minute);
             // On a task of its own: a call to the store is never dropped half-way.
             let asked = tokio::spawn(async move { starts.begin_generation(per_minute).await }).await;
             let wait = match asked {
-                Ok(Ok(None)) => return,
+                Ok(Ok(None)) => return slot,
                 Ok(Ok(Some(wait_ms))) => Duration::from_millis(wait_ms.unsigned_abs()).max(AGAIN),
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "whether a generation may begin is not known this time");
@@ -87,6 +92,11 @@ mod tests {
         }
     }
 
+    /// A generation begins and is over at once.
+    async fn begin(pace: &Pace, lane: Lane) {
+        drop(pace.enter(&Gate::new(5), lane, NOW).await);
+    }
+
     fn pace(answers: impl IntoIterator<Item = Result<Option<i64>, Error>>) -> Pace {
         let script = Script(Mutex::new(answers.into_iter().collect()));
         Pace::of(Arc::new(script), 2).expect("a limit")
@@ -102,20 +112,20 @@ mod tests {
         let unavailable = Err(Error::Unavailable("away".into()));
         let pace = pace([Ok(None), Ok(Some(7_000)), unavailable, Ok(None)]);
         let began = tokio::time::Instant::now();
-        pace.wait(Lane::Reply, NOW).await;
+        begin(&pace, Lane::Reply).await;
         assert_eq!(began.elapsed(), Duration::ZERO);
-        pace.wait(Lane::Reply, NOW).await;
+        begin(&pace, Lane::Reply).await;
         assert_eq!(began.elapsed(), Duration::from_millis(7_000) + UNKNOWN);
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_keeps_its_lane_and_who_gives_up_leaves_the_line() {
         let pace = pace([Ok(Some(1_000)), Ok(None), Ok(None)]);
-        let mut first = pin!(pace.wait(Lane::Reply, NOW));
-        let mut follow_up = pin!(pace.wait(Lane::Proactive, NOW));
-        let mut present = pin!(pace.wait(Lane::Present, NOW));
+        let mut first = pin!(begin(&pace, Lane::Reply));
+        let mut follow_up = pin!(begin(&pace, Lane::Proactive));
+        let mut present = pin!(begin(&pace, Lane::Present));
         {
-            let mut gone = pin!(pace.wait(Lane::Human, NOW));
+            let mut gone = pin!(begin(&pace, Lane::Human));
             assert!((&mut first).now_or_never().is_none());
             assert!((&mut follow_up).now_or_never().is_none());
             assert!((&mut present).now_or_never().is_none());
