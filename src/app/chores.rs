@@ -14,6 +14,7 @@ use crate::flow::{
     answers,
     archive::Archive,
     desk,
+    gate::Gate,
     intake::Intake,
     outbox,
     reconcile::Reconciler,
@@ -73,9 +74,10 @@ pub(super) async fn start(
     });
     let (archive, registry, numbers) =
         (Arc::clone(&parts.archive), Arc::clone(&parts.registry), Arc::clone(&parts.numbers));
-    let store = store.clone();
+    let (store, gate) = (store.clone(), parts.gate.clone());
     every(gauges, stopping, tasks, move || {
         let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
+        measure_gate(&gate);
         async move { measure(&*archive, &store, redis.as_ref()).await }
     });
     let reconciler = Arc::new(Reconciler::new(
@@ -157,6 +159,12 @@ where
             }
         }
     });
+}
+
+#[allow(clippy::cast_precision_loss, reason = "gauges are floating point")]
+fn measure_gate(gate: &Gate) {
+    gauge!("baton_generation_slots", "state" => "held").set(gate.held() as f64);
+    gauge!("baton_generation_slots", "state" => "waiting").set(gate.waiting() as f64);
 }
 
 #[allow(clippy::cast_precision_loss, reason = "gauges are floating point")]

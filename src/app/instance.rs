@@ -28,7 +28,7 @@ use crate::{
         sqlite::ServerLock,
     },
     config::Settings,
-    flow::{archive::Archive, dispatch::Dispatch, intake::Intake, mode_switch::ModeSwitch},
+    flow::{archive::Archive, dispatch::Dispatch, gate::Gate, intake::Intake, mode_switch::ModeSwitch},
     http,
     metrics::{self, Metrics},
 };
@@ -115,6 +115,7 @@ impl Instance {
             ledger,
             archive,
             registry,
+            gate: Gate::new(settings.ai_concurrency),
             starts: store.starts(),
             answers: store.answers(),
             dispatch,

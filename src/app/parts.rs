@@ -45,6 +45,7 @@ pub(super) struct Parts {
     pub(super) ledger: Arc<dyn Ledger>,
     pub(super) archive: Arc<dyn Archive>,
     pub(super) registry: Arc<dyn Registry>,
+    pub(super) gate: Gate,
     pub(super) starts: Arc<dyn Starts>,
     pub(super) answers: Arc<dyn Answers>,
     pub(super) dispatch: Arc<Dispatch>,
@@ -97,7 +98,7 @@ impl Parts {
             archive: Arc::clone(&self.archive),
             channels: Arc::clone(&self.numbers.channels),
             generator,
-            gate: Gate::new(settings.ai_concurrency),
+            gate: self.gate.clone(),
             pace: Pace::of(Arc::clone(&self.starts), settings.ai_per_minute),
             breaker: ModelBreaker::new(
                 Breaker::new(settings.breaker_failures, open_ms),

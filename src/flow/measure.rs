@@ -1,12 +1,33 @@
-//! What the steps measure themselves with: a duration as a histogram wants it, and a count of what is under way.
+//! What the steps measure themselves with: durations as a histogram wants them, and counts.
 
 use std::time::Duration;
 
-use metrics::gauge;
+use metrics::{counter, gauge, histogram};
+use tokio::time::Instant;
 
 /// A duration in the unit of the metrics; below zero, where two clocks disagree, is zero.
 pub(super) fn seconds(ms: i64) -> f64 {
     Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
+}
+
+/// A command to Redis failed. Whoever gave it goes on without.
+pub(crate) fn redis_failed() {
+    counter!("baton_redis_errors_total").increment(1);
+}
+
+/// Measures how long something takes, however it ends.
+pub(super) struct Stopwatch(&'static str, Instant);
+
+impl Stopwatch {
+    pub(super) fn start(name: &'static str) -> Self {
+        Self(name, Instant::now())
+    }
+}
+
+impl Drop for Stopwatch {
+    fn drop(&mut self) {
+        histogram!(self.0).record(self.1.elapsed().as_secs_f64());
+    }
 }
 
 /// Counts what is under way, however it ends.

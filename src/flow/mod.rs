@@ -80,7 +80,7 @@ pub mod queue;
 
 pub mod overhead;
 
-mod measure;
+pub(crate) mod measure;
 
 pub mod running;
 

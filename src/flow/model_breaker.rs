@@ -17,6 +17,9 @@ use super::{
 };
 use crate::domain::{docket::Entry, event::EventType, time::Time};
 
+/// More conversations that fail are not told apart: the breaker has opened long before.
+const FAILING_MAX: usize = 10_000;
+
 /// The step.
 pub struct ModelBreaker {
     breaker: Breaker,
@@ -60,13 +63,18 @@ impl ModelBreaker {
             Ok(_) => permit.succeeded(),
             // The server answered: that the request was refused says nothing of its health.
             Err(failure) if is_answered(failure.kind) => permit.succeeded(),
-            Err(_) if self.failing().insert(conversation) => permit.failed((self.clock)()),
+            Err(_) if self.is_first_failure(conversation) => permit.failed((self.clock)()),
             Err(_) => None,
         };
         if written.is_ok() {
             self.failing().clear();
         }
         self.tell(channel, changed);
+    }
+
+    fn is_first_failure(&self, conversation: Uuid) -> bool {
+        let mut failing = self.failing();
+        failing.len() >= FAILING_MAX || failing.insert(conversation)
     }
 
     fn failing(&self) -> MutexGuard<'_, HashSet<Uuid>> {

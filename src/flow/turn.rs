@@ -24,7 +24,7 @@ use super::{
     generator::{Draft as Written, Failure, FailureKind, Generator, Line, Progress, Request},
     inbox::{self, Begun, Claim, Claimant},
     ledger::{self, Key, Ledger, Need, change},
-    measure::{Gauge, seconds},
+    measure::{Gauge, Stopwatch, redis_failed, seconds},
     model_breaker::ModelBreaker,
     pace::Pace,
     reply::{self, Committed, Cost, Draft},
@@ -102,6 +102,7 @@ impl Turns {
         if let Some(lease) = lock.and_then(Arc::into_inner)
             && let Err(error) = lease.release().await
         {
+            redis_failed();
             tracing::debug!(%error, "a lock was left to expire");
         }
         outcome
@@ -159,6 +160,7 @@ impl Turns {
             }
             Err(error) => {
                 counter!("baton_lock_acquire_total", "result" => "unavailable").increment(1);
+                redis_failed();
                 tracing::debug!(%error, "going on without the lock");
                 Held::Free
             }
@@ -172,6 +174,7 @@ impl Turns {
         begun: Begun,
         lock: Option<Arc<execution::redis_lock::Lease>>,
     ) -> Result<Committed, ledger::Error> {
+        let _held = Stopwatch::start("baton_lock_hold_seconds");
         let guard = self.dispatch.running.begin(&begun, lock, &self.stop);
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
@@ -226,10 +229,10 @@ impl Turns {
         first: &Arc<AtomicI64>,
     ) -> Result<Draft, (Failure, Cost)> {
         let queued_at = (self.clock)();
-        let slot = self.gate.enter(begun.lane, queued_at).await;
-        if let Some(pace) = self.pace.as_ref().filter(|_| !self.breaker.is_open()) {
-            pace.wait(begun.lane, queued_at).await;
-        }
+        let slot = match &self.pace {
+            Some(pace) if !self.breaker.is_open() => pace.enter(&self.gate, begun.lane, queued_at).await,
+            _ => self.gate.enter(begun.lane, queued_at).await,
+        };
         histogram!("baton_generation_queue_seconds", "lane" => begun.lane.as_str())
             .record(seconds((self.clock)().since(queued_at)));
         let running = Gauge::new("baton_generations_in_flight");

@@ -225,8 +225,8 @@ async fn a_stream_ends_when_its_token_is_revoked() {
 async fn while_a_transaction_holds_the_feed_back_clients_load_what_there_is() {
     let world = World::new();
     happen(&world, "default", E::MessageReceived);
-    let held = |ms| Some(HeldBack { ms, by: "pid 42 (other, psql)".to_owned() });
-    *world.shelf.held_back.lock().unwrap() = held(6_000);
+    let held = HeldBack { ms: 6_000, by: "pid 42 (other, psql)".to_owned() };
+    *world.shelf.held_back.lock().unwrap() = Some(held);
     let mut client = Client::open(&world, "/api/v1/events", None, ADMIN).await;
     assert_eq!(client.take(2).await, pairs(&[("e1", "hello"), ("e1", "resync")]));
     happen(&world, "default", E::TurnStarted);
