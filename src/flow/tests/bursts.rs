@@ -1,0 +1,308 @@
+//! Several messages in a row, and what a turn makes of them.
+
+use crate::{
+    domain::{
+        conversation::AttentionReason,
+        event::EventType,
+        message::{DeliveryState as S, Outcome},
+        mode::{Mode, Reason},
+        policy::BurstPolicy,
+        turn::TurnState,
+    },
+    flow::{
+        conversations,
+        inbox::{self, Admitted, Claim},
+        outbox::{self, Settled},
+        play::Play,
+        provider::Amendment,
+        reply::{Committed, Draft},
+    },
+};
+
+#[test]
+fn three_texts_in_a_row_get_one_answer() {
+    let mut play = Play::new();
+    let ids = ["Hi", "do you deliver", "on Sundays?"].map(|text| {
+        play.wait(500);
+        play.says(text)
+    });
+    assert!(matches!(play.claim(), Claim::NotYet(at) if at == play.now.plus_ms(1_000)));
+    let begun = play.begins();
+    assert_eq!(begun.burst.iter().map(|message| message.id).collect::<Vec<_>>(), ids);
+    play.writes(&begun, "Yes.");
+    assert_eq!(play.message(ids[0]).inbound.unwrap().outcome, Outcome::Pending, "nothing has left yet");
+    assert_eq!(play.sends(), ["Yes."]);
+    assert!(ids.iter().all(|id| play.message(*id).inbound.unwrap().outcome == Outcome::Answered));
+    assert_eq!(play.claim(), Claim::Nothing);
+}
+
+#[test]
+fn with_queue_each_message_gets_its_own_answer_in_order() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Queue);
+    play.says("one");
+    play.says("two");
+    let first = play.begins();
+    assert_eq!(first.burst.len(), 1);
+    play.writes(&first, "to one");
+    let second = play.begins();
+    assert_eq!(second.burst[0].text, "two");
+    play.writes(&second, "to two");
+    assert_eq!(play.sends(), ["to one", "to two"]);
+}
+
+#[test]
+fn a_newer_message_restarts_the_answer() {
+    let mut play = Play::new();
+    play.says("m1");
+    let first = play.begins();
+    play.says("m2");
+    assert_eq!(play.writes(&first, "to m1"), Committed::Discarded("fence_moved"));
+    let second = play.begins();
+    assert_eq!(second.burst.len(), 2);
+    play.writes(&second, "to both");
+    assert_eq!(play.sends(), ["to both"]);
+    assert_eq!(play.turns[0].state, TurnState::Superseded);
+    assert!(play.happened(EventType::TurnSuperseded) == 1);
+    assert_eq!(play.happened(EventType::ModeChangeBeforeSend), 0, "no mode has changed");
+}
+
+#[test]
+fn a_newer_message_withdraws_a_reply_that_has_not_begun_to_leave() {
+    let mut play = Play::new();
+    let first = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "to m1");
+    play.says("m2");
+    assert_eq!(play.in_state(S::Cancelled), ["to m1"]);
+    assert_eq!(play.message(first).inbound.unwrap().outcome, Outcome::Pending);
+    let second = play.begins();
+    assert_eq!(second.burst.len(), 2);
+    play.writes(&second, "to both");
+    assert_eq!(play.sends(), ["to both"]);
+}
+
+#[test]
+fn later_parts_are_not_withdrawn_by_a_newer_message() {
+    let mut play = Play::by(|policy| {
+        policy.split_chars = 20;
+        policy.typing_ms_per_char = 10;
+        policy.typing_max_ms = 5_000;
+    });
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "This is the first one.\n\nThis is the second one.");
+    play.wait(5_000);
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)));
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    play.says("m2");
+    assert_eq!(play.in_state(S::Queued).len(), 1);
+    let second = play.begins();
+    assert_eq!(second.burst.len(), 1, "m1 is answered");
+}
+
+#[test]
+fn a_steady_writer_is_answered_in_the_end() {
+    let mut play = Play::new();
+    let mut answered = 0;
+    let mut running = None;
+    for second in 0..60 {
+        play.says(&format!("text {second}"));
+        play.wait(1_000);
+        if let Some((begun, done_at)) = running.take() {
+            if play.now.0 >= done_at {
+                if play.writes(&begun, "answer") == Committed::Owed {
+                    answered += play.sends().len();
+                }
+            } else {
+                running = Some((begun, done_at));
+            }
+        }
+        if running.is_none()
+            && let Claim::Begun(begun) = play.claim()
+        {
+            running = Some((*begun, play.now.0 + 3_000));
+        }
+    }
+    assert!(answered >= 2, "{answered} answers in a minute");
+}
+
+#[test]
+fn three_failures_go_to_a_person_and_the_next_text_is_answered() {
+    let mut play = Play::by(|policy| policy.fallback_text = Some("Sorry.".into()));
+    let question = play.says("m1");
+    for _ in 0..2 {
+        let begun = play.begins();
+        assert_eq!(play.fails(&begun), Committed::WillRetry);
+    }
+    let begun = play.begins();
+    assert_eq!(begun.turn.attempt, 3);
+    assert_eq!(play.fails(&begun), Committed::GivenUp);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::HandedOver);
+    assert_eq!(play.letters.len(), 1);
+    assert_eq!(play.letters[0].attempts, 3);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::AiFailure);
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    assert_eq!(play.sends(), ["Sorry."]);
+    play.exchange("m2", "a2");
+    assert!(play.conversation.attention.is_none(), "the next turn that succeeds clears it");
+}
+
+#[test]
+fn a_lease_that_ran_out_is_taken_over_and_costs_no_attempt() {
+    let mut play = Play::new();
+    play.says("m1");
+    let lost = play.begins();
+    play.wait(play.policy.lock_ttl_ms);
+    let begun = play.begins();
+    assert_eq!(begun.turn.attempt, 1);
+    assert_eq!(play.happened(EventType::LeaseTakenOver), 1);
+    assert_eq!(play.writes(&lost, "from the dead"), Committed::Discarded("fence_moved"));
+    play.writes(&begun, "from the living");
+    assert_eq!(play.sends(), ["from the living"]);
+}
+
+#[test]
+fn the_same_message_again_has_no_second_effect() {
+    let mut play = Play::new();
+    let arrival = play.arrival("M1", "hello");
+    let first = play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+    let again = play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+    let Admitted::Stored(id) = first else { panic!("{first:?}") };
+    assert_eq!(again, Admitted::Duplicate(id));
+    assert_eq!(play.begins().burst.len(), 1);
+}
+
+#[test]
+fn the_cap_hands_a_bot_over() {
+    let mut play = Play::by(|policy| policy.reply_cap = 3);
+    for n in 0..3 {
+        play.exchange(&format!("beep {n}"), &format!("boop {n}"));
+    }
+    let message = play.says("beep 3");
+    play.wait(10_000);
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(play.conversation.mode.reason, Reason::ReplyCap);
+    assert_eq!(play.message(message).inbound.unwrap().outcome, Outcome::HandedOver);
+}
+
+#[test]
+fn stale_messages_go_to_a_person() {
+    let mut play = Play::new();
+    let message = play.says("hello?");
+    play.wait(play.policy.stale_ms + 1);
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(play.message(message).inbound.unwrap().outcome, Outcome::HandedOver);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::Stale);
+}
+
+#[test]
+fn what_the_settings_say_is_not_withdrawn_by_a_newer_text() {
+    let mut play = Play::by(|policy| policy.opt_out_text = Some("You hear no more.".into()));
+    play.says("stop");
+    play.says("one more thing");
+    assert_eq!(play.sends(), ["You hear no more."]);
+}
+
+#[test]
+fn the_last_answer_allowed_is_not_withdrawn_while_it_is_typed() {
+    let mut play = Play::by(|policy| {
+        policy.typing_ms_per_char = 1_000;
+        policy.typing_max_ms = 6_000;
+    });
+    play.says("m0");
+    let begun = loop {
+        let begun = play.begins();
+        if begun.turn.is_final {
+            break begun;
+        }
+        play.says("more");
+    };
+    play.writes(&begun, "the answer");
+    play.says("and more");
+    play.wait(1_000);
+    play.says("and more");
+    assert_eq!(play.in_state(S::Queued), ["the answer"]);
+    assert_eq!(play.sends(), ["the answer"]);
+}
+
+#[test]
+fn a_newer_message_while_a_send_fails_restarts_both() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.says("m2");
+    let blind = play.begins();
+    play.settles(attempt, &Settled::Again(None, "connection refused".into()));
+    assert!(matches!(play.writes(&blind, "to m2 alone"), Committed::Discarded(_)));
+    assert_eq!(play.begins().burst.len(), 2);
+}
+
+#[test]
+fn answer_now_takes_what_the_model_gave_up_on_also_when_closed() {
+    let mut play = Play::by(|policy| policy.ai_attempts = 1);
+    play.says("m1");
+    let begun = play.begins();
+    assert_eq!(play.fails(&begun), Committed::GivenUp);
+    play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
+    assert!(play.step(|docket, _| inbox::answer_now(docket)));
+    assert_eq!(play.begins().burst.len(), 1);
+}
+
+#[test]
+fn a_deleted_question_is_not_answered_also_when_another_waits() {
+    for deleted_while in ["it is answered", "the answer waits"] {
+        let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+        play.says("m1");
+        let begun = play.begins();
+        if deleted_while == "the answer waits" {
+            play.writes(&begun, "to m1");
+        }
+        play.says("m2");
+        let of = Amendment {
+            chat: play.conversation.chat.clone(),
+            of: "IN1".into(),
+            text: String::new(),
+            at: None,
+        };
+        play.step(|docket, policy| inbox::amend(docket, policy, &of, true));
+        play.writes(&begun, "to m1");
+        assert!(play.sends().is_empty(), "{deleted_while}");
+        let begun = play.begins();
+        assert_eq!(begun.burst.len(), 1);
+        play.writes(&begun, "to m2");
+        assert_eq!(play.sends(), ["to m2"]);
+    }
+}
+
+#[test]
+fn silence_about_one_message_does_not_hide_that_another_waits() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+    play.says("m1");
+    let begun = play.begins();
+    play.says("m2");
+    play.commits(&begun, &Draft { stay_silent: Some("thanks".into()), ..Draft::default() });
+    play.switches(Mode::Human);
+    assert!(play.conversation.waiting_since.is_some());
+}
+
+#[test]
+fn answer_now_takes_what_came_while_the_last_answer_was_written() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+    play.says("m1");
+    let begun = play.begins();
+    let late = play.says("m2");
+    play.writes(&begun, "to m1");
+    assert_eq!(play.sends(), ["to m1"]);
+    play.switches(Mode::Human);
+    assert_eq!(play.message(late).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    play.switches(Mode::Ai);
+    assert!(play.step(|docket, _| inbox::answer_now(docket)));
+    let begun = play.begins();
+    assert_eq!(begun.burst.iter().map(|message| message.id).collect::<Vec<_>>(), [late]);
+    play.writes(&begun, "to m2");
+    assert_eq!(play.sends(), ["to m2"]);
+    assert!(!play.step(|docket, _| inbox::answer_now(docket)), "nothing since our side last spoke");
+}

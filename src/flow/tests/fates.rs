@@ -1,0 +1,238 @@
+//! What became of a send: echoes, statuses, and those that nobody answered.
+
+use super::{ana, begun_reply, loses};
+use crate::{
+    domain::{
+        conversation::AttentionReason,
+        message::{DeliveryReason, DeliveryState as S},
+        mode::{Mode, Reason},
+        policy::BurstPolicy,
+        turn::LetterState,
+    },
+    flow::{
+        desk::fate,
+        outbox::{self, Settled},
+        play::Play,
+        reconcile::{self, Copy, Matched},
+        reply::Draft,
+    },
+};
+
+#[test]
+fn a_send_nobody_settled_is_unknown_and_its_echo_settles_it() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    play.wait(60_000);
+    play.tends();
+    assert_eq!(play.in_state(S::Unknown), ["words"]);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendUnknown);
+    assert!(matches!(play.copy("X1", "words", Copy::Api), Matched::Ours(_)));
+    assert_eq!(play.in_state(S::Sent), ["words"]);
+    assert!(play.conversation.attention.is_none());
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    play.settles(attempt, &Settled::Unclear("late".into()));
+    assert_eq!(play.in_state(S::Sent), ["words"], "a late word on that attempt changes nothing");
+}
+
+#[test]
+fn an_echo_before_the_answer_is_our_own_however_often_it_comes() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let (attempt, _) = play.claims_send();
+    for _ in 0..3 {
+        assert_eq!(play.copy("X1", "OK", Copy::Api), Matched::Parked);
+    }
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    assert_eq!(play.in_state(S::Sent), ["OK"]);
+    assert_eq!(play.messages.len(), 2);
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+}
+
+#[test]
+fn the_id_in_the_answer_wins_over_equal_words() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Queue);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let (first, _) = play.claims_send();
+    play.settles(first, &Settled::Unclear("timed out".into()));
+    play.says("m2");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let (second, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)), "later turns do not wait for an unknown one");
+    assert_eq!(play.copy("X2", "OK", Copy::Api), Matched::Parked);
+    play.settles(second, &Settled::Sent("X2".into()));
+    assert_eq!(play.in_state(S::Unknown).len(), 1, "the first is still unknown");
+    assert_eq!(play.in_state(S::Sent).len(), 1);
+}
+
+#[test]
+fn an_echo_of_nobody_is_another_system_and_takes_over() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(matches!(play.copy("Z9", "from a campaign", Copy::Api), Matched::Foreign(_)));
+    assert_eq!(play.conversation.mode.reason, Reason::OtherSystem);
+    assert!(matches!(play.copy("Z9", "from a campaign", Copy::Api), Matched::Ours(_)), "twice is once");
+    assert_eq!(play.messages.iter().filter(|message| message.text == "from a campaign").count(), 1);
+}
+
+#[test]
+fn a_message_sent_again_by_a_person_knows_both_of_its_echoes() {
+    for is_refused in [false, true] {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "OK");
+        let (attempt, _) = play.claims_send();
+        play.settles(attempt, &Settled::Unclear("timed out".into()));
+        let sent_at = play.now;
+        play.wait(60_000);
+        let message = play.messages.last().unwrap().id;
+        let ana = ana();
+        play.step(|docket, policy| fate::retry(docket, policy, message, &ana)).unwrap();
+        let (attempt, _) = play.claims_send();
+        if is_refused {
+            play.settles(attempt, &Settled::Refused(DeliveryReason::Refused, "no".into()));
+        } else {
+            play.settles(attempt, &Settled::Sent("X2".into()));
+            assert!(matches!(play.copy("X2", "OK", Copy::Api), Matched::Ours(_)));
+        }
+        let mut late = play.arrival("X1", "OK");
+        late.at = Some(sent_at);
+        for _ in 0..2 {
+            let matched = play.step(|docket, policy| reconcile::take_copy(docket, policy, &late, Copy::Api));
+            assert_eq!(matched, Matched::Ours(message));
+        }
+        assert_eq!(play.in_state(S::Sent), ["OK"]);
+        assert_eq!(play.conversation.mode.mode, Mode::Ai);
+        assert!(play.letters.iter().all(|letter| letter.state != LetterState::Open));
+    }
+}
+
+#[test]
+fn a_status_before_the_answer_counts_when_the_answer_comes() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    let status = |docket: &mut _, policy: &_| reconcile::take_status(docket, policy, "X1", S::Failed, None);
+    assert_eq!(play.step(status), Matched::Parked);
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    assert_eq!(play.in_state(S::Failed), ["a1"]);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendFailed);
+}
+
+#[test]
+fn a_call_for_a_person_outlives_a_send_of_unknown_fate() {
+    let mut play = Play::by(|policy| policy.handover_text = Some("A colleague comes.".into()));
+    play.says("m1");
+    let begun = play.begins();
+    play.commits(&begun, &Draft { hand_over: Some("asked".into()), ..Draft::default() });
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendUnknown);
+    play.copy("X1", "A colleague comes.", Copy::Api);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::AssistantAsked);
+}
+
+#[test]
+fn attempts_that_nobody_answered_have_an_echo_each_and_none_is_a_strangers() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let id = loses(&mut play);
+    for _ in 0..2 {
+        play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+        assert_eq!(loses(&mut play), id);
+    }
+    // As often as the provider likes, and in any order.
+    for echo in ["X1", "X1", "X2", "X1", "X3", "X2", "X1"] {
+        assert_eq!(play.copy(echo, "OK", Copy::Api), Matched::Ours(id), "{echo}");
+        assert!(play.message(id).is(S::Sent));
+    }
+    assert!(!play.message(id).is_open());
+    assert!(matches!(play.copy("X4", "OK", Copy::Api), Matched::Foreign(_)), "three attempts, three echoes");
+}
+
+#[test]
+fn a_message_sent_again_after_a_failure_is_known_by_its_first_id_too() {
+    let mut play = Play::new();
+    play.exchange("m1", "OK");
+    let id = begun_reply(&play);
+    let first = play.message(id).provider_message_id.clone().unwrap();
+    let reports = |play: &mut Play, state| {
+        play.step(|docket, policy| reconcile::take_status(docket, policy, &first, state, None))
+    };
+    reports(&mut play, S::Failed);
+    play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+    play.sends();
+    assert_ne!(play.message(id).provider_message_id.as_ref(), Some(&first));
+    assert_eq!(play.copy(&first, "OK", Copy::Api), Matched::Ours(id));
+    assert_eq!(reports(&mut play, S::Failed), Matched::Ours(id));
+    assert!(play.message(id).is(S::Sent), "the second attempt has not failed");
+}
+
+#[test]
+fn an_attempt_held_for_lost_that_is_answered_late_is_accounted_for() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let (attempt, _) = play.claims_send();
+    play.wait(60_000);
+    play.tends();
+    let id = begun_reply(&play);
+    assert_eq!(play.message(id).delivery.as_ref().unwrap().unclear, 1);
+    // The holder wakes and only knows that it knows nothing: that is no second attempt.
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    assert_eq!(play.message(id).delivery.as_ref().unwrap().unclear, 1);
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    assert!(play.message(id).is(S::Sent) && !play.message(id).is_open());
+}
+
+#[test]
+fn an_echo_is_not_waited_for_longer_than_the_provider_keeps_it() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "OK");
+    let id = loses(&mut play);
+    play.step(|docket, policy| fate::confirm(docket, policy, id, &ana())).unwrap();
+    play.wait(86_400_000);
+    play.tends();
+    assert!(play.message(id).is_open(), "the phone may have been away for a day");
+    assert!(play.clocks.tend_at.is_some(), "somebody looks when it is time");
+    play.now = play.clocks.tend_at.unwrap();
+    play.tends();
+    assert!(!play.message(id).is_open());
+    assert!(matches!(play.copy("X9", "OK", Copy::Api), Matched::Foreign(_)), "somebody else says it now");
+}
+
+#[test]
+fn a_failure_reported_of_an_earlier_attempt_says_nothing_of_the_one_under_way() {
+    let mut play = Play::new();
+    play.exchange("m1", "OK");
+    let id = begun_reply(&play);
+    let known = play.message(id).provider_message_id.clone().unwrap();
+    let report = |play: &mut Play| {
+        play.step(|docket, policy| reconcile::take_status(docket, policy, &known, S::Failed, None))
+    };
+    report(&mut play);
+    assert!(play.message(id).is(S::Failed));
+    play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+    let (attempt, _) = play.claims_send();
+    report(&mut play);
+    assert!(play.message(id).is(S::Sending));
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    report(&mut play);
+    assert!(play.message(id).is(S::Unknown));
+    assert_eq!(play.copy("X2", "OK", Copy::Api), Matched::Ours(id));
+}

@@ -1,0 +1,116 @@
+//! Contacts who fall silent.
+
+use crate::{
+    domain::{
+        message::{DeliveryReason, DeliveryState as S, Kind, OutcomeReason},
+        mode::Mode,
+    },
+    flow::{
+        agenda::{self, Wish},
+        inbox,
+        outbox::{self, Settled},
+        play::Play,
+        reply::Committed,
+    },
+};
+
+#[test]
+fn a_reply_of_the_contact_cancels_the_follow_up_also_when_it_is_queued() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("Still there?", 1_000));
+    play.wait(1_000);
+    play.fires();
+    assert_eq!(play.in_state(S::Queued), ["Still there?"]);
+    play.says("yes");
+    assert_eq!(play.in_state(S::Queued), Vec::<&str>::new());
+    assert_eq!(play.pending_follow_ups(), 0);
+    let begun = play.begins();
+    play.writes(&begun, "good");
+    assert_eq!(play.sends(), ["good"]);
+}
+
+#[test]
+fn one_automatic_follow_up_a_silence() {
+    let mut play = Play::by(|policy| {
+        policy.follow_up_after_ms = 10_000;
+        policy.follow_up_text = Some("Still there?".into());
+    });
+    for round in 0..3 {
+        play.exchange(&format!("m{round}"), &format!("a{round}"));
+        assert_eq!(play.pending_follow_ups(), 1, "after exchange {round}");
+    }
+    assert_eq!(play.clocks.follow_up_at, Some(play.now.plus_ms(10_000)));
+    play.wait(10_000);
+    play.fires();
+    assert_eq!(play.sends(), ["Still there?"]);
+    assert_eq!(play.pending_follow_ups(), 0, "no second one in the same silence");
+}
+
+#[test]
+fn scheduling_twice_leaves_one_pending() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("first", 5_000));
+    assert!(play.schedules("second", 9_000));
+    assert_eq!(play.pending_follow_ups(), 1);
+    play.switches(Mode::Human);
+    assert_eq!(play.pending_follow_ups(), 0);
+    assert!(!play.schedules("third", 1_000), "not in HUMAN");
+}
+
+#[test]
+fn a_reply_that_certainly_failed_takes_its_follow_up_along() {
+    let mut play = Play::by(|policy| policy.follow_up_after_ms = 10_000);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    assert_eq!(play.pending_follow_ups(), 1, "nobody sees a reply without its follow-up");
+    play.settles(attempt, &Settled::Refused(DeliveryReason::NoAccount, "no WhatsApp".into()));
+    assert_eq!(play.pending_follow_ups(), 0);
+}
+
+#[test]
+fn a_follow_up_called_off_while_it_is_written_is_never_sent() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    let wish = Wish { delay_ms: Some(1_000), instructions: Some("Ask kindly.".into()), ..Wish::default() };
+    for call_off in ["by an agent", "by a reaction", "by another one"] {
+        assert!(play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).is_some());
+        play.wait(1_000);
+        let agenda::Fired::Begun(begun) = play.fires() else { panic!("the assistant writes it") };
+        match call_off {
+            "by an agent" => {
+                play.step(|docket, _| agenda::cancel(docket, "called_off", "agent:ana"));
+            }
+            "by a reaction" => {
+                let mut arrival = play.arrival("R1", "a thumb");
+                (arrival.kind, arrival.inert) = (Kind::Reaction, Some(OutcomeReason::Reaction));
+                play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+            }
+            _ => assert!(play.schedules("later", 60_000)),
+        }
+        assert!(matches!(play.writes(&begun, "Still there?"), Committed::Discarded(_)), "{call_off}");
+        assert!(play.sends().is_empty(), "{call_off}");
+    }
+    assert_eq!(play.pending_follow_ups(), 1, "the one in its place");
+}
+
+#[test]
+fn a_follow_up_that_comes_back_after_a_reaction_does_not_leave() {
+    let mut play = Play::new();
+    play.exchange("m1", "to m1");
+    assert!(play.schedules("Still there?", 60_000));
+    play.wait(60_000);
+    play.fires();
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)));
+    let mut reaction = play.arrival("IN9", "👍");
+    (reaction.kind, reaction.inert) = (Kind::Reaction, Some(OutcomeReason::Reaction));
+    play.step(|docket, policy| inbox::admit(docket, policy, &reaction));
+    play.settles(attempt, &Settled::Again(None, "status 429".into()));
+    play.wait(3_000);
+    assert!(play.sends().is_empty());
+    assert_eq!(play.in_state(S::Cancelled), ["Still there?"]);
+}

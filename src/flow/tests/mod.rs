@@ -1,0 +1,38 @@
+//! Tests of the rules, by what people would see. Interleavings are those of a real store: one step after the other.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod bursts;
+
+mod floods;
+
+mod takeovers;
+
+mod follow_ups;
+
+mod sends;
+
+mod fates;
+
+use super::{
+    desk::Who,
+    outbox::{self, Settled},
+    play::Play,
+};
+use crate::domain::message::Origin;
+
+pub(super) fn ana() -> Who {
+    Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard }
+}
+
+/// The head is claimed, and nobody ever learns what became of it.
+pub(super) fn loses(play: &mut Play) -> uuid::Uuid {
+    let (attempt, claim) = play.claims_send();
+    let outbox::Claim::Claimed(message) = claim else { panic!("nothing was claimed: {claim:?}") };
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    message.id
+}
+
+pub(super) fn begun_reply(play: &Play) -> uuid::Uuid {
+    play.messages.iter().find(|message| message.delivery.is_some()).unwrap().id
+}

@@ -1,0 +1,156 @@
+//! What leaves, in which order, and what follows when it does not.
+
+use super::{ana, begun_reply};
+use crate::{
+    domain::{
+        conversation::AttentionReason,
+        message::{DeliveryReason, DeliveryState as S, Outcome},
+        mode::Mode,
+    },
+    flow::{
+        desk::fate,
+        outbox::{self, Settled},
+        play::Play,
+    },
+};
+
+#[test]
+fn a_reply_that_has_certainly_not_left_has_answered_nothing() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
+    assert!(!play.conversation.contact_spoke_last());
+    play.settles(attempt, &Settled::Again(None, "refused".into()));
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Pending);
+    assert!(play.conversation.contact_spoke_last() && play.conversation.waiting_since.is_some());
+    play.says("m2");
+    assert_eq!(play.in_state(S::Cancelled), ["words"]);
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 2, "both are answered together");
+    play.writes(&begun, "to both");
+    assert_eq!(play.sends(), ["to both"]);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
+    assert!(play.conversation.waiting_since.is_none());
+}
+
+#[test]
+fn the_second_part_waits_until_the_first_has_found_its_end() {
+    let mut play = Play::by(|policy| {
+        policy.split_chars = 20;
+        policy.send_in_flight = 2;
+    });
+    play.says("hello");
+    let begun = play.begins();
+    play.writes(&begun, "first words\n\nsecond words");
+    play.wait(1_000);
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)), "{claim:?}");
+    play.wait(1_000);
+    let (_, claim) = play.claims_send();
+    assert_eq!(claim, outbox::Claim::Nothing, "the first is at the provider");
+    play.settles(attempt, &Settled::Sent("OUT1".into()));
+    assert_eq!(play.sends(), ["second words"]);
+}
+
+#[test]
+fn a_refused_part_ends_its_reply_in_front_of_a_person() {
+    let mut play = Play::by(|policy| policy.split_chars = 20);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "The first part is this.\n\nThe second part is this.");
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Refused(DeliveryReason::NoAccount, "no WhatsApp".into()));
+    assert_eq!(play.in_state(S::Failed).len(), 1);
+    assert_eq!(play.in_state(S::Cancelled).len(), 1);
+    assert_eq!(play.letters.len(), 1);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendFailed);
+}
+
+#[test]
+fn a_channel_in_trouble_holds_its_messages() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    play.channel.state = "notAuthorized".into();
+    assert_eq!(play.claims_send().1, outbox::Claim::ChannelDown);
+    play.switches(Mode::Human);
+    play.channel.state = "authorized".into();
+    assert!(play.sends().is_empty(), "a takeover stopped it while it waited");
+}
+
+#[test]
+fn a_send_that_certainly_failed_has_answered_nobody() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Again(None, "connection refused".into()));
+    play.says("m2");
+    assert_eq!(play.in_state(S::Cancelled), ["a1"], "it has not read the newest message");
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 2);
+    play.writes(&begun, "to both");
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Untried);
+    play.switches(Mode::Human);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert!(
+        play.conversation.waiting_since.is_some() && play.clocks.tend_at.is_some(),
+        "a person is called in time"
+    );
+}
+
+#[test]
+fn a_part_of_unknown_fate_does_not_hold_a_later_answer() {
+    let mut play = Play::by(|policy| policy.split_chars = 20);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "The first part is this.\n\nThe second part is this.");
+    let (attempt, _) = play.claims_send();
+    play.says("m2");
+    let begun = play.begins();
+    play.writes(&begun, "a2");
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    assert_eq!(play.sends(), ["a2"]);
+    assert_eq!(play.in_state(S::Cancelled), ["The second part is this."]);
+}
+
+#[test]
+fn an_attempt_held_for_lost_that_never_began_does_not_overtake_later_words() {
+    let mut play = Play::new();
+    let first = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.wait(60_000);
+    play.tends();
+    play.exchange("m2", "a2");
+    play.settles(attempt, &Settled::Untried);
+    assert!(play.sends().is_empty(), "a1 would come after a2");
+    assert_eq!(play.in_state(S::Cancelled), ["a1"]);
+    assert_eq!(play.message(first).inbound.unwrap().outcome, Outcome::HandedOver);
+    assert!(play.conversation.attention.is_some());
+}
+
+#[test]
+fn a_reply_whose_first_part_was_withdrawn_has_answered_nothing_until_another_part_leaves() {
+    let mut play = Play::by(|policy| policy.split_chars = 20);
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "This is the first one.\n\nThis is the second one.");
+    let first = begun_reply(&play);
+    play.step(|docket, policy| fate::withdraw(docket, policy, first, &ana())).unwrap();
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)));
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
+    play.settles(attempt, &Settled::Untried);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Pending);
+    play.switches(Mode::Human);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert!(play.conversation.waiting_since.is_some());
+}

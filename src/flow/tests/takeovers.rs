@@ -1,0 +1,294 @@
+//! A person takes over, and gives back.
+
+use super::ana;
+use crate::{
+    domain::{
+        conversation::{AttentionReason, Status},
+        event::EventType,
+        message::{DeliveryState as S, Outcome, OutcomeReason},
+        mode::{Mode, Reason},
+        turn::TurnState,
+    },
+    flow::{
+        conversations,
+        desk::{Words, fate, words},
+        inbox::{self, Claim},
+        outbox::Settled,
+        play::Play,
+        reconcile::Copy,
+        reply::{Committed, Draft},
+    },
+};
+
+#[test]
+fn a_takeover_beats_a_running_generation() {
+    let mut play = Play::new();
+    let question = play.says("Show me condos");
+    let begun = play.begins();
+    play.wait(1_800);
+    let switched = play.switches(Mode::Human);
+    assert_eq!(switched.generation_ms, Some(1_800));
+    assert_eq!(play.writes(&begun, "Here they are"), Committed::Discarded("human_answers"));
+    assert!(play.sends().is_empty());
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert_eq!(play.turns[0].state, TurnState::Cancelled);
+    assert_eq!(play.happened(EventType::ModeChangeDuringGeneration), 1);
+}
+
+#[test]
+fn back_to_ai_does_not_revive_what_was_written_before() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.switches(Mode::Human);
+    play.switches(Mode::Ai);
+    assert_eq!(play.writes(&begun, "too late"), Committed::Discarded("version_moved"));
+    assert!(play.sends().is_empty());
+}
+
+#[test]
+fn a_takeover_between_parts_stops_the_rest_and_says_so() {
+    let mut play = Play::by(|policy| policy.split_chars = 20);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "The first part is this.\n\nThe second part is this.\n\nThe third part is this.");
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    let switched = play.switches(Mode::Human);
+    assert_eq!((switched.parts_already_sent, switched.parts_discarded), (1, 2));
+    assert!(play.sends().is_empty());
+}
+
+#[test]
+fn a_send_that_failed_during_the_switch_does_not_come_back() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    play.switches(Mode::Human);
+    play.settles(attempt, &Settled::Again(None, "refused".into()));
+    assert!(play.sends().is_empty());
+    assert_eq!(play.in_state(S::Cancelled), ["words"]);
+}
+
+#[test]
+fn a_reply_that_failed_during_the_switch_leaves_its_question_to_the_person() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    play.switches(Mode::Human);
+    play.settles(attempt, &Settled::Untried);
+    assert!(play.sends().is_empty());
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert!(play.conversation.contact_spoke_last(), "the contact waits for the person");
+}
+
+#[test]
+fn the_words_of_a_hand_over_leave_and_nothing_after_them() {
+    let mut play = Play::by(|policy| policy.follow_up_after_ms = 1_000);
+    play.says("I want a person");
+    let begun = play.begins();
+    let draft = Draft {
+        text: "I will get a colleague.".into(),
+        hand_over: Some("wants a person".into()),
+        ..Draft::default()
+    };
+    play.commits(&begun, &draft);
+    assert_eq!(play.conversation.mode.mode, Mode::Human);
+    assert_eq!(play.sends(), ["I will get a colleague."]);
+    assert_eq!(play.pending_follow_ups(), 0);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::AssistantAsked);
+}
+
+#[test]
+fn a_person_who_acts_again_in_human_stops_the_farewell_too() {
+    let mut play = Play::by(|policy| policy.handover_text = Some("A colleague comes.".into()));
+    play.says("I want a person");
+    let begun = play.begins();
+    play.commits(&begun, &Draft { hand_over: Some("asked".into()), ..Draft::default() });
+    let switched = play.switches(Mode::Human);
+    assert!(!switched.changed);
+    assert_eq!(switched.parts_discarded, 1);
+    assert!(play.sends().is_empty());
+}
+
+#[test]
+fn handover_words_call_a_person_at_once() {
+    let mut play = Play::by(|policy| {
+        policy.handover_words = vec!["agent".into()];
+        policy.handover_text = Some("A colleague comes.".into());
+    });
+    play.says("Agent!");
+    assert_eq!(play.conversation.mode.reason, Reason::ContactAsked);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::ContactAsked);
+    assert_eq!(play.sends(), ["A colleague comes."]);
+    assert_eq!(play.claim(), Claim::Nothing);
+}
+
+#[test]
+fn a_person_at_the_phone_takes_over_at_once() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.copy("P1", "Let me look", Copy::Phone);
+    assert_eq!(
+        (play.conversation.mode.mode, play.conversation.mode.reason),
+        (Mode::Human, Reason::AgentPhone)
+    );
+    assert_eq!(play.writes(&begun, "words"), Committed::Discarded("human_answers"));
+    assert!(play.sends().is_empty());
+}
+
+#[test]
+fn closing_ends_everything_and_a_new_message_opens_again() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    play.schedules("Still there?", 5_000);
+    play.says("m2");
+    let begun = play.begins();
+    play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
+    assert_eq!(play.pending_follow_ups(), 0);
+    assert!(matches!(play.writes(&begun, "words"), Committed::Discarded(_)));
+    play.says("m3");
+    assert_eq!(play.conversation.status, Status::Open);
+    assert!(matches!(play.writes(&begun, "words"), Committed::Discarded(_)), "reopening revives nothing");
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 1);
+}
+
+#[test]
+fn the_hold_returns_to_ai_and_answers_only_what_is_new() {
+    let mut play = Play::by(|policy| policy.human_hold_ms = 10_000);
+    play.switches(Mode::Human);
+    let old = play.says("while a person was there");
+    play.wait(10_000);
+    play.tends();
+    assert_eq!((play.conversation.mode.mode, play.conversation.mode.reason), (Mode::Ai, Reason::HoldExpired));
+    assert_eq!(play.message(old).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert_eq!(play.claim(), Claim::Nothing);
+    play.says("new");
+    assert_eq!(play.begins().burst.len(), 1);
+}
+
+#[test]
+fn the_hold_shortens_no_hour_that_somebody_chose() {
+    let mut play = Play::by(|policy| policy.human_hold_ms = 10_000);
+    play.switches(Mode::Human);
+    let chosen = play.now.plus_ms(60_000);
+    play.conversation.mode.until = Some(chosen);
+    let words = [Words { text: "Let me look.".into(), quoted: None }];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    assert_eq!(play.conversation.mode.until, Some(chosen));
+    play.wait(55_000);
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    assert_eq!(play.conversation.mode.until, Some(play.now.plus_ms(10_000)));
+}
+
+#[test]
+fn answer_now_takes_what_was_left_to_people() {
+    let mut play = Play::new();
+    play.switches(Mode::Human);
+    play.says("one");
+    play.says("two");
+    play.switches(Mode::Ai);
+    assert!(play.step(|docket, _| inbox::answer_now(docket)));
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 2);
+    play.writes(&begun, "both");
+    assert_eq!(play.sends(), ["both"]);
+    assert!(!play.step(|docket, _| inbox::answer_now(docket)), "nothing is left");
+}
+
+#[test]
+fn a_takeover_with_a_send_in_flight_says_when_it_is_settled() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "words");
+    let (attempt, _) = play.claims_send();
+    play.switches(Mode::Human);
+    assert_eq!(play.happened(EventType::TakeoverSettled), 0);
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    assert_eq!(play.happened(EventType::TakeoverSettled), 1);
+}
+
+#[test]
+fn nobody_is_called_for_a_contact_who_only_said_stop() {
+    let mut play = Play::new();
+    play.says("stop");
+    assert!(play.conversation.waiting_since.is_none());
+    play.says("hello");
+    let asked_at = play.conversation.waiting_since;
+    assert!(asked_at.is_some());
+    play.wait(1_000);
+    play.says("stop");
+    assert_eq!(play.conversation.waiting_since, asked_at, "the question still waits");
+}
+
+#[test]
+fn a_send_under_way_during_a_takeover_leaves_its_question_to_people_if_it_fails() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.switches(Mode::Human);
+    play.settles(attempt, &Settled::Again(None, "connection refused".into()));
+    assert!(play.sends().is_empty());
+    let inbound = play.message(question).inbound.unwrap();
+    assert_eq!((inbound.outcome, inbound.reason), (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman)));
+}
+
+#[test]
+fn a_reply_that_an_agent_withdraws_leaves_its_question_to_people() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let reply = play.messages.last().unwrap().id;
+    let ana = ana();
+    play.step(|docket, policy| fate::withdraw(docket, policy, reply, &ana)).unwrap();
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    assert!(play.conversation.waiting_since.is_some());
+}
+
+#[test]
+fn words_that_an_agent_takes_back_were_not_said() {
+    let mut play = Play::new();
+    play.says("m1");
+    let ana = ana();
+    let words = [Words { text: "wait".into(), quoted: None }];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana, None)).unwrap();
+    assert!(play.conversation.waiting_since.is_none());
+    let said = play.messages.last().unwrap().id;
+    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana)).unwrap();
+    assert!(play.conversation.contact_spoke_last() && play.conversation.waiting_since.is_some());
+}
+
+#[test]
+fn asking_twice_for_a_person_does_not_withdraw_the_words_that_one_comes() {
+    let mut play = Play::by(|policy| {
+        policy.handover_words = vec!["agent".into()];
+        policy.handover_text = Some("A colleague comes.".into());
+    });
+    play.says("agent");
+    play.says("agent");
+    assert_eq!(play.sends(), ["A colleague comes."]);
+}
+
+#[test]
+fn a_send_that_fails_after_the_closing_is_not_brought_back_by_a_new_message() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
+    play.settles(attempt, &Settled::Again(None, "connection refused".into()));
+    play.says("m2");
+    assert!(play.sends().is_empty());
+    assert_eq!(play.begins().burst.len(), 1);
+}
