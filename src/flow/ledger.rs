@@ -5,9 +5,13 @@
 //! conversations may share one transaction (group commit); each has its own outcome. A step may run more than once,
 //! on fresh rows, when a commit failed: it must find its own earlier effect by the ids it was given.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::domain::{
@@ -183,7 +187,104 @@ where
     outcome.ok_or_else(|| Error::Refused("the store committed without running the step".into()))
 }
 
+/// First pause between two tries of a step that must not be lost; doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// Longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// The same for what only this instance knows (what the model wrote, what the provider answered): an outage of the store
+/// does not lose it, if it ends within so long. Whether it still counts is the step's to see.
+pub async fn insist<T, F>(
+    ledger: &dyn Ledger,
+    key: Key,
+    need: Need,
+    patience: Duration,
+    step: F,
+) -> Result<T, Error>
+where
+    T: Send + 'static,
+    F: Fn(&mut Docket) -> T + Send + Sync + 'static,
+{
+    let step = Arc::new(step);
+    let gives_up_at = Instant::now() + patience;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let again = Arc::clone(&step);
+        match change(ledger, key.clone(), need.clone(), move |docket| again(docket)).await {
+            Err(Error::Unavailable(_)) if Instant::now() + pause < gives_up_at => {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
 /// A poisoned slot still holds the value of the last run that ended.
 fn lock<T>(slot: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::play::Play;
+
+    /// A store that comes back after so many tries.
+    struct Away {
+        tries: Mutex<usize>,
+        play: Mutex<Play>,
+    }
+
+    #[async_trait]
+    impl Ledger for Away {
+        async fn run(&self, _: Key, _: Need, step: Erased) -> Result<(), Error> {
+            let mut tries = lock_of(&self.tries);
+            if *tries > 0 {
+                *tries -= 1;
+                return Err(Error::Unavailable("away".into()));
+            }
+            lock_of(&self.play).step(|docket, _| step(docket));
+            Ok(())
+        }
+
+        async fn due(&self, _: Work, _: usize) -> Result<Vec<Due>, Error> {
+            Ok(Vec::new())
+        }
+
+        async fn standings(&self, _: &[Held], _: Option<i64>) -> Result<Vec<Standing>, Error> {
+            Ok(Vec::new())
+        }
+
+        async fn keep(&self, _: Vec<Event>, _: Vec<DeadLetter>) -> Result<(), Error> {
+            Ok(())
+        }
+
+        async fn now(&self) -> Result<Time, Error> {
+            Ok(Time(0))
+        }
+    }
+
+    fn lock_of<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+        value.lock().expect("no test panics while it holds this")
+    }
+
+    async fn seq_of(away: usize, patience: Duration) -> (Result<i64, Error>, Duration) {
+        let ledger = Away { tries: Mutex::new(away), play: Mutex::new(Play::new()) };
+        let began = Instant::now();
+        let step = |docket: &mut Docket| docket.conversation.seq;
+        let outcome = insist(&ledger, Key::Id(Uuid::now_v7()), Need::default(), patience, step).await;
+        (outcome, began.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_must_not_be_lost_waits_for_the_store_and_not_for_ever() {
+        let minute = Duration::from_secs(60);
+        assert!(matches!(seq_of(0, minute).await, (Ok(0), Duration::ZERO)));
+        let (outcome, waited) = seq_of(6, minute).await;
+        assert_eq!(outcome.ok(), Some(0));
+        assert_eq!(waited, Duration::from_millis(100 + 200 + 400 + 800 + 1_600 + 2_000));
+        let (outcome, waited) = seq_of(usize::MAX, minute).await;
+        assert!(matches!(outcome, Err(Error::Unavailable(_))) && waited < minute, "{waited:?}");
+    }
 }

@@ -12,7 +12,7 @@ use super::{
     channel_breaker::ChannelBreaker,
     channels::{Channel, Channels},
     dispatch::Dispatch,
-    ledger::{self, Key, Ledger, Need, change},
+    ledger::{self, Key, Ledger, Need, change, insist},
     measure::seconds,
     outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
     provider::{Outgoing, Sent, boot_time},
@@ -24,8 +24,9 @@ use crate::domain::{chat::ChatId, docket::Docket, message::Message, time::Time};
 const FULL_MS: i64 = 250;
 /// A channel that cannot send is looked at again after this: its state may have been reported meanwhile.
 const DOWN_MS: i64 = 2_000;
-/// Settling is tried again for so long: a send that nobody settles becomes unknown when its lease ends.
-const SETTLE_TRIES: u32 = 5;
+/// What the provider answered is kept for so long while the store is away. Beyond the lease too: the attempt is then of
+/// unknown fate, and this is what settles it.
+const SETTLE: Duration = Duration::from_secs(60);
 
 /// What a look at one conversation came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,26 +156,19 @@ impl Sender {
             Sent::TooLate => Settled::Untried,
             Sent::NotLinked { state, detail } => {
                 tracing::warn!(channel = channel.name, state, detail, "the channel cannot send");
-                self.registry.set_channel_state(&channel.name, &state, (self.clock)()).await?;
+                let kept = self.registry.set_channel_state(&channel.name, &state, (self.clock)()).await;
+                if let Err(error) = kept {
+                    tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
+                }
                 Settled::Untried
             }
             Sent::Unclear { detail } => Settled::Unclear(detail),
         };
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
         let step = move |docket: &mut Docket| outbox::settle(docket, &policy, attempt, &settled, jitter);
-        let step = Arc::new(step);
-        for tried in 1.. {
-            let again = Arc::clone(&step);
-            match change(&*self.ledger, Key::Id(conversation), need.clone(), move |docket| again(docket))
-                .await
-            {
-                Err(ledger::Error::Unavailable(_)) if tried < SETTLE_TRIES => {
-                    tokio::time::sleep(Duration::from_millis(u64::from(100 * tried))).await;
-                }
-                Err(ledger::Error::Gone) => break,
-                outcome => return outcome,
-            }
+        match insist(&*self.ledger, Key::Id(conversation), need, SETTLE, step).await {
+            Err(ledger::Error::Gone) => Ok(()),
+            outcome => outcome,
         }
-        Ok(())
     }
 }

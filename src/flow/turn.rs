@@ -3,9 +3,12 @@
 //! In: conversations whose burst is ripe, or whose follow-up is to be written. Out: parts owed, or the turn's end
 //! under its name. No connection and no transaction stays open while the model works.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
 };
 
 use execution::redis_lock::Lock;
@@ -23,7 +26,7 @@ use super::{
     gate::Gate,
     generator::{Draft as Written, Failure, FailureKind, Generator, Line, Progress, Request},
     inbox::{self, Begun, Claim, Claimant},
-    ledger::{self, Key, Ledger, Need, change},
+    ledger::{self, Key, Ledger, Need, change, insist},
     measure::{Gauge, Stopwatch, redis_failed, seconds},
     model_breaker::ModelBreaker,
     pace::Pace,
@@ -34,6 +37,10 @@ use crate::domain::{docket::Docket, policy::ReadReceipts, time::Time, turn::Purp
 
 /// A contended lock is looked at again after this; the second time the database decides alone.
 const CONTENDED_MS: i64 = 1_000;
+
+/// What a turn came to is kept for so long while the store is away: without it the conversation would wait for the end of
+/// its lease and pay for another generation.
+const END: Duration = Duration::from_secs(60);
 
 /// What a look at one conversation came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -289,7 +296,7 @@ impl Turns {
         let (conversation, need) = (begun.conversation, need_of(&begun));
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
         let step = move |docket: &mut Docket| reply::commit(docket, &policy, &begun, &draft, jitter);
-        gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
+        gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
     }
 
     async fn fail(
@@ -302,7 +309,7 @@ impl Turns {
         let (conversation, need) = (begun.conversation, need_of(&begun));
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
         let step = move |docket: &mut Docket| reply::fail(docket, &policy, &begun, &failure, cost, jitter);
-        gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
+        gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
     }
 
     async fn abandon(&self, channel: &Channel, begun: Begun, cost: Cost) -> Result<Committed, ledger::Error> {
@@ -312,7 +319,7 @@ impl Turns {
             reply::abandon(docket, &policy, &begun, cost);
             Committed::Discarded("stopped")
         };
-        gone_is_discarded(change(&*self.ledger, Key::Id(conversation), need, step).await)
+        gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
     }
 
     /// The contact sees that somebody reads. Best effort, in nobody's way.
