@@ -121,6 +121,31 @@ fn a_part_of_unknown_fate_does_not_hold_a_later_answer() {
 }
 
 #[test]
+fn nobody_is_called_any_longer_for_an_attempt_that_turns_out_not_to_have_left() {
+    let called = |play: &Play| play.conversation.attention.map(|attention| attention.reason);
+    let lost_before_a_takeover = || {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "a1");
+        let (attempt, _) = play.claims_send();
+        play.switches(Mode::Human);
+        play.wait(60_000);
+        play.tends();
+        assert_eq!(called(&play), Some(AttentionReason::SendUnknown));
+        (play, attempt)
+    };
+    let (mut play, attempt) = lost_before_a_takeover();
+    play.settles(attempt, &Settled::Untried);
+    assert_eq!(play.in_state(S::Cancelled), ["a1"]);
+    assert_eq!(called(&play), None);
+    let (mut play, attempt) = lost_before_a_takeover();
+    play.settles(attempt, &Settled::Refused(DeliveryReason::NoAccount, "no account".into()));
+    assert_eq!(play.in_state(S::Failed), ["a1"]);
+    assert_eq!(called(&play), Some(AttentionReason::SendFailed));
+}
+
+#[test]
 fn an_attempt_held_for_lost_that_never_began_does_not_overtake_later_words() {
     let mut play = Play::new();
     let first = play.says("m1");
