@@ -165,6 +165,7 @@ fn requeue(docket: &mut Docket, policy: &Policy, id: Uuid, wait_ms: i64) {
     let due_at = docket.now.plus_ms(wait_ms);
     let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
     delivery.state = DeliveryState::Queued;
+    delivery.reason = None;
     delivery.due_at = due_at;
     let delivery = delivery.clone();
     let (reply, seq) = (delivery.reply, docket.message(id).map_or(0, |message| message.seq));

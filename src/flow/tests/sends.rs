@@ -146,6 +146,22 @@ fn nobody_is_called_any_longer_for_an_attempt_that_turns_out_not_to_have_left() 
 }
 
 #[test]
+fn what_waits_again_after_an_unknown_fate_has_no_unknown_fate() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.wait(60_000);
+    play.tends();
+    play.settles(attempt, &Settled::Untried);
+    assert_eq!(play.in_state(S::Queued), ["a1"]);
+    assert_eq!(play.message(begun_reply(&play)).delivery.as_ref().unwrap().reason, None);
+    assert_eq!(play.conversation.attention, None);
+    assert_eq!(play.sends(), ["a1"]);
+}
+
+#[test]
 fn an_attempt_held_for_lost_that_never_began_does_not_overtake_later_words() {
     let mut play = Play::new();
     let first = play.says("m1");
