@@ -17,6 +17,8 @@ mod follow_up;
 
 mod failures;
 
+mod crash;
+
 mod webhooks;
 
 mod feed;

@@ -7,7 +7,7 @@ use super::{CHANNEL, Reply, World, green_api, transcript};
 #[derive(Clone, Copy)]
 pub(crate) struct Chat<'a> {
     pub(crate) world: &'a World,
-    pub(crate) id: &'static str,
+    pub(crate) id: &'a str,
 }
 
 impl Chat<'_> {
@@ -117,9 +117,14 @@ impl Chat<'_> {
         page["items"].as_array().expect("a list").len()
     }
 
+    /// The whole story, as the API and the contact's phone show it.
+    pub(crate) async fn told(&self) -> String {
+        transcript::of(self).await
+    }
+
     /// The whole story, as the API and the contact's phone show it, must be this one.
     pub(crate) async fn reads(&self, story: &str) {
-        let told = transcript::of(self).await;
+        let told = self.told().await;
         let expected = transcript::unindented(story);
         assert!(
             told == expected,

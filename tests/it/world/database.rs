@@ -12,7 +12,7 @@ use baton::{
         registry::Registry,
     },
 };
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -26,6 +26,17 @@ pub(crate) enum Database {
 impl Database {
     pub(crate) fn sqlite() -> Self {
         Self::Sqlite(tempfile::tempdir().expect("a folder"))
+    }
+
+    /// The file is in memory, where the system has a folder there: what writes for most of its time, and dies only
+    /// within this process, need not wait for a disk.
+    pub(crate) fn sqlite_in_memory() -> Self {
+        let memory = std::path::Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::Sqlite(tempfile::tempdir_in(memory).expect("a folder"))
+        } else {
+            Self::sqlite()
+        }
     }
 
     pub(crate) async fn postgres() -> Self {
@@ -44,7 +55,6 @@ impl Database {
                 let url = format!("sqlite://{}", folder.path().join("baton.db").display());
                 let store = Sqlite::connect(&url, clock).await.expect("the file can be opened");
                 store.migrate().await.expect("it takes the migrations");
-                store.recover().await.expect("what the last run left is taken up");
                 Store::Sqlite(store)
             }
             Self::Postgres { server, name } => {
@@ -55,6 +65,21 @@ impl Database {
                 Store::Postgres(store)
             }
         }
+    }
+
+    /// Takes what was being sent when a process died for what was never tried, as a careless start would.
+    pub(crate) async fn queue_again(&self) {
+        let Self::Sqlite(folder) = self else { panic!("only ever done to SQLite") };
+        let url = format!("sqlite://{}", folder.path().join("baton.db").display());
+        let mut connection = SqliteConnection::connect(&url).await.expect("the file can be opened");
+        for statement in [
+            "update conversations set send_at = 0
+             where id in (select conversation_id from messages where state = 'sending')",
+            "update messages set state = 'queued' where state = 'sending'",
+        ] {
+            connection.execute(statement).await.expect("the row can be changed");
+        }
+        connection.close().await.expect("the connection closes");
     }
 
     /// Removes it. A test that fails leaves it behind, to be looked at.
@@ -72,6 +97,7 @@ async fn run(server: &str, statement: &str) {
 }
 
 /// A database, open.
+#[derive(Clone)]
 pub(crate) enum Store {
     Sqlite(Sqlite),
     Postgres(Postgres),
@@ -103,6 +129,14 @@ impl Store {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    /// What a start finds of the process before.
+    pub(crate) async fn recover(&self) {
+        match self {
+            Self::Sqlite(store) => store.recover().await.expect("what the last run left is taken up"),
+            Self::Postgres(_) => {}
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -14,12 +14,22 @@ use baton::{
         http_client::http_client,
         scripted::Hold,
     },
-    domain::{chat::ChatId, message::DeliveryReason},
-    flow::provider::{
-        Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+    domain::{
+        chat::ChatId,
+        message::{DeliveryReason, DeliveryState},
+        time::Time,
+    },
+    flow::{
+        clock::{Clock as _, ManualClock},
+        provider::{
+            Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+        },
     },
 };
+use serde_json::Value;
 use tokio::sync::watch;
+
+use super::{BEGINNING, green_api, lock};
 
 /// The account of every webhook in these tests, the fixtures included.
 pub(crate) const INSTANCE: i64 = 7_103_000_001;
@@ -41,6 +51,17 @@ pub(crate) enum Answer {
     Held(Hold),
 }
 
+/// Where it can be seen that a message has gone, besides the answer to its POST.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// In what the gateway reports: its echo and its statuses.
+    Reports,
+    /// In the list of what waits to leave.
+    Queue,
+    /// In the list of what has left.
+    Journal,
+}
+
 /// One POST, as the gateway saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Post {
@@ -49,16 +70,25 @@ pub(crate) struct Post {
     pub(crate) idempotency_key: String,
     /// Its id, if it went: then the contact's phone shows it.
     pub(crate) id: Option<String>,
+    /// When.
+    at: Time,
+    /// Where else it is seen that it went.
+    evidence: Evidence,
 }
 
 pub(crate) struct Gateway {
     reader: GreenApi,
+    clock: Arc<ManualClock>,
     answers: Mutex<VecDeque<Answer>>,
     posts: watch::Sender<Vec<Post>>,
+    evidence: Mutex<Evidence>,
+    reports: Mutex<VecDeque<Value>>,
+    notifications: Mutex<VecDeque<Notification>>,
+    written: Mutex<Vec<Arrival>>,
 }
 
 impl Gateway {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(clock: Arc<ManualClock>) -> Self {
         let account = Account {
             channel: "default".to_owned(),
             instance: INSTANCE.to_string(),
@@ -69,12 +99,51 @@ impl Gateway {
         };
         let http = http_client(Duration::from_secs(1)).expect("a client");
         let reader = GreenApi::new(&account, http).expect("an account");
-        Self { reader, answers: Mutex::default(), posts: watch::Sender::default() }
+        Self {
+            reader,
+            clock,
+            answers: Mutex::default(),
+            posts: watch::Sender::default(),
+            evidence: Mutex::new(Evidence::Reports),
+            reports: Mutex::default(),
+            notifications: Mutex::default(),
+            written: Mutex::default(),
+        }
     }
 
     /// The next send that has no answer yet gets this one; all others are accepted.
     pub(crate) fn answers(&self, answer: Answer) {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).push_back(answer);
+        lock(&self.answers).push_back(answer);
+    }
+
+    /// From now on it is seen there what has gone.
+    pub(crate) fn shows_in(&self, evidence: Evidence) {
+        *lock(&self.evidence) = evidence;
+    }
+
+    /// What it has to report, oldest first. It is reported again and again until it is taken.
+    pub(crate) fn report(&self) -> Option<Value> {
+        lock(&self.reports).front().cloned()
+    }
+
+    /// The oldest report was taken.
+    pub(crate) fn reported(&self) {
+        lock(&self.reports).pop_front();
+    }
+
+    /// Something to be fetched instead of being posted.
+    pub(crate) fn keeps_for_fetching(&self, body: &Value) {
+        let mut notifications = lock(&self.notifications);
+        let receipt = notifications.back().map_or(1, |last| last.receipt + 1);
+        notifications.push_back(Notification { receipt, body: body.to_string().into_bytes() });
+    }
+
+    /// A contact's message is in the journal, whether or not anybody heard of it.
+    pub(crate) fn writes_into_journal(&self, body: &Value) {
+        match self.reader.read(body.to_string().as_bytes()) {
+            Ok(Incoming::Message(arrival)) => lock(&self.written).push(arrival),
+            other => panic!("this is no message: {other:?}"),
+        }
     }
 
     /// The next send waits, until the test lets it go.
@@ -96,6 +165,7 @@ impl Gateway {
 
     fn write_down(&self, message: &Outgoing, goes: bool) -> String {
         let mut id = String::new();
+        let (at, evidence) = (self.clock.now().unwrap_or(BEGINNING), *lock(&self.evidence));
         self.posts.send_modify(|posts| {
             id = format!("OUT{}", posts.len() + 1);
             posts.push(Post {
@@ -103,9 +173,31 @@ impl Gateway {
                 text: message.text.clone(),
                 idempotency_key: message.idempotency_key.clone(),
                 id: goes.then(|| id.clone()),
+                at,
+                evidence,
             });
         });
+        if goes && evidence == Evidence::Reports {
+            let (chat, seconds) = (message.chat.as_str(), at.0 / 1_000);
+            let mut reports = lock(&self.reports);
+            reports.push_back(green_api::echo(chat, &id, seconds, &message.text));
+            reports.push_back(green_api::status(chat, &id, seconds, "delivered"));
+        }
         id
+    }
+
+    fn traces(&self, evidence: Evidence) -> Vec<Trace> {
+        let is_there = evidence == Evidence::Journal;
+        let trace = |post: &Post| Trace {
+            id: post.id.clone(),
+            chat: ChatId::parse(&post.chat).expect("it was a chat id"),
+            text: post.text.clone(),
+            at: is_there.then_some(post.at),
+            state: is_there.then_some(DeliveryState::Sent),
+            reason: None,
+        };
+        let is_meant = |post: &&Post| post.evidence == evidence && post.id.is_some();
+        self.posts.borrow().iter().filter(is_meant).map(trace).collect()
     }
 }
 
@@ -116,7 +208,7 @@ impl Provider for Gateway {
     }
 
     async fn send_text(&self, message: &Outgoing) -> Sent {
-        let answer = self.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let answer = lock(&self.answers).pop_front();
         if let Some(Answer::Held(hold)) = &answer {
             hold.wait().await;
         }
@@ -127,7 +219,12 @@ impl Provider for Gateway {
             None | Some(Answer::Held(_)) => Sent::Accepted { id },
             Some(Answer::Refused) => Sent::Refused { reason: DeliveryReason::NoAccount, detail },
             Some(Answer::Again) => Sent::Again { after_ms: None, detail },
-            Some(Answer::NotLinked) => Sent::NotLinked { state: "notAuthorized".to_owned(), detail },
+            Some(Answer::NotLinked) => {
+                // By the time anybody hears of it, somebody has linked it.
+                let seconds = self.clock.now().unwrap_or(BEGINNING).0 / 1_000;
+                lock(&self.reports).push_back(green_api::state(seconds, "authorized"));
+                Sent::NotLinked { state: "notAuthorized".to_owned(), detail }
+            }
             Some(Answer::LostAfter | Answer::LostBefore) => Sent::Unclear { detail },
         }
     }
@@ -140,21 +237,25 @@ impl Provider for Gateway {
         Ok("authorized".to_owned())
     }
 
-    /// These tests post.
+    /// There is nothing to wait for: what comes, a test has put there before.
     async fn receive(&self, _: Duration) -> Result<Option<Notification>, Unanswered> {
-        Ok(None)
+        Ok(lock(&self.notifications).front().cloned())
     }
 
-    async fn acknowledge(&self, _: i64) -> Result<(), Unanswered> {
+    async fn acknowledge(&self, receipt: i64) -> Result<(), Unanswered> {
+        lock(&self.notifications).retain(|notification| notification.receipt != receipt);
         Ok(())
     }
 
     async fn journal(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
-        Ok(Vec::new())
+        Ok(lock(&self.written).clone())
     }
 
-    async fn look_up(&self, _: LookUp) -> Result<Vec<Trace>, Unanswered> {
-        Ok(Vec::new())
+    async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered> {
+        Ok(match place {
+            LookUp::Queue => self.traces(Evidence::Queue),
+            LookUp::Journal { .. } => self.traces(Evidence::Journal),
+        })
     }
 
     async fn queue_length(&self) -> Result<i64, Unanswered> {

@@ -30,6 +30,12 @@ pub(crate) fn edited(chat: &str, of: &str, at_seconds: i64, text: &str) -> Value
     body("incomingMessageReceived", chat, &format!("EDIT-{of}"), at_seconds, &edit)
 }
 
+/// The contact deletes a message.
+pub(crate) fn deleted(chat: &str, of: &str, at_seconds: i64) -> Value {
+    let deletion = json!({ "typeMessage": "deletedMessage", "deletedMessageData": { "stanzaId": of } });
+    body("incomingMessageReceived", chat, &format!("DELETE-{of}"), at_seconds, &deletion)
+}
+
 /// A person of the business writes on the phone itself.
 pub(crate) fn by_phone(chat: &str, id: &str, at_seconds: i64, text: &str) -> Value {
     body("outgoingMessageReceived", chat, id, at_seconds, &text_message(text))

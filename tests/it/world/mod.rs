@@ -5,7 +5,13 @@ mod database;
 
 mod gateway;
 
-mod green_api;
+pub(crate) mod green_api;
+
+mod fuse;
+
+mod fused;
+
+mod outside;
 
 mod process;
 
@@ -13,22 +19,32 @@ mod chat;
 
 mod transcript;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    cell::Cell,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use baton::{
     adapters::scripted::{Hold, Script, Step},
     domain::{policy::Policy, time::Time},
     flow::clock::{Clock, ManualClock},
 };
+use execution::key_store::{KeyStore, Memory};
 use reqwest::Method;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
 pub(crate) use self::{
     chat::Chat,
-    gateway::{Answer, Gateway},
+    database::Database,
+    fuse::{End, Fuse, Point, Weakness},
+    gateway::{Answer, Evidence, Gateway, Post},
+    process::Process,
 };
-use self::{database::Database, process::Process};
+use self::{database::Store, outside::Outside};
 
 /// When every test begins: 2026-01-05 08:00 UTC.
 pub(crate) const BEGINNING: Time = Time(1_767_600_000_000);
@@ -66,6 +82,15 @@ macro_rules! on_both_stores {
 
 pub(crate) use on_both_stores;
 
+thread_local! {
+    static MACHINE_CLOCK: Cell<Time> = const { Cell::new(BEGINNING) };
+}
+
+/// The clock of the machine that the world of this thread runs on, where a step asks that and not the store's.
+fn machine_clock() -> Time {
+    MACHINE_CLOCK.get()
+}
+
 pub(crate) struct World {
     /// What leaves, and what becomes of it.
     pub(crate) gateway: Arc<Gateway>,
@@ -73,7 +98,11 @@ pub(crate) struct World {
     pub(crate) assistant: Arc<Script>,
     clock: Arc<ManualClock>,
     database: Database,
+    /// What instances share beside the database.
+    keys: Option<Arc<Memory>>,
+    weakness: Option<Weakness>,
     policy: Mutex<Policy>,
+    started: AtomicUsize,
     process: Mutex<Arc<Process>>,
     draining: Mutex<Option<JoinHandle<()>>>,
     http: reqwest::Client,
@@ -89,36 +118,80 @@ pub(crate) struct Reply {
 
 impl World {
     pub(crate) async fn on_sqlite() -> Self {
-        Self::over(Database::sqlite()).await
+        Self::over(Database::sqlite(), None, None).await
     }
 
     pub(crate) async fn on_postgres() -> Self {
-        Self::over(Database::postgres().await).await
+        Self::over(Database::postgres().await, None, None).await
     }
 
-    async fn over(database: Database) -> Self {
-        let (clock, gateway, assistant) =
-            (Arc::new(ManualClock::at(BEGINNING)), Arc::new(Gateway::new()), Arc::new(Script::default()));
-        let policy = Policy {
-            typing_ms_per_char: 0,
-            typing_jitter_ms: 0,
-            send_interval_ms: 0,
-            prompt: Arc::from("You help."),
-            ..Policy::default()
+    pub(crate) async fn over(
+        database: Database,
+        keys: Option<Arc<Memory>>,
+        weakness: Option<Weakness>,
+    ) -> Self {
+        MACHINE_CLOCK.set(BEGINNING);
+        let clock = Arc::new(ManualClock::at(BEGINNING));
+        let (gateway, assistant) = (Arc::new(Gateway::new(clock.clone())), Arc::new(Script::default()));
+        let policy = quick_policy();
+        let outside = Outside {
+            provider: gateway.clone(),
+            generator: assistant.clone(),
+            keys: keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
         };
         let store = database.open(clock.clone()).await;
-        let process = Process::start(store, gateway.clone(), assistant.clone(), policy.clone()).await;
+        let process = Process::start("1", store, outside, Fuse::new(weakness), policy.clone()).await;
         Self {
             gateway,
             assistant,
             clock,
             database,
+            keys,
+            weakness,
             policy: Mutex::new(policy),
+            started: AtomicUsize::new(1),
             process: Mutex::new(Arc::new(process)),
             draining: Mutex::default(),
             http: baton::adapters::http_client::http_client(std::time::Duration::from_secs(5))
                 .expect("a client"),
         }
+    }
+
+    /// Another process over the same database. Nobody asks it anything yet.
+    pub(crate) async fn start_another(&self, store: Store) -> Arc<Process> {
+        let name = (self.started.fetch_add(1, Ordering::Relaxed) + 1).to_string();
+        let policy = lock(&self.policy).clone();
+        let outside = Outside {
+            provider: self.gateway.clone(),
+            generator: self.assistant.clone(),
+            keys: self.keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
+        };
+        Arc::new(Process::start(&name, store, outside, Fuse::new(self.weakness), policy).await)
+    }
+
+    /// Everything outside is new, and what was told so far is over: another story over the same database.
+    pub(crate) async fn begin_anew(&mut self) {
+        self.gateway = Arc::new(Gateway::new(self.clock.clone()));
+        self.assistant = Arc::new(Script::default());
+        self.keys = self.keys.as_ref().map(|_| Arc::new(Memory::new()));
+        *lock(&self.policy) = quick_policy();
+        let before = self.process();
+        before.stop().await;
+        self.turn_to(self.start_another(before.store.clone()).await);
+    }
+
+    pub(crate) const fn weakness(&self) -> Option<Weakness> {
+        self.weakness
+    }
+
+    /// Taken for untried: what was being sent when a process died.
+    pub(crate) async fn queue_again(&self) {
+        self.database.queue_again().await;
+    }
+
+    /// From now on everybody asks that process. Returns the one before.
+    pub(crate) fn turn_to(&self, process: Arc<Process>) -> Arc<Process> {
+        std::mem::replace(&mut *lock(&self.process), process)
     }
 
     /// Changes the rules of the channel.
@@ -129,7 +202,7 @@ impl World {
     }
 
     /// A contact, and the people who answer them.
-    pub(crate) fn chat(&self, id: &'static str) -> Chat<'_> {
+    pub(crate) fn chat<'a>(&'a self, id: &'a str) -> Chat<'a> {
         Chat { world: self, id }
     }
 
@@ -147,13 +220,14 @@ impl World {
 
     /// Time passes, and what it brings about happens.
     pub(crate) async fn after(&self, ms: i64) {
-        self.clock.advance_ms(ms);
+        self.pass(ms);
         self.drain().await;
     }
 
     /// Time passes, and nothing happens yet.
     pub(crate) fn pass(&self, ms: i64) {
         self.clock.advance_ms(ms);
+        MACHINE_CLOCK.set(self.now());
     }
 
     pub(crate) fn now(&self) -> Time {
@@ -199,10 +273,9 @@ impl World {
             assert!(draining.await.is_err_and(|error| error.is_cancelled()), "it was held");
         }
         self.process().stop().await;
+        self.process().store.close().await;
         let store = self.database.open(self.clock.clone()).await;
-        let policy = lock(&self.policy).clone();
-        let process = Process::start(store, self.gateway.clone(), self.assistant.clone(), policy).await;
-        *lock(&self.process) = Arc::new(process);
+        self.turn_to(self.start_another(store).await);
     }
 
     /// The end of the test: nothing is left over.
@@ -214,6 +287,7 @@ impl World {
         );
         self.drain().await;
         self.process().stop().await;
+        self.process().store.close().await;
         self.database.remove().await;
     }
 
@@ -275,8 +349,19 @@ impl World {
         reply_of(self.http.execute(request).await.expect("an answer")).await
     }
 
-    fn process(&self) -> Arc<Process> {
+    pub(crate) fn process(&self) -> Arc<Process> {
         lock(&self.process).clone()
+    }
+}
+
+/// Those of the contract, without waiting where a test is not about that.
+fn quick_policy() -> Policy {
+    Policy {
+        typing_ms_per_char: 0,
+        typing_jitter_ms: 0,
+        send_interval_ms: 0,
+        prompt: Arc::from("You help."),
+        ..Policy::default()
     }
 }
 

@@ -19,13 +19,15 @@ use baton::{
         desk::Desk,
         dispatch::Dispatch,
         gate::Gate,
-        generator::Generator,
         intake::Intake,
-        ledger::{Ledger, Work},
+        ledger::{self, Ledger, Work},
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
+        poll::{Polled, Poller},
         provider::Provider,
-        registry,
+        reconcile::Reconciler,
+        registry::{self, Registry},
+        repair::Repair,
         sender::{self, Sender},
         tend::Tend,
         turn::{self, Turns},
@@ -38,40 +40,56 @@ use baton::{
         ports::{self, Readiness, Secret},
     },
 };
+use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
 use serde_json::{Map, Value};
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{API_TOKEN, BEGINNING, CHANNEL, WEBHOOK_TOKEN, database::Store};
+use super::{
+    API_TOKEN, BEGINNING, CHANNEL, WEBHOOK_TOKEN, database::Store, fuse::Fuse, fused::Fused, machine_clock,
+    outside::Outside,
+};
 
 /// Longest wait of a switch for a send in flight. Tests let sends go; this only ends a test that forgot to.
 const SETTLE_MS: i64 = 10_000;
 
+/// Longer than any test lasts: what somebody who died has put there stays.
+const LOCK_TTL: Duration = Duration::from_secs(600);
+
 pub(crate) struct Process {
     pub(crate) address: SocketAddr,
+    /// When it ends.
+    pub(crate) fuse: Arc<Fuse>,
     channels: Arc<Channels>,
     provider: Arc<dyn Provider>,
     steps: Steps,
-    store: Store,
+    chores: Chores,
+    pub(crate) store: Store,
     server: ServerHandle,
     stopping: CancellationToken,
 }
 
 impl Process {
     pub(crate) async fn start(
+        name: &str,
         store: Store,
-        provider: Arc<dyn Provider>,
-        generator: Arc<dyn Generator>,
+        outside: Outside,
+        fuse: Fuse,
         policy: Policy,
     ) -> Self {
+        store.recover().await;
+        let fuse = Arc::new(fuse);
+        let Outside { provider, generator, keys } = outside.behind(&fuse);
         let (dispatch, channels) = (Arc::new(Dispatch::default()), Arc::new(Channels::default()));
-        let (ledger, archive, registry) = (store.ledger(dispatch.clone()), store.archive(), store.registry());
+        let archive = store.archive();
+        let ledger: Arc<dyn Ledger> = Fused::over(&fuse, store.ledger(dispatch.clone()));
+        let registry: Arc<dyn Registry> = Fused::over(&fuse, store.registry());
         // After a restart it is there already.
         registry.add_channel(&row()).await.expect("the channel is kept");
         let stopping = CancellationToken::new();
         let turns = Turns {
-            instance: "A".to_owned(),
+            instance: name.to_owned(),
             ledger: ledger.clone(),
             archive: archive.clone(),
             channels: channels.clone(),
@@ -80,7 +98,7 @@ impl Process {
             pace: None,
             breaker: ModelBreaker::new(Breaker::new(5, 30_000), ledger.clone(), || BEGINNING),
             answers: store.answers(),
-            lock: None,
+            lock: keys.clone().map(|keys| Lock::new(keys, LOCK_TTL)),
             dispatch: dispatch.clone(),
             tool_rounds: 4,
             stop: stopping.clone(),
@@ -118,9 +136,26 @@ impl Process {
             ledger: ledger.clone(),
             registry: registry.clone(),
             channels: channels.clone(),
-            deduplicator: None,
+            deduplicator: keys.map(|keys| Arc::new(Deduplicator::new(keys, LOCK_TTL, LOCK_TTL))),
             clock: || BEGINNING,
         });
+        let chores = Chores {
+            reconciler: Reconciler::new(ledger.clone(), archive.clone(), registry.clone(), channels.clone()),
+            poller: Poller {
+                owner: name.to_owned(),
+                intake: intake.clone(),
+                registry: registry.clone(),
+                channels: channels.clone(),
+                stop: stopping.clone(),
+            },
+            repair: Repair {
+                intake: intake.clone(),
+                archive: archive.clone(),
+                registry: registry.clone(),
+                channels: channels.clone(),
+                clock: machine_clock,
+            },
+        };
         let doors = Doors {
             intake: intake.clone(),
             desk: Arc::new(Desk {
@@ -152,7 +187,7 @@ impl Process {
         let running = http::serve(Arc::new(doors), listener, Duration::from_secs(1)).expect("a server");
         let server = running.handle();
         tokio::spawn(running);
-        let process = Self { address, channels, provider, steps, store, server, stopping };
+        let process = Self { address, fuse, channels, provider, steps, chores, store, server, stopping };
         process.set(policy);
         process
     }
@@ -199,15 +234,56 @@ impl Process {
         }
     }
 
+    /// Runs steps one after another until nothing is due: what it touches is then the same each time.
+    pub(crate) async fn work(self: Arc<Self>) {
+        let mut in_vain = HashSet::new();
+        while let Some(step) = self.steps.next(&in_vain).await {
+            self.fuse.begins(&format!("{:?}", step.0));
+            if self.steps.run(step).await {
+                in_vain.clear();
+            } else {
+                in_vain.insert(step);
+            }
+        }
+    }
+
+    /// Looks at the provider for sends of unknown fate.
+    pub(crate) async fn look(&self) {
+        self.chores.reconciler.look().await.expect("the store answers");
+    }
+
+    /// Fetches one notification.
+    pub(crate) async fn poll(&self) -> Polled {
+        self.chores.poller.poll(CHANNEL).await.expect("store and provider answer")
+    }
+
+    /// What each start of an instance does about the journal of contacts' messages.
+    pub(crate) async fn begin_repair(&self) {
+        self.chores.repair.begin(CHANNEL).await.expect("the store answers");
+    }
+
+    /// Looks through that journal, if it is due.
+    pub(crate) async fn repair(&self) -> usize {
+        self.chores.repair.repair(CHANNEL).await.expect("store and provider answer")
+    }
+
     /// Ends, without a word to anybody.
     pub(crate) async fn stop(&self) {
         self.stopping.cancel();
         self.server.stop(false).await;
-        self.store.close().await;
     }
 }
 
 type Step = (Work, Uuid);
+
+const WORK: [Work; 4] = [Work::Turn, Work::Send, Work::FollowUp, Work::Tend];
+
+/// What instances do from time to time; a test says when.
+struct Chores {
+    reconciler: Reconciler,
+    poller: Poller,
+    repair: Repair,
+}
 
 struct Steps {
     turns: Turns,
@@ -221,19 +297,29 @@ struct Steps {
 impl Steps {
     async fn due(&self) -> Vec<Step> {
         let mut steps = Vec::new();
-        for work in [Work::Turn, Work::Send, Work::FollowUp, Work::Tend] {
+        for work in WORK {
             let due = self.ledger.due(work, 500).await.expect("the store answers");
             steps.extend(due.into_iter().map(|due| (work, due.conversation)));
         }
         steps
     }
 
+    /// The first that is due, beside those.
+    async fn next(&self, in_vain: &HashSet<Step>) -> Option<Step> {
+        for work in WORK {
+            let due = self.ledger.due(work, 500).await.expect("the store answers");
+            let mut steps = due.into_iter().map(|due| (work, due.conversation));
+            if let Some(step) = steps.find(|step| !in_vain.contains(step)) {
+                return Some(step);
+            }
+        }
+        None
+    }
+
     /// True if there was anything to do.
     async fn run(&self, (work, conversation): Step) -> bool {
         let outcome = match work {
-            Work::Turn => {
-                self.turns.answer(conversation, false).await.map(|it| matches!(it, turn::Outcome::Worked(_)))
-            }
+            Work::Turn => self.answer(conversation).await.map(|it| matches!(it, turn::Outcome::Worked(_))),
             Work::FollowUp => {
                 self.turns.follow_up(conversation).await.map(|it| matches!(it, turn::Outcome::Worked(_)))
             }
@@ -241,6 +327,14 @@ impl Steps {
             Work::Tend => self.tend.tend(conversation).await,
         };
         outcome.expect("the store answers")
+    }
+
+    /// Somebody who died may have left the lock in front behind: it is looked at again, and then the database decides.
+    async fn answer(&self, conversation: Uuid) -> Result<turn::Outcome, ledger::Error> {
+        match self.turns.answer(conversation, false).await {
+            Ok(turn::Outcome::LeftToHolder) => self.turns.answer(conversation, true).await,
+            outcome => outcome,
+        }
     }
 }
 

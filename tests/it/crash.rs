@@ -1,0 +1,166 @@
+//! A crash between any two lines that touch the outside costs time, and nothing else.
+//!
+//! Each story is told once for every touch: a step in the store, a POST, a request to the model, a key in Redis, an
+//! answer to a request. After that touch, of which it does not hear any more, the process ends. On SQLite it is dead, and
+//! another one starts; on PostgreSQL it sleeps, another one takes its work over, and when all of that is done it wakes and
+//! goes on. Whoever is outside does what such people do, time runs on, and when nothing more can come, the promises are
+//! asked. No point is named by hand: touches are counted, and each number has its turn.
+
+mod life;
+
+mod promises;
+
+mod stories;
+
+use std::{sync::Arc, time::Instant};
+
+use execution::key_store::Memory;
+use life::Life;
+use promises::Promise;
+
+use crate::world::{Database, End, Point, Weakness, World};
+
+/// Tells each story on both stores, once for every failure point.
+macro_rules! at_every_point {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                super::holds(stringify!($name), super::Store::Sqlite, super::stories::$name).await;
+            })+
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $name() {
+                super::holds(stringify!($name), super::Store::Postgres, super::stories::$name).await;
+            })+
+        }
+    };
+}
+
+at_every_point!(
+    a_burst_is_answered_in_parts_and_followed_up,
+    a_takeover_stops_a_generation,
+    a_takeover_stops_a_reply_half_sent,
+    a_send_is_refused_and_tried_again,
+    an_answer_is_lost_and_the_message_found,
+    a_model_fails_for_good_and_a_person_asks_again,
+    what_waits_is_edited_and_deleted,
+    what_is_fetched_and_what_was_missed_is_answered,
+);
+
+/// Which database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Store {
+    /// One process after another.
+    Sqlite,
+    /// Beside Redis; another process goes on while the first is dead or asleep.
+    Postgres,
+}
+
+impl Store {
+    /// An empty one, in a world where nothing has happened yet.
+    async fn world(self, weakness: Option<Weakness>) -> World {
+        match self {
+            Self::Sqlite => World::over(Database::sqlite_in_memory(), None, weakness).await,
+            Self::Postgres => {
+                World::over(Database::postgres().await, Some(Arc::new(Memory::new())), weakness).await
+            }
+        }
+    }
+
+    /// How a process ends on it.
+    const fn end(self) -> End {
+        match self {
+            Self::Sqlite => End::Dies,
+            // As long as it sleeps, it is as good as dead: the promises are asked then, and again when it has woken.
+            Self::Postgres => End::Sleeps,
+        }
+    }
+}
+
+/// A promise that a story broke.
+struct Broken {
+    /// Where the process ended.
+    at: String,
+    promise: String,
+    /// The story as it was told.
+    told: String,
+}
+
+/// Fails with the point at which a promise breaks.
+async fn holds(name: &str, store: Store, story: impl AsyncFn(&mut Life) -> Promise) {
+    let began = Instant::now();
+    match at_every_point(store, None, story).await {
+        Ok(touches) => println!("{name}, {store:?}: {touches} touches in {:?}", began.elapsed()),
+        Err(Broken { at, promise, told }) => panic!("{promise}\n{name}, {store:?}, {at}\n{told}"),
+    }
+}
+
+/// Tells a story until its process ends nowhere in it any more. Returns how many touches there are.
+async fn at_every_point(
+    store: Store,
+    weakness: Option<Weakness>,
+    story: impl AsyncFn(&mut Life) -> Promise,
+) -> Result<usize, Broken> {
+    let (mut world, whole) = tell(store.world(weakness).await, 0, None, &story).await?;
+    for touches in 0..=whole.len() {
+        let point = Point { touches, end: store.end() };
+        let told;
+        (world, told) = tell(world, touches + 1, Some(point), &story).await?;
+        // Or some touch would have had another's turn.
+        assert!(told.starts_with(&whole[..touches]), "the story was told otherwise: {told:?}");
+    }
+    world.end().await;
+    Ok(whole.len())
+}
+
+/// One life. Returns what its first process touched.
+async fn tell(
+    world: World,
+    number: usize,
+    point: Option<Point>,
+    story: &impl AsyncFn(&mut Life) -> Promise,
+) -> Result<(World, Vec<String>), Broken> {
+    let mut life = Life::begin(world, number, point).await;
+    let kept = story(&mut life).await;
+    let touches = life.touches.take().unwrap_or_default();
+    if let Err(promise) = kept {
+        let at = match point {
+            None => "without a crash".to_owned(),
+            Some(Point { end, .. }) => {
+                format!("{end:?} after {} touches, of which the last is {:?}", touches.len(), touches.last())
+            }
+        };
+        return Err(Broken { at, promise, told: life.mei().told().await });
+    }
+    Ok((life.end().await, touches))
+}
+
+/// What is wrong on purpose must be found out, and at such a point.
+async fn is_found_out(weakness: Weakness, promise: &str, point: &str) {
+    let story = stories::a_burst_is_answered_in_parts_and_followed_up;
+    match at_every_point(Store::Sqlite, Some(weakness), story).await {
+        Ok(touches) => panic!("{weakness:?} went unnoticed at {touches} touches"),
+        Err(broken) => {
+            assert!(broken.promise.starts_with(promise), "{}", broken.promise);
+            assert!(broken.at.contains(point), "{}", broken.at);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_posts_twice_is_found_out() {
+    is_found_out(Weakness::PostsTwice, "P6", "without a crash").await;
+}
+
+#[tokio::test]
+async fn an_acknowledged_webhook_without_its_effect_is_found_out() {
+    is_found_out(Weakness::StoresElsewhere, "P1", "without a crash").await;
+}
+
+/// No story without a crash would ever show it.
+#[tokio::test]
+async fn a_start_that_sends_again_what_was_being_sent_is_found_out() {
+    is_found_out(Weakness::SendsAgain, "P6", "Provider::send_text").await;
+}

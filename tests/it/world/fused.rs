@@ -1,0 +1,263 @@
+//! What a process touches, behind its fuse: the store's writes, the provider, the model, the keys that instances share.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use baton::{
+    domain::{chat::ChatId, event::Event, time::Time, turn::DeadLetter},
+    flow::{
+        generator::{Draft, Failure, Generator, Progress, Request},
+        ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
+        outbox::BEGIN_WITHIN_MS,
+        provider::{
+            Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+        },
+        registry::{Channel, Registry, Token},
+    },
+};
+use execution::key_store::{self, Entry, KeyStore, Put};
+use uuid::Uuid;
+
+use super::fuse::{Fuse, Weakness};
+
+/// Something that a process touches.
+pub(super) struct Fused<T: ?Sized> {
+    fuse: Arc<Fuse>,
+    inner: Arc<T>,
+}
+
+impl<T: ?Sized> Fused<T> {
+    pub(super) fn over(fuse: &Arc<Fuse>, inner: Arc<T>) -> Arc<Self> {
+        Arc::new(Self { fuse: Arc::clone(fuse), inner })
+    }
+}
+
+#[async_trait]
+impl Ledger for Fused<dyn Ledger> {
+    async fn run(&self, key: Key, need: Need, step: Erased) -> Result<(), Error> {
+        let key = match key {
+            Key::Chat { channel, opening: Some(opening), .. }
+                if self.fuse.weakness == Some(Weakness::StoresElsewhere) && need.keys == ["M2"] =>
+            {
+                let chat = ChatId::parse("6589999999@c.us").expect("a chat id");
+                Key::Chat { channel, chat, opening: Some(opening) }
+            }
+            key => key,
+        };
+        self.fuse.touch("Ledger::run", self.inner.run(key, need, step)).await
+    }
+
+    async fn due(&self, work: Work, limit: usize) -> Result<Vec<Due>, Error> {
+        self.fuse.alive().await;
+        self.inner.due(work, limit).await
+    }
+
+    async fn standings(&self, held: &[Held], extend_ms: Option<i64>) -> Result<Vec<Standing>, Error> {
+        self.fuse.touch("Ledger::standings", self.inner.standings(held, extend_ms)).await
+    }
+
+    async fn keep(&self, events: Vec<Event>, letters: Vec<DeadLetter>) -> Result<(), Error> {
+        self.fuse.touch("Ledger::keep", self.inner.keep(events, letters)).await
+    }
+
+    async fn now(&self) -> Result<Time, Error> {
+        self.fuse.alive().await;
+        self.inner.now().await
+    }
+}
+
+#[async_trait]
+impl Registry for Fused<dyn Registry> {
+    async fn installation(&self) -> Result<String, Error> {
+        self.inner.installation().await
+    }
+
+    async fn channels(&self) -> Result<Vec<Channel>, Error> {
+        self.inner.channels().await
+    }
+
+    async fn add_channel(&self, channel: &Channel) -> Result<bool, Error> {
+        self.fuse.touch("Registry::add_channel", self.inner.add_channel(channel)).await
+    }
+
+    async fn put_channel(&self, channel: &Channel) -> Result<bool, Error> {
+        self.fuse.touch("Registry::put_channel", self.inner.put_channel(channel)).await
+    }
+
+    async fn remove_channel(&self, name: &str) -> Result<bool, Error> {
+        self.fuse.touch("Registry::remove_channel", self.inner.remove_channel(name)).await
+    }
+
+    async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<Option<String>, Error> {
+        let act = self.inner.set_channel_state(name, state, now);
+        self.fuse.touch("Registry::set_channel_state", act).await
+    }
+
+    async fn hold_channel(&self, name: &str, until: Time) -> Result<(), Error> {
+        self.fuse.touch("Registry::hold_channel", self.inner.hold_channel(name, until)).await
+    }
+
+    async fn release_channel(&self, name: &str, held_until: Time, now: Time) -> Result<(), Error> {
+        let act = self.inner.release_channel(name, held_until, now);
+        self.fuse.touch("Registry::release_channel", act).await
+    }
+
+    async fn claim_look_up(&self, name: &str, now: Time, every_ms: i64) -> Result<bool, Error> {
+        let act = self.inner.claim_look_up(name, now, every_ms);
+        self.fuse.touch("Registry::claim_look_up", act).await
+    }
+
+    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
+        self.fuse.touch("Registry::add_token", self.inner.add_token(token, hash)).await
+    }
+
+    async fn tokens(&self) -> Result<Vec<Token>, Error> {
+        self.inner.tokens().await
+    }
+
+    async fn token(&self, hash: &str) -> Result<Option<Token>, Error> {
+        self.inner.token(hash).await
+    }
+
+    async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
+        self.fuse.touch("Registry::revoke_token", self.inner.revoke_token(id)).await
+    }
+
+    async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<(), Error> {
+        self.fuse.touch("Registry::link_chats", self.inner.link_chats(channel, chat, alias)).await
+    }
+
+    async fn claim_poll(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error> {
+        self.fuse.touch("Registry::claim_poll", self.inner.claim_poll(name, owner, ttl_ms)).await
+    }
+
+    async fn wind_repair(&self, name: &str, at: Time) -> Result<(), Error> {
+        self.fuse.touch("Registry::wind_repair", self.inner.wind_repair(name, at)).await
+    }
+
+    async fn claim_repair(&self, name: &str, now: Time, every_ms: i64) -> Result<Option<Time>, Error> {
+        let act = self.inner.claim_repair(name, now, every_ms);
+        self.fuse.touch("Registry::claim_repair", act).await
+    }
+
+    async fn end_repair(&self, name: &str, to: Time) -> Result<(), Error> {
+        self.fuse.touch("Registry::end_repair", self.inner.end_repair(name, to)).await
+    }
+
+    async fn forget_requests(&self, before: Time) -> Result<u64, Error> {
+        self.fuse.touch("Registry::forget_requests", self.inner.forget_requests(before)).await
+    }
+}
+
+#[async_trait]
+impl Provider for Fused<dyn Provider> {
+    fn read(&self, body: &[u8]) -> Result<Incoming, Unreadable> {
+        self.inner.read(body)
+    }
+
+    /// What was claimed before a sleep begins too late, and is not written: the real client looks at the machine's
+    /// clock, which a test does not move.
+    async fn send_text(&self, message: &Outgoing) -> Sent {
+        let claimed_at =
+            message.begin_by.saturating_sub(Duration::from_millis(BEGIN_WITHIN_MS.unsigned_abs()));
+        let act = async {
+            if self.fuse.slept_over(claimed_at) {
+                return Sent::TooLate;
+            }
+            if self.fuse.weakness == Some(Weakness::PostsTwice) {
+                self.inner.send_text(message).await;
+            }
+            self.inner.send_text(message).await
+        };
+        self.fuse.touch("Provider::send_text", act).await
+    }
+
+    /// A courtesy that nothing depends on, shown beside everything else: not counted.
+    async fn show_typing(&self, chat: &ChatId, ms: i64) {
+        self.fuse.alive().await;
+        self.inner.show_typing(chat, ms).await;
+    }
+
+    /// As above.
+    async fn mark_read(&self, chat: &ChatId, message: Option<&str>) {
+        self.fuse.alive().await;
+        self.inner.mark_read(chat, message).await;
+    }
+
+    async fn state(&self) -> Result<String, Unanswered> {
+        self.fuse.alive().await;
+        self.inner.state().await
+    }
+
+    async fn receive(&self, wait: Duration) -> Result<Option<Notification>, Unanswered> {
+        self.fuse.alive().await;
+        self.inner.receive(wait).await
+    }
+
+    async fn acknowledge(&self, receipt: i64) -> Result<(), Unanswered> {
+        self.fuse.touch("Provider::acknowledge", self.inner.acknowledge(receipt)).await
+    }
+
+    async fn journal(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
+        self.fuse.alive().await;
+        self.inner.journal(minutes).await
+    }
+
+    async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered> {
+        self.fuse.alive().await;
+        self.inner.look_up(place).await
+    }
+
+    async fn queue_length(&self) -> Result<i64, Unanswered> {
+        self.fuse.alive().await;
+        self.inner.queue_length().await
+    }
+}
+
+#[async_trait]
+impl Generator for Fused<dyn Generator> {
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure> {
+        self.fuse.touch("Generator::reply", self.inner.reply(request, progress)).await
+    }
+
+    async fn check(&self) -> Result<String, Failure> {
+        self.inner.check().await
+    }
+}
+
+#[async_trait]
+impl KeyStore for Fused<dyn KeyStore> {
+    async fn put_if_absent(&self, key: &str, value: &str, ttl: Duration) -> Result<Put, key_store::Error> {
+        self.fuse.touch("KeyStore::put_if_absent", self.inner.put_if_absent(key, value, ttl)).await
+    }
+
+    async fn get(&self, key: &str) -> Result<Option<Entry>, key_store::Error> {
+        self.fuse.alive().await;
+        self.inner.get(key).await
+    }
+
+    /// A webhook's claim is confirmed on a task of its own, at any moment after its answer: not counted. That it never
+    /// is confirmed is the crash after the commit before it.
+    async fn replace_if_equal(
+        &self,
+        key: &str,
+        expected: &str,
+        value: &str,
+        ttl: Duration,
+    ) -> Result<bool, key_store::Error> {
+        self.fuse.alive().await;
+        self.inner.replace_if_equal(key, expected, value, ttl).await
+    }
+
+    async fn delete_if_equal(&self, key: &str, expected: &str) -> Result<bool, key_store::Error> {
+        self.fuse.touch("KeyStore::delete_if_equal", self.inner.delete_if_equal(key, expected)).await
+    }
+
+    async fn list(&self, prefix: &str, limit: usize) -> Result<Vec<(String, Entry)>, key_store::Error> {
+        self.inner.list(prefix, limit).await
+    }
+
+    async fn is_up(&self) -> bool {
+        self.inner.is_up().await
+    }
+}

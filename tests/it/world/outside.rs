@@ -1,0 +1,28 @@
+//! What a process touches besides its store.
+
+use std::sync::Arc;
+
+use baton::flow::{generator::Generator, provider::Provider};
+use execution::key_store::KeyStore;
+
+use super::{fuse::Fuse, fused::Fused};
+
+/// What is outside of a process, besides its store.
+#[derive(Clone)]
+pub(crate) struct Outside {
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) generator: Arc<dyn Generator>,
+    /// Redis, if there is one: the lock in front, and the quick memory of webhooks.
+    pub(crate) keys: Option<Arc<dyn KeyStore>>,
+}
+
+impl Outside {
+    /// The same, as far as a process that this fuse ends can reach it.
+    pub(super) fn behind(self, fuse: &Arc<Fuse>) -> Self {
+        Self {
+            provider: Fused::over(fuse, self.provider),
+            generator: Fused::over(fuse, self.generator),
+            keys: self.keys.map(|keys| -> Arc<dyn KeyStore> { Fused::over(fuse, keys) }),
+        }
+    }
+}
