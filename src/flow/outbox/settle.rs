@@ -105,17 +105,16 @@ fn handed_over(docket: &Docket) -> usize {
     docket.ids(|message| message.inbound.is_some_and(|it| it.outcome == Outcome::HandedOver)).len()
 }
 
-/// What became of it is known after all: nobody need look for it any longer. Whoever was called still is where it failed,
-/// or where it has left to people what it was to answer.
+/// What became of it is known after all: nobody need look for it any longer, but for what follows from it.
 fn end_call(docket: &mut Docket, id: Uuid, has_left_something: bool) {
+    conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
     let has_failed = docket
         .message(id)
         .is_some_and(|message| message.is(DeliveryState::Failed) || message.is(DeliveryState::Dead));
-    if has_failed || !has_left_something {
-        conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
-    }
     if has_failed {
         conversations::raise(docket, AttentionReason::SendFailed);
+    } else if has_left_something {
+        conversations::raise(docket, AttentionReason::Unanswered);
     }
 }
 

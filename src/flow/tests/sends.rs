@@ -175,7 +175,8 @@ fn an_attempt_held_for_lost_that_never_began_does_not_overtake_later_words() {
     assert!(play.sends().is_empty(), "a1 would come after a2");
     assert_eq!(play.in_state(S::Cancelled), ["a1"]);
     assert_eq!(play.message(first).inbound.unwrap().outcome, Outcome::HandedOver);
-    assert!(play.conversation.attention.is_some());
+    let called = play.conversation.attention.map(|attention| attention.reason);
+    assert_eq!(called, Some(AttentionReason::Unanswered), "nothing is unknown, but a question has no answer");
 }
 
 #[test]
