@@ -24,6 +24,10 @@ use reqwest::{
 use serde::Deserialize;
 use tokio::time::timeout;
 
+/// On bytes alone, without a server: for the fuzzer in `fuzz/`.
+#[doc(hidden)]
+pub use self::stream::{read as read_stream, read_whole};
+
 use self::failure::{cannot_connect, failed, refused};
 use crate::flow::generator::{Draft, Failure, FailureKind, Generator, Progress, Request};
 

@@ -26,7 +26,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Reads a stream of events to its end.
-pub(super) async fn read<S, E>(bytes: S, idle: Duration, progress: &dyn Progress) -> Result<Draft, Failure>
+pub async fn read<S, E>(bytes: S, idle: Duration, progress: &dyn Progress) -> Result<Draft, Failure>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
@@ -56,7 +56,7 @@ where
 }
 
 /// Reads an answer that came as one JSON body. Its last brace is its end marker.
-pub(super) async fn read_whole<S, E>(bytes: S, idle: Duration) -> Result<Draft, Failure>
+pub async fn read_whole<S, E>(bytes: S, idle: Duration) -> Result<Draft, Failure>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
