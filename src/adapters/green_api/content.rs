@@ -124,11 +124,15 @@ fn spoken(words: &str) -> Content {
 }
 
 fn file(message: Part<'_>, kind: Kind) -> Content {
+    described(message, kind, kind.as_str())
+}
+
+fn described(message: Part<'_>, kind: Kind, what: &str) -> Content {
     let data = message.part("fileMessageData");
     let media = media(data);
     // Only documents have a name that a person gave them.
     let name = if kind == Kind::Document { media.file_name.as_str() } else { "" };
-    let text = with_words(bracketed(kind.as_str(), &[name]), &media.caption);
+    let text = with_words(bracketed(what, &[name]), &media.caption);
     Content { media: Some(media), ..Content::new(kind, text).hollow_unless(data.is_there()) }
 }
 
@@ -137,10 +141,9 @@ fn sound(message: Part<'_>) -> Content {
     let mime_type = message.part("fileMessageData").text("mimeType");
     let is_note = mime_type.is_empty() || mime_type.contains("ogg") || mime_type.contains("opus");
     let (kind, what) = if is_note { (Kind::Voice, "voice message") } else { (Kind::Audio, "audio") };
-    let content = file(message, kind);
-    let caption = content.media.as_ref().map_or("", |media| &media.caption);
-    let text = with_words(bracketed(what, &[]), caption);
-    Content { is_unreadable: is_blank(caption), text, ..content }
+    let content = described(message, kind, what);
+    let is_unreadable = content.media.as_ref().is_none_or(|media| is_blank(&media.caption));
+    Content { is_unreadable, ..content }
 }
 
 fn media(data: Part<'_>) -> Media {

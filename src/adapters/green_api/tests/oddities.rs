@@ -191,6 +191,16 @@ fn nul_is_taken_out_of_words_and_names_and_long_ones_are_cut() {
 }
 
 #[test]
+fn a_description_makes_no_text_longer_than_it_may_be() {
+    let file = json!({"downloadUrl": "", "caption": "é".repeat(70_000)});
+    for kind in ["audioMessage", "imageMessage", "documentMessage"] {
+        let text = message(&saying(json!({"typeMessage": kind, "fileMessageData": file}))).text;
+        assert_eq!(text.chars().count(), 65_536, "{kind}");
+        assert!(text.starts_with('[') && text.ends_with('é'), "{kind}");
+    }
+}
+
+#[test]
 fn other_spellings_and_places_are_understood() {
     let mut body = plain();
     body["messageID"] = json!("B2");
