@@ -4,7 +4,7 @@
 use super::{
     content::Content,
     part::Part,
-    wording::{bracketed, with_words},
+    wording::{bracketed, is_blank, with_words},
 };
 use crate::domain::message::Kind;
 
@@ -39,6 +39,7 @@ fn offer(kind: Kind, data: Part<'_>, options: &[&str]) -> Content {
         ("", words) => words.to_owned(),
         (title, words) => format!("{title}\n{words}"),
     };
+    let words = if is_blank(&words) { String::new() } else { words };
     let text = match options {
         [] if words.is_empty() => bracketed(kind.as_str(), &[]),
         [] => words,

@@ -201,6 +201,23 @@ fn a_description_makes_no_text_longer_than_it_may_be() {
 }
 
 #[test]
+fn an_offer_without_words_that_can_be_seen_is_its_options_or_its_kind() {
+    let text = |words: &str, buttons: Value| {
+        message(&saying(json!({
+            "typeMessage": "buttonsMessage",
+            "buttonsMessage": {"contentText": words, "buttons": buttons},
+        })))
+        .text
+    };
+    let yes = json!([{"buttonText": "Yes"}]);
+    for nothing in ["", "\u{200b}", &"\u{200b}".repeat(70_000)] {
+        assert_eq!(text(nothing, json!([])), "[buttons]");
+        assert_eq!(text(nothing, yes.clone()), "[options: Yes]");
+    }
+    assert_eq!(text("Shall we?", yes), "Shall we? [options: Yes]");
+}
+
+#[test]
 fn other_spellings_and_places_are_understood() {
     let mut body = plain();
     body["messageID"] = json!("B2");
