@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 use super::read;
 use crate::{
-    domain::message::{Kind, OutcomeReason},
+    adapters::green_api::{fingerprint_of, wording::is_blank},
+    domain::{
+        chat::ChatId,
+        message::{Kind, OutcomeReason},
+    },
     flow::provider::{Arrival, Incoming},
 };
 
@@ -333,17 +337,15 @@ fn wrong_values() -> impl Strategy<Value = Option<Value>> {
         Just(Some(json!([{"stanzaId": 1}, null]))),
         Just(Some(json!({"low": 1, "high": 0, "unsigned": true}))),
         "\\PC*".prop_map(|text| Some(json!(text))),
+        "[\0\u{200b}é]{1,3}".prop_map(|text| Some(json!(text.repeat(70_000)))),
     ]
 }
 
-proptest! {
-    #[test]
-    fn no_field_removed_nulled_or_of_a_wrong_type_makes_reading_panic(
-        which in any::<prop::sample::Index>(),
-        wheres in prop::collection::vec((any::<prop::sample::Index>(), wrong_values()), 1..4),
-    ) {
-        let bodies = fixture_bodies();
-        let mut body = which.get(&bodies).clone();
+/// A fixture with a few places removed, or of a value that does not belong there.
+fn broken_body() -> impl Strategy<Value = Value> {
+    let wheres = prop::collection::vec((any::<prop::sample::Index>(), wrong_values()), 1..4);
+    (any::<prop::sample::Index>(), wheres).prop_map(|(which, wheres)| {
+        let mut body = which.get(&fixture_bodies()).clone();
         for (place, value) in wheres {
             let mut found = Vec::new();
             places(&body, "", &mut found);
@@ -356,8 +358,44 @@ proptest! {
                 None => remove(&mut body, place),
             }
         }
+        body
+    })
+}
+
+/// Everything in an arrival that somebody else wrote, and how many characters it may have.
+fn texts(arrival: &Arrival) -> Vec<(&str, usize)> {
+    let mut texts = vec![(arrival.text.as_str(), 65_536), (arrival.chat.as_str(), 129)];
+    // A call's id has its status behind it.
+    texts.extend(arrival.id.as_deref().map(|id| (id, 256 + 1 + 64)));
+    texts.extend(arrival.contact_name.as_deref().map(|name| (name, 256)));
+    texts.extend(arrival.sender.as_ref().map(|sender| (sender.name.as_str(), 256)));
+    if let Some(quoted) = &arrival.quoted {
+        texts.extend([(quoted.provider_message_id.as_str(), 256), (quoted.text.as_str(), 320)]);
+    }
+    if let Some(media) = &arrival.media {
+        texts.extend([(media.url.as_str(), 2_048), (media.caption.as_str(), 65_536)]);
+        texts.extend([(media.mime_type.as_str(), 128), (media.file_name.as_str(), 256)]);
+    }
+    texts
+}
+
+proptest! {
+    #[test]
+    fn no_field_removed_nulled_or_of_a_wrong_type_makes_reading_panic(body in broken_body()) {
         if let Ok(Incoming::Message(arrival)) = read(body.to_string()) {
-            prop_assert!(arrival.inert.is_some() || !arrival.text.trim().is_empty(), "the model would read nothing: {body}");
+            prop_assert!(arrival.inert.is_some() || !is_blank(&arrival.text), "the model would read nothing: {body}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_read_can_be_kept_and_is_known_again_by_its_fingerprint(body in broken_body()) {
+        let body = body.to_string();
+        if let Ok(Incoming::Message(arrival) | Incoming::Phone(arrival) | Incoming::Echo(arrival)) = read(&body) {
+            for (text, max) in texts(&arrival) {
+                prop_assert!(text.chars().count() <= max && !text.contains('\0'), "{max}: {text:?}");
+            }
+            prop_assert_eq!(ChatId::parse(arrival.chat.as_str()), Some(arrival.chat), "what is clean stays so");
+            prop_assert_eq!(Some(arrival.fingerprint), fingerprint_of("default", body.as_bytes()));
         }
     }
 

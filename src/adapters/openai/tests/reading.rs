@@ -132,7 +132,16 @@ proptest! {
         let (outcome, _) = read_pieces(pieces);
         prop_assert_eq!(outcome, read_text(&stream), "however it is cut");
     }
+
+    #[test]
+    fn no_order_of_events_without_an_end_is_a_draft(picks in prop::collection::vec(0..ENDLESS, 0..12)) {
+        let stream: String = picks.iter().map(|event| EVENTS[*event]).collect();
+        prop_assert!(read_text(&stream).is_err());
+    }
 }
+
+/// So many of them, from the first, are no end.
+const ENDLESS: usize = 9;
 
 const EVENTS: [&str; 11] = [
     "data: {\"choices\":[{\"delta\":{\"content\":\"ü\"}}]}\r\n\r\n",
@@ -141,9 +150,9 @@ const EVENTS: [&str; 11] = [
     "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"a\"}}]}}]}\n\n",
     "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":18446744073709551615,\"id\":\"x\"}]}}]}\n\n",
     "data: {\"usage\":{\"prompt_tokens\":-9,\"completion_tokens\":null}}\n\n",
-    "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n",
     "data: {\"error\":[]}\n\n",
     "event: error\n\n",
     ":\n\ndata:\n\n",
+    "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n",
     "data: [DONE]\n\n",
 ];
