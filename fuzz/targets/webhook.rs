@@ -23,8 +23,8 @@ static ANOTHER: LazyLock<GreenApi> = LazyLock::new(|| gateway(INSTANCE + 1));
 
 const CHANNEL: &str = "default";
 
-/// More than twice the texts of most bodies: one in some has a text lengthened.
-const LONG_EVERY: usize = 128;
+/// One body in so many is read again with each of its texts made too long, with something to see or without.
+const LONG_EVERY: usize = 32;
 
 /// In characters, as the contract and the tables have them; ids of the provider in bytes.
 const TEXT_MAX: usize = 65_536;
@@ -36,7 +36,7 @@ const ID_MAX: usize = NAME_MAX + 1 + 64 * 4;
 
 fuzz_target!(|body: &[u8]| {
     let outcome = checked(body);
-    let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
+    let Ok(value) = serde_json::from_slice::<Value>(body) else {
         assert!(outcome.is_err() && fingerprint_of(CHANNEL, body).is_none(), "this is not JSON");
         return;
     };
@@ -53,10 +53,17 @@ fuzz_target!(|body: &[u8]| {
         is_anothers || elsewhere == Ok(Incoming::OtherInstance) || elsewhere == outcome,
         "two accounts read it differently: {elsewhere:?}"
     );
-    // The fuzzer comes upon no text longer than any that is taken; and reading one takes time.
-    let mut countdown = body.len() % LONG_EVERY;
-    if lengthen(&mut value, &mut countdown) {
-        let _either = checked(value.to_string().as_bytes());
+    // The fuzzer comes upon no text longer than any that is taken; and to read one takes time.
+    if body.len().is_multiple_of(LONG_EVERY) {
+        for n in 0.. {
+            for piece in ["é", "\u{200b}"] {
+                let mut value = value.clone();
+                if !lengthen(&mut value, &mut { n }, piece) {
+                    return;
+                }
+                let _either = checked(value.to_string().as_bytes());
+            }
+        }
     }
 });
 
@@ -88,19 +95,19 @@ fn checked(body: &[u8]) -> Result<Incoming, String> {
     outcome
 }
 
-/// Makes one text too long, with something to see or without: the one at which the countdown ends, if there are so many.
-fn lengthen(value: &mut Value, countdown: &mut usize) -> bool {
+/// Makes one text too long: the one after so many others, if there are so many.
+fn lengthen(value: &mut Value, others: &mut usize, piece: &str) -> bool {
     match value {
-        Value::String(text) => {
-            let is_it = *countdown < 2;
-            if is_it {
-                *text = ["é", "\u{200b}"][*countdown].repeat(TEXT_MAX + 99);
-            }
-            *countdown = countdown.saturating_sub(2);
-            is_it
+        Value::String(text) if *others == 0 => {
+            *text = piece.repeat(TEXT_MAX + 99);
+            true
         }
-        Value::Array(items) => items.iter_mut().any(|item| lengthen(item, countdown)),
-        Value::Object(fields) => fields.values_mut().any(|field| lengthen(field, countdown)),
+        Value::String(_) => {
+            *others -= 1;
+            false
+        }
+        Value::Array(items) => items.iter_mut().any(|item| lengthen(item, others, piece)),
+        Value::Object(fields) => fields.values_mut().any(|field| lengthen(field, others, piece)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
