@@ -84,8 +84,31 @@ mod tests {
             ("@c.us", None),
             ("1 2@c.us", None),
             ("a/b@c.us", None),
+            ("a\u{7}b@c.us", None),
+            ("6580000001@", None),
+            ("6580000001@c. us", None),
         ] {
             assert_eq!(clean(raw).as_deref(), wanted, "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn an_id_longer_than_any_real_one_is_refused() {
+        let of_length = |length: usize| ChatId::parse(&format!("{}@c.us", "1".repeat(length - 4)));
+        assert_eq!(of_length(CHAT_ID_MAX).map(|id| id.to_string().len()), Some(CHAT_ID_MAX + 1));
+        assert_eq!(of_length(CHAT_ID_MAX + 1), None);
+    }
+
+    #[test]
+    fn the_kind_of_a_chat_is_read_off_its_end() {
+        for (raw, kind) in [
+            ("6580000001@c.us", ChatKind::Person),
+            ("100000000000001@lid", ChatKind::Person),
+            ("120363000000000001@g.us", ChatKind::Group),
+            ("120363000000000002@newsletter", ChatKind::Newsletter),
+            ("status@broadcast", ChatKind::Broadcast),
+        ] {
+            assert_eq!(ChatId::parse(raw).map(|id| id.kind()), Some(kind), "{raw}");
         }
     }
 

@@ -267,3 +267,70 @@ impl Conversation {
         self.contact_seq > self.our_seq
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn conversation() -> Conversation {
+        let chat = ChatId::parse("6580000001@c.us").expect("a chat id");
+        let actor = "system".to_owned();
+        let opening = Opening { mode: Mode::Ai, reason: Reason::Rollout, actor, drafting: false };
+        Conversation::begin("default", chat, &opening, Time(0))
+    }
+
+    #[test]
+    fn a_memo_keeps_what_it_has_and_leaves_out_what_it_has_not() {
+        let id = Uuid::from_u128(7);
+        let some = Memo { restarts: 2, is_flood: true, wrote: vec![5], reply: Some(id), ..Memo::default() };
+        #[rustfmt::skip]
+        let table = [
+            (Memo::default(), json!({})),
+            (some,            json!({"restarts": 2, "is_flood": true, "wrote": [5], "reply": id.to_string()})),
+        ];
+        for (memo, kept) in table {
+            assert_eq!(serde_json::to_value(&memo).expect("it can be written"), kept);
+            assert_eq!(serde_json::from_value::<Memo>(kept).expect("it can be read"), memo);
+        }
+        assert!(serde_json::from_value::<Memo>(json!({"reply": "no id"})).is_err());
+    }
+
+    #[test]
+    fn the_end_of_a_burst_forgets_the_burst_and_nothing_else() {
+        let lasting = Memo { wrote: vec![5], human_at: Some(6), follow_ups_sent: 1, ..Memo::default() };
+        let mut memo = Memo {
+            ripe_at: Some(1),
+            burst_first_at: Some(2),
+            burst_last_at: Some(3),
+            restarts: 1,
+            failures: 1,
+            retry_at: Some(4),
+            answer_now: true,
+            reply: Some(Uuid::from_u128(7)),
+            ..lasting.clone()
+        };
+        memo.end_burst();
+        assert_eq!(memo, lasting);
+    }
+
+    #[test]
+    fn a_lease_is_void_from_its_last_moment_on() {
+        let lease = Lease { owner: "one".to_owned(), turn: Uuid::from_u128(1), until: Time(100) };
+        let held = Conversation { lease: Some(lease.clone()), ..conversation() };
+        assert_eq!(held.live_lease(Time(99)), Some(&lease));
+        assert_eq!(held.live_lease(Time(100)), None);
+        assert_eq!(conversation().live_lease(Time(0)), None);
+    }
+
+    #[test]
+    fn whoever_has_the_newest_message_spoke_last() {
+        for (contact_seq, our_seq, contact_spoke_last) in
+            [(0, 0, false), (1, 0, true), (1, 2, false), (3, 2, true)]
+        {
+            let conversation = Conversation { contact_seq, our_seq, ..conversation() };
+            assert_eq!(conversation.contact_spoke_last(), contact_spoke_last, "{contact_seq} {our_seq}");
+        }
+    }
+}

@@ -7,6 +7,9 @@ mod entry;
 
 mod kept;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 
 pub use entry::Entry;

@@ -1,0 +1,319 @@
+//! What a docket hands to its store, and when somebody must look again.
+
+use serde_json::json;
+
+use super::*;
+use crate::domain::{
+    chat::ChatId,
+    conversation::{Lease, Opening},
+    lane::Lane,
+    message::{Author, Delivery, Gate, Kind, Origin},
+    mode::{Mode, Reason},
+    turn::{LetterKind, LetterState, Purpose, TurnState},
+};
+
+const NOW: Time = Time(5_000);
+
+fn id(n: u128) -> Uuid {
+    Uuid::from_u128(n)
+}
+
+/// A message of our side, of that reply, due at that time.
+fn owed(n: u128, state: DeliveryState, reply: u128, due_at: i64) -> Message {
+    let delivery = Delivery {
+        state,
+        reason: None,
+        attempts: 0,
+        part: 1,
+        parts: 1,
+        reply: id(reply),
+        version: 1,
+        gate: Gate::Assistant,
+        lane: Lane::Human,
+        due_at: Time(due_at),
+        typing_ms: 0,
+        idempotency_key: String::new(),
+        attempt: None,
+        unclear: 0,
+        queued_at: Time(0),
+        sent_at: None,
+        left_at: None,
+        delivered_at: None,
+        read_at: None,
+    };
+    Message {
+        id: id(n),
+        seq: i64::try_from(n).expect("a small number"),
+        author: Author::Assistant,
+        origin: Origin::Turn,
+        kind: Kind::Text,
+        text: "Yes.".to_owned(),
+        sender: None,
+        agent: None,
+        quoted: None,
+        media: None,
+        provider_message_id: None,
+        key: None,
+        at: Time(0),
+        provider_at: None,
+        edited_at: None,
+        deleted_at: None,
+        turn: None,
+        inbound: None,
+        delivery: Some(delivery),
+    }
+}
+
+fn loaded(messages: Vec<Message>) -> Loaded {
+    let chat = ChatId::parse("6580000001@c.us").expect("a chat id");
+    let opening =
+        Opening { mode: Mode::Ai, reason: Reason::Rollout, actor: "system".to_owned(), drafting: false };
+    let conversation = Conversation::begin("default", chat, &opening, Time(0));
+    Loaded {
+        conversation: Conversation { seq: 9, ..conversation },
+        is_new: false,
+        messages,
+        follow_up: None,
+        turns: Vec::new(),
+        letters: Vec::new(),
+        parked: Vec::new(),
+        channel: None,
+        remembered: None,
+    }
+}
+
+fn docket(messages: Vec<Message>) -> Docket {
+    Docket::open(loaded(messages), NOW)
+}
+
+fn follow_up(n: u128) -> FollowUp {
+    FollowUp {
+        id: id(n),
+        due_at: Time(9_000),
+        text: None,
+        instructions: None,
+        created_by: "system".to_owned(),
+        created_at: Time(0),
+        state: FollowUpState::Pending,
+        reason: None,
+        attempts: 0,
+        message: None,
+    }
+}
+
+fn letter(n: u128, reason: &str) -> DeadLetter {
+    DeadLetter {
+        id: id(n),
+        kind: LetterKind::Send,
+        channel: "default".to_owned(),
+        conversation: None,
+        subject: None,
+        state: LetterState::Open,
+        reason: reason.to_owned(),
+        attempts: 1,
+        first_at: Time(0),
+        last_at: Time(0),
+        payload: json!({}),
+    }
+}
+
+fn turn(n: u128) -> Turn {
+    Turn {
+        id: id(n),
+        state: TurnState::Generating,
+        purpose: Purpose::Reply,
+        mode_version: 1,
+        fence: 1,
+        last_seq: 1,
+        is_final: false,
+        messages: Vec::new(),
+        attempt: 1,
+        started_at: Time(0),
+        first_token_at: None,
+        ended_at: None,
+        model: String::new(),
+        input_tokens: 0,
+        output_tokens: 0,
+        wasted: false,
+        reason: None,
+    }
+}
+
+fn parked(n: u128) -> Parked {
+    Parked { id: id(n), provider_message_id: "B1".to_owned(), report: Report::Deletion, at: Time(0) }
+}
+
+#[test]
+fn a_docket_that_nobody_touched_has_nothing_to_save() {
+    let docket = docket(vec![owed(1, DeliveryState::Queued, 7, 0)]);
+    assert!(!docket.is_changed());
+    let changes = docket.close();
+    assert!(!changes.is_changed && changes.messages.is_empty() && changes.new_messages.is_empty());
+    assert_eq!(changes.conversation.updated_at, Time(0));
+}
+
+#[test]
+fn whatever_a_rule_touches_is_saved() {
+    type Change = fn(&mut Docket);
+    let table: [(&str, Change); 12] = [
+        ("the facts", |docket| docket.conversation.fence += 1),
+        ("a message", |docket| assert!(docket.edit(id(1)).is_some())),
+        ("a new message", |docket| assert_eq!(docket.push(owed(2, DeliveryState::Queued, 7, 0)), id(2))),
+        ("a turn", |docket| assert!(docket.edit_turn(id(5)).is_some())),
+        ("a new turn", |docket| docket.begin_turn(turn(6))),
+        ("a letter", |docket| docket.keep_letter(letter(3, "refused"))),
+        ("a follow-up", |docket| docket.keep_follow_up(follow_up(4))),
+        ("a report", |docket| docket.park("B1", Report::Deletion)),
+        ("a report taken out", |docket| assert_eq!(docket.unpark(|_| true), [parked(7)])),
+        ("an event", |docket| docket.record(Entry::of(EventType::Flood))),
+        ("a key", |docket| {
+            let key = String::new();
+            let (body_hash, answer) = (key.clone(), json!(null));
+            docket.remember(Remembered { key, body_hash, message: id(1), answer, at: NOW });
+        }),
+        ("the channel", |docket| {
+            docket.channel = Some(ChannelStanding { state: String::new(), next_send_at: NOW, in_flight: 0 });
+        }),
+    ];
+    for (what, change) in table {
+        let messages = vec![owed(1, DeliveryState::Queued, 7, 0)];
+        let loaded = Loaded { turns: vec![turn(5)], parked: vec![parked(7)], ..loaded(messages) };
+        let mut docket = Docket::open(loaded, NOW);
+        change(&mut docket);
+        assert!(docket.is_changed(), "{what}");
+        assert_eq!(docket.close().conversation.updated_at, NOW, "{what}");
+    }
+    let begun = Docket::open(Loaded { is_new: true, ..loaded(Vec::new()) }, NOW);
+    assert_eq!(begun.events().len(), 1);
+    assert!(begun.close().is_changed, "a conversation that begins");
+}
+
+#[test]
+fn a_message_is_saved_once_as_new_or_as_changed_and_else_left_alone() {
+    let mut docket = docket(vec![owed(1, DeliveryState::Queued, 7, 0), owed(2, DeliveryState::Queued, 7, 0)]);
+    docket.push(owed(3, DeliveryState::Queued, 7, 0));
+    for touched in [2, 3] {
+        docket.edit(id(touched)).expect("it is there").text = "No.".to_owned();
+    }
+    assert!(docket.edit(id(4)).is_none() && docket.message(id(4)).is_none());
+    assert_eq!(docket.message(id(3)).map(|message| message.text.as_str()), Some("No."));
+    assert_eq!(docket.ids(|message| message.text == "Yes."), [id(1)]);
+    let changes = docket.close();
+    let saved = |messages: &[Message]| messages.iter().map(|message| message.id).collect::<Vec<_>>();
+    assert_eq!((saved(&changes.new_messages), saved(&changes.messages)), (vec![id(3)], vec![id(2)]));
+    assert_eq!(changes.new_messages[0].text, "No.");
+    assert_eq!((changes.new_messages[0].seq, changes.new_messages[0].at), (10, NOW), "the next number, now");
+    assert_eq!((changes.conversation.seq, changes.conversation.last_message_at), (10, Some(NOW)));
+}
+
+#[test]
+fn a_turn_is_saved_if_it_began_or_changed() {
+    let mut docket = Docket::open(Loaded { turns: vec![turn(1), turn(2)], ..loaded(Vec::new()) }, NOW);
+    docket.begin_turn(turn(3));
+    docket.edit_turn(id(2)).expect("it is there").wasted = true;
+    assert!(docket.edit_turn(id(4)).is_none() && docket.turn(id(4)).is_none());
+    assert_eq!(docket.turn(id(3)), Some(&turn(3)));
+    let saved: Vec<_> = docket.close().turns.iter().map(|turn| (turn.id, turn.wasted)).collect();
+    assert_eq!(saved, [(id(2), true), (id(3), false)]);
+}
+
+#[test]
+fn events_are_numbered_and_name_the_version_of_the_mode() {
+    let mut docket = docket(Vec::new());
+    docket.record(Entry::of(EventType::Flood).by("shell").message(id(1)).turn(id(2)).with("n", 3));
+    docket.record(Entry::of(EventType::NoteAdded).action("kept"));
+    let [first, second] = docket.events() else { panic!("two events") };
+    assert_eq!((first.conv_seq, second.conv_seq), (Some(1), Some(2)));
+    assert_eq!((first.message, first.turn, first.mode_version), (Some(id(1)), Some(id(2)), Some(1)));
+    assert_eq!((first.actor.as_str(), &first.details["n"]), ("shell", &json!(3)));
+    assert_eq!((second.actor.as_str(), second.action.as_deref()), ("system", Some("kept")));
+}
+
+#[test]
+fn one_follow_up_is_pending_and_one_that_ends_leaves() {
+    let mut docket = docket(Vec::new());
+    assert_eq!(docket.change_follow_up(|_| panic!("there is none")), None);
+    docket.keep_follow_up(follow_up(1));
+    docket.change_follow_up(|follow_up| follow_up.attempts = 2).expect("it is pending");
+    assert_eq!(docket.follow_up().map(|follow_up| follow_up.attempts), Some(2));
+    docket.change_follow_up(|follow_up| follow_up.state = FollowUpState::Cancelled);
+    assert_eq!(docket.follow_up(), None);
+    docket.keep_follow_up(follow_up(2));
+    let saved: Vec<_> = docket.close().follow_ups.iter().map(|it| (it.id, it.state)).collect();
+    assert_eq!(
+        saved,
+        [(id(1), FollowUpState::Cancelled), (id(2), FollowUpState::Pending)],
+        "what ends goes first"
+    );
+}
+
+#[test]
+fn a_letter_of_the_same_id_is_written_over() {
+    let open = Loaded { letters: vec![letter(1, "quota"), letter(2, "quota")], ..loaded(Vec::new()) };
+    let mut docket = Docket::open(open, NOW);
+    docket.keep_letter(letter(2, "refused"));
+    let reasons: Vec<_> = docket.letters().iter().map(|letter| letter.reason.as_str()).collect();
+    assert_eq!(reasons, ["quota", "refused"]);
+    assert_eq!(docket.close().letters, [letter(2, "refused")]);
+}
+
+#[test]
+fn a_report_taken_out_is_forgotten_and_never_kept_again() {
+    let mut docket = docket(Vec::new());
+    for message in ["A", "B", "A"] {
+        docket.park(message, Report::Deletion);
+    }
+    let taken = docket.unpark(|parked| parked.provider_message_id == "A");
+    assert_eq!(taken.len(), 2);
+    assert!(docket.parked().iter().all(|parked| parked.provider_message_id == "B"));
+    let changes = docket.close();
+    let kept: Vec<_> = changes.parked.iter().map(|parked| parked.provider_message_id.as_str()).collect();
+    assert_eq!(kept, ["B"]);
+    assert_eq!(changes.unparked, [taken[0].id, taken[1].id]);
+}
+
+#[test]
+fn the_head_may_leave_unless_another_is_on_its_way_or_an_earlier_part_is_unclear() {
+    use DeliveryState::{Queued, Sending, Sent, Unknown};
+    #[rustfmt::skip]
+    let table = [
+        // the message before, of which reply   may leave
+        (Sent,      7,                          true),
+        (Sending,   7,                          false),
+        (Sending,   8,                          false),
+        (Unknown,   7,                          false),
+        (Unknown,   8,                          true),
+    ];
+    for (before, reply, may_leave) in table {
+        let messages = vec![owed(1, before, reply, 0), owed(2, Queued, 7, 300), owed(3, Queued, 7, 200)];
+        let clocks = docket(messages).clocks();
+        assert_eq!(clocks.send_at, may_leave.then_some(Time(300)), "{before}, {reply}: in order");
+        assert_eq!(clocks.send_rank, if may_leave { 300 } else { 0 });
+    }
+}
+
+#[test]
+fn somebody_looks_again_at_whatever_comes_first() {
+    let mut docket = docket(vec![owed(1, DeliveryState::Sending, 7, 0)]);
+    assert_eq!(docket.clocks(), Clocks::default());
+
+    let attempt = crate::domain::message::Attempt { id: id(8), at: Time(0), lease_until: Time(400) };
+    docket.edit(id(1)).expect("it is there").delivery.as_mut().expect("ours").attempt = Some(attempt);
+    docket.conversation.mode.until = Some(Time(500));
+    docket.conversation.snoozed_until = Some(Time(600));
+    docket.conversation.memo.overdue_at = Some(700);
+    assert_eq!(docket.clocks().tend_at, Some(Time(400)), "the lease of a send");
+    docket.edit(id(1)).expect("it is there").delivery.as_mut().expect("ours").state = DeliveryState::Sent;
+    assert_eq!(docket.clocks().tend_at, Some(Time(500)), "the way back to AI");
+    docket.conversation.mode.until = None;
+    assert_eq!(docket.clocks().tend_at, Some(Time(600)), "the end of a snooze");
+    docket.conversation.snoozed_until = None;
+    assert_eq!(docket.clocks().tend_at, Some(Time(700)), "an overdue answer");
+
+    docket.conversation.memo.ripe_at = Some(100);
+    assert_eq!(docket.clocks().turn_at, Some(Time(100)), "the burst");
+    docket.conversation.lease = Some(Lease { owner: "one".to_owned(), turn: id(9), until: Time(900) });
+    assert_eq!(docket.clocks().turn_at, Some(Time(900)), "the lease of a turn");
+    docket.keep_follow_up(follow_up(4));
+    assert_eq!(docket.clocks().follow_up_at, Some(Time(9_000)));
+}
