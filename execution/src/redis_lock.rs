@@ -154,10 +154,8 @@ impl Lease {
     pub async fn extend(&self, by: Duration) -> Result<Renewal, Error> {
         // Two steps suffice: only we move this lease's end, and the second does nothing once the lease is not ours.
         match self.store.get(&self.key).await? {
-            Some(entry) if entry.value == self.value => {
-                self.hold_for(entry.remaining.saturating_add(by)).await
-            }
-            Some(_) | None => Ok(self.lose()),
+            Some(entry) => self.hold_for(entry.remaining.saturating_add(by)).await,
+            None => Ok(self.lose()),
         }
     }
 

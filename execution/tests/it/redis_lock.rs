@@ -1,8 +1,17 @@
 //! At most one holds a lock, and only that one holds on to it or lets it go.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant, SystemTime},
+};
 
-use execution::redis_lock::{Holder, Lease, Lock, Release, Renewal};
+use execution::{
+    key_store::Memory,
+    redis_lock::{Holder, Lease, Lock, Release, Renewal},
+};
 use tokio::task::JoinSet;
 
 use crate::rig::{PATIENCE, Rig, over_both_stores};
@@ -184,6 +193,24 @@ async fn who_waits_too_long_gets_nothing(rig: Rig) {
         assert!(lock.lock("chat", "two", limit).await.expect("the store is there").is_none());
     }
     assert_eq!(owner(&lock).await.as_deref(), Some("one"));
+}
+
+#[tokio::test]
+async fn who_waits_asks_ever_less_often() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    // The store looks at its clock once for each question.
+    let clock = move || {
+        count.fetch_add(1, Ordering::Relaxed);
+        Instant::now()
+    };
+    let lock = Lock::new(Arc::new(Memory::with_clock(Arc::new(clock))), TTL);
+    let _first = take(&lock, "one").await.expect("it is free");
+    let limit = Duration::from_millis(100);
+    assert!(lock.lock("chat", "two", limit).await.expect("the store is there").is_none());
+    // To take it, and then after 0, 5, 15, 35, 75 and 100 ms; a slow machine asks less.
+    let asked = asked.load(Ordering::Relaxed);
+    assert!(asked <= 7, "{asked} questions");
 }
 
 async fn a_peek_tells_who_since_when_and_for_how_long_and_takes_nothing(rig: Rig) {
