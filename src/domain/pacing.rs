@@ -330,6 +330,24 @@ mod tests {
         prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
     }
 
+    /// The fewest parts that hold a text, cut between characters, white space included.
+    fn fewest(text: &str, limit: usize) -> usize {
+        let (mut parts, mut room) = (0, 0);
+        let mut put = |units: usize| {
+            if units > room {
+                (parts, room) = (parts + 1, limit);
+            }
+            room -= units;
+        };
+        for character in text.graphemes(true) {
+            match utf16_len(character) {
+                units if units <= limit => put(units),
+                _ => character.chars().for_each(|c| put(c.len_utf16())),
+            }
+        }
+        parts
+    }
+
     proptest! {
         #[test]
         fn parts_are_the_text_in_order_and_within_the_limit(
@@ -351,6 +369,11 @@ mod tests {
                 at = begin + part.len();
                 prop_assert!(!all_fit || (boundaries.contains(&begin) && boundaries.contains(&at)), "{:?}", part);
             }
+            let wanted = split_parts.max(1);
+            prop_assert!(
+                parts.len() <= wanted || fewest(&text, limit) > wanted,
+                "more parts than wanted: {parts:?}"
+            );
         }
 
         #[test]

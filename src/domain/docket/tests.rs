@@ -293,6 +293,18 @@ fn the_head_may_leave_unless_another_is_on_its_way_or_an_earlier_part_is_unclear
 }
 
 #[test]
+fn a_message_is_open_business_while_it_is_owed_or_an_attempt_at_it_is_unclear() {
+    let mut message = owed(1, DeliveryState::Queued, 7, 0);
+    assert!(message.is_open() && message.is_machine_made() && message.is(DeliveryState::Queued));
+    message.delivery.as_mut().expect("ours").state = DeliveryState::Dead;
+    assert!(!message.is_open() && !message.is(DeliveryState::Queued));
+    message.delivery.as_mut().expect("ours").unclear = 1;
+    assert!(message.is_open());
+    message.delivery.as_mut().expect("ours").gate = Gate::Person;
+    assert!(!message.is_machine_made());
+}
+
+#[test]
 fn somebody_looks_again_at_whatever_comes_first() {
     let mut docket = docket(vec![owed(1, DeliveryState::Sending, 7, 0)]);
     assert_eq!(docket.clocks(), Clocks::default());
