@@ -151,21 +151,55 @@ impl KeyStore for Memory {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn keys_whose_time_is_over_take_no_room_for_long() {
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// An empty store, and how far its time has come.
+    fn store() -> (Memory, Arc<Mutex<Duration>>) {
         let begin = Instant::now();
         let passed = Arc::new(Mutex::new(Duration::ZERO));
-        let clock = {
-            let passed = Arc::clone(&passed);
-            Arc::new(move || begin + *passed.lock().expect("no test panicked"))
-        };
-        let store = Memory::with_clock(clock);
+        let clock = Arc::clone(&passed);
+        (Memory::with_clock(Arc::new(move || begin + *clock.lock().expect("no test panicked"))), passed)
+    }
+
+    async fn put(store: &Memory, key: &str, ttl: Duration) -> Put {
+        store.put_if_absent(key, "x", ttl).await.expect("memory is always there")
+    }
+
+    #[tokio::test]
+    async fn a_key_is_gone_from_its_last_moment_on() {
+        let (store, passed) = store();
+        put(&store, "a", SECOND).await;
+        *passed.lock().expect("no test panicked") = SECOND;
+        assert_eq!(store.get("a").await.expect("memory is always there"), None);
+        assert_eq!(store.list("", 9).await.expect("memory is always there"), []);
+        assert_eq!(put(&store, "a", SECOND).await, Put::Written);
+    }
+
+    #[tokio::test]
+    async fn a_sweep_waits_until_there_are_twice_as_many_as_the_last_one_left() {
+        let (store, passed) = store();
+        let held = || store.keys().0.held.len();
+        // The last of these sweeps, and finds all alive.
+        for key in 0..=SWEEP_MIN {
+            put(&store, &key.to_string(), SECOND).await;
+        }
+        *passed.lock().expect("no test panicked") = SECOND;
+        for key in SWEEP_MIN + 1..2 * SWEEP_MIN {
+            put(&store, &key.to_string(), SECOND).await;
+        }
+        assert_eq!(held(), 2 * SWEEP_MIN, "nothing was swept yet");
+        put(&store, "one more", SECOND).await;
+        assert_eq!(held(), SWEEP_MIN);
+    }
+
+    #[tokio::test]
+    async fn keys_whose_time_is_over_take_no_room_for_long() {
+        let (store, passed) = store();
         for round in 0..20_u64 {
             *passed.lock().expect("no test panicked") = Duration::from_secs(round);
             for key in 0..500 {
                 let key = format!("{round}:{key}");
-                let put = store.put_if_absent(&key, "x", Duration::from_millis(900)).await;
-                assert_eq!(put.expect("memory is always there"), Put::Written);
+                assert_eq!(put(&store, &key, Duration::from_millis(900)).await, Put::Written);
             }
         }
         let held = store.keys().0.held.len();

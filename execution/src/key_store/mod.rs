@@ -80,3 +80,22 @@ fn whole_ms(ttl: Duration) -> u64 {
     const HUNDRED_YEARS_MS: u128 = 100 * 365 * 24 * 3_600_000;
     u64::try_from(ttl.as_millis().clamp(1, HUNDRED_YEARS_MS)).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_to_live_is_a_millisecond_at_least_and_a_hundred_years_at_most() {
+        let hundred_years_ms = 3_153_600_000_000;
+        for (ttl, ms) in [
+            (Duration::ZERO, 1),
+            (Duration::from_micros(999), 1),
+            (Duration::from_millis(1_500), 1_500),
+            (Duration::from_millis(hundred_years_ms), hundred_years_ms),
+            (Duration::MAX, hundred_years_ms),
+        ] {
+            assert_eq!(whole_ms(ttl), ms, "{ttl:?}");
+        }
+    }
+}
