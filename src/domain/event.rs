@@ -184,3 +184,26 @@ pub mod actor {
     /// A command on the machine.
     pub const SHELL: &str = "shell";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{EventType as E, *};
+
+    #[test]
+    fn the_decision_of_a_race_is_a_log_line_and_what_merely_happens_is_not() {
+        let decisions = [
+            E::DuplicateWebhook,
+            E::TurnSuperseded,
+            E::ModeChangeDuringGeneration,
+            E::ModeChangeBeforeSend,
+            E::FollowUpCancelled,
+            E::LockLost,
+            E::SendUncertain,
+            E::SendReconciled,
+        ];
+        assert!(decisions.iter().all(|kind| kind.is_decision()));
+        let others =
+            [E::MessageReceived, E::TurnStarted, E::MessageQueued, E::MessageSent, E::DeliveryUpdated];
+        assert!(!others.iter().any(|kind| kind.is_decision()));
+    }
+}

@@ -198,6 +198,7 @@ fn a_message_is_saved_once_as_new_or_as_changed_and_else_left_alone() {
     assert!(docket.edit(id(4)).is_none() && docket.message(id(4)).is_none());
     assert_eq!(docket.message(id(3)).map(|message| message.text.as_str()), Some("No."));
     assert_eq!(docket.ids(|message| message.text == "Yes."), [id(1)]);
+    assert_eq!(docket.messages().len(), 3);
     let changes = docket.close();
     let saved = |messages: &[Message]| messages.iter().map(|message| message.id).collect::<Vec<_>>();
     assert_eq!((saved(&changes.new_messages), saved(&changes.messages)), (vec![id(3)], vec![id(2)]));
@@ -265,10 +266,12 @@ fn a_report_taken_out_is_forgotten_and_never_kept_again() {
     }
     let taken = docket.unpark(|parked| parked.provider_message_id == "A");
     assert_eq!(taken.len(), 2);
-    assert!(docket.parked().iter().all(|parked| parked.provider_message_id == "B"));
+    let messages = |parked: &[Parked]| -> Vec<String> {
+        parked.iter().map(|parked| parked.provider_message_id.clone()).collect()
+    };
+    assert_eq!(messages(docket.parked()), ["B"]);
     let changes = docket.close();
-    let kept: Vec<_> = changes.parked.iter().map(|parked| parked.provider_message_id.as_str()).collect();
-    assert_eq!(kept, ["B"]);
+    assert_eq!(messages(&changes.parked), ["B"]);
     assert_eq!(changes.unparked, [taken[0].id, taken[1].id]);
 }
 

@@ -290,6 +290,7 @@ mod tests {
                 "Dr.WLee,WNo.W5,We.g.Wthis.SItWisWso.SOK.WThen",
             ),
             ("见。「好！」再见，谢", "见。S「好！」S再见，W谢"),
+            ("见。 好！ 再见？ نعم؟ لا۔ ہاں। end", "见。S好！S再见？Sنعم؟Sلا۔Sہاں।Send"),
             ("so:\n- a b. C\n- d\n  e\n\n- f\ng", "so:+-WaWb.WC+-Wd+e+-WfLg"),
             ("1. a\n2) b\n\n12.5 c", "1.Wa+2)WbP12.5Wc"),
             ("a\n```x\n\ny. Z```\nb", "aL```x+y.WZ```Lb"),
