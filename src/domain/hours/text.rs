@@ -199,6 +199,7 @@ mod tests {
                 "Mon 09:00-12:00, Tue 10:00-12:00; 20:00-21:00;",
                 "Mon 09:00-12:00; Tue 10:00-12:00; 20:00-21:00 Asia/Singapore",
             ),
+            ("Mon-Wed,Tue 09:00-18:00", "Mon-Wed 09:00-18:00 Asia/Singapore"),
             ("20:00-24:00;00:00-06:00;America/New_York", "20:00-24:00; 00:00-06:00 America/New_York"),
         ] {
             let parsed = hours(text);
@@ -218,6 +219,10 @@ mod tests {
             ("24:00-08:00", r#""24:00-08:00" is no window of time such as 09:00-18:00"#.to_owned()),
             ("09:60-18:00", r#""09:60-18:00" is no window of time such as 09:00-18:00"#.to_owned()),
             ("9-18", r#""9-18" is no window of time such as 09:00-18:00"#.to_owned()),
+            ("009:00-18:00", r#""009:00-18:00" is no window of time such as 09:00-18:00"#.to_owned()),
+            ("09:0-18:00", r#""09:0-18:00" is no window of time such as 09:00-18:00"#.to_owned()),
+            ("09:+5-18:00", r#""09:+5-18:00" is no window of time such as 09:00-18:00"#.to_owned()),
+            ("09:00-+9:30", r#""09:00-+9:30" is no window of time such as 09:00-18:00"#.to_owned()),
             ("09:00", r#""09:00" is no window of time such as 09:00-18:00"#.to_owned()),
             ("Mon-Fri", r#""Mon-Fri" is not followed by a window such as 09:00-18:00"#.to_owned()),
             ("09:00-12:00 Mon,Tue", r#""Tue" is not followed by a window such as 09:00-18:00"#.to_owned()),

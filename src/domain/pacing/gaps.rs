@@ -295,6 +295,7 @@ mod tests {
             ("1. a\n2) b\n\n12.5 c", "1.Wa+2)WbP12.5Wc"),
             ("a\n```x\n\ny. Z```\nb", "aL```x+y.WZ```Lb"),
             ("a ``` b\nc", "aW```WbLc"),
+            ("好。```x\ny```", "好。S```x+y```"),
             ("看http://a.b/c?d.e好", "看Whttp://a.b/c?d.eW好"),
             ("(http://a.b) c", "(http://a.b)Wc"),
             ("one", "one"),
