@@ -187,7 +187,7 @@ pub mod actor {
 
 #[cfg(test)]
 mod tests {
-    use super::{EventType as E, *};
+    use super::EventType as E;
 
     #[test]
     fn the_decision_of_a_race_is_a_log_line_and_what_merely_happens_is_not() {
