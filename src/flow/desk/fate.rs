@@ -102,14 +102,17 @@ fn take_back_words(docket: &mut Docket, policy: &Policy) {
             && !(message.is_machine_made() && message.is(DeliveryState::Queued))
     };
     let said = docket.messages().iter().filter(is_said).map(|message| message.seq).max().unwrap_or(0);
-    let conversation = &docket.conversation;
-    if said >= conversation.contact_seq || conversation.our_seq <= said {
+    if docket.conversation.our_seq <= said {
+        return;
+    }
+    // Also where words before these are on their way: if they fail, the contact waits after all.
+    docket.conversation.our_seq = said;
+    if said >= docket.conversation.contact_seq {
         return;
     }
     let is_unanswered =
         |message: &&Message| message.seq > said && message.inbound.is_some_and(|inbound| inbound.starts_turn);
     let since = docket.messages().iter().find(is_unanswered).map(|message| message.at);
-    docket.conversation.our_seq = said;
     docket.conversation.waiting_since = docket.conversation.waiting_since.or(since);
     conversations::wind_overdue(docket, policy);
 }
