@@ -162,9 +162,9 @@ pub struct Memo {
     /// When turns were answered, in the last hour, since a person wrote.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<i64>,
-    /// When a person of our side last wrote.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub human_at: Option<i64>,
+    /// The newest message when a person of our side last acted: no words of a hand-over from before it leave.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub human_seq: i64,
     /// When the fallback text was last sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_at: Option<i64>,
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_burst_forgets_the_burst_and_nothing_else() {
-        let lasting = Memo { wrote: vec![5], human_at: Some(6), follow_ups_sent: 1, ..Memo::default() };
+        let lasting = Memo { wrote: vec![5], human_seq: 6, follow_ups_sent: 1, ..Memo::default() };
         let mut memo = Memo {
             ripe_at: Some(1),
             burst_first_at: Some(2),

@@ -171,7 +171,7 @@ pub fn leave_waiting(docket: &mut Docket, outcome: Outcome, reason: OutcomeReaso
 /// A person of our side acted: the clock back to AI starts anew, if the channel has one. A later hour that somebody
 /// chose stays.
 pub fn hold(docket: &mut Docket, policy: &Policy) {
-    docket.conversation.memo.human_at = Some(docket.now.0);
+    docket.conversation.memo.human_seq = docket.conversation.seq;
     if policy.human_hold_ms > 0 && docket.conversation.mode.mode == Mode::Human {
         let until = docket.now.plus_ms(policy.human_hold_ms);
         docket.conversation.mode.until = docket.conversation.mode.until.max(Some(until));

@@ -2,9 +2,10 @@
 
 use uuid::Uuid;
 
-use super::world::{Accepted, Act, Price, Read, Sending, Weakness, World};
+use super::world::{Accepted, Act, Price, Read, Sending, Switch, Weakness, World};
 use crate::{
     domain::{
+        conversation::Conversation,
         docket::Docket,
         message::{DeliveryReason, DeliveryState, Gate, Kind, Message, Origin, OutcomeReason},
         mode::Mode,
@@ -301,22 +302,23 @@ impl World {
             mode_switch::apply(docket, policy, Mode::Human, &request)
         });
         let receipt = receipt.unwrap();
-        let version = receipt.conversation.mode.version;
+        let Conversation { mode, seq, .. } = receipt.conversation;
+        let switch = Switch { version: mode.version, seq };
         if receipt.settled {
-            self.settled = version;
+            self.settled = switch.seq;
         } else {
-            self.unsettled = Some(version);
+            self.unsettled = Some(switch);
         }
     }
 
     fn receipt_settles(&mut self) {
-        let version = self.unsettled.take().unwrap();
-        let in_flight = self.step(&Need::default(), |docket, _| outbox::in_flight(docket, version));
+        let switch = self.unsettled.take().unwrap();
+        let in_flight = self.step(&Need::default(), |docket, _| outbox::in_flight(docket, switch.version));
         let is_sending = |id: &Uuid| self.play.message(*id).is(DeliveryState::Sending);
         if in_flight.iter().any(is_sending) {
-            self.unsettled = Some(version);
+            self.unsettled = Some(switch);
         } else {
-            self.settled = version;
+            self.settled = self.settled.max(switch.seq);
         }
     }
 

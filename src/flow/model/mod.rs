@@ -73,6 +73,22 @@ fn equal_words_in_two_parts() {
 }
 
 #[test]
+fn a_reply_in_parts_and_a_text_after_it() {
+    let scene = Scene {
+        text: "OK, of course.\n\nUntil tomorrow.",
+        follow_ups: false,
+        ..Scene::of(Limits { writes: 2, faults: 1, acts: 0 })
+    };
+    holds("two texts, two parts, a fault", &scene);
+}
+
+#[test]
+fn two_acts_and_a_fault() {
+    let scene = Scene { follow_ups: false, ..Scene::of(Limits { writes: 1, faults: 1, acts: 2 }) };
+    holds("one text, two acts, a fault", &scene);
+}
+
+#[test]
 fn a_follow_up_that_the_assistant_writes() {
     let scene = Scene { follow_up_text: None, ..Scene::of(Limits { writes: 2, faults: 0, acts: 1 }) };
     holds("two texts, a written follow-up, an act", &scene);

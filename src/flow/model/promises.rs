@@ -110,7 +110,7 @@ fn posted_by_right(before: &World, at: usize) -> Promise {
         posted.is_none_or(|at| retried.is_some_and(|after| after > at)),
         "P6: sent twice without a person's retry",
     )?;
-    let is_older = delivery.gate != Gate::Person && delivery.version < before.settled;
+    let is_older = delivery.gate != Gate::Person && claimed.seq <= before.settled;
     demand(!is_older, "P4: posted after the receipt of the switch")?;
     let newest = before.accepted.iter().map(|accepted| before.play.message(accepted.message).seq).max();
     demand(is_retried || newest.is_none_or(|newest| claimed.seq > newest), "P3: out of order")

@@ -99,6 +99,14 @@ pub(super) struct Accepted {
     pub(super) reported: Option<DeliveryState>,
 }
 
+/// A switch to HUMAN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Switch {
+    pub(super) version: i64,
+    /// The newest message then.
+    pub(super) seq: i64,
+}
+
 /// What a turn has read.
 #[derive(Debug, Clone)]
 pub(super) struct Read {
@@ -115,9 +123,9 @@ pub(super) struct World {
     pub(super) turns: Vec<Begun>,
     pub(super) sends: Vec<Sending>,
     pub(super) accepted: Vec<Accepted>,
-    /// Switches to HUMAN whose receipt still waits, by version.
-    pub(super) unsettled: Option<i64>,
-    /// The newest version whose receipt said settled.
+    /// A switch to HUMAN whose receipt still waits.
+    pub(super) unsettled: Option<Switch>,
+    /// Of all messages up to this number a receipt has said that none will leave.
     pub(super) settled: i64,
     /// Messages that a person sent again, each after so many sends had been accepted.
     pub(super) retried: Vec<(Uuid, usize)>,

@@ -103,9 +103,10 @@ pub(in crate::flow) fn refusal(
     match delivery.gate {
         Gate::Person => None,
         _ if is_closed => Some(DeliveryReason::Closed),
-        // The words of a hand-over leave in HUMAN, while it is the HUMAN that they announced.
+        // The words of a hand-over leave in HUMAN, while it is the HUMAN that they announced and no person has acted.
         Gate::Farewell => {
-            (conversation.mode.version != delivery.version).then_some(DeliveryReason::ModeChanged)
+            let is_late = conversation.mode.version != delivery.version || conversation.memo.human_seq >= seq;
+            is_late.then_some(DeliveryReason::ModeChanged)
         }
         Gate::Assistant => mode_refusal(),
         Gate::FollowUp => mode_refusal()

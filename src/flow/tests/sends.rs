@@ -107,17 +107,25 @@ fn a_send_that_certainly_failed_has_answered_nobody() {
 
 #[test]
 fn a_part_of_unknown_fate_does_not_hold_a_later_answer() {
-    let mut play = Play::by(|policy| policy.split_chars = 20);
-    play.says("m1");
-    let begun = play.begins();
-    play.writes(&begun, "The first part is this.\n\nThe second part is this.");
-    let (attempt, _) = play.claims_send();
-    play.says("m2");
-    let begun = play.begins();
-    play.writes(&begun, "a2");
-    play.settles(attempt, &Settled::Unclear("timed out".into()));
-    assert_eq!(play.sends(), ["a2"]);
-    assert_eq!(play.in_state(S::Cancelled), ["The second part is this."]);
+    for is_known_first in [false, true] {
+        let mut play = Play::by(|policy| policy.split_chars = 20);
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "The first part is this.\n\nThe second part is this.");
+        let (attempt, _) = play.claims_send();
+        let unclear = Settled::Unclear("timed out".into());
+        if is_known_first {
+            play.settles(attempt, &unclear);
+        }
+        play.says("m2");
+        let begun = play.begins();
+        play.writes(&begun, "a2");
+        if !is_known_first {
+            play.settles(attempt, &unclear);
+        }
+        assert_eq!(play.sends(), ["a2"]);
+        assert_eq!(play.in_state(S::Cancelled), ["The second part is this."]);
+    }
 }
 
 #[test]

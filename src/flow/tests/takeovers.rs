@@ -13,7 +13,7 @@ use crate::{
         conversations,
         desk::{Words, fate, words},
         inbox::{self, Claim},
-        outbox::Settled,
+        outbox::{self, Settled},
         play::Play,
         reconcile::Copy,
         reply::{Committed, Draft},
@@ -291,4 +291,36 @@ fn a_send_that_fails_after_the_closing_is_not_brought_back_by_a_new_message() {
     play.says("m2");
     assert!(play.sends().is_empty());
     assert_eq!(play.begins().burst.len(), 1);
+}
+
+#[test]
+fn a_farewell_that_comes_back_after_a_person_has_acted_does_not_leave() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    let begun = play.begins();
+    let draft =
+        Draft { text: "A colleague comes.".into(), hand_over: Some("asked for".into()), ..Draft::default() };
+    play.commits(&begun, &draft);
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)));
+    assert!(!play.switches(Mode::Human).changed, "it is HUMAN already");
+    play.settles(attempt, &Settled::Again(None, "refused the connection".into()));
+    play.wait(60_000);
+    assert!(play.sends().is_empty(), "the person was told that nothing more leaves");
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+}
+
+#[test]
+fn words_taken_back_leave_the_contact_waiting_if_what_was_before_them_fails_too() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    let words = [Words { text: "wait".into(), quoted: None }];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    let said = play.messages.last().unwrap().id;
+    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
+    play.settles(attempt, &Settled::Again(None, "refused the connection".into()));
+    assert!(play.conversation.waiting_since.is_some() && play.conversation.contact_spoke_last());
 }
