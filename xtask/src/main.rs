@@ -1,10 +1,17 @@
-//! The project's chores: `cargo xtask test` runs every test with the servers it needs.
+//! The project's chores: `cargo xtask test` runs every test with the servers it needs, `cargo xtask chaos` a whole Baton
+//! whose parts are killed.
 //!
 //! In: what is to be done, on the command line. Out: what was done, and 0 if all of it went well.
+
+mod cargo;
+
+mod chaos;
 
 mod programs;
 
 mod servers;
+
+mod stop;
 
 mod test;
 
@@ -14,9 +21,10 @@ const HELP: &str = "\
 Chores of this project.
 
 Usage: cargo xtask test [--install] [ARGUMENTS]
+       cargo xtask chaos [--seed N] [--faults N] [--messages N] [--seconds N] [--release]
 
   test   runs every test, on a PostgreSQL and a Redis of its own: on free ports of this machine, with their data in a
-         temporary folder, stopped afterwards. ARGUMENTS go to the test runner (cargo-nextest if there, else cargo test):
+         temporary folder, stopped afterwards; and last a short run of chaos. ARGUMENTS go to the test runner (cargo-nextest if there, else cargo test):
          `cargo xtask test burst` runs the tests with `burst` in their names.
 
          --install            may install the packages of PostgreSQL and Redis if they are missing (apt-get or brew).
@@ -29,16 +37,17 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("test") => report(test::run(arguments.collect())),
+        Some("chaos") => report(chaos::run(arguments.collect())),
         Some("help" | "--help" | "-h") => {
-            print!("{HELP}");
+            print!("{HELP}\n{}", chaos::HELP);
             ExitCode::SUCCESS
         }
         Some(other) => {
-            eprintln!("cargo xtask: there is no chore {other:?}\n\n{HELP}");
+            eprintln!("cargo xtask: there is no chore {other:?}\n\n{HELP}\n{}", chaos::HELP);
             ExitCode::from(2)
         }
         None => {
-            eprint!("{HELP}");
+            eprint!("{HELP}\n{}", chaos::HELP);
             ExitCode::from(2)
         }
     }

@@ -10,6 +10,7 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -26,42 +27,118 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// The port is chosen before the server takes it, so that another may have been faster.
 const TRIES: usize = 5;
 
-/// A temporary folder.
-pub(crate) struct Folder(PathBuf);
+/// A temporary folder, gone when dropped unless it is to be kept.
+pub(crate) struct Folder {
+    path: PathBuf,
+    is_kept: bool,
+}
 
 impl Folder {
-    pub(crate) fn make() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("baton-test-{}", std::process::id()));
+    pub(crate) fn make(what: &str) -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("baton-{what}-{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
         // The user under whom PostgreSQL runs must be able to enter it.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
-        Ok(Self(path))
+        Ok(Self { path, is_kept: false })
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
+    }
+
+    /// Leaves it where it is, for somebody to look into.
+    pub(crate) const fn keep(&mut self) {
+        self.is_kept = true;
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
-            eprintln!("cannot remove {}: {error}", self.0.display());
+        if self.is_kept {
+            return;
+        }
+        if let Err(error) = fs::remove_dir_all(&self.path) {
+            eprintln!("cannot remove {}: {error}", self.path.display());
         }
     }
 }
 
-/// A process of ours that goes when told so by a signal.
-struct Server {
-    child: Child,
+/// What makes a server: its program with everything but the port, which is found out by trying.
+struct Recipe {
+    name: &'static str,
     goodbye: Signal,
+    log: PathBuf,
+    answers: fn(u16) -> bool,
+    command: Box<dyn Fn(u16) -> Command + Send + Sync>,
+}
+
+impl Recipe {
+    fn spawn(&self, port: u16) -> Result<Child> {
+        let output = fs::File::options().create(true).append(true).open(&self.log)?;
+        let mut command = (self.command)(port);
+        // A group of its own: Ctrl-C is for the tests, which go on needing their servers until they have ended.
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).process_group(0);
+        command.spawn().with_context(|| format!("cannot run {}", command.get_program().display()))
+    }
+}
+
+/// A process of ours that goes when told so by a signal.
+pub(crate) struct Server {
+    child: Child,
+    port: u16,
+    recipe: Arc<Recipe>,
+}
+
+impl Server {
+    /// Where it listens.
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Tells it something, if it still runs.
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        if self.is_running() {
+            // It fails only for a process that has just ended, and then there is nobody to tell.
+            let _ = kill_process(self.pid(), signal);
+        }
+    }
+
+    /// Tells it and the processes that it has started, as PostgreSQL does for each connection.
+    pub(crate) fn signal_all(&mut self, signal: Signal) {
+        self.signal(signal);
+        for child in children_of(self.pid()) {
+            let _ = kill_process(child, signal);
+        }
+    }
+
+    /// Begins it once more, on the port that it had.
+    pub(crate) fn begin_again(&mut self) -> Result<()> {
+        self.child = self.recipe.spawn(self.port)?;
+        Ok(())
+    }
+
+    /// What tells whether it answers: to be asked where waiting a second is no harm.
+    pub(crate) fn probe(&self) -> impl Fn() -> bool + Send + use<> {
+        let (answers, port) = (self.recipe.answers, self.port);
+        move || answers(port)
+    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         let began = Instant::now();
-        // It fails only for a process that has ended, and then the wait below ends at once.
-        let _ = kill_process(Pid::from_child(&self.child), self.goodbye);
+        self.signal_all(Signal::CONT);
+        self.signal(self.recipe.goodbye);
         while matches!(self.child.try_wait(), Ok(None)) {
             if began.elapsed() > STOP_LIMIT {
                 let _ = self.child.kill();
@@ -73,14 +150,31 @@ impl Drop for Server {
     }
 }
 
-/// A PostgreSQL without any care for power cuts: fast.
+/// What a PostgreSQL does so that a crash costs nothing that was committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Care {
+    /// Nothing: nobody crashes it.
+    Fast,
+    /// Everything: it will be killed.
+    Durable,
+}
+
+impl Care {
+    const fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::Fast => &["fsync=off", "synchronous_commit=off", "full_page_writes=off"],
+            Self::Durable => &["fsync=on", "synchronous_commit=on", "full_page_writes=on"],
+        }
+    }
+}
+
+/// A private PostgreSQL.
 pub(crate) struct Postgres {
-    _server: Server,
-    port: u16,
+    pub(crate) server: Server,
 }
 
 impl Postgres {
-    pub(crate) fn start(programs: &Programs, folder: &Path) -> Result<Self> {
+    pub(crate) fn start(programs: &Programs, folder: &Path, care: Care) -> Result<Self> {
         let user = User::for_postgres()?;
         let data = folder.join("postgres");
         fs::create_dir(&data)?;
@@ -99,112 +193,106 @@ impl Postgres {
         if !made.status.success() {
             bail!("initdb failed: {}", String::from_utf8_lossy(&made.stderr).trim());
         }
-        let log = folder.join("postgres.log");
-        start_somewhere("PostgreSQL", Signal::INT, &log, postgres_answers, |port| {
-            let mut command = dying_with_us(&programs.postgres.join("postgres"), "INT");
-            command
-                .arg("-D")
-                .arg(&data)
-                .arg("-k")
-                .arg(&data)
-                .args(["-p", &port.to_string(), "-F"])
-                .current_dir("/");
-            for setting in [
-                "listen_addresses=127.0.0.1",
-                "synchronous_commit=off",
-                "full_page_writes=off",
-                "max_connections=500",
-            ] {
+        let program = programs.postgres.join("postgres");
+        let command = move |port: u16| {
+            let mut command = dying_with_us(&program, "INT");
+            command.arg("-D").arg(&data).arg("-k").arg(&data).args(["-p", &port.to_string()]);
+            command.current_dir("/");
+            for setting in ["listen_addresses=127.0.0.1", "max_connections=500"].iter().chain(care.settings())
+            {
                 command.args(["-c", setting]);
             }
             as_user(&mut command, user.as_ref());
             command
-        })
-        .map(|(server, port)| Self { _server: server, port })
+        };
+        let recipe = Recipe {
+            name: "PostgreSQL",
+            goodbye: Signal::INT,
+            log: folder.join("postgres.log"),
+            answers: postgres_answers,
+            command: Box::new(command),
+        };
+        Ok(Self { server: start_somewhere(recipe)? })
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+        url_of_postgres(self.server.port())
     }
+}
+
+/// The address of a PostgreSQL of ours, or of what stands in front of it.
+pub(crate) fn url_of_postgres(port: u16) -> String {
+    format!("postgres://postgres@127.0.0.1:{port}/postgres")
 }
 
 /// A Redis that keeps nothing on disk.
 pub(crate) struct Redis {
-    _server: Server,
-    port: u16,
+    pub(crate) server: Server,
 }
 
 impl Redis {
     pub(crate) fn start(programs: &Programs, folder: &Path) -> Result<Self> {
         let data = folder.join("redis");
         fs::create_dir(&data)?;
-        let log = folder.join("redis.log");
-        start_somewhere("Redis", Signal::TERM, &log, redis_answers, |port| {
-            let mut command = dying_with_us(&programs.redis, "TERM");
-            command.args([
-                "--port",
-                &port.to_string(),
-                "--bind",
-                "127.0.0.1",
-                "--save",
-                "",
-                "--appendonly",
-                "no",
-            ]);
-            command.arg("--dir").arg(&data);
+        let program = programs.redis.clone();
+        let command = move |port: u16| {
+            let mut command = dying_with_us(&program, "TERM");
+            command.args(["--port", &port.to_string(), "--bind", "127.0.0.1"]);
+            command.args(["--save", "", "--appendonly", "no"]).arg("--dir").arg(&data);
             command
-        })
-        .map(|(server, port)| Self { _server: server, port })
+        };
+        let recipe = Recipe {
+            name: "Redis",
+            goodbye: Signal::TERM,
+            log: folder.join("redis.log"),
+            answers: redis_answers,
+            command: Box::new(command),
+        };
+        Ok(Self { server: start_somewhere(recipe)? })
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
+        url_of_redis(self.server.port())
     }
+}
+
+/// The address of a Redis of ours, or of what stands in front of it.
+pub(crate) fn url_of_redis(port: u16) -> String {
+    format!("redis://127.0.0.1:{port}")
 }
 
 /// Starts a server on a free port and waits until it answers; on another port if that one was taken meanwhile.
-fn start_somewhere(
-    name: &str,
-    goodbye: Signal,
-    log: &Path,
-    answers: fn(u16) -> bool,
-    command: impl Fn(u16) -> Command,
-) -> Result<(Server, u16)> {
+fn start_somewhere(recipe: Recipe) -> Result<Server> {
+    let (what, recipe) = (recipe.name, Arc::new(recipe));
     for _ in 0..TRIES {
+        let recipe = Arc::clone(&recipe);
         let port = free_port()?;
-        let output = fs::File::create(log)?;
-        let mut command = command(port);
-        // A group of its own: Ctrl-C is for the tests, which go on needing their servers until they have ended.
-        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).process_group(0);
-        let child =
-            command.spawn().with_context(|| format!("cannot run {}", command.get_program().display()))?;
-        let mut server = Server { child, goodbye };
+        let mut server = Server { child: recipe.spawn(port)?, port, recipe };
         let began = Instant::now();
-        loop {
-            if server.child.try_wait()?.is_some() {
-                break;
-            }
-            if answers(port) {
-                return Ok((server, port));
+        while server.is_running() {
+            if (server.recipe.answers)(port) {
+                return Ok(server);
             }
             if began.elapsed() > START_LIMIT {
-                bail!("{name} does not answer:\n{}", last_words(log));
+                bail!("{} does not answer:\n{}", server.recipe.name, last_words(&server.recipe.log));
             }
             sleep(Duration::from_millis(20));
         }
-        let said = last_words(log);
+        let said = last_words(&server.recipe.log);
         if !said.contains("in use") {
-            bail!("{name} ended at its start:\n{said}");
+            bail!("{} ended at its start:\n{said}", server.recipe.name);
         }
     }
-    bail!("{name} found no free port in {TRIES} tries")
+    bail!("{what} found no free port in {TRIES} tries")
 }
 
-fn free_port() -> Result<u16> {
+/// A port that nobody listens on now.
+pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn last_words(log: &Path) -> String {
+/// The end of what a log says.
+pub(crate) fn last_words(log: &Path) -> String {
     let text = fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(15)..].join("\n")
@@ -230,8 +318,22 @@ fn redis_answers(port: u16) -> bool {
     ask(port, b"PING\r\n", &mut answer).is_ok() && answer == *b"+PONG"
 }
 
-/// Linux ends it if we are killed before we can. Elsewhere it then stays, on the loopback.
-fn dying_with_us(program: &Path, signal: &str) -> Command {
+/// Its children. Where there is no `/proc`, none: a frozen PostgreSQL then takes no new connections, and goes on with
+/// those it has.
+fn children_of(parent: Pid) -> Vec<Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let parent_of = |number: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+        // The name before it, in brackets, may hold anything.
+        stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse::<i32>().ok()
+    };
+    let ours = numbers.filter(|number| parent_of(number) == Some(parent.as_raw_nonzero().get()));
+    ours.filter_map(Pid::from_raw).collect()
+}
+
+/// Linux ends it if we are killed before we can, or if the thread ends that started it. Elsewhere it then stays, on the loopback.
+pub(crate) fn dying_with_us(program: &Path, signal: &str) -> Command {
     match on_path("setpriv") {
         Some(setpriv) => {
             let mut command = Command::new(setpriv);
@@ -286,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_folder_is_gone_when_dropped() {
-        let folder = Folder::make().expect("made");
+        let folder = Folder::make("unit").expect("made");
         let path = folder.path().to_path_buf();
         fs::write(path.join("file"), "x").expect("written");
         drop(folder);

@@ -1,42 +1,21 @@
 //! The chore `test`.
 
 use std::{
-    path::Path,
     process::{Command, ExitCode},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     thread::sleep,
     time::Duration,
 };
 
 use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::{
+    cargo::cargo,
+    chaos,
     programs::Programs,
-    servers::{Folder, Postgres, Redis},
+    servers::{Care, Folder, Postgres, Redis},
+    stop::Stop,
 };
-
-/// Whether we were told to stop. Servers are then stopped in order, instead of being left to die with us.
-#[derive(Clone)]
-struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    fn listen() -> Result<Self> {
-        let stop = Self(Arc::new(AtomicBool::new(false)));
-        for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&stop.0))?;
-        }
-        Ok(stop)
-    }
-
-    fn is_asked_for(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
     let asked = arguments.iter().position(|argument| argument == "--install").map(|at| arguments.remove(at));
@@ -49,9 +28,10 @@ pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
     };
 
     // Dropped in the opposite order: the servers first, then the folder under them.
-    let folder = Folder::make()?;
+    let folder = Folder::make("test")?;
     let postgres = programs.as_ref().filter(|_| !has_database);
-    let postgres = postgres.map(|programs| Postgres::start(programs, folder.path())).transpose()?;
+    let postgres =
+        postgres.map(|programs| Postgres::start(programs, folder.path(), Care::Fast)).transpose()?;
     let redis = programs.as_ref().filter(|_| !has_redis);
     let redis = redis.map(|programs| Redis::start(programs, folder.path())).transpose()?;
     let mut variables = Vec::new();
@@ -68,6 +48,13 @@ pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
             failed.push(what);
         }
     }
+    // It needs servers that it may kill. Someone who names tests means others than this one.
+    if let Some(programs) = programs.filter(|_| arguments.is_empty() && !has_database && !has_redis)
+        && !stop.is_asked_for()
+        && !chaos::run_short(&programs, &stop)?
+    {
+        failed.push("chaos");
+    }
     if stop.is_asked_for() {
         eprintln!("cargo xtask test: stopped");
         return Ok(ExitCode::from(130));
@@ -82,12 +69,6 @@ pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
 
 /// What is run, one after another, whatever becomes of the one before.
 fn commands(arguments: &[String]) -> Vec<(&'static str, Command)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let cargo = |words: &[&str]| {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(words).current_dir(&root);
-        command
-    };
     let has_nextest = cargo(&["nextest", "--version"]).output().is_ok_and(|output| output.status.success());
     let words: &[&str] =
         if has_nextest { &["nextest", "run", "--workspace"] } else { &["test", "--workspace"] };

@@ -1,0 +1,227 @@
+//! Plain HTTP, both ways. As a server it may do to a connection what no decent one does; as a client it says only what
+//! came back.
+//!
+//! In: connections, and what to make of each request. Out: bytes.
+
+use std::{
+    future::Future,
+    io::{self, ErrorKind},
+    net::SocketAddr,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    time::{sleep, timeout},
+};
+
+const HEADERS_MAX: usize = 64;
+/// A connection unused for longer is not used again: the other side may just be closing it.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// A request as it came.
+pub(super) struct Request {
+    /// When its first byte was read.
+    pub(super) arrived: Instant,
+    /// With its query.
+    pub(super) path: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl Request {
+    /// The body, or null.
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// What to do with the connection.
+pub(super) enum Reply {
+    /// Answers.
+    Answer(u16, String),
+    /// Sends these one by one, each after its pause, and then the end of the body if it is to be a good one.
+    Stream { pieces: Vec<(Duration, String)>, is_whole: bool },
+    /// Breaks it.
+    Cut,
+    /// Says nothing until the other side has gone.
+    Hang,
+}
+
+impl Reply {
+    pub(super) fn json(value: &Value) -> Self {
+        Self::Answer(200, value.to_string())
+    }
+}
+
+/// Serves every connection until dropped.
+pub(super) async fn serve<F, R>(listener: TcpListener, handle: F)
+where
+    F: Fn(Request) -> R + Clone + Send + 'static,
+    R: Future<Output = Reply> + Send,
+{
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let handle = handle.clone();
+        tokio::spawn(async move {
+            // It ends when the other side goes, which is nobody's fault.
+            let _ = converse(stream, handle).await;
+        });
+    }
+}
+
+async fn converse<F, R>(mut stream: TcpStream, handle: F) -> io::Result<()>
+where
+    F: Fn(Request) -> R,
+    R: Future<Output = Reply>,
+{
+    stream.set_nodelay(true)?;
+    let mut bytes = Vec::new();
+    while let Some(request) = read_request(&mut stream, &mut bytes).await? {
+        match handle(request).await {
+            Reply::Answer(status, body) => {
+                let length = body.len();
+                let head = format!(
+                    "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+                );
+                stream.write_all((head + &body).as_bytes()).await?;
+            }
+            Reply::Stream { pieces, is_whole } => {
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+                stream.write_all(head.as_bytes()).await?;
+                for (pause, piece) in pieces {
+                    sleep(pause).await;
+                    stream.write_all(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes()).await?;
+                }
+                if !is_whole {
+                    return Ok(());
+                }
+                stream.write_all(b"0\r\n\r\n").await?;
+            }
+            Reply::Cut => return stream.set_zero_linger(),
+            Reply::Hang => {
+                let mut ignored = [0; 256];
+                while stream.read(&mut ignored).await? > 0 {}
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// None at the end of the connection.
+async fn read_request(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<Option<Request>> {
+    let mut arrived = (!bytes.is_empty()).then(Instant::now);
+    loop {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut head = httparse::Request::new(&mut headers);
+        if let httparse::Status::Complete(begin) = head.parse(bytes).map_err(strange)? {
+            let end = begin + content_length(head.headers)?;
+            let path = head.path.unwrap_or_default().to_owned();
+            if bytes.len() >= end {
+                let body = bytes[begin..end].to_vec();
+                bytes.drain(..end);
+                return Ok(Some(Request { arrived: arrived.unwrap_or_else(Instant::now), path, body }));
+            }
+        }
+        if stream.read_buf(bytes).await? == 0 {
+            return Ok(None);
+        }
+        arrived.get_or_insert_with(Instant::now);
+    }
+}
+
+fn content_length(headers: &[httparse::Header<'_>]) -> io::Result<usize> {
+    let found = headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"));
+    let Some(found) = found else { return Ok(0) };
+    std::str::from_utf8(found.value)
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .ok_or_else(|| strange("length"))
+}
+
+fn strange(what: impl ToString) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what.to_string())
+}
+
+/// What was answered.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Value,
+}
+
+/// Asks one server. Connections are kept for the next question.
+pub(super) struct Client {
+    address: SocketAddr,
+    idle: Mutex<Vec<(Instant, TcpStream)>>,
+}
+
+impl Client {
+    pub(super) const fn new(address: SocketAddr) -> Self {
+        Self { address, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Asks, and waits so long for the whole answer. Not answered, it may have been heard all the same.
+    pub(super) async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+        limit: Duration,
+    ) -> io::Result<Answer> {
+        let mut question =
+            format!("{method} {path} HTTP/1.1\r\nHost: chaos\r\nContent-Length: {}\r\n", body.len());
+        for (name, value) in headers {
+            question.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !body.is_empty() {
+            question.push_str("Content-Type: application/json\r\n");
+        }
+        question.push_str("\r\n");
+        question.push_str(body);
+        timeout(limit, self.converse(&question)).await.map_err(|_| io::Error::from(ErrorKind::TimedOut))?
+    }
+
+    async fn converse(&self, question: &str) -> io::Result<Answer> {
+        let mut stream = match self.take_idle() {
+            Some(stream) => stream,
+            None => TcpStream::connect(self.address).await?,
+        };
+        stream.set_nodelay(true)?;
+        stream.write_all(question.as_bytes()).await?;
+        let answer = read_answer(&mut stream).await?;
+        self.idle().push((Instant::now(), stream));
+        Ok(answer)
+    }
+
+    fn take_idle(&self) -> Option<TcpStream> {
+        let mut idle = self.idle();
+        idle.retain(|(since, _)| since.elapsed() < IDLE);
+        idle.pop().map(|(_, stream)| stream)
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, TcpStream)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn read_answer(stream: &mut TcpStream) -> io::Result<Answer> {
+    let mut bytes = Vec::new();
+    loop {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut head = httparse::Response::new(&mut headers);
+        if let httparse::Status::Complete(begin) = head.parse(&bytes).map_err(strange)? {
+            let end = begin + content_length(head.headers)?;
+            if bytes.len() >= end {
+                let body = serde_json::from_slice(&bytes[begin..end]).unwrap_or_default();
+                return Ok(Answer { status: head.code.unwrap_or_default(), body });
+            }
+        }
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Err(io::Error::from(ErrorKind::UnexpectedEof));
+        }
+    }
+}
