@@ -51,6 +51,8 @@ pub(super) struct Verdict {
     pub(super) held: usize,
     /// Messages in that state, none of which the gateway had taken.
     pub(super) unknown: usize,
+    /// Later parts of the same answers, which wait with them.
+    pub(super) behind_unknown: usize,
     pub(super) delivered: usize,
     /// Of those, the ones whose answer was lost, and which Baton found out about.
     pub(super) found: usize,
@@ -162,10 +164,9 @@ impl Trial<'_> {
                 }
             }
         }
-        for (marker, written) in self.records.written.range(range_of(self.contact)) {
-            let answer = self.taken.iter().find(|post| Marker::all_in(&post.text).contains(marker));
-            if let Some(post) = answer {
-                self.verdict.waits.push(post.at.saturating_duration_since(written.at));
+        for (marker, at) in first_answers(self.taken) {
+            if let Some(written) = self.records.written.get(&marker) {
+                self.verdict.waits.push(at.saturating_duration_since(written.at));
             }
         }
     }
@@ -220,28 +221,30 @@ impl Trial<'_> {
                 self.breaks(Fault::Disorder, format!("{} was taken after {}", pair[1].0, pair[0].0));
             }
         }
+        let found: BTreeMap<Marker, &Message> = found.into_iter().collect();
+        let answered = first_answers(self.taken);
+        let mut answers: BTreeMap<Marker, Vec<&Message>> = BTreeMap::new();
+        for message in told.messages.iter().filter(|message| message.author == "assistant") {
+            for marker in Marker::all_in(&message.text) {
+                answers.entry(marker).or_default().push(message);
+            }
+        }
         for marker in written {
-            match found.iter().find(|(found, _)| found == marker) {
+            let answers = answers.get(marker).map(Vec::as_slice).unwrap_or_default();
+            match found.get(marker) {
                 None => self.breaks(Fault::Lost, format!("{marker} is nowhere")),
-                Some((_, message)) => self.outcome(*marker, message, told),
+                Some(_) if answered.contains_key(marker) => self.verdict.answered += 1,
+                Some(message) => self.outcome(*marker, message, answers),
             }
         }
     }
 
-    fn outcome(&mut self, marker: Marker, message: &Message, told: &Conversation) {
-        let answers: Vec<&Message> = told
-            .messages
-            .iter()
-            .filter(|message| {
-                message.author == "assistant" && Marker::all_in(&message.text).contains(&marker)
-            })
-            .collect();
-        let is_answered = self.taken.iter().any(|post| Marker::all_in(&post.text).contains(&marker));
+    /// What became of a message that no answer has reached the contact for.
+    fn outcome(&mut self, marker: Marker, message: &Message, answers: &[&Message]) {
         match message.outcome.as_str() {
-            _ if is_answered => self.verdict.answered += 1,
             "answered" if answers.iter().any(|answer| answer.state == "unknown") => self.verdict.held += 1,
             "left_to_human" if self.was_taken_over(marker) => self.verdict.left_to_human += 1,
-            "handed_over" if self.had_reason(marker, &answers) => self.verdict.handed_over += 1,
+            "handed_over" if self.had_reason(marker, answers) => self.verdict.handed_over += 1,
             outcome => {
                 let what = format!("{marker} has no answer, and is {outcome} {}", message.outcome_reason);
                 self.breaks(Fault::Lost, what);
@@ -308,6 +311,7 @@ impl Trial<'_> {
                     self.breaks(Fault::Lost, format!("is unknown, and nobody was called: {name}"));
                 }
             }
+            ("queued", false) if told.is_held(message) => self.verdict.behind_unknown += 1,
             ("queued" | "sending", _) => {
                 self.breaks(Fault::Lost, format!("is {} for ever: {name}", message.state))
             }
@@ -339,8 +343,15 @@ impl Trial<'_> {
     }
 }
 
-fn range_of(contact: usize) -> std::ops::Range<Marker> {
-    Marker { contact, number: 0 }..Marker { contact: contact + 1, number: 0 }
+/// When the first part of the first answer to each message was posted.
+fn first_answers(taken: &[&Post]) -> BTreeMap<Marker, Instant> {
+    let mut first = BTreeMap::new();
+    for post in taken {
+        for marker in Marker::all_in(&post.text) {
+            first.entry(marker).or_insert(post.at);
+        }
+    }
+    first
 }
 
 /// Enough of a text to know it by.

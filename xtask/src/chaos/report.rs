@@ -40,6 +40,7 @@ pub(super) fn table(verdict: &Verdict, records: &Records, plan: &[Planned], leng
         ("  taken", verdict.delivered.to_string()),
         ("  of those without a clear answer, and found", verdict.found.to_string()),
         ("  unknown, not taken, in front of a person", verdict.unknown.to_string()),
+        ("  parts that wait behind those", verdict.behind_unknown.to_string()),
         ("  refused as too many", records.refused.to_string()),
         ("parts called off", format!("{called_off} {:?}", verdict.called_off)),
         ("takeovers", records.takeovers.len().to_string()),

@@ -259,7 +259,7 @@ impl Run {
         let messages = told.map(|told| told.messages.as_slice()).unwrap_or_default();
         messages.iter().any(|message| {
             (message.state == "unknown" && taken(&message.text))
-                || (!message.has_ended() && !message.has_left())
+                || !(message.has_ended() || told.is_some_and(|told| told.is_held(message)))
         })
     }
 
@@ -270,7 +270,9 @@ impl Run {
             let page = self.load.api.get(&path, &mut self.dice).await?;
             let items = page["items"].as_array().context("no list")?;
             let is_idle = |it: &Value| {
-                it["activity"] == "idle" && it["queue"]["inbox"] == 0 && it["queue"]["outbox"] == 0
+                // What waits behind a send of unknown fate waits for a person.
+                let is_held = it["attention"]["reason"] == "send_unknown";
+                it["queue"]["inbox"] == 0 && (it["queue"]["outbox"] == 0 || is_held)
             };
             if !items.iter().all(is_idle) {
                 return Ok(false);

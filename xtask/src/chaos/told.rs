@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     api::Api,
     gateway::{channel_name, channel_of, chat_of},
+    records::Part,
 };
 
 const PAGE: usize = 200;
@@ -40,14 +41,14 @@ impl Message {
         }
     }
 
-    /// The provider has it, Baton says.
-    pub(super) fn has_left(&self) -> bool {
-        matches!(self.state.as_str(), "sent" | "delivered" | "read")
-    }
-
     /// It is neither owed nor on its way, nor waits for an answer.
     pub(super) fn has_ended(&self) -> bool {
         self.outcome != "pending" && !matches!(self.state.as_str(), "queued" | "sending")
+    }
+
+    /// Which part of which answer it is.
+    pub(super) fn part(&self) -> Option<Part> {
+        Part::all_in(&self.text).first().copied()
     }
 }
 
@@ -57,6 +58,17 @@ pub(super) struct Conversation {
     pub(super) attention: String,
     /// Oldest first.
     pub(super) messages: Vec<Message>,
+}
+
+impl Conversation {
+    /// Whether this waits, with a person, for the fate of an earlier part of its answer: sent now, it might come alone.
+    pub(super) fn is_held(&self, message: &Message) -> bool {
+        let Some(part) = message.part().filter(|_| message.state == "queued") else { return false };
+        self.messages.iter().any(|other| {
+            other.state == "unknown"
+                && other.part().is_some_and(|before| before.call == part.call && before.part < part.part)
+        })
+    }
 }
 
 /// The conversation of a contact, if there is one.
