@@ -45,6 +45,6 @@ fn build(words: &[&str]) -> Result<PathBuf> {
         it["target"]["name"] == "baton" && it["target"]["kind"][0] == "bin" && it["profile"]["test"] == false
     };
     let found =
-        artifacts.filter(is_ours).filter_map(|it| it["executable"].as_str().map(PathBuf::from)).last();
+        artifacts.filter(is_ours).filter_map(|it| it["executable"].as_str().map(PathBuf::from)).next_back();
     found.context("cargo does not say where baton is")
 }

@@ -12,6 +12,9 @@ use super::{
     told::{Conversation, Message},
 };
 
+#[cfg(test)]
+mod tests;
+
 /// A freeze shorter than the lease of a send hides nothing: until then the send counts as under way.
 const SEND_LEASE: Duration = Duration::from_millis(7_500);
 /// What a process does first after it stood still, it does within this.
@@ -140,10 +143,11 @@ impl Trial<'_> {
             }
             let parts = Part::all_in(&post.text);
             for part in &parts {
-                let follows = last.is_none_or(|last| {
-                    (last.call == part.call && part.part == last.part + 1)
-                        || (last.call < part.call && part.part == 1)
-                });
+                let follows = match last {
+                    Some(last) if last.call == part.call => part.part == last.part + 1,
+                    Some(last) => last.call < part.call && part.part == 1,
+                    None => part.part == 1,
+                };
                 if !follows {
                     let before = last.map_or_else(String::new, |last| last.to_string());
                     self.breaks(Fault::Disorder, format!("{part} went after {before}"));
