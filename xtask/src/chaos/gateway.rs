@@ -19,6 +19,7 @@ use tokio::time::sleep;
 use super::{
     courier::{Courier, Notice},
     model::{is_before, lock},
+    plan,
     records::{Book, Marker, Post},
     webhooks,
     wire::{Reply, Request},
@@ -32,21 +33,6 @@ const INSTANCE: usize = 7_103_000_001;
 const JOURNAL_LATE: Duration = Duration::from_secs(5);
 /// What stays in the queue for a while leaves after so long.
 const IN_QUEUE: Duration = Duration::from_secs(12);
-
-/// How one send goes wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// Status 500, taken or not.
-    Fails,
-    /// No answer, taken or not.
-    Hangs,
-    /// The connection breaks, taken.
-    LosesAnswer,
-    /// The connection breaks, not taken.
-    LosesMessage,
-    /// Taken, and the answer says nothing.
-    Nonsense,
-}
 
 /// How a message whose answer was lost shows up again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +59,7 @@ pub(super) struct Gateway {
     book: Arc<Book>,
     courier: Arc<Courier>,
     dice: Mutex<fastrand::Rng>,
-    troubles: Mutex<VecDeque<Trouble>>,
+    troubles: Mutex<VecDeque<plan::Gateway>>,
     refuses_until: Mutex<Option<Instant>>,
     kept: Mutex<Vec<Kept>>,
     ids: AtomicUsize,
@@ -126,7 +112,7 @@ impl Gateway {
     }
 
     /// The next sends go so.
-    pub(super) fn trouble(&self, trouble: Trouble, times: usize) {
+    pub(super) fn trouble(&self, trouble: plan::Gateway, times: usize) {
         lock(&self.troubles).extend(std::iter::repeat_n(trouble, times));
     }
 
@@ -179,6 +165,7 @@ impl Gateway {
             return Reply::Answer(400, r#"{"message":"Validation failed"}"#.to_owned());
         };
         if is_before(&self.refuses_until) {
+            self.write_down(&request, from, contact, text, false, true);
             self.book.open().refused += 1;
             return Reply::Answer(429, String::new());
         }
@@ -186,9 +173,9 @@ impl Gateway {
         let (is_taken, pause_ms, trace) = {
             let mut dice = lock(&self.dice);
             let is_taken = match trouble {
-                None | Some(Trouble::LosesAnswer | Trouble::Nonsense) => true,
-                Some(Trouble::Fails | Trouble::Hangs) => dice.bool(),
-                Some(Trouble::LosesMessage) => false,
+                None | Some(plan::Gateway::LosesAnswers | plan::Gateway::Nonsense) => true,
+                Some(plan::Gateway::Fails | plan::Gateway::Hangs) => dice.bool(),
+                Some(plan::Gateway::Refuses | plan::Gateway::LosesMessages) => false,
             };
             let trace = match dice.u8(0..10) {
                 0..6 => Trace::Echo,
@@ -205,10 +192,11 @@ impl Gateway {
         sleep(Duration::from_millis(pause_ms)).await;
         match trouble {
             None => Reply::json(&json!({ "idMessage": id })),
-            Some(Trouble::Fails) => Reply::Answer(500, "<html>an error</html>".to_owned()),
-            Some(Trouble::Hangs) => Reply::Hang,
-            Some(Trouble::LosesAnswer | Trouble::LosesMessage) => Reply::Cut,
-            Some(Trouble::Nonsense) => Reply::Answer(200, "{\"idMess".to_owned()),
+            Some(plan::Gateway::Refuses) => Reply::Answer(429, String::new()),
+            Some(plan::Gateway::Fails) => Reply::Answer(500, "<html>an error</html>".to_owned()),
+            Some(plan::Gateway::Hangs) => Reply::Hang,
+            Some(plan::Gateway::LosesAnswers | plan::Gateway::LosesMessages) => Reply::Cut,
+            Some(plan::Gateway::Nonsense) => Reply::Answer(200, "{\"idMess".to_owned()),
         }
     }
 

@@ -86,22 +86,24 @@ impl Load {
         let pause = length / u32::try_from(takeovers.max(1)).unwrap_or(u32::MAX);
         let mut taken = vec![false; self.contacts];
         let mut running = JoinSet::new();
+        let mut trouble = Ok(());
         for _ in 0..takeovers {
             sleep(pause).await;
             while let Some(done) = running.try_join_next() {
-                let contact: usize = done??;
+                let (contact, outcome): (usize, Result<()>) = done?;
                 taken[contact] = false;
+                trouble = trouble.and(outcome);
             }
             let contact = self.choose(&mut dice);
             if !std::mem::replace(&mut taken[contact], true) {
                 let (load, dice) = (self.clone(), dice.fork());
-                running.spawn(async move { load.visit(contact, dice).await.map(|()| contact) });
+                running.spawn(async move { (contact, load.visit(contact, dice).await) });
             }
         }
         while let Some(done) = running.join_next().await {
-            done??;
+            trouble = trouble.and(done?.1);
         }
-        Ok(())
+        trouble
     }
 
     fn choose(&self, dice: &mut fastrand::Rng) -> usize {
@@ -183,7 +185,7 @@ impl Load {
         let at = Instant::now();
         let (status, mut now) = (answer.status, answer.body);
         if status == 409 {
-            now = now["current"].take();
+            now = self.api.get(&format!("/api/v1/conversations/{id}"), dice).await?;
         }
         if !matches!(status, 200 | 409) || now["mode"] != mode {
             bail!("{mode} from version {version} of {id} was answered {status}: {now}");

@@ -58,7 +58,11 @@ pub(crate) fn run(arguments: Vec<String>) -> Result<ExitCode> {
     let stop = Stop::listen()?;
     let programs = Programs::find_or_install(false)?;
     let is_well = run::run(&programs, &options, &stop)?;
-    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(match (is_well, stop.is_asked_for()) {
+        (true, _) => ExitCode::SUCCESS,
+        (false, true) => ExitCode::from(130),
+        (false, false) => ExitCode::FAILURE,
+    })
 }
 
 /// The run that is part of the tests.

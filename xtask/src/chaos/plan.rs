@@ -3,7 +3,7 @@
 //!
 //! In: seed, number of faults, length. Out: faults by time, none on a target that still has one.
 
-use std::{fmt, time::Duration};
+use std::{fmt, mem::discriminant, time::Duration};
 
 /// So many instances run.
 pub(super) const INSTANCES: usize = 3;
@@ -25,105 +25,130 @@ pub(super) enum Link {
     Gateway,
 }
 
-/// One thing that goes wrong.
+/// What is done to one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
-    /// An instance is killed and started again.
+pub(super) enum Harm {
+    /// Killed and started again.
     Kill,
-    /// An instance is asked to end and started again.
+    /// Asked to end, and started again.
     Restart,
-    /// An instance stands still for less than any lease.
+    /// Stands still for less than any lease.
     FreezeShort,
     /// For longer than the lease of a conversation.
     FreezeLong,
     /// For longer than the lease of a send.
     FreezeVeryLong,
-    /// The connections of one instance break, and no new ones are taken.
+    /// Its connections there break, and no new ones are taken.
     Cut(Link),
     /// Nothing passes for less than any time limit, then everything.
     StallShort(Link),
     /// Nothing passes for longer than time limits and leases.
     StallLong(Link),
-    /// Redis forgets everything.
-    RedisFlush,
-    /// Redis is killed and started again, empty.
-    RedisKill,
-    /// Redis stands still.
-    RedisFreeze,
-    /// Redis refuses to write.
-    RedisReadOnly,
-    /// PostgreSQL is killed and started again.
-    PostgresKill,
-    /// PostgreSQL stands still.
-    PostgresFreeze,
-    /// PostgreSQL ends every connection, and starts again.
-    PostgresRestart,
-    /// The gateway is asked too often, it says.
-    Gateway429,
-    /// The gateway fails, some messages of which it has taken.
-    Gateway500,
-    /// The gateway takes some messages, and never answers.
-    GatewayHang,
-    /// The gateway takes some messages, and breaks the connection.
-    GatewayLosesAnswer,
-    /// The gateway breaks the connection, and has taken nothing.
-    GatewayLosesMessage,
-    /// The gateway takes some messages, and answers nonsense.
-    GatewayNonsense,
-    /// The model fails.
-    Model500,
-    /// The model does not answer.
-    ModelHang,
-    /// The model breaks off in the middle.
-    ModelBreaks,
-    /// The model takes its time.
-    ModelSlow,
+}
+
+/// What Redis does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Redis {
+    /// Forgets everything.
+    Flush,
+    /// Is killed and started again, empty.
+    Kill,
+    /// Stands still.
+    Freeze,
+    /// Refuses to write.
+    ReadOnly,
+}
+
+/// What PostgreSQL does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Postgres {
+    /// Is killed and started again.
+    Kill,
+    /// Stands still.
+    Freeze,
+    /// Ends every connection, and starts again.
+    Restart,
+}
+
+/// What the gateway does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Gateway {
+    /// Says that it is asked too often.
+    Refuses,
+    /// Fails, and has taken some of the messages.
+    Fails,
+    /// Never answers, and has taken some.
+    Hangs,
+    /// Takes messages, and breaks the connection.
+    LosesAnswers,
+    /// Breaks the connection, and has taken nothing.
+    LosesMessages,
+    /// Takes messages, and answers nonsense.
+    Nonsense,
+}
+
+/// What the model does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Model {
+    /// Fails.
+    Fails,
+    /// Does not answer.
+    Hangs,
+    /// Breaks off in the middle.
+    BreaksOff,
+    /// Takes its time.
+    IsSlow,
+}
+
+/// One thing that goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// With one instance.
+    Instance(Harm),
+    /// With Redis.
+    Redis(Redis),
+    /// With PostgreSQL.
+    Postgres(Postgres),
+    /// With the gateway.
+    Gateway(Gateway),
+    /// With the model.
+    Model(Model),
 }
 
 /// All of them: one deck.
 const DECK: [Kind; 31] = [
-    Kind::Kill,
-    Kind::Restart,
-    Kind::FreezeShort,
-    Kind::FreezeLong,
-    Kind::FreezeVeryLong,
-    Kind::Cut(Link::Postgres),
-    Kind::Cut(Link::Redis),
-    Kind::Cut(Link::Gateway),
-    Kind::StallShort(Link::Postgres),
-    Kind::StallShort(Link::Redis),
-    Kind::StallShort(Link::Gateway),
-    Kind::StallLong(Link::Postgres),
-    Kind::StallLong(Link::Redis),
-    Kind::StallLong(Link::Gateway),
-    Kind::RedisFlush,
-    Kind::RedisKill,
-    Kind::RedisFreeze,
-    Kind::RedisReadOnly,
-    Kind::PostgresKill,
-    Kind::PostgresFreeze,
-    Kind::PostgresRestart,
-    Kind::Gateway429,
-    Kind::Gateway500,
-    Kind::GatewayHang,
-    Kind::GatewayLosesAnswer,
-    Kind::GatewayLosesMessage,
-    Kind::GatewayNonsense,
-    Kind::Model500,
-    Kind::ModelHang,
-    Kind::ModelBreaks,
-    Kind::ModelSlow,
+    Kind::Instance(Harm::Kill),
+    Kind::Instance(Harm::Restart),
+    Kind::Instance(Harm::FreezeShort),
+    Kind::Instance(Harm::FreezeLong),
+    Kind::Instance(Harm::FreezeVeryLong),
+    Kind::Instance(Harm::Cut(Link::Postgres)),
+    Kind::Instance(Harm::Cut(Link::Redis)),
+    Kind::Instance(Harm::Cut(Link::Gateway)),
+    Kind::Instance(Harm::StallShort(Link::Postgres)),
+    Kind::Instance(Harm::StallShort(Link::Redis)),
+    Kind::Instance(Harm::StallShort(Link::Gateway)),
+    Kind::Instance(Harm::StallLong(Link::Postgres)),
+    Kind::Instance(Harm::StallLong(Link::Redis)),
+    Kind::Instance(Harm::StallLong(Link::Gateway)),
+    Kind::Redis(Redis::Flush),
+    Kind::Redis(Redis::Kill),
+    Kind::Redis(Redis::Freeze),
+    Kind::Redis(Redis::ReadOnly),
+    Kind::Postgres(Postgres::Kill),
+    Kind::Postgres(Postgres::Freeze),
+    Kind::Postgres(Postgres::Restart),
+    Kind::Gateway(Gateway::Refuses),
+    Kind::Gateway(Gateway::Fails),
+    Kind::Gateway(Gateway::Hangs),
+    Kind::Gateway(Gateway::LosesAnswers),
+    Kind::Gateway(Gateway::LosesMessages),
+    Kind::Gateway(Gateway::Nonsense),
+    Kind::Model(Model::Fails),
+    Kind::Model(Model::Hangs),
+    Kind::Model(Model::BreaksOff),
+    Kind::Model(Model::IsSlow),
 ];
-
-/// What a fault keeps from being hit by another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Instance(usize),
-    Redis,
-    Postgres,
-    Gateway,
-    Model,
-}
 
 /// A fault in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,65 +165,46 @@ pub(super) struct Planned {
     pub(super) count: usize,
 }
 
+/// How long a fault lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lasts {
+    /// It happens.
+    AtOnce,
+    /// So many milliseconds: shortest and longest.
+    Ms(u64, u64),
+    /// So many requests, at most.
+    Requests(usize),
+}
+
 impl Kind {
     const fn harms_instance(self) -> bool {
-        matches!(
-            self,
-            Self::Kill
-                | Self::Restart
-                | Self::FreezeShort
-                | Self::FreezeLong
-                | Self::FreezeVeryLong
-                | Self::Cut(_)
-                | Self::StallShort(_)
-                | Self::StallLong(_)
-        )
+        matches!(self, Self::Instance(_))
     }
 
-    fn target(self, instance: usize) -> Target {
+    const fn lasts(self) -> Lasts {
         match self {
-            kind if kind.harms_instance() => Target::Instance(instance),
-            Self::RedisFlush | Self::RedisKill | Self::RedisFreeze | Self::RedisReadOnly => Target::Redis,
-            Self::PostgresKill | Self::PostgresFreeze | Self::PostgresRestart => Target::Postgres,
-            Self::Model500 | Self::ModelHang | Self::ModelBreaks | Self::ModelSlow => Target::Model,
-            _ => Target::Gateway,
-        }
-    }
-
-    /// Shortest and longest time until it is healed.
-    const fn lasts_ms(self) -> (u64, u64) {
-        match self {
-            Self::Kill => (100, 1_500),
-            Self::Restart | Self::PostgresRestart | Self::RedisFlush => (0, 1),
-            // Below the second within which a send must begin, and above it.
-            Self::FreezeShort => (300, 1_500),
-            Self::FreezeLong => (3_500, 5_000),
-            Self::FreezeVeryLong => (9_000, 11_000),
-            Self::Cut(_) => (300, 2_000),
-            // Below the gateway's time limit: what was held back still arrives in time.
-            Self::StallShort(_) => (200, 1_200),
-            Self::StallLong(_) => (3_200, 5_000),
-            Self::RedisKill | Self::PostgresKill => (100, 2_000),
-            Self::RedisFreeze | Self::RedisReadOnly => (1_000, 4_000),
-            Self::PostgresFreeze => (500, 4_000),
-            Self::Gateway429 => (500, 2_000),
-            Self::Model500 | Self::ModelSlow => (500, 3_000),
-            Self::Gateway500
-            | Self::GatewayHang
-            | Self::GatewayLosesAnswer
-            | Self::GatewayLosesMessage
-            | Self::GatewayNonsense
-            | Self::ModelHang
-            | Self::ModelBreaks => (500, 501),
-        }
-    }
-
-    /// Most requests that it meets. Few: what the gateway was unclear about costs it a rest, and people their time.
-    const fn count_max(self) -> usize {
-        match self {
-            Self::GatewayLosesMessage => 2,
-            Self::ModelHang | Self::ModelBreaks => 10,
-            _ => 4,
+            Self::Instance(harm) => match harm {
+                Harm::Kill => Lasts::Ms(100, 1_500),
+                Harm::Restart => Lasts::AtOnce,
+                // Below the second within which a send must begin, and above it.
+                Harm::FreezeShort => Lasts::Ms(300, 1_500),
+                Harm::FreezeLong => Lasts::Ms(3_500, 5_000),
+                Harm::FreezeVeryLong => Lasts::Ms(9_000, 11_000),
+                Harm::Cut(_) => Lasts::Ms(300, 2_000),
+                // Below the gateway's time limit: what was held back still arrives in time.
+                Harm::StallShort(_) => Lasts::Ms(200, 1_200),
+                Harm::StallLong(_) => Lasts::Ms(3_200, 5_000),
+            },
+            Self::Redis(Redis::Flush) | Self::Postgres(Postgres::Restart) => Lasts::AtOnce,
+            Self::Redis(Redis::Kill) | Self::Postgres(Postgres::Kill) => Lasts::Ms(100, 2_000),
+            Self::Redis(Redis::Freeze | Redis::ReadOnly) => Lasts::Ms(1_000, 4_000),
+            Self::Postgres(Postgres::Freeze) => Lasts::Ms(500, 4_000),
+            Self::Gateway(Gateway::Refuses) => Lasts::Ms(500, 2_000),
+            // Few: what the gateway was unclear about costs it a rest, and people their time.
+            Self::Gateway(Gateway::LosesMessages) => Lasts::Requests(2),
+            Self::Gateway(_) => Lasts::Requests(4),
+            Self::Model(Model::Fails | Model::IsSlow) => Lasts::Ms(500, 3_000),
+            Self::Model(Model::Hangs | Model::BreaksOff) => Lasts::Requests(10),
         }
     }
 }
@@ -215,33 +221,36 @@ impl fmt::Display for Link {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kill => f.write_str("instance killed"),
-            Self::Restart => f.write_str("instance restarted"),
-            Self::FreezeShort => f.write_str("instance frozen shortly"),
-            Self::FreezeLong => f.write_str("instance frozen beyond its leases"),
-            Self::FreezeVeryLong => f.write_str("instance frozen beyond a send's lease"),
-            Self::Cut(link) => write!(f, "instance cut from {link}"),
-            Self::StallShort(link) => write!(f, "instance's way to {link} stalled shortly"),
-            Self::StallLong(link) => write!(f, "instance's way to {link} stalled"),
-            Self::RedisFlush => f.write_str("Redis emptied"),
-            Self::RedisKill => f.write_str("Redis killed"),
-            Self::RedisFreeze => f.write_str("Redis frozen"),
-            Self::RedisReadOnly => f.write_str("Redis refuses to write"),
-            Self::PostgresKill => f.write_str("PostgreSQL killed"),
-            Self::PostgresFreeze => f.write_str("PostgreSQL frozen"),
-            Self::PostgresRestart => f.write_str("PostgreSQL restarted"),
-            Self::Gateway429 => f.write_str("gateway asked too often"),
-            Self::Gateway500 => f.write_str("gateway fails"),
-            Self::GatewayHang => f.write_str("gateway hangs"),
-            Self::GatewayLosesAnswer => f.write_str("gateway loses answers"),
-            Self::GatewayLosesMessage => f.write_str("gateway loses messages"),
-            Self::GatewayNonsense => f.write_str("gateway answers nonsense"),
-            Self::Model500 => f.write_str("model fails"),
-            Self::ModelHang => f.write_str("model hangs"),
-            Self::ModelBreaks => f.write_str("model breaks off"),
-            Self::ModelSlow => f.write_str("model is slow"),
-        }
+        let words = match self {
+            Self::Instance(harm) => match harm {
+                Harm::Kill => "instance killed",
+                Harm::Restart => "instance restarted",
+                Harm::FreezeShort => "instance frozen shortly",
+                Harm::FreezeLong => "instance frozen beyond its leases",
+                Harm::FreezeVeryLong => "instance frozen beyond a send's lease",
+                Harm::Cut(link) => return write!(f, "instance cut from {link}"),
+                Harm::StallShort(link) => return write!(f, "instance's way to {link} stalled shortly"),
+                Harm::StallLong(link) => return write!(f, "instance's way to {link} stalled"),
+            },
+            Self::Redis(Redis::Flush) => "Redis emptied",
+            Self::Redis(Redis::Kill) => "Redis killed",
+            Self::Redis(Redis::Freeze) => "Redis frozen",
+            Self::Redis(Redis::ReadOnly) => "Redis refuses to write",
+            Self::Postgres(Postgres::Kill) => "PostgreSQL killed",
+            Self::Postgres(Postgres::Freeze) => "PostgreSQL frozen",
+            Self::Postgres(Postgres::Restart) => "PostgreSQL restarted",
+            Self::Gateway(Gateway::Refuses) => "gateway asked too often",
+            Self::Gateway(Gateway::Fails) => "gateway fails",
+            Self::Gateway(Gateway::Hangs) => "gateway hangs",
+            Self::Gateway(Gateway::LosesAnswers) => "gateway loses answers",
+            Self::Gateway(Gateway::LosesMessages) => "gateway loses messages",
+            Self::Gateway(Gateway::Nonsense) => "gateway answers nonsense",
+            Self::Model(Model::Fails) => "model fails",
+            Self::Model(Model::Hangs) => "model hangs",
+            Self::Model(Model::BreaksOff) => "model breaks off",
+            Self::Model(Model::IsSlow) => "model is slow",
+        };
+        f.write_str(words)
     }
 }
 
@@ -251,10 +260,10 @@ impl fmt::Display for Planned {
         if self.kind.harms_instance() {
             write!(f, ", {}", name(self.instance))?;
         }
-        match self.kind.lasts_ms() {
-            (0, 1) => Ok(()),
-            (500, 501) => write!(f, ", {} times", self.count),
-            _ => write!(f, ", {} ms", self.lasts.as_millis()),
+        match self.kind.lasts() {
+            Lasts::AtOnce => Ok(()),
+            Lasts::Requests(_) => write!(f, ", {} times", self.count),
+            Lasts::Ms(..) => write!(f, ", {} ms", self.lasts.as_millis()),
         }
     }
 }
@@ -274,7 +283,7 @@ pub(super) fn deal(seed: u64, faults: usize, length: Duration) -> Vec<Planned> {
         let kind = deck.pop().unwrap_or_else(|| {
             deck.extend(DECK);
             dice.shuffle(&mut deck);
-            deck.pop().unwrap_or(Kind::Kill)
+            deck.pop().unwrap_or(DECK[0])
         });
         let mut fault = draw(&mut dice, kind, length_ms);
         for _ in 0..TRIES {
@@ -290,13 +299,17 @@ pub(super) fn deal(seed: u64, faults: usize, length: Duration) -> Vec<Planned> {
 }
 
 fn draw(dice: &mut fastrand::Rng, kind: Kind, length_ms: u64) -> Planned {
-    let (shortest, longest) = kind.lasts_ms();
+    let (lasts_ms, count) = match kind.lasts() {
+        Lasts::AtOnce => (0, 1),
+        Lasts::Ms(shortest, longest) => (dice.u64(shortest..longest), 1),
+        Lasts::Requests(most) => (0, dice.usize(1..=most)),
+    };
     Planned {
         at: Duration::from_millis(dice.u64(0..length_ms)),
-        lasts: Duration::from_millis(dice.u64(shortest..longest)),
+        lasts: Duration::from_millis(lasts_ms),
         kind,
         instance: dice.usize(0..INSTANCES),
-        count: dice.usize(1..=kind.count_max()),
+        count,
     }
 }
 
@@ -306,9 +319,12 @@ fn fits(plan: &[Planned], fault: &Planned) -> bool {
     let meets = |other: &&Planned| {
         other.at < fault.at + fault.lasts + rest && fault.at < other.at + other.lasts + rest
     };
-    let target = fault.kind.target(fault.instance);
+    let is_same_target = |other: &Planned| match (fault.kind, other.kind) {
+        (Kind::Instance(_), Kind::Instance(_)) => fault.instance == other.instance,
+        _ => discriminant(&fault.kind) == discriminant(&other.kind),
+    };
     let at_once = || plan.iter().filter(meets);
-    let is_free = at_once().all(|other| other.kind.target(other.instance) != target);
+    let is_free = !at_once().any(is_same_target);
     let harmed = at_once().filter(|other| other.kind.harms_instance()).count();
     is_free && (!fault.kind.harms_instance() || harmed < HARMED_MAX)
 }

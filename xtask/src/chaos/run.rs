@@ -82,7 +82,10 @@ pub(super) fn run(programs: &Programs, options: &Options, stop: &Stop) -> Result
     let outcome = runtime.block_on(async {
         tokio::select! {
             outcome = run.play(options) => outcome,
-            () = asked_to(stop) => bail!("stopped"),
+            () = asked_to(stop) => {
+                println!("chaos: stopped");
+                Ok(false)
+            }
         }
     });
     for instance in run.stage.instances.iter() {
@@ -181,8 +184,12 @@ impl Run {
             let stage = Arc::clone(&self.stage);
             tasks.spawn(async move { strike(&stage, fault, began).await });
         }
+        let mut troubles = 0;
         while let Some(done) = tasks.join_next().await {
-            done??;
+            if let Err(error) = done? {
+                troubles += 1;
+                println!("{:9.3}  TROUBLE: {error:#}", began.elapsed().as_secs_f64());
+            }
         }
         self.stage.heal();
         let length = began.elapsed();
@@ -192,7 +199,7 @@ impl Run {
         let verdict = judge(&records, &told);
         println!("\n{}", report::table(&verdict, &records, &plan, length));
         self.tell(&verdict, &records, &told, began).await;
-        Ok(verdict.violations.is_empty())
+        Ok(verdict.violations.is_empty() && troubles == 0)
     }
 
     /// Starts every instance and makes the channels; returns when all know all.

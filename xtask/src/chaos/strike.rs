@@ -12,10 +12,10 @@ use rustix::process::Signal;
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::sleep};
 
 use super::{
-    gateway::{Gateway, Trouble},
+    gateway::Gateway,
     instance::Instance,
     model::{Model, lock},
-    plan::{Kind, Link, Planned},
+    plan::{self, Harm, Kind, Link, Planned},
     proxy::Gate,
     records::{Book, Freeze},
 };
@@ -24,6 +24,8 @@ use crate::servers::{Postgres, Redis, Server};
 /// A server that has not come back by then will not.
 const BACK_LIMIT: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Longer than this a request is not held back and then delivered: its sender gives it up after two seconds.
+const HELD_BACK: Duration = Duration::from_millis(1_500);
 
 /// Everything that can be harmed.
 pub(super) struct Stage {
@@ -39,89 +41,89 @@ impl Stage {
     /// One fault, from its beginning to its end.
     pub(super) async fn strike(&self, fault: &Planned) -> Result<()> {
         let (lasts, count) = (fault.lasts, fault.count);
-        let instance = &self.instances[fault.instance];
         match fault.kind {
-            Kind::Kill => {
+            Kind::Instance(harm) => self.harm(&self.instances[fault.instance], harm, lasts).await?,
+            Kind::Redis(harm) => self.harm_redis(harm, lasts).await.context("Redis")?,
+            Kind::Postgres(harm) => self.harm_postgres(harm, lasts).await.context("PostgreSQL")?,
+            Kind::Gateway(plan::Gateway::Refuses) => self.gateway.refuse_for(lasts),
+            Kind::Gateway(trouble) => self.gateway.trouble(trouble, count),
+            Kind::Model(plan::Model::Fails) => self.model.fail_for(lasts),
+            Kind::Model(plan::Model::IsSlow) => self.model.slow_for(lasts),
+            Kind::Model(plan::Model::Hangs) => self.model.hang(count),
+            Kind::Model(plan::Model::BreaksOff) => self.model.break_off(count),
+        }
+        Ok(())
+    }
+
+    async fn harm(&self, instance: &Instance, harm: Harm, lasts: Duration) -> Result<()> {
+        match harm {
+            Harm::Kill => {
                 instance.kill();
                 sleep(lasts).await;
                 instance.start()?;
                 instance.is_ready().await?;
             }
-            Kind::Restart => {
+            Harm::Restart => {
                 instance.end().await?;
                 instance.start()?;
                 instance.is_ready().await?;
             }
-            Kind::FreezeShort | Kind::FreezeLong | Kind::FreezeVeryLong => {
+            Harm::FreezeShort | Harm::FreezeLong | Harm::FreezeVeryLong => {
                 let from = Instant::now();
                 instance.signal(Signal::STOP);
                 sleep(lasts).await;
                 self.book.open().freezes.push(Freeze { name: instance.name, from, to: Instant::now() });
                 instance.signal(Signal::CONT);
             }
-            Kind::Cut(link) => self.shut(instance, link, Gate::Cut, lasts).await,
-            Kind::StallShort(link) => self.shut(instance, link, Gate::Stalled, lasts).await,
-            Kind::StallLong(link) => {
-                self.shut(instance, link, Gate::Stalled, lasts).await;
+            Harm::Cut(link) => shut(instance, link, Gate::Cut, lasts).await,
+            Harm::StallShort(link) | Harm::StallLong(link) => {
+                shut(instance, link, Gate::Stalled, lasts).await
             }
-            Kind::RedisFlush => self.tell_redis("FLUSHALL").await?,
-            Kind::RedisReadOnly => {
+        }
+        Ok(())
+    }
+
+    async fn harm_redis(&self, harm: plan::Redis, lasts: Duration) -> Result<()> {
+        match harm {
+            plan::Redis::Flush => self.tell_redis("FLUSHALL").await?,
+            plan::Redis::ReadOnly => {
                 // Without replicas it then refuses every write.
                 self.tell_redis("CONFIG SET min-replicas-to-write 1").await?;
                 sleep(lasts).await;
                 self.tell_redis("CONFIG SET min-replicas-to-write 0").await?;
             }
-            Kind::RedisKill => {
+            plan::Redis::Kill => {
                 lock(&self.redis).server.signal(Signal::KILL);
                 sleep(lasts).await;
-                comes_back(|with| with(&mut lock(&self.redis).server)).await.context("Redis")?;
+                comes_back(|with| with(&mut lock(&self.redis).server)).await?;
             }
-            Kind::RedisFreeze => {
+            plan::Redis::Freeze => {
                 lock(&self.redis).server.signal(Signal::STOP);
                 sleep(lasts).await;
                 lock(&self.redis).server.signal(Signal::CONT);
             }
-            Kind::PostgresKill => {
-                lock(&self.postgres).server.signal(Signal::KILL);
-                sleep(lasts).await;
-                comes_back(|with| with(&mut lock(&self.postgres).server)).await.context("PostgreSQL")?;
-            }
-            Kind::PostgresRestart => {
-                lock(&self.postgres).server.signal(Signal::INT);
-                comes_back(|with| with(&mut lock(&self.postgres).server)).await.context("PostgreSQL")?;
-            }
-            Kind::PostgresFreeze => {
-                lock(&self.postgres).server.signal_all(Signal::STOP);
-                sleep(lasts).await;
-                lock(&self.postgres).server.signal_all(Signal::CONT);
-            }
-            Kind::Gateway429 => {
-                self.gateway.refuse_for(lasts);
-                sleep(lasts).await;
-            }
-            Kind::Gateway500 => self.gateway.trouble(Trouble::Fails, count),
-            Kind::GatewayHang => self.gateway.trouble(Trouble::Hangs, count),
-            Kind::GatewayLosesAnswer => self.gateway.trouble(Trouble::LosesAnswer, count),
-            Kind::GatewayLosesMessage => self.gateway.trouble(Trouble::LosesMessage, count),
-            Kind::GatewayNonsense => self.gateway.trouble(Trouble::Nonsense, count),
-            Kind::Model500 => self.model.fail_for(lasts),
-            Kind::ModelHang => self.model.hang(count),
-            Kind::ModelBreaks => self.model.break_off(count),
-            Kind::ModelSlow => self.model.slow_for(lasts),
         }
         Ok(())
     }
 
-    /// What was held back longer than a send may take is broken instead of delivered: no network brings a request after
-    /// its sender has reset the connection.
-    async fn shut(&self, instance: &Instance, link: Link, gate: Gate, lasts: Duration) {
-        let way = instance.way(link);
-        way.set(gate);
-        sleep(lasts).await;
-        if link == Link::Gateway && lasts > Duration::from_millis(1_500) {
-            way.set(Gate::Cut);
+    async fn harm_postgres(&self, harm: plan::Postgres, lasts: Duration) -> Result<()> {
+        match harm {
+            plan::Postgres::Kill => {
+                lock(&self.postgres).server.signal(Signal::KILL);
+                sleep(lasts).await;
+                comes_back(|with| with(&mut lock(&self.postgres).server)).await
+            }
+            plan::Postgres::Restart => {
+                lock(&self.postgres).server.signal(Signal::INT);
+                comes_back(|with| with(&mut lock(&self.postgres).server)).await
+            }
+            plan::Postgres::Freeze => {
+                lock(&self.postgres).server.signal_all(Signal::STOP);
+                sleep(lasts).await;
+                lock(&self.postgres).server.signal_all(Signal::CONT);
+                Ok(())
+            }
         }
-        way.set(Gate::Open);
     }
 
     async fn tell_redis(&self, command: &str) -> Result<()> {
@@ -142,6 +144,18 @@ impl Stage {
         self.model.hang(0);
         self.model.break_off(0);
     }
+}
+
+/// What was held back longer than a send may take is broken instead of delivered: no network brings a request after its
+/// sender has reset the connection.
+async fn shut(instance: &Instance, link: Link, gate: Gate, lasts: Duration) {
+    let way = instance.way(link);
+    way.set(gate);
+    sleep(lasts).await;
+    if link == Link::Gateway && lasts > HELD_BACK {
+        way.set(Gate::Cut);
+    }
+    way.set(Gate::Open);
 }
 
 /// Starts a server that ends or has ended, as often as it takes: PostgreSQL refuses while processes of the one before
