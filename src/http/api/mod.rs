@@ -70,7 +70,8 @@ async fn chat_key(doors: &Doors, caller: &Caller, channel: String, chat: &str) -
     Ok(Key::Chat { channel, chat, opening: None })
 }
 
-/// A refusal, told with the conversation as it is where that is what it is about.
+/// A refusal, told with the conversation as it is where that is what it is about. Where that cannot be read, whoever asks is
+/// told to ask again: a conflict that does not show with what, nobody can act on.
 async fn told(doors: &Doors, key: &Key, refusal: impl Into<Problem>) -> Problem {
     let problem = refusal.into();
     if problem.status() != actix_web::http::StatusCode::CONFLICT {
@@ -80,8 +81,10 @@ async fn told(doors: &Doors, key: &Key, refusal: impl Into<Problem>) -> Problem 
         Key::Id(id) => doors.archive.conversation(*id).await,
         Key::Chat { channel, chat, .. } => doors.archive.conversation_of(channel, chat).await,
     };
-    let current = found.ok().flatten().map(|overview| shown(&wire::Conversation::from(overview)));
-    problem.with_current(current)
+    match found {
+        Ok(found) => problem.with_current(found.map(|overview| shown(&wire::Conversation::from(overview)))),
+        Err(error) => error.into(),
+    }
 }
 
 /// A list whose cursor may be none of ours.

@@ -1,3 +1,5 @@
+use std::sync::atomic::Ordering;
+
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -135,6 +137,16 @@ async fn a_conflict_shows_the_conversation_as_it_is() {
     let reply = world.ask("PUT", &path, Some(json!({ "delay_ms": 1000 }))).await;
     assert_eq!(reply.problem(), (409, "follow_up_not_allowed".to_owned()));
     assert_eq!(reply.json()["current"]["mode"], "AI");
+}
+
+#[tokio::test]
+async fn a_conflict_that_cannot_be_shown_is_asked_about_again() {
+    let world = World::new();
+    let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+    world.shelf.is_away.store(true, Ordering::SeqCst);
+    let stale = json!({ "mode": "HUMAN", "expected_version": 4 });
+    let reply = world.ask("PUT", &format!("/api/v1/conversations/{id}/mode"), Some(stale)).await;
+    assert_eq!(reply.problem(), (503, "unavailable".to_owned()));
 }
 
 #[tokio::test]
