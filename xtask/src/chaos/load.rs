@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{sync::watch, task::JoinSet, time::sleep};
 
 use super::{
     api::Api,
@@ -39,8 +39,14 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Contacts write so many messages, evenly over that time or as fast as they are taken.
-    pub(super) async fn write(self, messages: usize, length: Duration, mut dice: fastrand::Rng) {
+    /// Contacts write so many messages, evenly over that time or as fast as they are taken. Tells which share is written.
+    pub(super) async fn write(
+        self,
+        messages: usize,
+        length: Duration,
+        mut dice: fastrand::Rng,
+        progress: watch::Sender<f64>,
+    ) {
         let began = Instant::now();
         let mut numbers = vec![0; self.contacts];
         let mut written = 0;
@@ -55,6 +61,8 @@ impl Load {
                 self.say(Marker { contact, number: numbers[contact] });
                 numbers[contact] += 1;
                 written += 1;
+                // Nobody may wait for it any more.
+                let _ = progress.send(written as f64 / messages as f64);
                 if dice.bool() {
                     sleep(Duration::from_millis(dice.u64(0..40))).await;
                 }
@@ -74,21 +82,22 @@ impl Load {
         self.courier.hand_in(marker.contact, Notice { body, marker: Some(marker) });
     }
 
-    /// Agents take over, evenly over that time, mostly where somebody waits for an answer; each conversation by one at
-    /// a time. Ends when all were given back.
+    /// Agents take over, evenly over what is written, mostly where somebody waits for an answer; each conversation by
+    /// one at a time. Ends when all were given back.
     pub(super) async fn take_over(
         self,
         messages: usize,
-        length: Duration,
         mut dice: fastrand::Rng,
+        mut progress: watch::Receiver<f64>,
     ) -> Result<()> {
         let takeovers = messages / MESSAGES_A_TAKEOVER;
-        let pause = length / u32::try_from(takeovers.max(1)).unwrap_or(u32::MAX);
         let mut taken = vec![false; self.contacts];
         let mut running = JoinSet::new();
         let mut trouble = Ok(());
-        for _ in 0..takeovers {
-            sleep(pause).await;
+        for number in 0..takeovers {
+            let share = number as f64 / takeovers as f64;
+            // All is written when nobody tells any more.
+            let _ = progress.wait_for(|written| *written >= share).await;
             while let Some(done) = running.try_join_next() {
                 let (contact, outcome): (usize, Result<()>) = done?;
                 taken[contact] = false;

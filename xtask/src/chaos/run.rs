@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
-use tokio::{net::TcpListener, task::JoinSet, time::sleep};
+use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::sleep};
 
 use super::{
     api::Api,
@@ -174,15 +174,17 @@ impl Run {
         let mut tasks: JoinSet<Result<()>> = JoinSet::new();
         let (load, dice) = (self.load.clone(), self.dice.fork());
         let (messages, length) = (options.messages, options.length);
+        let (progress, watch) = watch::channel(0.0);
         tasks.spawn(async move {
-            load.write(messages, length, dice).await;
+            load.write(messages, length, dice, progress).await;
             Ok(())
         });
         let (load, dice) = (self.load.clone(), self.dice.fork());
-        tasks.spawn(load.take_over(messages, length, dice));
+        tasks.spawn(load.take_over(messages, dice, watch.clone()));
         for fault in plan.clone() {
-            let stage = Arc::clone(&self.stage);
-            tasks.spawn(async move { strike(&stage, fault, began).await });
+            let (stage, watch) = (Arc::clone(&self.stage), watch.clone());
+            let share = fault.at.as_secs_f64() / length.as_secs_f64();
+            tasks.spawn(async move { strike(&stage, fault, share, watch, began).await });
         }
         let mut troubles = 0;
         while let Some(done) = tasks.join_next().await {
@@ -321,8 +323,18 @@ impl Run {
     }
 }
 
-async fn strike(stage: &Stage, fault: Planned, began: Instant) -> Result<()> {
+/// A fault strikes at its moment, but not before its share of the messages is written: on a slow machine the load takes
+/// longer than planned, and no part of it shall have its peace.
+async fn strike(
+    stage: &Stage,
+    fault: Planned,
+    share: f64,
+    mut progress: watch::Receiver<f64>,
+    began: Instant,
+) -> Result<()> {
     sleep(fault.at.saturating_sub(began.elapsed())).await;
+    // All is written when nobody tells any more.
+    let _ = progress.wait_for(|written| *written >= share).await;
     println!("{:9.3}  {fault}", began.elapsed().as_secs_f64());
     stage.strike(&fault).await.with_context(|| format!("after {fault}"))
 }
