@@ -25,9 +25,10 @@ use super::{
 /// What Baton is told to expect.
 pub(super) const WEBHOOK_TOKEN: &str = "chaos-webhook-token-0123456789";
 /// An instance that has not answered by then is tried no more. Green API waits three minutes.
-const ANSWER_LIMIT: Duration = Duration::from_secs(3);
-/// A webhook that was not taken is tried again after this. Green API waits a minute.
-const AGAIN: Duration = Duration::from_millis(200);
+const ANSWER_LIMIT: Duration = Duration::from_secs(6);
+/// A webhook that was not taken is tried again after this, and each time after twice as long. Green API waits a minute,
+/// always: who comes back at once from everywhere is a flood of his own making.
+const AGAIN_MS: (u64, u64) = (250, 8_000);
 /// One in so many comes once more, although it was taken.
 const REPEATED_ONE_IN: usize = 25;
 const REPEATED_AFTER_MS: (u64, u64) = (0, 20_000);
@@ -90,9 +91,11 @@ impl Courier {
         mut dice: fastrand::Rng,
     ) {
         while let Some(notice) = round.recv().await {
+            let mut again_ms = AGAIN_MS.0;
             while !self.deliver(contact, &notice.body, &mut dice).await {
                 self.book.open().undelivered += 1;
-                sleep(AGAIN).await;
+                sleep(Duration::from_millis(dice.u64(again_ms / 2..again_ms))).await;
+                again_ms = (again_ms * 2).min(AGAIN_MS.1);
             }
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             if let Some(marker) = notice.marker

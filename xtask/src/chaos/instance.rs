@@ -145,8 +145,8 @@ impl Instance {
             ("BATON_TYPING_MAX_MS", text("0")),
             ("BATON_SPLIT_CHARS", SPLIT_CHARS.to_string()),
             ("BATON_SEND_INTERVAL_MS", text("0")),
-            // As many as one fault can leave without a clear answer.
-            ("BATON_SEND_IN_FLIGHT", text("4")),
+            // So many of each channel one fault can leave without a clear answer; with fewer, those hold up all others.
+            ("BATON_SEND_IN_FLIGHT", text("8")),
             ("BATON_SEND_ATTEMPTS", text("100")),
             ("BATON_LOCK_TTL_MS", text("3000")),
             ("BATON_SWEEP_MS", text("500")),
