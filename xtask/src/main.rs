@@ -21,11 +21,12 @@ const HELP: &str = "\
 Chores of this project.
 
 Usage: cargo xtask test [--install] [ARGUMENTS]
-       cargo xtask chaos [--seed N] [--faults N] [--messages N] [--seconds N] [--release]
+       cargo xtask chaos [--seed N] [--faults N] [--messages N] [--seconds N] [--release | --binary FILE]
 
   test   runs every test, on a PostgreSQL and a Redis of its own: on free ports of this machine, with their data in a
-         temporary folder, stopped afterwards; and last a short run of chaos. ARGUMENTS go to the test runner (cargo-nextest if there, else cargo test):
-         `cargo xtask test burst` runs the tests with `burst` in their names.
+         temporary folder, stopped afterwards; and last a short run of chaos. ARGUMENTS go to the test runner
+         (cargo-nextest if there, else cargo test): `cargo xtask test burst` runs the tests with `burst` in their names,
+         and no chaos.
 
          --install            may install the packages of PostgreSQL and Redis if they are missing (apt-get or brew).
                               Allowed without asking to root, and where CI=true

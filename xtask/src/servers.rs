@@ -115,9 +115,11 @@ impl Server {
 
     /// Tells it and the processes that it has started, as PostgreSQL does for each connection.
     pub(crate) fn signal_all(&mut self, signal: Signal) {
-        self.signal(signal);
-        for child in children_of(self.pid()) {
-            let _ = kill_process(child, signal);
+        if !self.is_running() {
+            return;
+        }
+        for process in std::iter::once(self.pid()).chain(children_of(self.pid())) {
+            let _ = kill_process(process, signal);
         }
     }
 
