@@ -134,7 +134,7 @@ impl Worker {
         let (done, mut ended) = mpsc::unbounded_channel::<Ended>();
         loop {
             let opens_at =
-                lanes.values().filter(|lane| !lane.waiting.is_empty()).map(|lane| lane.opens_at).min();
+                lanes.iter().filter_map(|(channel, lane)| lane.opens_at(self.at_once(channel))).min();
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return,
@@ -153,7 +153,7 @@ impl Worker {
     }
 
     fn start_sends(&self, channel: &str, lane: &mut Lane, done: &mpsc::UnboundedSender<Ended>) {
-        let at_once = self.channels.get(channel).map_or(0, |channel| channel.policy.send_in_flight);
+        let at_once = self.at_once(channel);
         while lane.opens_at <= Instant::now() && lane.running < at_once {
             let Some((rank, conversation)) = lane.waiting.pop_first() else { return };
             lane.running += 1;
@@ -164,6 +164,11 @@ impl Worker {
                 let _ = done.send(Ended { channel, rank, conversation, outcome });
             });
         }
+    }
+
+    /// Sends of a channel that may run at once; none of one that is not known.
+    fn at_once(&self, channel: &str) -> usize {
+        self.channels.get(channel).map_or(0, |channel| channel.policy.send_in_flight)
     }
 
     fn end_send(&self, lanes: &mut HashMap<String, Lane>, end: Ended) {
@@ -211,6 +216,14 @@ struct Lane {
     opens_at: Instant,
 }
 
+impl Lane {
+    /// When the next send may start, as far as the clock decides. A full lane waits for one of its sends to end: a moment
+    /// that has passed would wake the loop again and again, and take the processor from those very sends.
+    fn opens_at(&self, at_once: usize) -> Option<Instant> {
+        (!self.waiting.is_empty() && self.running < at_once).then_some(self.opens_at)
+    }
+}
+
 impl Default for Lane {
     fn default() -> Self {
         Self { waiting: BTreeSet::new(), running: 0, opens_at: Instant::now() }
@@ -239,5 +252,22 @@ fn look_again(outcome: Result<Option<i64>, crate::flow::ledger::Error>, step: &s
             tracing::debug!(%error, step, "a step waits for the store");
             Some(STORE_AWAY_MS)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_lane_waits_for_a_send_to_end_and_not_for_the_clock() {
+        let mut lane = Lane::default();
+        assert_eq!(lane.opens_at(1), None, "nothing waits");
+        lane.waiting.insert((0, Uuid::nil()));
+        assert_eq!(lane.opens_at(1), Some(lane.opens_at));
+        lane.running = 1;
+        assert_eq!(lane.opens_at(1), None);
+        assert_eq!(lane.opens_at(2), Some(lane.opens_at));
+        assert_eq!(lane.opens_at(0), None, "a channel that is not known");
     }
 }
