@@ -120,3 +120,37 @@ async fn pump(
         to.write_all(&bytes[..read]).await?;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::chaos::wire::{Client, Reply, serve};
+
+    const LIMIT: Duration = Duration::from_millis(300);
+
+    async fn asks(client: &Client) -> Option<u16> {
+        client.ask("GET", "/", &[], "", LIMIT).await.ok().map(|answer| answer.status)
+    }
+
+    #[tokio::test]
+    async fn a_way_leads_there_holds_back_and_breaks() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        tokio::spawn(serve(listener, async |_| Reply::json(&json!({}))));
+        let proxy = Proxy::open(port).await.expect("a way");
+        let client = Client::new(SocketAddr::from(([127, 0, 0, 1], proxy.port())));
+        assert_eq!(asks(&client).await, Some(200));
+        proxy.set(Gate::Stalled);
+        assert_eq!(asks(&client).await, None, "held back");
+        proxy.set(Gate::Open);
+        assert_eq!(asks(&client).await, Some(200));
+        proxy.set(Gate::Cut);
+        assert_eq!(asks(&client).await, None, "broken");
+        proxy.set(Gate::Open);
+        assert_eq!(asks(&client).await, Some(200), "on a new connection");
+    }
+}
