@@ -238,17 +238,22 @@ impl Trial<'_> {
             match found.get(marker) {
                 None => self.breaks(Fault::Lost, format!("{marker} is nowhere")),
                 Some(_) if answered.contains_key(marker) => self.verdict.answered += 1,
-                Some(message) => self.outcome(*marker, message, answers),
+                Some(message) => self.outcome(*marker, message, answers, !told.attention.is_empty()),
             }
         }
     }
 
     /// What became of a message that no answer has reached the contact for.
-    fn outcome(&mut self, marker: Marker, message: &Message, answers: &[&Message]) {
+    fn outcome(&mut self, marker: Marker, message: &Message, answers: &[&Message], is_called: bool) {
+        let is_overtaken = answers.iter().any(|answer| answer.reason == "overtaken");
         match message.outcome.as_str() {
             "answered" if answers.iter().any(|answer| answer.state == "unknown") => self.verdict.held += 1,
             "left_to_human" if self.was_taken_over(marker) => self.verdict.left_to_human += 1,
             "handed_over" if self.had_reason(marker, answers) => self.verdict.handed_over += 1,
+            // Its answer was held for lost until later words had left. Only a person can still give it.
+            "handed_over" if is_overtaken && (is_called || self.was_taken_over(marker)) => {
+                self.verdict.handed_over += 1;
+            }
             outcome => {
                 let what = format!("{marker} has no answer, and is {outcome} {}", message.outcome_reason);
                 self.breaks(Fault::Lost, what);

@@ -176,3 +176,16 @@ fn what_waits_behind_a_send_of_unknown_fate_is_a_persons() {
     assert!(verdict.violations.is_empty());
     assert_eq!((verdict.held, verdict.unknown, verdict.behind_unknown), (1, 1, 1));
 }
+
+#[test]
+fn an_answer_that_was_overtaken_is_a_persons_who_must_have_been_called() {
+    for (attention, faults) in [("send_unknown", vec![]), ("", vec![Fault::Lost])] {
+        let mut scene = Scene::new();
+        scene.records.posts.clear();
+        scene.told.attention = attention.to_owned();
+        scene.told.messages[0].outcome = "handed_over".to_owned();
+        scene.told.messages[1].state = "cancelled".to_owned();
+        scene.told.messages[1].reason = "overtaken".to_owned();
+        assert_eq!(scene.faults(), faults, "{attention}");
+    }
+}
