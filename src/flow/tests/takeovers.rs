@@ -20,6 +20,11 @@ use crate::{
     },
 };
 
+/// The model hands over with these words.
+fn hand_over(words: &str) -> Draft {
+    Draft { text: words.to_owned(), hand_over: Some("asked for".to_owned()), ..Draft::default() }
+}
+
 #[test]
 fn a_takeover_beats_a_running_generation() {
     let mut play = Play::new();
@@ -91,11 +96,7 @@ fn the_words_of_a_hand_over_leave_and_nothing_after_them() {
     let mut play = Play::by(|policy| policy.follow_up_after_ms = 1_000);
     play.says("I want a person");
     let begun = play.begins();
-    let draft = Draft {
-        text: "I will get a colleague.".into(),
-        hand_over: Some("wants a person".into()),
-        ..Draft::default()
-    };
+    let draft = hand_over("I will get a colleague.");
     play.commits(&begun, &draft);
     assert_eq!(play.conversation.mode.mode, Mode::Human);
     assert_eq!(play.sends(), ["I will get a colleague."]);
@@ -108,7 +109,7 @@ fn a_person_who_acts_again_in_human_stops_the_farewell_too() {
     let mut play = Play::by(|policy| policy.handover_text = Some("A colleague comes.".into()));
     play.says("I want a person");
     let begun = play.begins();
-    play.commits(&begun, &Draft { hand_over: Some("asked".into()), ..Draft::default() });
+    play.commits(&begun, &hand_over(""));
     let switched = play.switches(Mode::Human);
     assert!(!switched.changed);
     assert_eq!(switched.parts_discarded, 1);
@@ -298,8 +299,7 @@ fn a_farewell_that_comes_back_after_a_person_has_acted_does_not_leave() {
     let mut play = Play::new();
     let question = play.says("m1");
     let begun = play.begins();
-    let draft =
-        Draft { text: "A colleague comes.".into(), hand_over: Some("asked for".into()), ..Draft::default() };
+    let draft = hand_over("A colleague comes.");
     play.commits(&begun, &draft);
     let (attempt, claim) = play.claims_send();
     assert!(matches!(claim, outbox::Claim::Claimed(_)));
