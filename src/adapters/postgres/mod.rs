@@ -27,7 +27,7 @@ const STATEMENT_MS: u32 = 5_000;
 const LOCK_MS: u32 = 1_000;
 
 /// A transaction left open without a word for so long lost its owner; its locks are freed.
-const IDLE_IN_TRANSACTION_MS: u32 = 10_000;
+const IDLE_IN_TRANSACTION_MS: u32 = 2_000;
 
 /// A webhook must be answered with 503 within five seconds when the database is away: two for a connection leave time.
 const ACQUIRE: Duration = Duration::from_secs(2);
@@ -96,7 +96,7 @@ fn limited(options: PgConnectOptions) -> PgConnectOptions {
         ("idle_in_transaction_session_timeout", IDLE_IN_TRANSACTION_MS.to_string()),
         // Estimates of statements over JSON are far too high, and compiling one takes longer than any of them runs.
         ("jit", "off".to_owned()),
-        // The rollback of `pool_options` would warn each time that there is nothing to roll back.
+        // The `begin` of `pool_options` warns where a transaction had been left open.
         ("client_min_messages", "error".to_owned()),
     ])
 }
@@ -106,7 +106,8 @@ fn pool_options(connections_max: u32) -> PgPoolOptions {
         |connection, _| {
             // sqlx 0.9.0: a `begin` that is dropped half-way leaves its transaction open, and whoever borrows the
             // connection next would write into it, unseen and uncommitted. Goes when a release has the fix.
-            Box::pin(async move { connection.execute("rollback").await.map(|_| true) })
+            // A rollback alone would, each time that there is nothing to roll back, warn in the server's log.
+            Box::pin(async move { connection.execute("begin; rollback").await.map(|_| true) })
         },
     )
 }
