@@ -28,6 +28,9 @@ const DOWN_MS: i64 = 2_000;
 /// unknown fate, and this is what settles it.
 const SETTLE: Duration = Duration::from_secs(60);
 
+/// So many messages back are what a claim may have begun to answer.
+const GIVE_BACK_MESSAGES: usize = 50;
+
 /// What a look at one conversation came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -66,7 +69,10 @@ impl Sender {
         let (channel, chat, covered, claim) = match self.claim(conversation, attempt).await {
             Ok(None) | Err(ledger::Error::Gone) => return Ok(Outcome::Idle),
             Ok(Some(claimed)) => claimed,
-            Err(error) => return Err(error),
+            Err(error) => {
+                self.give_back(conversation, attempt).await?;
+                return Err(error);
+            }
         };
         match claim {
             Claim::Claimed(message) => {
@@ -105,6 +111,23 @@ impl Sender {
             Some((channel, docket.conversation.chat.clone(), covered, claim))
         };
         change(&*self.ledger, Key::Id(conversation), need, step).await
+    }
+
+    /// A claim whose commit was not heard of may have taken effect. Nothing is posted under it, and only this instance
+    /// knows: given back, the message does not become one of unknown fate.
+    async fn give_back(&self, conversation: Uuid, attempt: Uuid) -> Result<(), ledger::Error> {
+        let channels = Arc::clone(&self.channels);
+        // The messages that it answers are not known, but they are among the newest.
+        let need = Need { newest: GIVE_BACK_MESSAGES, ..Need::default() };
+        let step = move |docket: &mut Docket| {
+            if let Some(channel) = channels.get(&docket.conversation.channel) {
+                outbox::settle(docket, &channel.policy, attempt, &Settled::Untried, 0.0);
+            }
+        };
+        match insist(&*self.ledger, Key::Id(conversation), need, SETTLE, step).await {
+            Err(ledger::Error::Gone) => Ok(()),
+            outcome => outcome,
+        }
     }
 
     async fn post(&self, channel: &Channel, chat: ChatId, message: &Message, begin_by: Duration) -> Sent {
