@@ -178,6 +178,9 @@ async fn a_conversation_that_somebody_holds_for_too_long_harms_no_other() {
         };
         let ids = join_all((0..20).map(|chat| store.conversation(chat))).await;
         let mut holder = postgres.pool.begin().await.expect("begun");
+        // Somebody at a console: no time limit of ours ends their transaction.
+        let unlimited = sqlx::query("set local idle_in_transaction_session_timeout = 0");
+        unlimited.execute(&mut *holder).await.expect("set");
         let lock =
             sqlx::query("select id from conversations where id = $1 for update").bind(ids[0].to_string());
         lock.execute(&mut *holder).await.expect("locked");
