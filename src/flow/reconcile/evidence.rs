@@ -5,7 +5,7 @@
 
 use uuid::Uuid;
 
-use super::{accept, advance, by_provider_id, by_words, is_under_way, outbox};
+use super::{accept, by_provider_id, by_words, is_under_way, outbox, status::advance};
 use crate::{
     domain::{
         docket::{Docket, Entry},

@@ -1,0 +1,130 @@
+//! Rules: how far a message of ours got, as the provider reports it.
+//!
+//! In: delivery statuses. Out: the message moved forward, or failed in front of a person; or a report that waits for the
+//! answer which will tell what it is about.
+
+use uuid::Uuid;
+
+use super::{Matched, by_provider_id, is_sending, outbox};
+use crate::{
+    domain::{
+        conversation::AttentionReason,
+        docket::{Docket, Entry, Report},
+        event::{EventType, actor},
+        message::{DeliveryReason, DeliveryState, Message},
+        policy::Policy,
+        turn::{LetterKind, LetterState},
+    },
+    flow::conversations,
+};
+
+/// A delivery status: moves the message forward, or waits for the answer that will tell its id.
+pub fn take_status(
+    docket: &mut Docket,
+    policy: &Policy,
+    provider_id: &str,
+    state: DeliveryState,
+    reason: Option<DeliveryReason>,
+) -> Matched {
+    let known = by_provider_id(docket, provider_id);
+    if let Some(id) = known.filter(|id| !is_sending(docket, *id)) {
+        report(docket, policy, id, provider_id, state, reason);
+        return Matched::Ours(id);
+    }
+    let is_under_way = docket.messages().iter().any(|message| {
+        message
+            .delivery
+            .as_ref()
+            .is_some_and(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear > 0)
+    });
+    if !is_under_way {
+        return Matched::Nothing;
+    }
+    let report = Report::Status {
+        state: state.as_str().to_owned(),
+        reason: reason.map(|reason| reason.as_str().to_owned()),
+    };
+    if !docket
+        .parked()
+        .iter()
+        .any(|parked| parked.provider_message_id == provider_id && parked.report == report)
+    {
+        docket.park(provider_id, report);
+    }
+    Matched::Parked
+}
+
+/// A status under one of a message's ids. That one attempt failed says nothing of a later one, which has another.
+pub(super) fn report(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    provider_id: &str,
+    state: DeliveryState,
+    reason: Option<DeliveryReason>,
+) {
+    let is_current = |message: &Message| message.provider_message_id.as_deref() == Some(provider_id);
+    if state != DeliveryState::Failed || docket.message(id).is_some_and(is_current) {
+        advance(docket, policy, id, state, reason);
+    }
+}
+
+pub(super) fn advance(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    report: DeliveryState,
+    reason: Option<DeliveryReason>,
+) {
+    let now = docket.now;
+    let Some(delivery) = docket.message(id).and_then(|message| message.delivery.clone()) else { return };
+    let is_gone = matches!(report, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
+    if is_gone
+        && delivery.left_at.is_none()
+        && let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
+    {
+        delivery.left_at = Some(now);
+    }
+    let Some(next) = delivery.state.reported(report) else { return };
+    if next == DeliveryState::Failed {
+        let reason = reason.unwrap_or(DeliveryReason::Refused);
+        outbox::give_up(docket, policy, id, DeliveryState::Failed, reason, "reported by the provider");
+        return;
+    }
+    if !matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read)
+        && let Some(provider_id) = docket.message(id).and_then(|message| message.provider_message_id.clone())
+    {
+        outbox::sent(docket, policy, id, &provider_id);
+    }
+    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
+    delivery.state = next;
+    delivery.reason = None;
+    match next {
+        DeliveryState::Delivered => delivery.delivered_at = Some(now),
+        DeliveryState::Read => {
+            delivery.delivered_at.get_or_insert(now);
+            delivery.read_at = Some(now);
+        }
+        _ => {}
+    }
+    docket.record(Entry::of(EventType::DeliveryUpdated).message(id).with("state", next.as_str()));
+    put_letter_away(docket, id);
+}
+
+/// A message that was given up and arrived after all is no dead letter.
+pub(super) fn put_letter_away(docket: &mut Docket, message: Uuid) {
+    let letter = docket.letters().iter().find(|letter| {
+        letter.kind == LetterKind::Send
+            && letter.subject == Some(message)
+            && letter.state == LetterState::Open
+    });
+    if let Some(mut letter) = letter.cloned() {
+        letter.state = LetterState::Discarded;
+        letter.last_at = docket.now;
+        docket.keep_letter(letter);
+        docket.record(
+            Entry::of(EventType::DeadLetterDiscarded).message(message).with("reason", "delivered_after_all"),
+        );
+        conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendFailed);
+    }
+}
