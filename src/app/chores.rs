@@ -17,6 +17,7 @@ use crate::flow::{
     gate::Gate,
     intake::Intake,
     outbox,
+    pace::Pace,
     reconcile::Reconciler,
     registry::Registry,
     repair::{self, Repair},
@@ -74,10 +75,10 @@ pub(super) async fn start(
     });
     let (archive, registry, numbers) =
         (Arc::clone(&parts.archive), Arc::clone(&parts.registry), Arc::clone(&parts.numbers));
-    let (store, gate) = (store.clone(), parts.gate.clone());
+    let (store, gate, pace) = (store.clone(), parts.gate.clone(), parts.pace.clone());
     every(gauges, stopping, tasks, move || {
         let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
-        measure_gate(&gate);
+        measure_gate(&gate, pace.as_deref());
         async move { measure(&*archive, &store, redis.as_ref()).await }
     });
     let reconciler = Arc::new(Reconciler::new(
@@ -162,9 +163,10 @@ where
 }
 
 #[allow(clippy::cast_precision_loss, reason = "gauges are floating point")]
-fn measure_gate(gate: &Gate) {
+fn measure_gate(gate: &Gate, pace: Option<&Pace>) {
     gauge!("baton_generation_slots", "state" => "held").set(gate.held() as f64);
-    gauge!("baton_generation_slots", "state" => "waiting").set(gate.waiting() as f64);
+    let waiting = gate.waiting() + pace.map_or(0, Pace::waiting);
+    gauge!("baton_generation_slots", "state" => "waiting").set(waiting as f64);
 }
 
 #[allow(clippy::cast_precision_loss, reason = "gauges are floating point")]

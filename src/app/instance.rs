@@ -28,7 +28,9 @@ use crate::{
         sqlite::ServerLock,
     },
     config::Settings,
-    flow::{archive::Archive, dispatch::Dispatch, gate::Gate, intake::Intake, mode_switch::ModeSwitch},
+    flow::{
+        archive::Archive, dispatch::Dispatch, gate::Gate, intake::Intake, mode_switch::ModeSwitch, pace::Pace,
+    },
     http,
     metrics::{self, Metrics},
 };
@@ -116,7 +118,7 @@ impl Instance {
             archive,
             registry,
             gate: Gate::new(settings.ai_concurrency),
-            starts: store.starts(),
+            pace: Pace::of(store.starts(), settings.ai_per_minute),
             answers: store.answers(),
             dispatch,
             numbers: Arc::clone(&numbers),

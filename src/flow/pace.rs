@@ -38,8 +38,13 @@ pub struct Pace {
 
 impl Pace {
     /// None without a limit (0).
-    pub fn of(starts: Arc<dyn Starts>, per_minute: i64) -> Option<Self> {
-        (per_minute > 0).then(|| Self { starts, per_minute, line: Gate::new(1) })
+    pub fn of(starts: Arc<dyn Starts>, per_minute: i64) -> Option<Arc<Self>> {
+        (per_minute > 0).then(|| Arc::new(Self { starts, per_minute, line: Gate::new(1) }))
+    }
+
+    /// How many wait in line; the first of them, who may wait for a start, is not counted.
+    pub fn waiting(&self) -> usize {
+        self.line.waiting()
     }
 
     /// Waits for a slot, and until one more may begin. Whoever drops this future leaves the line.
@@ -97,7 +102,7 @@ mod tests {
         drop(pace.enter(&Gate::new(5), lane, NOW).await);
     }
 
-    fn pace(answers: impl IntoIterator<Item = Result<Option<i64>, Error>>) -> Pace {
+    fn pace(answers: impl IntoIterator<Item = Result<Option<i64>, Error>>) -> Arc<Pace> {
         let script = Script(Mutex::new(answers.into_iter().collect()));
         Pace::of(Arc::new(script), 2).expect("a limit")
     }
@@ -124,6 +129,7 @@ mod tests {
         let mut first = pin!(begin(&pace, Lane::Reply));
         let mut follow_up = pin!(begin(&pace, Lane::Proactive));
         let mut present = pin!(begin(&pace, Lane::Present));
+        assert_eq!(pace.waiting(), 0);
         {
             let mut gone = pin!(begin(&pace, Lane::Human));
             assert!((&mut first).now_or_never().is_none());
@@ -131,6 +137,7 @@ mod tests {
             assert!((&mut present).now_or_never().is_none());
             assert!((&mut gone).now_or_never().is_none());
         }
+        assert_eq!(pace.waiting(), 2, "who gave up is gone");
         first.await;
         assert!((&mut follow_up).now_or_never().is_none(), "someone who is there goes first");
         present.await;

@@ -70,7 +70,7 @@ pub struct Turns {
     /// Who goes first to it.
     pub gate: Gate,
     /// How many begin in a minute, if that is limited.
-    pub pace: Option<Pace>,
+    pub pace: Option<Arc<Pace>>,
     /// Whether it is worth asking.
     pub breaker: ModelBreaker,
     /// What was answered before, for as long as it is not.
