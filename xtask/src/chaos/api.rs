@@ -50,6 +50,8 @@ impl Api {
             if let Some(instance) = dice.choice(living)
                 && let Ok(answer) = instance.client.ask(method, path, &headers, &body, ANSWER_LIMIT).await
                 && answer.status < 500
+                // One that stood still found the request late.
+                && answer.status != 408
             {
                 return Ok(answer);
             }
