@@ -230,8 +230,6 @@ pub fn close(docket: &mut Docket, policy: &Policy, actor: &str) {
             .with("generation_ms", turn_ms)
             .with("reason", DeliveryReason::Closed.as_str())
     });
-    // Also without a lease: what was read before is void.
-    docket.conversation.fence += 1;
     outbox::withdraw(docket, DeliveryReason::Closed, actor, |delivery| delivery.gate != Gate::Person);
     agenda::cancel(docket, DeliveryReason::Closed.as_str(), actor);
     leave_waiting(docket, Outcome::Ignored, OutcomeReason::Closed);
