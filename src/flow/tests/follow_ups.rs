@@ -4,12 +4,14 @@ use crate::{
     domain::{
         message::{DeliveryReason, DeliveryState as S, Kind, OutcomeReason},
         mode::Mode,
+        policy::BurstPolicy,
     },
     flow::{
         agenda::{self, Wish},
         inbox,
         outbox::{self, Settled},
         play::Play,
+        provider::Amendment,
         reply::Committed,
     },
 };
@@ -113,4 +115,22 @@ fn a_follow_up_that_comes_back_after_a_reaction_does_not_leave() {
     play.wait(3_000);
     assert!(play.sends().is_empty());
     assert_eq!(play.in_state(S::Cancelled), ["Still there?"]);
+}
+
+#[test]
+fn nobody_is_chased_who_has_spoken_since_even_if_they_took_it_back() {
+    let mut play = Play::by(|policy| {
+        policy.burst = BurstPolicy::Collect;
+        policy.follow_up_after_ms = 60_000;
+        policy.follow_up_text = Some("Still there?".into());
+    });
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "to m1");
+    let second = play.says("m2");
+    let of = play.message(second).provider_message_id.clone().unwrap();
+    let amendment = Amendment { chat: play.conversation.chat.clone(), of, text: String::new(), at: None };
+    play.step(|docket, policy| inbox::amend(docket, policy, &amendment, true));
+    assert_eq!(play.sends(), ["to m1"]);
+    assert_eq!(play.pending_follow_ups(), 0);
 }

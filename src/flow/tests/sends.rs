@@ -204,3 +204,18 @@ fn a_reply_whose_first_part_was_withdrawn_has_answered_nothing_until_another_par
     assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
     assert!(play.conversation.waiting_since.is_some());
 }
+
+#[test]
+fn a_claim_that_came_to_nothing_costs_no_attempt() {
+    let mut play = Play::by(|policy| policy.send_attempts = 2);
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    for _ in 0..5 {
+        let (attempt, claim) = play.claims_send();
+        assert!(matches!(claim, outbox::Claim::Claimed(_)));
+        play.settles(attempt, &Settled::Untried);
+    }
+    assert_eq!(play.message(begun_reply(&play)).delivery.as_ref().unwrap().attempts, 0);
+    assert_eq!(play.sends(), ["a1"]);
+}

@@ -324,3 +324,22 @@ fn words_taken_back_leave_the_contact_waiting_if_what_was_before_them_fails_too(
     play.settles(attempt, &Settled::Again(None, "refused the connection".into()));
     assert!(play.conversation.waiting_since.is_some() && play.conversation.contact_spoke_last());
 }
+
+#[test]
+fn the_way_back_waits_for_a_persons_message_that_is_on_its_way() {
+    let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
+    play.says("m1");
+    let words = [Words { text: "One moment.".into(), quoted: None }];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    play.wait(60_000);
+    play.tends();
+    assert_eq!(play.conversation.mode.mode, Mode::Human, "it is still owed");
+    let (attempt, _) = play.claims_send();
+    play.wait(1_000);
+    play.tends();
+    assert_eq!(play.conversation.mode.mode, Mode::Human, "it is being sent");
+    play.settles(attempt, &Settled::Sent("X1".into()));
+    play.wait(1_000);
+    play.tends();
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+}
