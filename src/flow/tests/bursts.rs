@@ -4,7 +4,7 @@ use crate::{
     domain::{
         conversation::AttentionReason,
         event::EventType,
-        message::{DeliveryState as S, Outcome},
+        message::{DeliveryState as S, Outcome, OutcomeReason},
         mode::{Mode, Reason},
         policy::BurstPolicy,
         turn::TurnState,
@@ -305,4 +305,35 @@ fn answer_now_takes_what_came_while_the_last_answer_was_written() {
     play.writes(&begun, "to m2");
     assert_eq!(play.sends(), ["to m2"]);
     assert!(!play.step(|docket, _| inbox::answer_now(docket)), "nothing since our side last spoke");
+}
+
+#[test]
+fn an_edit_and_a_deletion_that_come_before_their_originals_are_kept_for_them() {
+    let mut play = Play::new();
+    for (of, text, is_deletion) in [("IN1", "In Orchard", false), ("IN2", "", true)] {
+        let chat = play.conversation.chat.clone();
+        let amendment = Amendment { chat, of: of.into(), text: text.into(), at: None };
+        play.step(|docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
+    }
+    let edited = play.says("In Orcard");
+    let deleted = play.says("never mind");
+    let begun = play.begins();
+    assert_eq!(
+        begun.burst.iter().map(|it| (it.id, it.text.as_str())).collect::<Vec<_>>(),
+        [(edited, "In Orchard")]
+    );
+    assert_eq!(play.message(deleted).inbound.unwrap().reason, Some(OutcomeReason::Deleted));
+}
+
+#[test]
+fn a_message_without_an_id_is_known_again_by_its_fingerprint_and_that_is_said() {
+    let mut play = Play::new();
+    let mut arrival = play.arrival("IN1", "Hi");
+    arrival.id = None;
+    for _ in 0..2 {
+        play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+    }
+    let again = play.events.iter().find(|event| event.kind == EventType::DuplicateWebhook).unwrap();
+    assert_eq!(again.details["by"], "fingerprint");
+    assert_eq!(play.messages.len(), 1);
 }

@@ -1,6 +1,6 @@
 //! A person takes over, and gives back.
 
-use super::ana;
+use super::{ana, begun_reply};
 use crate::{
     domain::{
         conversation::{AttentionReason, Status},
@@ -13,6 +13,7 @@ use crate::{
         conversations,
         desk::{Words, fate, words},
         inbox::{self, Claim},
+        mode_switch::{self, Request},
         outbox::{self, Settled},
         play::Play,
         reconcile::Copy,
@@ -342,4 +343,19 @@ fn the_way_back_waits_for_a_persons_message_that_is_on_its_way() {
     play.wait(1_000);
     play.tends();
     assert_eq!(play.conversation.mode.mode, Mode::Ai);
+}
+
+#[test]
+fn a_receipt_names_what_the_provider_has_and_has_not_sent_yet() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    let reply = begun_reply(&play);
+    let takes_over = |play: &mut Play| {
+        let request = Request { actor: "agent:ana".into(), ..Request::default() };
+        play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Human, &request)).unwrap()
+    };
+    assert_eq!(takes_over(&mut play).at_provider, [reply], "it may still arrive");
+    let known = play.message(reply).provider_message_id.clone().unwrap();
+    play.copy(&known, "a1", Copy::Api);
+    assert!(takes_over(&mut play).at_provider.is_empty(), "its echo tells that it has left");
 }
