@@ -180,7 +180,7 @@ pub struct Memo {
     /// A person asked for an answer now: the next turn takes what was left to people.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub answer_now: bool,
-    /// Why a person was needed before a send of unknown fate came first; by its word.
+    /// What else a person is called for while a send of unknown fate comes first; by its word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_for: Option<String>,
     /// The number of the newest thing that the contact did, reactions included: no follow-up from before it leaves.

@@ -190,33 +190,42 @@ pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
         since.filter(|_| waits && !already_called).map(|since| since.plus_ms(policy.human_overdue_ms).0);
 }
 
-/// Calls a person. An earlier call stays as it is, but a send of unknown fate comes before everything.
+/// Calls a person. An earlier call stays as it is, but a send of unknown fate comes before everything. It may end by
+/// itself, so what a person is called for beside it waits behind it.
 pub fn raise(docket: &mut Docket, reason: AttentionReason) {
-    let current = docket.conversation.attention;
-    let is_called =
-        current.is_some_and(|attention| attention.reason == reason || reason != AttentionReason::SendUnknown);
-    if is_called {
-        return;
+    let memo = &mut docket.conversation.memo;
+    match docket.conversation.attention.map(|attention| attention.reason) {
+        Some(current) if current == reason => return,
+        Some(AttentionReason::SendUnknown) => {
+            memo.called_for.get_or_insert_with(|| reason.to_string());
+            return;
+        }
+        Some(current) if reason == AttentionReason::SendUnknown => {
+            memo.called_for = Some(current.to_string())
+        }
+        Some(_) => return,
+        None => {}
     }
-    docket.conversation.memo.called_for = current.map(|attention| attention.reason.to_string());
+    memo.overdue_at = None;
     docket.conversation.attention = Some(Attention { reason, since: docket.now });
-    docket.conversation.memo.overdue_at = None;
     docket.record(Entry::of(EventType::AttentionRaised).with("reason", reason.as_str()));
 }
 
-/// A person has looked, or the cause is gone. A call for a send of unknown fate ends only when no such send is left.
+/// A person has looked, or the cause is gone. A call for a send of unknown fate ends only when no such send is left, and
+/// what has waited behind it follows, unless this ends it too.
 pub fn clear(docket: &mut Docket, actor: &str, which: impl Fn(AttentionReason) -> bool) {
+    let behind = docket.conversation.memo.called_for.take().and_then(|word| word.parse().ok());
+    let behind: Option<AttentionReason> = behind.filter(|reason| !which(*reason));
     let Some(attention) = docket.conversation.attention else { return };
     let is_unsettled = attention.reason == AttentionReason::SendUnknown
         && docket.messages().iter().any(|message| message.is(DeliveryState::Unknown));
     if is_unsettled || !which(attention.reason) {
+        docket.conversation.memo.called_for = behind.map(|reason| reason.to_string());
         return;
     }
     docket.conversation.attention = None;
     docket.record(Entry::of(EventType::AttentionCleared).by(actor).with("reason", attention.reason.as_str()));
-    // What a person was called for before still holds, unless this ends it too.
-    let before = docket.conversation.memo.called_for.take().and_then(|word| word.parse().ok());
-    if let Some(reason) = before.filter(|reason| !which(*reason)) {
+    if let Some(reason) = behind {
         raise(docket, reason);
     }
 }

@@ -13,8 +13,9 @@ pub use settle::{Settled, give_up, sent, settle, tell_settled};
 
 use uuid::Uuid;
 
-use super::inbox;
+use super::{conversations, inbox};
 use crate::domain::{
+    conversation::AttentionReason,
     docket::{Docket, Entry},
     event::{EventType, actor},
     lane::Lane,
@@ -192,18 +193,22 @@ fn let_go(docket: &mut Docket, reply: Uuid, reason: DeliveryReason) {
     if is_owed(docket, reply) {
         return;
     }
-    for id in docket.ids(|message| message.is_covered() && message.turn == Some(reply)) {
-        let Some(message) = docket.edit(id) else { continue };
+    let covered = docket.ids(|message| message.is_covered() && message.turn == Some(reply));
+    for id in &covered {
+        let Some(message) = docket.edit(*id) else { continue };
         message.turn = None;
         let Some(inbound) = &mut message.inbound else { continue };
         (inbound.outcome, inbound.reason) = match reason {
             DeliveryReason::Superseded => continue,
             DeliveryReason::Closed => (Outcome::Ignored, Some(OutcomeReason::Closed)),
             DeliveryReason::ModeChanged => (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman)),
-            // A person was called when its fate was unknown.
             DeliveryReason::Overtaken => (Outcome::HandedOver, None),
             _ => (Outcome::LeftToHuman, None),
         };
+    }
+    // In AI, so nobody would look.
+    if reason == DeliveryReason::Overtaken && !covered.is_empty() {
+        conversations::raise(docket, AttentionReason::Unanswered);
     }
 }
 

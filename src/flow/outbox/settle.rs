@@ -54,7 +54,6 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
     {
         delivery.unclear = (delivery.unclear - 1).max(0);
     }
-    let left_before = handed_over(docket);
     match settled {
         Settled::Sent(provider_id) => {
             reconcile::take_back_id(docket, message.id, provider_id);
@@ -94,28 +93,10 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
         Settled::Unclear(_) if delivery.state == DeliveryState::Unknown => {}
         Settled::Unclear(detail) => reconcile::lose_sight(docket, message.id, detail),
     }
-    if delivery.state == DeliveryState::Unknown {
-        end_call(docket, message.id, handed_over(docket) > left_before);
-    }
+    // Unless others are unknown still.
+    conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
     tell_settled(docket, delivery);
     reconcile::decide_parked(docket, policy);
-}
-
-fn handed_over(docket: &Docket) -> usize {
-    docket.ids(|message| message.inbound.is_some_and(|it| it.outcome == Outcome::HandedOver)).len()
-}
-
-/// What became of it is known after all: nobody need look for it any longer, but for what follows from it.
-fn end_call(docket: &mut Docket, id: Uuid, has_left_something: bool) {
-    conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
-    let has_failed = docket
-        .message(id)
-        .is_some_and(|message| message.is(DeliveryState::Failed) || message.is(DeliveryState::Dead));
-    if has_failed {
-        conversations::raise(docket, AttentionReason::SendFailed);
-    } else if has_left_something {
-        conversations::raise(docket, AttentionReason::Unanswered);
-    }
 }
 
 /// The last message of the machine that a takeover found on its way has found its end.

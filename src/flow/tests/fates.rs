@@ -10,7 +10,9 @@ use crate::{
         turn::LetterState,
     },
     flow::{
+        conversations,
         desk::fate,
+        inbox,
         outbox::{self, Settled},
         play::Play,
         reconcile::{self, Copy, Matched},
@@ -235,4 +237,30 @@ fn a_failure_reported_of_an_earlier_attempt_says_nothing_of_the_one_under_way() 
     report(&mut play);
     assert!(play.message(id).is(S::Unknown));
     assert_eq!(play.copy("X2", "OK", Copy::Api), Matched::Ours(id));
+}
+
+#[test]
+fn what_a_person_is_called_for_beside_a_send_of_unknown_fate_is_not_forgotten() {
+    let called = |play: &Play| play.conversation.attention.map(|attention| attention.reason);
+    let unreadable = |play: &mut Play| {
+        let mut arrival = play.arrival("IN9", "");
+        arrival.is_unreadable = true;
+        play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+    };
+    for a_person_looks in [false, true] {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "a1");
+        let id = loses(&mut play);
+        unreadable(&mut play);
+        assert_eq!(called(&play), Some(AttentionReason::SendUnknown), "that comes first");
+        if a_person_looks {
+            play.step(|docket, _| conversations::clear(docket, "agent:ana", |_| true));
+            assert_eq!(called(&play), Some(AttentionReason::SendUnknown), "it ends only by its settling");
+        }
+        assert_eq!(play.copy("X1", "a1", Copy::Api), Matched::Ours(id));
+        let wanted = if a_person_looks { None } else { Some(AttentionReason::Unreadable) };
+        assert_eq!(called(&play), wanted);
+    }
 }
