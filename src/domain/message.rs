@@ -396,6 +396,31 @@ pub struct Attempt {
 }
 
 impl Message {
+    /// Words with nothing around them. Number, time and place are given when it is put into a conversation.
+    pub fn of(author: Author, origin: Origin, kind: Kind, text: String) -> Self {
+        Self {
+            id: Uuid::now_v7(),
+            seq: 0,
+            author,
+            origin,
+            kind,
+            text,
+            sender: None,
+            agent: None,
+            quoted: None,
+            media: None,
+            provider_message_id: None,
+            key: None,
+            at: Time::default(),
+            provider_at: None,
+            edited_at: None,
+            deleted_at: None,
+            turn: None,
+            inbound: None,
+            delivery: None,
+        }
+    }
+
     /// Whether it belongs to the open business of its conversation: waits for an answer, is owed, or has an unclear fate.
     pub fn is_open(&self) -> bool {
         self.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending)

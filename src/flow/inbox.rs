@@ -62,7 +62,11 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     let inert = inert_reason(docket, policy, arrival);
     let starts_turn = inert.is_none() && !arrival.is_unreadable;
     name_contact(docket, arrival);
-    docket.push(message(id, &key, arrival, fate(docket, inert, starts_turn)));
+    docket.push(Message {
+        id,
+        inbound: Some(fate(docket, inert, starts_turn)),
+        ..message_of(arrival, Author::Contact, Origin::Webhook)
+    });
     docket.record(
         Entry::of(EventType::MessageReceived)
             .action("stored")
@@ -153,27 +157,16 @@ fn fate(docket: &Docket, inert: Option<OutcomeReason>, starts_turn: bool) -> Inb
     Inbound { outcome, reason, starts_turn }
 }
 
-fn message(id: Uuid, key: &str, arrival: &Arrival, inbound: Inbound) -> Message {
+/// What the provider brought, as a message of whoever wrote it.
+pub(super) fn message_of(arrival: &Arrival, author: Author, origin: Origin) -> Message {
     Message {
-        id,
-        seq: 0,
-        author: Author::Contact,
-        origin: Origin::Webhook,
-        kind: arrival.kind,
-        text: arrival.text.clone(),
         sender: arrival.sender.clone(),
-        agent: None,
         quoted: arrival.quoted.clone(),
         media: arrival.media.clone(),
         provider_message_id: arrival.id.clone(),
-        key: Some(key.to_owned()),
-        at: Time(0),
+        key: Some(key_of(arrival)),
         provider_at: arrival.at,
-        edited_at: None,
-        deleted_at: None,
-        turn: None,
-        inbound: Some(inbound),
-        delivery: None,
+        ..Message::of(author, origin, arrival.kind, arrival.text.clone())
     }
 }
 

@@ -82,23 +82,9 @@ pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<
         let typing_ms = owed.typing_ms.get(ids.len()).copied().unwrap_or(0);
         docket.push(Message {
             id,
-            seq: 0,
-            author: owed.author,
-            origin: owed.origin,
-            kind: Kind::Text,
-            text: text.clone(),
-            sender: None,
             agent: owed.agent,
             quoted: owed.quoted.clone().filter(|_| part == 1),
-            media: None,
-            provider_message_id: None,
-            key: None,
-            at: docket.now,
-            provider_at: None,
-            edited_at: None,
-            deleted_at: None,
             turn: owed.turn,
-            inbound: None,
             delivery: Some(Delivery {
                 state: DeliveryState::Queued,
                 reason: None,
@@ -120,6 +106,7 @@ pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<
                 delivered_at: None,
                 read_at: None,
             }),
+            ..Message::of(owed.author, owed.origin, Kind::Text, text.clone())
         });
         docket.record(
             Entry::of(EventType::MessageQueued).by(by).message(id).with("part", part).with("parts", count),

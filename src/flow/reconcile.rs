@@ -275,27 +275,7 @@ fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
         Copy::Api => (Origin::OtherSystem, Reason::OtherSystem, actor::OTHER_SYSTEM),
     };
     conversations::cause(docket, policy, By::of(reason, by));
-    let id = docket.push(Message {
-        id: Uuid::now_v7(),
-        seq: 0,
-        author: Author::Agent,
-        origin,
-        kind: arrival.kind,
-        text: arrival.text.clone(),
-        sender: arrival.sender.clone(),
-        agent: None,
-        quoted: arrival.quoted.clone(),
-        media: arrival.media.clone(),
-        provider_message_id: arrival.id.clone(),
-        key: Some(inbox::key_of(arrival)),
-        at: docket.now,
-        provider_at: arrival.at,
-        edited_at: None,
-        deleted_at: None,
-        turn: None,
-        inbound: None,
-        delivery: None,
-    });
+    let id = docket.push(inbox::message_of(arrival, Author::Agent, origin));
     docket.record(Entry::of(EventType::MessageSent).by(by).message(id).with("origin", origin.as_str()));
     a_person_wrote(docket, policy, by);
     id

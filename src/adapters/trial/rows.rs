@@ -27,27 +27,7 @@ pub(crate) fn begun(channel: &str, chat: &str) -> Conversation {
 }
 
 fn message(seq: i64, author: Author, text: &str, at: Time) -> Message {
-    Message {
-        id: Uuid::now_v7(),
-        seq,
-        author,
-        origin: Origin::Webhook,
-        kind: Kind::Text,
-        text: text.to_owned(),
-        sender: None,
-        agent: None,
-        quoted: None,
-        media: None,
-        provider_message_id: None,
-        key: None,
-        at,
-        provider_at: None,
-        edited_at: None,
-        deleted_at: None,
-        turn: None,
-        inbound: None,
-        delivery: None,
-    }
+    Message { seq, at, ..Message::of(author, Origin::Webhook, Kind::Text, text.to_owned()) }
 }
 
 /// A message of the contact that waits.

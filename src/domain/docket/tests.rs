@@ -44,23 +44,8 @@ fn owed(n: u128, state: DeliveryState, reply: u128, due_at: i64) -> Message {
     Message {
         id: id(n),
         seq: i64::try_from(n).expect("a small number"),
-        author: Author::Assistant,
-        origin: Origin::Turn,
-        kind: Kind::Text,
-        text: "Yes.".to_owned(),
-        sender: None,
-        agent: None,
-        quoted: None,
-        media: None,
-        provider_message_id: None,
-        key: None,
-        at: Time(0),
-        provider_at: None,
-        edited_at: None,
-        deleted_at: None,
-        turn: None,
-        inbound: None,
         delivery: Some(delivery),
+        ..Message::of(Author::Assistant, Origin::Turn, Kind::Text, "Yes.".to_owned())
     }
 }
 

@@ -38,23 +38,9 @@ fn of_the_contact(outcome: Outcome, starts_turn: bool, turn: Option<Uuid>) -> Me
     Message {
         id: Uuid::from_u128(1),
         seq: 1,
-        author: Author::Contact,
-        origin: Origin::Webhook,
-        kind: Kind::Text,
-        text: "Hello".to_owned(),
-        sender: None,
-        agent: None,
-        quoted: None,
-        media: None,
-        provider_message_id: None,
-        key: None,
-        at: Time(0),
-        provider_at: None,
-        edited_at: None,
-        deleted_at: None,
         turn,
         inbound: Some(Inbound { outcome, reason: None, starts_turn }),
-        delivery: None,
+        ..Message::of(Author::Contact, Origin::Webhook, Kind::Text, "Hello".to_owned())
     }
 }
 

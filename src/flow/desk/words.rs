@@ -118,25 +118,8 @@ fn quote(docket: &Docket, quoted: Option<Uuid>) -> Result<Option<Quoted>, Refusa
 pub(in crate::flow) fn keep_note(docket: &mut Docket, text: &str, actor: &str, agent: Option<Uuid>) -> Uuid {
     let last_message_at = docket.conversation.last_message_at;
     let id = docket.push(Message {
-        id: Uuid::now_v7(),
-        seq: 0,
-        author: Author::Agent,
-        origin: Origin::Dashboard,
-        kind: Kind::Note,
-        text: text.to_owned(),
-        sender: None,
         agent,
-        quoted: None,
-        media: None,
-        provider_message_id: None,
-        key: None,
-        at: docket.now,
-        provider_at: None,
-        edited_at: None,
-        deleted_at: None,
-        turn: None,
-        inbound: None,
-        delivery: None,
+        ..Message::of(Author::Agent, Origin::Dashboard, Kind::Note, text.to_owned())
     });
     // A note is no message to or from the contact.
     docket.conversation.last_message_at = last_message_at;

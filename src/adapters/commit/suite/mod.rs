@@ -66,25 +66,11 @@ fn opened(number: usize) -> Key {
 /// What the contact wrote.
 fn from_contact(text: &str) -> Message {
     Message {
-        id: Uuid::now_v7(),
-        seq: 0,
-        author: Author::Contact,
-        origin: Origin::Webhook,
-        kind: Kind::Text,
-        text: text.to_owned(),
-        sender: None,
-        agent: None,
-        quoted: None,
-        media: None,
         provider_message_id: Some(text.to_owned()),
         key: Some(text.to_owned()),
-        at: Time::default(),
         provider_at: Some(NOW),
-        edited_at: None,
-        deleted_at: None,
-        turn: None,
         inbound: Some(Inbound { outcome: Outcome::Pending, reason: None, starts_turn: true }),
-        delivery: None,
+        ..Message::of(Author::Contact, Origin::Webhook, Kind::Text, text.to_owned())
     }
 }
 

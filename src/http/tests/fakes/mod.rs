@@ -14,7 +14,6 @@ pub(super) use shelf::Shelf;
 pub(super) use toy::Toy;
 
 use serde_json::Map;
-use uuid::Uuid;
 
 use super::{Log, NOW};
 use crate::{
@@ -53,25 +52,12 @@ pub(super) fn overview(conversation: Conversation) -> Overview {
 
 pub(super) fn message(seq: i64, text: &str) -> Message {
     Message {
-        id: Uuid::now_v7(),
         seq,
-        author: Author::Contact,
-        origin: Origin::Webhook,
-        kind: Kind::Text,
-        text: text.to_owned(),
-        sender: None,
-        agent: None,
-        quoted: None,
-        media: None,
         provider_message_id: Some(format!("P{seq}")),
         key: Some(format!("P{seq}")),
         at: NOW,
-        provider_at: None,
-        edited_at: None,
-        deleted_at: None,
-        turn: None,
         inbound: Some(Inbound { outcome: Outcome::Pending, reason: None, starts_turn: true }),
-        delivery: None,
+        ..Message::of(Author::Contact, Origin::Webhook, Kind::Text, text.to_owned())
     }
 }
 
