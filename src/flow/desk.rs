@@ -10,20 +10,25 @@ mod letters;
 
 mod marks;
 
+mod refusal;
+
+pub use refusal::Refusal;
+
 use std::sync::Arc;
 
 use uuid::Uuid;
 
+use self::refusal::{conflict, invalid, not_retryable, unless_gone};
 use super::{
     agenda::{self, Wish},
     archive::Archive,
     channels::{Channels, opening_by_a_person},
     intake::Intake,
-    ledger::{self, Key, Ledger, Need, change},
+    ledger::{Key, Ledger, Need, change},
     mode_switch::{ModeSwitch, Receipt},
 };
 use crate::domain::{
-    conversation::{Conversation, Status},
+    conversation::Status,
     docket::{Docket, Entry},
     event::EventType,
     message::{Author, Message, Origin, Outcome},
@@ -97,38 +102,6 @@ pub struct Patch {
     pub clear_attention: bool,
     /// The contact's name, which the provider then no longer overwrites.
     pub contact_name: Option<String>,
-}
-
-/// Why a request was refused.
-#[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    /// There is no such thing.
-    #[error("not found")]
-    NotFound,
-    /// The request cannot be meant so.
-    #[error("{pointer}: {detail}")]
-    Invalid {
-        /// Where in the body, as a JSON pointer.
-        pointer: &'static str,
-        /// What is wrong.
-        detail: String,
-    },
-    /// Things stand otherwise.
-    #[error("{code}: {detail}")]
-    Conflict {
-        /// The problem's code.
-        code: &'static str,
-        /// In words.
-        detail: String,
-        /// The conversation as it is.
-        current: Option<Box<Conversation>>,
-    },
-    /// The key stands for another request.
-    #[error("the idempotency key was used for another request")]
-    KeyReused,
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] ledger::Error),
 }
 
 /// The step.
@@ -396,30 +369,6 @@ fn begun_by_a_person(key: Key, who: &Who) -> Key {
         }
         key => key,
     }
-}
-
-fn unless_gone<T>(outcome: Result<T, ledger::Error>) -> Result<T, Refusal> {
-    outcome.map_err(|error| match error {
-        ledger::Error::Gone => Refusal::NotFound,
-        error => Refusal::Store(error),
-    })
-}
-
-fn invalid(pointer: &'static str, detail: String) -> Refusal {
-    Refusal::Invalid { pointer, detail }
-}
-
-fn conflict(docket: &Docket, code: &'static str, detail: &str) -> Refusal {
-    Refusal::Conflict {
-        code,
-        detail: detail.to_owned(),
-        current: Some(Box::new(docket.conversation.clone())),
-    }
-}
-
-fn not_retryable(docket: Option<&Docket>, detail: &str) -> Refusal {
-    let current = docket.map(|docket| Box::new(docket.conversation.clone()));
-    Refusal::Conflict { code: "not_retryable", detail: detail.to_owned(), current }
 }
 
 fn check_wish(wish: &Wish) -> Result<(), Refusal> {

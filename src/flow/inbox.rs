@@ -6,10 +6,13 @@ mod amend;
 
 mod claim;
 
+mod on_demand;
+
 pub use amend::amend;
 use amend::{amend_with, is_amendment};
 use claim::hand_over_stale;
 pub use claim::{Begun, Claim, Claimant, begin, begun_before, claim_ripe, free_lease};
+pub use on_demand::answer_now;
 
 use uuid::Uuid;
 
@@ -350,63 +353,4 @@ pub fn begin_new_burst(docket: &mut Docket, policy: &Policy) {
     docket.conversation.memo.burst_first_at = moments.first().map(|at| at.0);
     docket.conversation.memo.burst_last_at = moments.last().map(|at| at.0);
     wind(docket, policy);
-}
-
-/// What our side had heard when it last spoke: a reply answers what its turn had read, and a message that came while it
-/// was written has a lower number than the reply itself.
-fn heard_up_to(docket: &Docket) -> i64 {
-    let our_seq = docket.conversation.our_seq;
-    let reply =
-        docket.messages().iter().find(|message| message.seq == our_seq).and_then(|message| message.turn);
-    let is_heard = |message: &&Message| {
-        reply.is_some()
-            && message.turn == reply
-            && message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Answered)
-    };
-    docket.messages().iter().filter(is_heard).map(|message| message.seq).max().unwrap_or(our_seq)
-}
-
-/// A person wants an answer now: everything since our side last spoke waits again. True if there is anything.
-pub fn answer_now(docket: &mut Docket) -> bool {
-    let since = heard_up_to(docket);
-    let is_ours = |message: &Message| {
-        message.seq > since
-            && message.deleted_at.is_none()
-            && message.inbound.is_some_and(|inbound| {
-                inbound.starts_turn
-                    && matches!(
-                        inbound.outcome,
-                        Outcome::LeftToHuman | Outcome::HandedOver | Outcome::Pending
-                    )
-            })
-    };
-    let ids = docket.ids(is_ours);
-    for id in &ids {
-        if let Some(message) = docket.edit(*id)
-            && let Some(inbound) = &mut message.inbound
-            && inbound.outcome != Outcome::Pending
-        {
-            inbound.outcome = Outcome::Pending;
-            inbound.reason = None;
-            // The turn that gave it up has no say any more.
-            message.turn = None;
-        }
-    }
-    if ids.is_empty() {
-        return false;
-    }
-    conversations::set_status(docket, Status::Open, None, actor::SYSTEM);
-    if !docket.messages().iter().any(Message::waits) {
-        // Its answer is owed already.
-        return true;
-    }
-    let now = docket.now;
-    let memo = &mut docket.conversation.memo;
-    memo.burst_first_at.get_or_insert(now.0);
-    memo.burst_last_at.get_or_insert(now.0);
-    memo.failures = 0;
-    memo.retry_at = None;
-    memo.answer_now = true;
-    memo.ripe_at = Some(now.0);
-    true
 }

@@ -2,15 +2,17 @@
 //!
 //! In: a turn that has begun and what the model wrote. Out: parts owed, or nothing but the turn's cost.
 
+mod failure;
+
+pub use failure::fail;
+
 use execution::atomic_mode_check::{self, Refusal, Snapshot};
-use serde_json::json;
 use uuid::Uuid;
 
 use super::{
     agenda::{self, Wish},
     conversations,
     conversations::By,
-    generator::{Failure, FailureKind},
     inbox::{self, Begun},
     outbox::{self, Owed},
 };
@@ -22,15 +24,9 @@ use crate::domain::{
     mode::Reason,
     pacing,
     policy::Policy,
-    retry,
     time::Time,
-    turn::{DeadLetter, LetterKind, LetterState, Purpose, TurnState},
+    turn::{Purpose, TurnState},
 };
-
-/// Longest wait between attempts of a generation.
-const RETRY_CAP_MS: i64 = 60_000;
-/// At least this long between two fallback texts in one conversation.
-const FALLBACK_EVERY_MS: i64 = 3_600_000;
 
 /// What the model wrote, tools understood.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -272,85 +268,6 @@ fn overtake(docket: &mut Docket) {
     outbox::withdraw(docket, DeliveryReason::Overtaken, actor::ASSISTANT, |delivery| {
         unknown.contains(&delivery.reply)
     });
-}
-
-/// The generation failed: another attempt later, or a person.
-pub fn fail(
-    docket: &mut Docket,
-    policy: &Policy,
-    begun: &Begun,
-    failure: &Failure,
-    cost: Cost,
-    jitter: f64,
-) -> Committed {
-    if docket.turn(begun.turn.id).is_some_and(|turn| turn.state == TurnState::Failed) {
-        return Committed::WillRetry;
-    }
-    if let Some(reason) = refusal(docket, begun) {
-        discard(docket, begun, cost, reason);
-        return Committed::Discarded(reason);
-    }
-    end_turn(docket, begun, TurnState::Failed, Some(failure.kind.as_str()), cost);
-    if begun.turn.purpose == Purpose::FollowUp {
-        record_failure(docket, begun, failure, "retried");
-        let is_final = !failure.kind.is_worth_another_try();
-        agenda::put_off(docket, policy, failure.retry_after_ms, is_final, jitter);
-        return Committed::WillRetry;
-    }
-    let failures = docket.conversation.memo.failures + 1;
-    if failures < policy.ai_attempts && failure.kind.is_worth_another_try() {
-        record_failure(docket, begun, failure, "retried");
-        let wait_ms =
-            retry::wait_ms(policy.retry_base_ms, failures, RETRY_CAP_MS, jitter, failure.retry_after_ms);
-        let memo = &mut docket.conversation.memo;
-        memo.failures = failures;
-        memo.retry_at = Some(docket.now.plus_ms(wait_ms).0);
-        memo.answer_now = false;
-        inbox::wind(docket, policy);
-        return Committed::WillRetry;
-    }
-    record_failure(docket, begun, failure, "handed_over");
-    give_up(docket, policy, begun, failure.kind, failures);
-    Committed::GivenUp
-}
-
-fn record_failure(docket: &mut Docket, begun: &Begun, failure: &Failure, action: &'static str) {
-    docket.record(
-        Entry::of(EventType::TurnFailed)
-            .action(action)
-            .turn(begun.turn.id)
-            .with("kind", failure.kind.as_str())
-            .with("detail", failure.detail.as_str())
-            .with("attempt", begun.turn.attempt),
-    );
-}
-
-/// The model failed for good: the messages are a person's, a dead letter keeps them, the contact may hear of it.
-fn give_up(docket: &mut Docket, policy: &Policy, begun: &Begun, kind: FailureKind, attempts: i32) {
-    let now = docket.now;
-    let ids: Vec<String> = begun.turn.messages.iter().map(Uuid::to_string).collect();
-    end_burst_as(docket, policy, begun, Outcome::HandedOver, Some(OutcomeReason::AiFailure));
-    docket.keep_letter(DeadLetter {
-        id: Uuid::now_v7(),
-        kind: LetterKind::Turn,
-        channel: docket.conversation.channel.clone(),
-        conversation: Some(docket.conversation.id),
-        subject: Some(begun.turn.id),
-        state: LetterState::Open,
-        reason: kind.as_str().to_owned(),
-        attempts,
-        first_at: begun.at,
-        last_at: now,
-        payload: json!({ "message_ids": ids }),
-    });
-    conversations::raise(docket, AttentionReason::AiFailure);
-    let Some(text) = &policy.fallback_text else { return };
-    let last = docket.conversation.memo.fallback_at.map(Time);
-    if last.is_none_or(|at| now.since(at) >= FALLBACK_EVERY_MS) {
-        docket.conversation.memo.fallback_at = Some(now.0);
-        outbox::say_as_system(docket, policy, text);
-        docket.record(Entry::of(EventType::FallbackSent).turn(begun.turn.id));
-    }
 }
 
 /// The generation was stopped before its words were whole. Whoever withdrew the permit has written down why; what it

@@ -1,0 +1,62 @@
+//! Why a person's request is refused, told so that whoever asked can go on from there.
+
+use crate::{
+    domain::{conversation::Conversation, docket::Docket},
+    flow::ledger,
+};
+
+/// Why a request was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// There is no such thing.
+    #[error("not found")]
+    NotFound,
+    /// The request cannot be meant so.
+    #[error("{pointer}: {detail}")]
+    Invalid {
+        /// Where in the body, as a JSON pointer.
+        pointer: &'static str,
+        /// What is wrong.
+        detail: String,
+    },
+    /// Things stand otherwise.
+    #[error("{code}: {detail}")]
+    Conflict {
+        /// The problem's code.
+        code: &'static str,
+        /// In words.
+        detail: String,
+        /// The conversation as it is.
+        current: Option<Box<Conversation>>,
+    },
+    /// The key stands for another request.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] ledger::Error),
+}
+
+pub(super) fn unless_gone<T>(outcome: Result<T, ledger::Error>) -> Result<T, Refusal> {
+    outcome.map_err(|error| match error {
+        ledger::Error::Gone => Refusal::NotFound,
+        error => Refusal::Store(error),
+    })
+}
+
+pub(super) fn invalid(pointer: &'static str, detail: String) -> Refusal {
+    Refusal::Invalid { pointer, detail }
+}
+
+pub(super) fn conflict(docket: &Docket, code: &'static str, detail: &str) -> Refusal {
+    Refusal::Conflict {
+        code,
+        detail: detail.to_owned(),
+        current: Some(Box::new(docket.conversation.clone())),
+    }
+}
+
+pub(super) fn not_retryable(docket: Option<&Docket>, detail: &str) -> Refusal {
+    let current = docket.map(|docket| Box::new(docket.conversation.clone()));
+    Refusal::Conflict { code: "not_retryable", detail: detail.to_owned(), current }
+}
