@@ -11,6 +11,8 @@ mod programs;
 
 mod servers;
 
+mod user;
+
 mod stop;
 
 mod test;
