@@ -1,6 +1,9 @@
 //! Nothing vanishes: whatever fails is tried again, looked up, or put in front of a person, and nothing is sent twice.
 
-use baton::{adapters::scripted::Step, flow::generator::FailureKind};
+use baton::{
+    adapters::scripted::Step,
+    flow::{generator::FailureKind, sender},
+};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, World, on_both_stores};
@@ -9,6 +12,7 @@ on_both_stores!(
     a_model_that_fails_for_good_leaves_a_dead_letter_that_can_be_replayed,
     a_model_that_fails_once_is_asked_again,
     a_send_of_unknown_fate_is_settled_by_its_echo_and_never_repeated,
+    after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers,
     later_parts_wait_for_one_of_unknown_fate,
     a_refused_send_is_a_dead_letter_that_a_person_can_replay,
     a_crash_during_a_generation_costs_nothing_but_time,
@@ -126,6 +130,38 @@ async fn a_send_of_unknown_fate_is_settled_by_its_echo_and_never_repeated(world:
     )
     .await;
     assert_eq!(world.gateway.posts().len(), 1);
+}
+
+async fn after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers(world: &World) {
+    let (mei, ana) = (world.chat(MEI), world.chat("6580000002@c.us"));
+    let mut conversations = Vec::new();
+    for chat in [mei, ana] {
+        world.assistant_says("Two condos.");
+        chat.writes("M1", "Show me condos").await;
+        let id = chat.conversation().await["id"].as_str().map(str::to_owned);
+        conversations.push(id.expect("it has begun").parse().expect("an id"));
+    }
+    world.pass(3_000);
+    let process = world.process();
+    for conversation in &conversations {
+        process.answer(*conversation).await;
+    }
+    world.gateway.answers(Answer::LostBefore);
+    let silence = world.gateway.is_silent();
+    let (of_mei, of_ana) = (conversations[0], conversations[1]);
+    let sending = tokio::spawn({
+        let process = process.clone();
+        async move { process.send(of_mei).await }
+    });
+    silence.reached().await;
+    assert_eq!(mei.message("Two condos.").await["delivery"]["state"], "unknown", "it is settled");
+    assert!(matches!(process.send(of_ana).await, sender::Outcome::Blocked(_)), "nobody else's leaves");
+    assert_eq!(world.gateway.posts().len(), 1);
+    silence.release();
+    sending.await.expect("the step ends");
+    assert_eq!(process.send(of_ana).await, sender::Outcome::Worked);
+    ana.message("Two condos.").await;
+    assert_eq!(world.gateway.posts().len(), 2);
 }
 
 async fn later_parts_wait_for_one_of_unknown_fate(world: &World) {

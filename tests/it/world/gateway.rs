@@ -85,6 +85,7 @@ pub(crate) struct Gateway {
     reports: Mutex<VecDeque<Value>>,
     notifications: Mutex<VecDeque<Notification>>,
     written: Mutex<Vec<Arrival>>,
+    silence: Mutex<Option<Hold>>,
 }
 
 impl Gateway {
@@ -108,12 +109,20 @@ impl Gateway {
             reports: Mutex::default(),
             notifications: Mutex::default(),
             written: Mutex::default(),
+            silence: Mutex::default(),
         }
     }
 
     /// The next send that has no answer yet gets this one; all others are accepted.
     pub(crate) fn answers(&self, answer: Answer) {
         lock(&self.answers).push_back(answer);
+    }
+
+    /// It says how it is only when the test lets it.
+    pub(crate) fn is_silent(&self) -> Hold {
+        let hold = Hold::new();
+        *lock(&self.silence) = Some(hold.clone());
+        hold
     }
 
     /// From now on it is seen there what has gone.
@@ -234,6 +243,10 @@ impl Provider for Gateway {
     async fn mark_read(&self, _: &ChatId, _: Option<&str>) {}
 
     async fn state(&self) -> Result<String, Unanswered> {
+        let silence = lock(&self.silence).clone();
+        if let Some(hold) = silence {
+            hold.wait().await;
+        }
         Ok("authorized".to_owned())
     }
 

@@ -247,6 +247,16 @@ impl Process {
         }
     }
 
+    /// The ripe burst of that conversation is answered.
+    pub(crate) async fn answer(&self, conversation: Uuid) -> turn::Outcome {
+        self.steps.answer(conversation).await.expect("the store answers")
+    }
+
+    /// What is owed in that conversation is sent, if it may leave.
+    pub(crate) async fn send(&self, conversation: Uuid) -> sender::Outcome {
+        self.steps.sender.send(conversation).await.expect("the store answers")
+    }
+
     /// Looks at the provider for sends of unknown fate.
     pub(crate) async fn look(&self) {
         self.chores.reconciler.look().await.expect("the store answers");
