@@ -149,11 +149,15 @@ async fn after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answ
     world.gateway.answers(Answer::LostBefore);
     let silence = world.gateway.is_silent();
     let (of_mei, of_ana) = (conversations[0], conversations[1]);
-    let sending = tokio::spawn({
+    let mut sending = tokio::spawn({
         let process = process.clone();
         async move { process.send(of_mei).await }
     });
-    silence.reached().await;
+    tokio::select! {
+        biased;
+        () = silence.reached() => {}
+        ended = &mut sending => panic!("nobody waits for the gateway: {ended:?}"),
+    }
     assert_eq!(mei.message("Two condos.").await["delivery"]["state"], "unknown", "it is settled");
     assert!(matches!(process.send(of_ana).await, sender::Outcome::Blocked(_)), "nobody else's leaves");
     assert_eq!(world.gateway.posts().len(), 1);
