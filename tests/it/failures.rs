@@ -2,16 +2,18 @@
 
 use baton::{
     adapters::scripted::Step,
-    flow::{generator::FailureKind, sender},
+    flow::{generator::FailureKind, ledger, sender},
 };
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use crate::world::{Answer, World, on_both_stores};
+use crate::world::{Answer, Chat, World, on_both_stores};
 
 on_both_stores!(
     a_model_that_fails_for_good_leaves_a_dead_letter_that_can_be_replayed,
     a_model_that_fails_once_is_asked_again,
     a_send_of_unknown_fate_is_settled_by_its_echo_and_never_repeated,
+    a_claim_whose_commit_was_not_heard_of_is_given_back,
     after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers,
     later_parts_wait_for_one_of_unknown_fate,
     a_refused_send_is_a_dead_letter_that_a_person_can_replay,
@@ -132,23 +134,42 @@ async fn a_send_of_unknown_fate_is_settled_by_its_echo_and_never_repeated(world:
     assert_eq!(world.gateway.posts().len(), 1);
 }
 
+/// A contact whose answer is written and has not begun to leave; the conversation.
+async fn has_an_answer_owed(chat: Chat<'_>) -> Uuid {
+    chat.world.assistant_says("Two condos.");
+    chat.writes("M1", "Show me condos").await;
+    chat.world.pass(3_000);
+    let id = chat.conversation().await["id"].as_str().and_then(|id| id.parse().ok());
+    let conversation = id.expect("it has begun");
+    chat.world.process().answer(conversation).await;
+    conversation
+}
+
+async fn a_claim_whose_commit_was_not_heard_of_is_given_back(world: &World) {
+    let mei = world.chat(MEI);
+    let conversation = has_an_answer_owed(mei).await;
+    let process = world.process();
+    process.fuse.loses_next_answer();
+    assert!(matches!(process.send(conversation).await, Err(ledger::Error::Unavailable(_))));
+    assert_eq!(mei.message("Two condos.").await["delivery"]["state"], "queued", "nothing was posted");
+    world.after(0).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        = AI 1, rollout
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
+}
+
 async fn after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers(world: &World) {
     let (mei, ana) = (world.chat(MEI), world.chat("6580000002@c.us"));
-    let mut conversations = Vec::new();
-    for chat in [mei, ana] {
-        world.assistant_says("Two condos.");
-        chat.writes("M1", "Show me condos").await;
-        let id = chat.conversation().await["id"].as_str().map(str::to_owned);
-        conversations.push(id.expect("it has begun").parse().expect("an id"));
-    }
-    world.pass(3_000);
+    let (of_mei, of_ana) = (has_an_answer_owed(mei).await, has_an_answer_owed(ana).await);
     let process = world.process();
-    for conversation in &conversations {
-        process.answer(*conversation).await;
-    }
     world.gateway.answers(Answer::LostBefore);
     let silence = world.gateway.is_silent();
-    let (of_mei, of_ana) = (conversations[0], conversations[1]);
     let mut sending = tokio::spawn({
         let process = process.clone();
         async move { process.send(of_mei).await }
@@ -159,12 +180,12 @@ async fn after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answ
         ended = &mut sending => panic!("nobody waits for the gateway: {ended:?}"),
     }
     assert_eq!(mei.message("Two condos.").await["delivery"]["state"], "unknown", "it is settled");
-    assert!(matches!(process.send(of_ana).await, sender::Outcome::Blocked(_)), "nobody else's leaves");
+    let blocked = process.send(of_ana).await;
+    assert!(matches!(blocked, Ok(sender::Outcome::Blocked(_))), "nobody else's leaves: {blocked:?}");
     assert_eq!(world.gateway.posts().len(), 1);
     silence.release();
-    sending.await.expect("the step ends");
-    assert_eq!(process.send(of_ana).await, sender::Outcome::Worked);
-    ana.message("Two condos.").await;
+    assert!(matches!(sending.await, Ok(Ok(sender::Outcome::Worked))));
+    assert!(matches!(process.send(of_ana).await, Ok(sender::Outcome::Worked)));
     assert_eq!(world.gateway.posts().len(), 2);
 }
 

@@ -7,7 +7,10 @@
 //! after the change before it; and so is a crash before the next change.
 
 use std::{
-    sync::{Mutex, MutexGuard},
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -90,6 +93,7 @@ pub(crate) struct Fuse {
     count: Mutex<Count>,
     stage: watch::Sender<Stage>,
     under_way: watch::Sender<usize>,
+    loses_next: AtomicBool,
     pub(crate) weakness: Option<Weakness>,
 }
 
@@ -100,6 +104,7 @@ impl Fuse {
             count: Mutex::default(),
             stage: watch::Sender::new(Stage::Runs),
             under_way: watch::Sender::default(),
+            loses_next: AtomicBool::new(false),
             weakness,
         }
     }
@@ -113,6 +118,16 @@ impl Fuse {
         if point.is_some_and(|point| point.touches == 0) {
             self.end();
         }
+    }
+
+    /// The next change of the store takes effect, and the process hears only that the store is away.
+    pub(crate) fn loses_next_answer(&self) {
+        self.loses_next.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether this answer is lost.
+    pub(crate) fn loses_answer(&self) -> bool {
+        self.loses_next.swap(false, Ordering::SeqCst)
     }
 
     /// What the process does now: for the names of touches.

@@ -44,7 +44,11 @@ impl Ledger for Fused<dyn Ledger> {
             }
             key => key,
         };
-        self.fuse.touch("Ledger::run", self.inner.run(key, need, step)).await
+        let done = self.fuse.touch("Ledger::run", self.inner.run(key, need, step)).await;
+        if done.is_ok() && self.fuse.loses_answer() {
+            return Err(Error::Unavailable("the answer to the commit was lost".into()));
+        }
+        done
     }
 
     async fn due(&self, work: Work, limit: usize) -> Result<Vec<Due>, Error> {

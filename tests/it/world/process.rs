@@ -253,8 +253,8 @@ impl Process {
     }
 
     /// What is owed in that conversation is sent, if it may leave.
-    pub(crate) async fn send(&self, conversation: Uuid) -> sender::Outcome {
-        self.steps.sender.send(conversation).await.expect("the store answers")
+    pub(crate) async fn send(&self, conversation: Uuid) -> Result<sender::Outcome, ledger::Error> {
+        self.steps.sender.send(conversation).await
     }
 
     /// Looks at the provider for sends of unknown fate.
