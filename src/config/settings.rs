@@ -184,7 +184,8 @@ pub struct Settings {
     #[arg(long, value_name = "MS", default_value = "30000", value_parser = whole::<u64>(100, HOUR))]
     pub breaker_open_ms: u64,
 
-    /// While it is, an identical question gets the answer that it had within 24 hours: on or off
+    /// While the model is left alone, a known question gets the answer that it had within 24 hours: on or off. Only one
+    /// that concerns nobody in particular, or of the same conversation
     #[arg(long, value_name = "ON|OFF", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "off", default_missing_value = "on", value_parser = switch)]
     pub cached_answers: bool,
