@@ -1,6 +1,10 @@
 //! Statements that both databases understand, and rows of either by column name.
 //! In: questions of the archive and the registry, every value bound. Out: rows, to be decoded once for both.
 
+use sqlx::{
+    SqlSafeStr as _,
+    migrate::{Migration, MigrationType, Migrator},
+};
 use uuid::Uuid;
 
 use super::{
@@ -179,6 +183,14 @@ impl From<Option<Vec<u8>>> for Bound {
     fn from(value: Option<Vec<u8>>) -> Self {
         Self::Bytes(value)
     }
+}
+
+/// Migrations by their names and texts, numbered in this order.
+pub(crate) fn migrator<const N: usize>(files: [(&'static str, &'static str); N]) -> Migrator {
+    let migration = |(version, (name, sql)): (i64, (&'static str, &'static str))| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations((1..).zip(files).map(migration).collect())
 }
 
 /// Reads a domain value from a row that has all columns of its table.

@@ -1,25 +1,22 @@
 //! Brings a PostgreSQL database to the newest shape. Instances that start together wait for one another.
 
 use sqlx::{
-    ConnectOptions as _, Connection as _, SqlSafeStr as _,
-    migrate::{MigrateError, Migration, MigrationType, Migrator},
+    ConnectOptions as _, Connection as _,
+    migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
 
 use super::Postgres;
+use crate::adapters::sql::migrator;
 
 /// The migrations, in order. One that was released is never changed.
 fn migrations() -> Migrator {
-    let files = [
+    migrator([
         ("spine", include_str!("../../../migrations/postgres/0001_spine.sql")),
         ("unclear attempts", include_str!("../../../migrations/postgres/0002_unclear_attempts.sql")),
         ("generation starts", include_str!("../../../migrations/postgres/0003_generation_starts.sql")),
         ("cached answers", include_str!("../../../migrations/postgres/0004_cached_answers.sql")),
-    ];
-    let migration = |(version, (name, sql)): (i64, (&'static str, &'static str))| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-    };
-    Migrator::with_migrations((1..).zip(files).map(migration).collect())
+    ])
 }
 
 impl Postgres {

@@ -1,24 +1,18 @@
 //! Brings a SQLite database to the newest shape.
 
-use sqlx::{
-    SqlSafeStr as _,
-    migrate::{MigrateError, Migration, MigrationType, Migrator},
-};
+use sqlx::migrate::{MigrateError, Migrator};
 
 use super::Sqlite;
+use crate::adapters::sql::migrator;
 
 /// The migrations, in order. One that was released is never changed.
 fn migrations() -> Migrator {
-    let files = [
+    migrator([
         ("spine", include_str!("../../../migrations/sqlite/0001_spine.sql")),
         ("unclear attempts", include_str!("../../../migrations/sqlite/0002_unclear_attempts.sql")),
         ("generation starts", include_str!("../../../migrations/sqlite/0003_generation_starts.sql")),
         ("cached answers", include_str!("../../../migrations/sqlite/0004_cached_answers.sql")),
-    ];
-    let migration = |(version, (name, sql)): (i64, (&'static str, &'static str))| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-    };
-    Migrator::with_migrations((1..).zip(files).map(migration).collect())
+    ])
 }
 
 impl Sqlite {
