@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
-use crate::world::{Answer, World, answered, on_both_stores};
+use crate::world::{Answer, World, answered, green_api, on_both_stores};
 
 on_both_stores!(
+    two_ids_of_one_contact_are_one_conversation,
     a_webhook_delivered_twice_is_one_message_and_one_answer,
     a_webhook_delivered_many_times_at_once_is_one_message,
     a_webhook_delivered_again_after_a_restart_is_still_the_same,
@@ -110,4 +111,24 @@ async fn a_message_tried_again_keeps_its_idempotency_key(world: &World) {
     assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
     assert_eq!(mei.message("Hi Mei, this is Ana.").await["delivery"]["idempotency_key"], keys[0].as_str());
     assert_eq!(world.gateway.shown_to(MEI).len(), 1);
+}
+
+async fn two_ids_of_one_contact_are_one_conversation(world: &World) {
+    let seconds = world.now().0 / 1_000;
+    // Which of the two comes first must not matter: the provider tells both only at times.
+    for (n, is_told_first) in [(1, false), (2, true)] {
+        let (phone, hidden) = (format!("658000000{n}@c.us"), format!("10000000000000{n}@lid"));
+        let both = |id: &str| {
+            let mut body = green_api::incoming(&hidden, id, seconds, "Hi");
+            body["senderData"]["sender"] = json!(phone);
+            body
+        };
+        let one = |id: &str| green_api::incoming(&phone, id, seconds, "Hi");
+        let bodies = if is_told_first { [both("M1"), one("M2")] } else { [one("M1"), both("M2")] };
+        for body in &bodies {
+            assert_eq!(world.webhook(body).await, "accepted");
+        }
+        let found = world.get("/api/v1/conversations").await;
+        assert_eq!(found["items"].as_array().map(Vec::len), Some(n), "{found}");
+    }
 }
