@@ -201,3 +201,26 @@ impl std::fmt::Debug for Server {
         f.debug_struct("Server").field("up", &self.is_up()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing runs beside the test, so nobody has knocked there yet.
+    #[tokio::test]
+    async fn a_late_failure_of_an_old_link_does_not_close_the_new_one() {
+        let server = Server::open("redis://127.0.0.1:1").expect("an address");
+        let reopen = || {
+            let link = server.state().link.clone();
+            server.reopen(link);
+        };
+        reopen();
+        server.close(0, &Error::Down);
+        assert!(server.is_up(), "that was the link before");
+        server.close(1, &Error::Down);
+        assert!(!server.is_up());
+        reopen();
+        server.close(1, &Error::Down);
+        assert!(server.is_up(), "each link has a number of its own");
+    }
+}
