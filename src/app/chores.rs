@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use execution::redis_server::Server;
-use metrics::gauge;
+use metrics::{counter, gauge};
 use tokio::sync::Notify;
 use tokio_cron_scheduler::{Job, JobScheduler};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -176,6 +176,7 @@ async fn measure(archive: &dyn Archive, store: &Store, redis: Option<&Server>) {
     gauge!("baton_db_pool_in_use").set(f64::from(in_use));
     if let Some(redis) = redis {
         gauge!("baton_redis_up").set(if redis.is_up() { 1.0 } else { 0.0 });
+        counter!("baton_redis_errors_total").absolute(redis.failures());
     }
     let depths = match archive.depths(None).await {
         Ok(depths) => depths,

@@ -16,7 +16,7 @@ use super::{parts::Parts, prefix, redis};
 use crate::{
     config::Settings,
     domain::mode::Mode,
-    flow::{ledger::Standing, measure::redis_failed, registry::Registry},
+    flow::{ledger::Standing, registry::Registry},
 };
 
 /// A webhook's claim in the quick memory lasts this long if nobody confirms it.
@@ -87,7 +87,6 @@ pub(super) fn listen(
                 standing = told.recv() => {
                     let Some(standing) = standing else { return };
                     if let Err(error) = others.publish(STANDINGS, &text_of(&standing)).await {
-                        redis_failed();
                         tracing::debug!(%error, "other instances were not told");
                     }
                 }

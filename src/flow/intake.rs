@@ -14,7 +14,6 @@ use super::{
     channels::{Channel, Channels, opening_by_a_person},
     inbox::{self, Admitted},
     ledger::{self, Error, Key, Ledger, Need, change},
-    measure::redis_failed,
     provider::{Amendment, Arrival, Incoming, Status, Unreadable},
     reconcile::{self, Copy, Matched},
     registry::Registry,
@@ -161,7 +160,6 @@ impl Intake {
             Ok(Claim::First(token)) => Some(token),
             Ok(Claim::InProgress | Claim::Confirmed) => None,
             Err(error) => {
-                redis_failed();
                 tracing::debug!(%error, "going on without the quick memory");
                 None
             }
@@ -178,7 +176,6 @@ impl Intake {
                 deduplicator.give_back(token).await
             };
             if let Err(error) = ended {
-                redis_failed();
                 tracing::debug!(%error, "a claim was left to expire");
             }
         });

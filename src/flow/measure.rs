@@ -2,17 +2,12 @@
 
 use std::time::Duration;
 
-use metrics::{counter, gauge, histogram};
+use metrics::{gauge, histogram};
 use tokio::time::Instant;
 
 /// A duration in the unit of the metrics; below zero, where two clocks disagree, is zero.
 pub(super) fn seconds(ms: i64) -> f64 {
     Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
-}
-
-/// A command to Redis failed. Whoever gave it goes on without.
-pub(crate) fn redis_failed() {
-    counter!("baton_redis_errors_total").increment(1);
 }
 
 /// Measures how long something takes, however it ends.

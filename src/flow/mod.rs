@@ -80,7 +80,7 @@ pub mod queue;
 
 pub mod overhead;
 
-pub(crate) mod measure;
+mod measure;
 
 pub mod running;
 

@@ -15,7 +15,6 @@ use super::{
     conversations,
     dispatch::Dispatch,
     ledger::{self, Key, Ledger, Need, change},
-    measure::redis_failed,
     reconcile,
 };
 use crate::domain::docket::Docket;
@@ -102,7 +101,6 @@ fn renew_locks(locks: Vec<Arc<redis_lock::Lease>>) {
     tokio::spawn(async move {
         for lock in locks {
             if let Err(error) = lock.renew().await {
-                redis_failed();
                 tracing::debug!(%error, "locks were not renewed this time");
                 return;
             }

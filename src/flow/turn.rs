@@ -27,7 +27,7 @@ use super::{
     generator::{Draft as Written, Failure, FailureKind, Generator, Line, Progress, Request},
     inbox::{self, Begun, Claim, Claimant},
     ledger::{self, Key, Ledger, Need, change, insist},
-    measure::{Gauge, Stopwatch, redis_failed, seconds},
+    measure::{Gauge, Stopwatch, seconds},
     model_breaker::ModelBreaker,
     pace::Pace,
     reply::{self, Committed, Cost, Draft},
@@ -109,7 +109,6 @@ impl Turns {
         if let Some(lease) = lock.and_then(Arc::into_inner)
             && let Err(error) = lease.release().await
         {
-            redis_failed();
             tracing::debug!(%error, "a lock was left to expire");
         }
         outcome
@@ -167,7 +166,6 @@ impl Turns {
             }
             Err(error) => {
                 counter!("baton_lock_acquire_total", "result" => "unavailable").increment(1);
-                redis_failed();
                 tracing::debug!(%error, "going on without the lock");
                 Held::Free
             }
