@@ -206,18 +206,7 @@ mod tests {
         let mut conversation = Conversation::begin("default", chat, &opening, Time(0));
         conversation.fence = 3;
         conversation.lease = Some(Lease { owner: "one".to_owned(), turn: Uuid::nil(), until });
-        let loaded = Loaded {
-            conversation,
-            is_new: false,
-            messages: Vec::new(),
-            follow_up: None,
-            turns: Vec::new(),
-            letters: Vec::new(),
-            parked: Vec::new(),
-            channel: None,
-            remembered: None,
-        };
-        Docket::open(loaded, Time(1_000))
+        Docket::open(Loaded::of(conversation), Time(1_000))
     }
 
     #[test]

@@ -22,11 +22,14 @@ use super::{
     event::{Event, EventType},
     message::{DeliveryState, Message},
     time::Time,
-    turn::{DeadLetter, FollowUp, FollowUpState, Turn},
+    turn::{DeadLetter, FollowUp, FollowUpState, LetterState, Turn},
 };
 
 /// Most reports that wait in one conversation: changes to messages from before our time never find theirs.
 const PARKED_MAX: usize = 200;
+
+/// Messages that stay with the open business though their fate is decided.
+const LATELY: i64 = 40;
 
 /// A conversation and its open business.
 #[derive(Debug, Clone)]
@@ -37,15 +40,26 @@ pub struct Docket {
     pub conversation: Conversation,
     /// The channel's standing, locked too; there if the step asked for it.
     pub channel: Option<ChannelStanding>,
+    /// A step held something back because of how many sends are under way: they must have been counted.
+    pub found_full: bool,
     /// What an earlier request with the same idempotency key made; there if the step asked for it.
     pub remembered: Option<Remembered>,
     messages: Vec<Message>,
+    complete_after: i64,
     follow_up: Option<FollowUp>,
     turns: Vec<Turn>,
     letters: Vec<DeadLetter>,
     parked: Vec<Parked>,
-    loaded: Loaded,
+    before: Before,
     dirty: Dirty,
+}
+
+/// What was loaded of what a rule changes in place.
+#[derive(Debug, Clone)]
+struct Before {
+    conversation: Conversation,
+    channel: Option<ChannelStanding>,
+    is_new: bool,
 }
 
 /// What a store knows of a conversation when it has locked it.
@@ -55,8 +69,10 @@ pub struct Loaded {
     pub conversation: Conversation,
     /// The facts are not in the store yet: this conversation begins now.
     pub is_new: bool,
-    /// Open messages, and those that the step asked for; by sequence number.
+    /// Open messages, those that the step asked for, and perhaps more; by sequence number.
     pub messages: Vec<Message>,
+    /// Every message with a higher number is among them.
+    pub complete_after: i64,
     /// The pending follow-up.
     pub follow_up: Option<FollowUp>,
     /// The turn that holds the lease, and the one that the step asked for.
@@ -69,6 +85,24 @@ pub struct Loaded {
     pub channel: Option<ChannelStanding>,
     /// An earlier request with the same key.
     pub remembered: Option<Remembered>,
+}
+
+impl Loaded {
+    /// A conversation of which nothing more is known.
+    pub const fn of(conversation: Conversation) -> Self {
+        Self {
+            complete_after: conversation.seq,
+            conversation,
+            is_new: false,
+            messages: Vec::new(),
+            follow_up: None,
+            turns: Vec::new(),
+            letters: Vec::new(),
+            parked: Vec::new(),
+            channel: None,
+            remembered: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -117,6 +151,8 @@ pub struct Changes {
     pub remembered: Option<Remembered>,
     /// What happened.
     pub events: Vec<Event>,
+    /// The open business as it is now: what a store would load for the next step.
+    pub open: Loaded,
 }
 
 /// When somebody must look at the conversation again. Columns with indexes: sweeps and local queues go by them.
@@ -137,20 +173,27 @@ pub struct Clocks {
 impl Docket {
     /// Opens what a store has loaded.
     pub fn open(loaded: Loaded, now: Time) -> Self {
-        let mut docket = Self {
-            now,
+        let before = Before {
             conversation: loaded.conversation.clone(),
             channel: loaded.channel.clone(),
-            remembered: loaded.remembered.clone(),
-            messages: loaded.messages.clone(),
-            follow_up: loaded.follow_up.clone(),
-            turns: loaded.turns.clone(),
-            letters: loaded.letters.clone(),
-            parked: loaded.parked.clone(),
-            loaded,
+            is_new: loaded.is_new,
+        };
+        let mut docket = Self {
+            now,
+            conversation: loaded.conversation,
+            channel: loaded.channel,
+            found_full: false,
+            remembered: loaded.remembered,
+            messages: loaded.messages,
+            complete_after: loaded.complete_after,
+            follow_up: loaded.follow_up,
+            turns: loaded.turns,
+            letters: loaded.letters,
+            parked: loaded.parked,
+            before,
             dirty: Dirty::default(),
         };
-        if docket.loaded.is_new {
+        if docket.before.is_new {
             docket.record(
                 Entry::of(EventType::ConversationCreated)
                     .with("mode", docket.conversation.mode.mode.as_str())
@@ -163,6 +206,15 @@ impl Docket {
     /// Open messages and those asked for, by sequence number.
     pub fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// The newest of them that a model reads as what was said, oldest first; None if there may be more in the store.
+    pub fn words(&self, limit: usize) -> Option<Vec<Message>> {
+        let said = self.messages.iter().rev();
+        let known = said.take_while(|message| message.seq > self.complete_after).filter(|it| it.is_words());
+        let mut words: Vec<Message> = known.take(limit).cloned().collect();
+        words.reverse();
+        (words.len() == limit || self.complete_after == 0).then_some(words)
     }
 
     /// One of them.
@@ -300,9 +352,9 @@ impl Docket {
 
     /// Whether anything was written: events or rows.
     pub fn is_changed(&self) -> bool {
-        self.conversation != self.loaded.conversation
-            || self.loaded.is_new
-            || self.channel != self.loaded.channel
+        self.conversation != self.before.conversation
+            || self.before.is_new
+            || self.channel != self.before.channel
             || self.dirty.remembered
             || !(self.dirty.messages.is_empty()
                 && self.dirty.new_messages.is_empty()
@@ -354,13 +406,14 @@ impl Docket {
             .min()
     }
 
-    /// What is to be saved.
+    /// What is to be saved, and what stays open.
     pub fn close(mut self) -> Changes {
         let is_changed = self.is_changed();
         if is_changed {
             self.conversation.updated_at = self.now;
         }
         let clocks = self.clocks();
+        let open = self.open_business();
         let dirty = self.dirty;
         let (new_messages, messages) = self
             .messages
@@ -371,7 +424,7 @@ impl Docket {
             .partition(|message| dirty.new_messages.contains(&message.id));
         Changes {
             now: self.now,
-            is_new: self.loaded.is_new,
+            is_new: self.before.is_new,
             is_changed,
             clocks,
             conversation: self.conversation,
@@ -385,6 +438,24 @@ impl Docket {
             channel: self.channel,
             remembered: self.remembered.filter(|_| dirty.remembered),
             events: dirty.events,
+            open,
+        }
+    }
+
+    /// What a store would load once this is saved, and what was said lately: the next turn reads it.
+    fn open_business(&self) -> Loaded {
+        let held = self.conversation.lease.as_ref().map(|lease| lease.turn);
+        let is_open = |letter: &&DeadLetter| letter.state == LetterState::Open;
+        let complete_after = self.complete_after.max(self.conversation.seq - LATELY);
+        let is_wanted = |message: &&Message| message.seq > complete_after || message.is_open();
+        Loaded {
+            messages: self.messages.iter().filter(is_wanted).cloned().collect(),
+            complete_after,
+            follow_up: self.follow_up.clone(),
+            turns: self.turns.iter().filter(|turn| held == Some(turn.id)).cloned().collect(),
+            letters: self.letters.iter().filter(is_open).cloned().collect(),
+            parked: self.parked.clone(),
+            ..Loaded::of(self.conversation.clone())
         }
     }
 }

@@ -278,6 +278,16 @@ impl Message {
         Some(delivery.attempt?.at.plus_ms(ECHO_AWAITED_MS))
     }
 
+    /// Whether a model reads it as something that was said, or will be. Notes are for colleagues; what was withdrawn or
+    /// never arrived was not said. The archive asks the same in its own language.
+    pub fn is_words(&self) -> bool {
+        let is_sign = matches!(self.kind, Kind::Note | Kind::Reaction | Kind::Call | Kind::PollVote);
+        let was_not_said = self.delivery.as_ref().is_some_and(|delivery| {
+            matches!(delivery.state, DeliveryState::Failed | DeliveryState::Cancelled | DeliveryState::Dead)
+        });
+        !is_sign && !was_not_said && self.deleted_at.is_none() && !self.text.trim_matches(' ').is_empty()
+    }
+
     /// Whether it waits for a turn and may start one.
     pub fn waits(&self) -> bool {
         self.turn.is_none()

@@ -14,6 +14,8 @@ pub struct ChannelStanding {
     pub next_send_at: Time,
     /// Messages of this channel that are `sending`.
     pub in_flight: usize,
+    /// How many were ever claimed.
+    pub sends: i64,
 }
 
 /// What an idempotency key stands for.

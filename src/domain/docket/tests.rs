@@ -58,6 +58,7 @@ fn loaded(messages: Vec<Message>) -> Loaded {
         conversation: Conversation { seq: 9, ..conversation },
         is_new: false,
         messages,
+        complete_after: 9,
         follow_up: None,
         turns: Vec::new(),
         letters: Vec::new(),
@@ -157,7 +158,8 @@ fn whatever_a_rule_touches_is_saved() {
             docket.remember(Remembered { key, body_hash, message: id(1), answer, at: NOW });
         }),
         ("the channel", |docket| {
-            docket.channel = Some(ChannelStanding { state: String::new(), next_send_at: NOW, in_flight: 0 });
+            docket.channel =
+                Some(ChannelStanding { state: String::new(), next_send_at: NOW, in_flight: 0, sends: 0 });
         }),
     ];
     for (what, change) in table {
@@ -316,4 +318,56 @@ fn somebody_looks_again_at_whatever_comes_first() {
     assert_eq!(docket.clocks().turn_at, Some(Time(900)), "the lease of a turn");
     docket.keep_follow_up(follow_up(4));
     assert_eq!(docket.clocks().follow_up_at, Some(Time(9_000)));
+}
+
+#[test]
+fn what_was_said_lately_is_known_unless_there_may_be_more() {
+    let said = |n: u128| owed(n, DeliveryState::Sent, n, 0);
+    let withdrawn = |n: u128| owed(n, DeliveryState::Cancelled, n, 0);
+    let known = |complete_after| {
+        let messages = vec![said(1), said(5), withdrawn(6), said(7), said(8)];
+        Docket::open(Loaded { complete_after, ..loaded(messages) }, NOW)
+    };
+    #[rustfmt::skip]
+    let table = [
+        // All after   Wanted   Read
+        (          4,       2,  Some(vec![7, 8])),
+        (          4,       3,  Some(vec![5, 7, 8])),
+        (          4,       4,  None),
+        (          9,       1,  None),
+        (          0,       9,  Some(vec![1, 5, 7, 8])),
+        (          9,       0,  Some(vec![])),
+    ];
+    for (complete_after, limit, read) in table {
+        let words = known(complete_after).words(limit);
+        let words = words.map(|words| words.iter().map(|message| message.seq).collect::<Vec<_>>());
+        assert_eq!(words, read, "{limit} of all after {complete_after}");
+    }
+}
+
+#[test]
+fn what_stays_open_is_what_a_store_would_load() {
+    let lease = |n| Lease { owner: "one".to_owned(), turn: id(n), until: NOW };
+    let mut open = loaded(vec![owed(1, DeliveryState::Queued, 7, 0), owed(2, DeliveryState::Sent, 7, 0)]);
+    (open.conversation.seq, open.complete_after) = (60, 60);
+    open.conversation.lease = Some(lease(5));
+    open.turns = vec![turn(4), turn(5)];
+    open.parked = vec![parked(7), parked(8)];
+    open.letters = vec![letter(1, "refused"), letter(2, "refused")];
+    let mut docket = Docket::open(open, NOW);
+    docket.push(owed(3, DeliveryState::Sent, 7, 0));
+    docket.keep_letter(DeadLetter { state: LetterState::Discarded, ..letter(1, "refused") });
+    docket.unpark(|parked| parked.id == id(7));
+    let changes = docket.close();
+    let open = changes.open;
+    assert_eq!(open.conversation, changes.conversation);
+    assert_eq!(open.messages.iter().map(|it| it.seq).collect::<Vec<_>>(), [1, 61], "open, or said lately");
+    assert_eq!((open.complete_after, open.is_new), (60, false));
+    assert_eq!(
+        open.turns.iter().map(|it| it.id).collect::<Vec<_>>(),
+        [id(5)],
+        "the one that holds the lease"
+    );
+    assert_eq!(open.letters.iter().map(|it| it.id).collect::<Vec<_>>(), [id(2)]);
+    assert_eq!(open.parked, [parked(8)]);
 }
