@@ -4,11 +4,13 @@
 //! look into the store every second. Out: a turn whose permit is withdrawn is cancelled at once.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use execution::redis_lock;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -28,6 +30,8 @@ struct Entry {
     version: i64,
     lock: Option<Arc<redis_lock::Lease>>,
     token: CancellationToken,
+    /// When its lease was last known to have its full length.
+    leased_at: Instant,
 }
 
 /// A turn that runs here, until it is dropped.
@@ -54,9 +58,17 @@ impl Running {
             version: begun.turn.mode_version,
             lock,
             token: token.clone(),
+            leased_at: Instant::now(),
         };
         self.lock().insert(begun.conversation, entry);
         Guard { running: self, conversation: begun.conversation, turn: begun.turn.id, token }
+    }
+
+    /// The lock in front of a turn that runs already.
+    pub fn hold(&self, conversation: Uuid, fence: i64, lock: &Arc<redis_lock::Lease>) {
+        if let Some(entry) = self.lock().get_mut(&conversation).filter(|entry| entry.fence == fence) {
+            entry.lock = Some(Arc::clone(lock));
+        }
     }
 
     /// A conversation stands so: the turn over it is cancelled if its permit no longer holds.
@@ -76,34 +88,44 @@ impl Running {
         for standing in standings {
             self.judge(standing);
         }
+        let known: HashSet<Uuid> = standings.iter().map(|standing| standing.conversation).collect();
         let turns = self.lock();
-        for held in asked {
-            let is_gone = !standings.iter().any(|standing| standing.conversation == held.conversation);
-            if let (true, Some(entry)) = (is_gone, turns.get(&held.conversation)) {
+        for held in asked.iter().filter(|held| !known.contains(&held.conversation)) {
+            if let Some(entry) = turns.get(&held.conversation) {
                 entry.token.cancel();
             }
         }
     }
 
-    /// Stops everything that runs here: its leases can no longer be trusted.
-    pub fn cancel_all(&self) {
-        for entry in self.lock().values() {
-            entry.token.cancel();
+    /// These leases were extended at that moment. Gives the locks in front of them, to be renewed too.
+    pub fn extended(&self, held: &[Held], at: Instant) -> Vec<Arc<redis_lock::Lease>> {
+        let mut turns = self.lock();
+        let mut locks = Vec::new();
+        for held in held {
+            if let Some(entry) = turns.get_mut(&held.conversation).filter(|entry| entry.fence == held.fence) {
+                entry.leased_at = at;
+                locks.extend(entry.lock.clone());
+            }
         }
+        locks
     }
 
-    /// The locks in front of what runs here: to be renewed once the leases in the database were.
-    pub fn locks(&self) -> Vec<Arc<redis_lock::Lease>> {
-        self.lock().values().filter_map(|entry| entry.lock.clone()).collect()
-    }
-
-    /// What runs here.
-    pub fn held(&self) -> Vec<Held> {
+    /// Stops whatever has a lease that was not extended for so long: it can no longer be trusted. Returns how many.
+    pub fn cancel_older(&self, lease: Duration) -> usize {
         let turns = self.lock();
-        turns
-            .iter()
-            .map(|(conversation, entry)| Held { conversation: *conversation, fence: entry.fence })
-            .collect()
+        let old =
+            turns.values().filter(|entry| entry.leased_at.elapsed() >= lease && !entry.token.is_cancelled());
+        old.map(|entry| entry.token.cancel()).count()
+    }
+
+    /// What runs here: first what holds a lease that was extended longer ago than that, then the rest.
+    pub fn held(&self, ago: Duration) -> (Vec<Held>, Vec<Held>) {
+        let turns = self.lock();
+        let (old, young): (Vec<_>, Vec<_>) =
+            turns.iter().partition(|(_, entry)| entry.leased_at.elapsed() >= ago);
+        let held =
+            |(conversation, entry): (&Uuid, &Entry)| Held { conversation: *conversation, fence: entry.fence };
+        (old.into_iter().map(held).collect(), young.into_iter().map(held).collect())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Entry>> {
@@ -118,5 +140,45 @@ impl Drop for Guard<'_> {
         if turns.get(&self.conversation).is_some_and(|entry| entry.turn == self.turn) {
             turns.remove(&self.conversation);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::play::Play;
+
+    fn begun() -> Begun {
+        let mut play = Play::new();
+        play.says("Hello");
+        play.begins()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_is_due_when_its_third_is_over_and_distrusted_when_all_of_it_is() {
+        let (running, stop) = (Running::default(), CancellationToken::new());
+        let (first, third, whole) = (begun(), Duration::from_secs(10), Duration::from_secs(30));
+        let one = running.begin(&first, None, &stop);
+        tokio::time::advance(third).await;
+        let second = begun();
+        let two = running.begin(&second, None, &stop);
+        let (due, rest) = running.held(third);
+        let ids = |held: &[Held]| held.iter().map(|held| held.conversation).collect::<Vec<_>>();
+        assert_eq!((ids(&due), ids(&rest)), (vec![first.conversation], vec![second.conversation]));
+
+        assert!(running.extended(&due, Instant::now()).is_empty(), "there is no lock in front");
+        assert!(running.held(third).0.is_empty());
+        tokio::time::advance(whole).await;
+        running.extended(
+            &[Held { conversation: second.conversation, fence: second.turn.fence }],
+            Instant::now(),
+        );
+        assert_eq!(running.cancel_older(whole), 1);
+        assert!(one.token.is_cancelled() && !two.token.is_cancelled());
+        assert_eq!(running.cancel_older(whole), 0, "each is told once");
+        let other = Held { conversation: second.conversation, fence: second.turn.fence + 1 };
+        tokio::time::advance(third).await;
+        running.extended(&[other], Instant::now());
+        assert_eq!(running.held(third).0.len(), 2, "the lease of another turn says nothing of this one");
     }
 }

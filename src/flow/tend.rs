@@ -14,7 +14,7 @@ use super::{
     channels::Channels,
     conversations,
     dispatch::Dispatch,
-    ledger::{self, Key, Ledger, Need, change},
+    ledger::{self, Held, Key, Ledger, Need, change},
     reconcile,
 };
 use crate::domain::docket::Docket;
@@ -62,7 +62,6 @@ impl Keeper {
     /// Watches until told to stop. Leases are extended at a third of their time; one that could not be extended in
     /// time is void by our own clock, counted from before the request for it.
     pub async fn watch(self, stop: CancellationToken) {
-        let mut extended_at = Instant::now();
         let mut every = tokio::time::interval(LOOK_EVERY.min(self.lease / 3));
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -70,27 +69,34 @@ impl Keeper {
                 () = stop.cancelled() => return,
                 _ = every.tick() => {}
             }
-            let held = self.dispatch.running.held();
-            if held.is_empty() {
-                extended_at = Instant::now();
-                continue;
-            }
+            // A turn that ends before a third of its lease is over costs no renewal.
+            let (due, rest) = self.dispatch.running.held(self.lease / 3);
+            let extend_ms = i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX);
             let asked_at = Instant::now();
-            let is_time = asked_at.duration_since(extended_at) >= self.lease / 3;
-            let extend_ms = is_time.then(|| i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX));
-            match self.ledger.standings(&held, extend_ms).await {
-                Ok(standings) => {
-                    self.dispatch.running.judge_all(&held, &standings);
-                    if is_time {
-                        extended_at = asked_at;
-                        renew_locks(self.dispatch.running.locks());
-                    }
-                }
-                Err(error) if extended_at.elapsed() >= self.lease => {
-                    tracing::warn!(%error, turns = held.len(), "leases ran out while the store was away; turns stopped");
-                    self.dispatch.running.cancel_all();
-                }
-                Err(error) => tracing::debug!(%error, "the standing of running turns is not known this time"),
+            if self.look(&due, Some(extend_ms)).await {
+                renew_locks(self.dispatch.running.extended(&due, asked_at));
+            }
+            self.look(&rest, None).await;
+            let turns = self.dispatch.running.cancel_older(self.lease);
+            if turns > 0 {
+                tracing::warn!(turns, "leases ran out while the store was away; turns stopped");
+            }
+        }
+    }
+
+    /// Compares these turns with the store. True if it has answered.
+    async fn look(&self, held: &[Held], extend_ms: Option<i64>) -> bool {
+        if held.is_empty() {
+            return false;
+        }
+        match self.ledger.standings(held, extend_ms).await {
+            Ok(standings) => {
+                self.dispatch.running.judge_all(held, &standings);
+                true
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the standing of running turns is not known this time");
+                false
             }
         }
     }
