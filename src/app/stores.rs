@@ -150,7 +150,7 @@ impl Store {
     /// Connections that are open, and those of them in use.
     pub(super) fn connections(&self) -> (u32, u32) {
         let pools = match self {
-            Self::Postgres(postgres) => vec![(postgres.pool.size(), postgres.pool.num_idle())],
+            Self::Postgres(postgres) => postgres.pools().map(|pool| (pool.size(), pool.num_idle())).collect(),
             Self::Sqlite(sqlite) => vec![
                 (sqlite.writer.size(), sqlite.writer.num_idle()),
                 (sqlite.reader.size(), sqlite.reader.num_idle()),

@@ -45,6 +45,8 @@ pub enum Key {
 pub struct Need {
     /// Messages with these keys or provider ids, whatever their state.
     pub keys: Vec<String>,
+    /// There are probably none: the store need not look before it is about to commit.
+    pub keys_are_new: bool,
     /// Messages by our ids.
     pub messages: Vec<Uuid>,
     /// The newest messages of the conversation, so many.
@@ -57,6 +59,14 @@ pub struct Need {
     pub letter: Option<Uuid>,
     /// What an idempotency key stands for.
     pub request: Option<String>,
+}
+
+impl Need {
+    /// The number after which all messages are wanted, of a conversation that has so many.
+    pub fn oldest_of(&self, seq: i64) -> i64 {
+        // Numbers have no holes: each message takes the next under the lock of its conversation.
+        seq.saturating_sub(i64::try_from(self.newest).unwrap_or(i64::MAX)).max(0)
+    }
 }
 
 /// Why a step did not happen.

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    panic::AssertUnwindSafe,
+    mem::take,
 };
 
 use uuid::Uuid;
@@ -11,18 +11,19 @@ use uuid::Uuid;
 use super::{
     Dialect, Op, Transaction, load,
     load::{Found, Wanted},
-    save::Save,
+    recent::Recent,
+    steps::{self, Case, Played},
     text,
+    writer::Place,
 };
 use crate::{
     adapters::rows::{self, ConversationRow, Field as _},
     domain::{
         conversation::Conversation,
-        docket::{Changes, ChannelStanding, Clocks, Docket, Loaded},
-        message::DeliveryState,
+        docket::{ChannelStanding, Clocks, Loaded},
         time::Time,
     },
-    flow::ledger::{Committed, Key, Observer, Standing},
+    flow::ledger::Key,
 };
 
 /// What became of one step.
@@ -40,20 +41,23 @@ pub(super) enum Verdict {
 
 /// Runs the steps in one transaction. Either all verdicts hold, or nothing has happened, or (a connection that was lost
 /// at the very end) everything may have.
-pub(super) async fn commit<D: Dialect>(
-    dialect: &D,
-    ops: &[Op],
-    observer: &dyn Observer,
-) -> Result<Vec<Verdict>, sqlx::Error> {
-    let mut transaction = dialect.begin().await?;
-    match run::<D>(dialect, &mut transaction, ops).await {
-        Ok((verdicts, commits)) if commits.is_empty() => {
+pub(super) async fn commit<D: Dialect>(place: &Place<D>, ops: &[Op]) -> Result<Vec<Verdict>, sqlx::Error> {
+    let mut transaction = place.dialect.begin().await?;
+    match run::<D>(place, &mut transaction, ops).await {
+        Ok((verdicts, None)) => {
             transaction.rollback().await?;
             Ok(verdicts)
         }
-        Ok((verdicts, commits)) => {
-            transaction.commit().await?;
-            observer.committed(&commits);
+        Ok((verdicts, Some((played, channels, begun)))) => {
+            if played.commits.is_empty() {
+                transaction.rollback().await?;
+            } else {
+                transaction.commit().await?;
+            }
+            for (channel, chat, conversation) in begun {
+                place.recent.keep_chat(&channel, &chat, conversation);
+            }
+            place.committed(&played.commits, played.known, &channels);
             Ok(verdicts)
         }
         Err(error) => {
@@ -64,99 +68,81 @@ pub(super) async fn commit<D: Dialect>(
     }
 }
 
+/// What the steps have come to, how the channels stand, and the chats that began; None: one of the steps panicked.
+type Outcome =
+    (Vec<Verdict>, Option<(Played, HashMap<String, ChannelStanding>, Vec<(String, String, Uuid)>)>);
+
 async fn run<D: Dialect>(
-    dialect: &D,
+    place: &Place<D>,
     transaction: &mut D::Transaction,
     ops: &[Op],
-) -> Result<(Vec<Verdict>, Vec<Committed>), sqlx::Error> {
+) -> Result<Outcome, sqlx::Error> {
     let mut verdicts = vec![Verdict::Gone; ops.len()];
-    let chats = chats::<D>(transaction, ops).await?;
-    let (mut locked, now) = lock::<D>(dialect, transaction, ops, &chats).await?;
+    let chats = chats::<D>(&place.recent, transaction, ops).await?;
+    let (mut locked, now) = lock::<D>(place, transaction, ops, &chats).await?;
 
     let mut wanted = Wanted::default();
     let mut names = BTreeSet::new();
     for (number, op) in ops.iter().enumerate() {
-        let Some(case) = chats.conversation(&op.key).and_then(|id| locked.get_mut(&id)) else {
-            // The chat was there a moment ago, and its conversation was erased before we had the lock.
-            let is_erased = matches!(op.key, Key::Chat { .. }) && chats.conversation(&op.key).is_some();
-            verdicts[number] = if is_erased { Verdict::Postponed } else { Verdict::Gone };
+        let Some(it) = chats.conversation(&op.key).and_then(|id| locked.get_mut(&id)) else {
+            verdicts[number] = match &op.key {
+                // The chat was there a moment ago, and its conversation was erased before we had the lock.
+                Key::Chat { channel, chat, .. } if chats.conversation(&op.key).is_some() => {
+                    place.recent.forget_chat(channel, chat.as_str());
+                    Verdict::Postponed
+                }
+                _ => Verdict::Gone,
+            };
             continue;
         };
-        verdicts[number] = case.admit(number, op);
+        verdicts[number] = it.admit(number, op);
         if verdicts[number] == Verdict::Done {
-            wanted.need(&case.conversation, &op.need);
+            wanted.need(&it.case.known, &op.need);
             if op.need.channel {
-                names.insert(case.conversation.channel.clone());
+                names.insert(it.case.known.conversation.channel.clone());
             }
         }
     }
-    for case in locked.values().filter(|case| !case.is_new) {
-        wanted.conversation(&case.conversation, case.has_follow_up);
+    for it in locked.values().filter(|it| it.is_read) {
+        wanted.conversation(&it.case.known.conversation, it.has_follow_up);
     }
     let mut channels = load::channels::<D>(transaction, &names).await?;
     let mut found = Found::load(transaction, D::sql(), &wanted).await?;
 
-    // In the order in which their first steps came: they may share a channel.
-    let mut cases: Vec<Case> = locked.into_values().filter(|case| !case.ops.is_empty()).collect();
-    cases.sort_by_key(|case| case.ops[0]);
-    let mut save = Save::default();
-    let mut commits = Vec::new();
-    for case in cases {
-        let channel = case.conversation.channel.clone();
-        let mut loaded = found.take(case.conversation, case.is_new, case.request.as_deref());
-        loaded.channel = channels.get(&channel).filter(|_| case.needs_channel).cloned();
-        let sending_before = sending(&loaded.messages);
-        let docket = match play(loaded, &case.ops, ops, now) {
-            Ok(docket) if docket.is_changed() => docket,
-            Ok(_) => continue,
-            Err(panicked) => {
-                // Nothing half-done may remain: the others start again from what is in the database.
-                verdicts.fill(Verdict::Postponed);
-                verdicts[panicked] = Verdict::Panicked;
-                return Ok((verdicts, Vec::new()));
-            }
-        };
-        let sending = (sending_before, sending(docket.messages()));
-        let changes = docket.close();
-        if let Some(standing) = channels.get_mut(&channel) {
-            if let Some(changed) = &changes.channel
-                && (&changed.state, changed.next_send_at) != (&standing.state, standing.next_send_at)
-            {
-                save.add_channel(&channel, changed);
-            }
-            carry(standing, changes.channel.as_ref(), sending);
+    let with_steps = locked.into_values().filter(|it| !it.case.ops.is_empty());
+    let cases = with_steps.map(|it| {
+        let known = found.complete(it.case.known, &wanted, it.request.as_deref());
+        Case { known, ..it.case }
+    });
+    let mut played = match steps::play(cases.collect(), &mut channels, ops, now) {
+        Ok(played) => played,
+        Err(panicked) => {
+            // Nothing half-done may remain: the others start again from what is in the database.
+            verdicts.fill(Verdict::Postponed);
+            verdicts[panicked] = Verdict::Panicked;
+            return Ok((verdicts, None));
         }
-        commits.push(committed(&changes));
-        save.add(changes);
-    }
-    for (sql, json) in save.statements(D::sql())? {
-        transaction.fetch(sql, &json).await?;
-    }
-    Ok((verdicts, commits))
+    };
+    transaction.save(take(&mut played.save).statements(D::sql())?).await?;
+    Ok((verdicts, Some((played, channels, chats.begun()))))
 }
 
-/// Runs the steps of one conversation one after the other on one docket. Gives the number of one that panics.
-fn play(loaded: Loaded, numbers: &[usize], ops: &[Op], now: Time) -> Result<Docket, usize> {
-    let mut docket = Docket::open(loaded, now);
-    for number in numbers {
-        let step = AssertUnwindSafe(|| (ops[*number].step)(&mut docket));
-        std::panic::catch_unwind(step).map_err(|_| *number)?;
-    }
-    Ok(docket)
-}
-
-/// A conversation under lock, and the steps about it.
-struct Case {
-    conversation: Conversation,
-    is_new: bool,
+/// A conversation under lock.
+struct Locked {
+    case: Case,
+    /// Its open business must be read.
+    is_read: bool,
     has_follow_up: bool,
-    needs_channel: bool,
     request: Option<String>,
     is_full: bool,
-    ops: Vec<usize>,
 }
 
-impl Case {
+impl Locked {
+    const fn of(known: Loaded, stamp: i64) -> Self {
+        let case = Case { known, stamp, needs_channel: false, ops: Vec::new() };
+        Self { case, is_read: false, has_follow_up: false, request: None, is_full: false }
+    }
+
     /// Takes a step in, or postpones it: a docket has room for one remembered request, and order is kept.
     fn admit(&mut self, number: usize, op: &Op) -> Verdict {
         self.is_full |= self.request.is_some() && op.need.request.is_some();
@@ -164,8 +150,8 @@ impl Case {
             return Verdict::Postponed;
         }
         self.request = self.request.take().or_else(|| op.need.request.clone());
-        self.needs_channel |= op.need.channel;
-        self.ops.push(number);
+        self.case.needs_channel |= op.need.channel;
+        self.case.ops.push(number);
         Verdict::Done
     }
 }
@@ -178,6 +164,15 @@ struct Chats {
 }
 
 impl Chats {
+    fn begun(&self) -> Vec<(String, String, Uuid)> {
+        let begun = self.known.iter().filter(|(_, id)| self.begun.contains_key(id));
+        begun.map(|((channel, chat), id)| (channel.clone(), chat.clone(), *id)).collect()
+    }
+
+    fn know(&mut self, channel: &str, chat: &str, conversation: Uuid) {
+        self.known.insert((channel.to_owned(), chat.to_owned()), conversation);
+    }
+
     fn conversation(&self, key: &Key) -> Option<Uuid> {
         match key {
             Key::Id(id) => Some(*id),
@@ -189,20 +184,25 @@ impl Chats {
 }
 
 /// Finds the conversations of chats, and begins those that are missing and have an opening.
-async fn chats<D: Dialect>(transaction: &mut D::Transaction, ops: &[Op]) -> Result<Chats, sqlx::Error> {
+async fn chats<D: Dialect>(
+    recent: &Recent,
+    transaction: &mut D::Transaction,
+    ops: &[Op],
+) -> Result<Chats, sqlx::Error> {
     let mut chats = Chats::default();
-    let asked: BTreeSet<(&str, &str)> = ops
-        .iter()
-        .filter_map(|op| match &op.key {
-            Key::Chat { channel, chat, .. } => Some((channel.as_str(), chat.as_str())),
-            Key::Id(_) => None,
-        })
-        .collect();
+    let mut asked: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for op in ops {
+        let Key::Chat { channel, chat, .. } = &op.key else { continue };
+        match recent.conversation_of(channel, chat.as_str()) {
+            Some(id) => chats.know(channel, chat.as_str(), id),
+            None => drop(asked.insert((channel, chat.as_str()))),
+        }
+    }
     if asked.is_empty() {
         return Ok(chats);
     }
     let asked = text(&asked)?;
-    resolve::<D>(transaction, &asked, &mut chats).await?;
+    resolve::<D>(recent, transaction, &asked, &mut chats).await?;
 
     let mut missing: BTreeMap<(&str, &str), (usize, ConversationRow)> = BTreeMap::new();
     for (number, op) in ops.iter().enumerate() {
@@ -213,7 +213,7 @@ async fn chats<D: Dialect>(transaction: &mut D::Transaction, ops: &[Op]) -> Resu
             let begin = || Conversation::begin(channel, chat.clone(), opening, Time::default());
             missing
                 .entry((channel, chat.as_str()))
-                .or_insert_with(|| (number, ConversationRow::of(begin(), Clocks::default())));
+                .or_insert_with(|| (number, ConversationRow::of(begin(), Clocks::default(), 0)));
         }
     }
     if missing.is_empty() {
@@ -224,11 +224,11 @@ async fn chats<D: Dialect>(transaction: &mut D::Transaction, ops: &[Op]) -> Resu
     let begun: BTreeSet<Uuid> = begun.iter().map(|row| Uuid::read(row, "id")).collect::<Result<_, _>>()?;
     if begun.len() < missing.len() {
         // Another instance was faster, and has committed by now.
-        resolve::<D>(transaction, &asked, &mut chats).await?;
+        resolve::<D>(recent, transaction, &asked, &mut chats).await?;
     }
     for ((channel, chat), (number, row)) in missing {
         if begun.contains(&row.id) {
-            chats.known.insert((channel.to_owned(), chat.to_owned()), row.id);
+            chats.know(channel, chat, row.id);
             chats.begun.insert(row.id, number);
         }
     }
@@ -236,87 +236,64 @@ async fn chats<D: Dialect>(transaction: &mut D::Transaction, ops: &[Op]) -> Resu
 }
 
 async fn resolve<D: Dialect>(
+    recent: &Recent,
     transaction: &mut D::Transaction,
     asked: &str,
     chats: &mut Chats,
 ) -> Result<(), sqlx::Error> {
     for row in &transaction.fetch(&D::sql().resolve, asked).await? {
-        let chat = (String::read(row, "channel")?, String::read(row, "chat_id")?);
-        chats.known.insert(chat, Uuid::read(row, "conversation_id")?);
+        let (channel, chat) = (String::read(row, "channel")?, String::read(row, "chat_id")?);
+        let id = Uuid::read(row, "conversation_id")?;
+        recent.keep_chat(&channel, &chat, id);
+        chats.know(&channel, &chat, id);
     }
     Ok(())
 }
 
-/// Locks all conversations, in the order of their ids, and reads the clock after the last lock.
+/// Locks all conversations, in the order of their ids, and reads the clock after the last lock. What others have saved
+/// since this instance saw it is read.
 async fn lock<D: Dialect>(
-    dialect: &D,
+    place: &Place<D>,
     transaction: &mut D::Transaction,
     ops: &[Op],
     chats: &Chats,
-) -> Result<(HashMap<Uuid, Case>, Time), sqlx::Error> {
+) -> Result<(HashMap<Uuid, Locked>, Time), sqlx::Error> {
     let ids: BTreeSet<String> =
         ops.iter().filter_map(|op| chats.conversation(&op.key)).map(|id| id.to_string()).collect();
     if ids.is_empty() {
         return Ok((HashMap::new(), Time::default()));
     }
     let rows = transaction.fetch(&D::sql().lock, &text(&ids)?).await?;
-    let mut now = dialect.clock();
+    let mut now = place.dialect.clock();
     if now.is_none() {
         for row in &rows {
             now = now.max(Option::read(row, "now")?);
         }
+        place.clock.hear(now.unwrap_or_default());
     }
     let now = now.unwrap_or_default();
     let mut cases = HashMap::new();
+    let mut unknown = BTreeSet::new();
     for row in &rows {
-        let mut conversation: Conversation = rows::decode(row)?;
-        let begun = chats.begun.get(&conversation.id).map(|number| &ops[*number].key);
+        let (id, stamp) = (Uuid::read(row, "id")?, i64::read(row, "stamp")?);
+        let begun = chats.begun.get(&id).map(|number| &ops[*number].key);
         if let Some(Key::Chat { channel, chat, opening: Some(opening) }) = begun {
-            let id = conversation.id;
-            conversation = Conversation { id, ..Conversation::begin(channel, chat.clone(), opening, now) };
+            let conversation = Conversation::begin(channel, chat.clone(), opening, now);
+            let known = Loaded { is_new: true, ..Loaded::of(Conversation { id, ..conversation }) };
+            cases.insert(id, Locked::of(known, stamp));
+        } else if let Some(known) = place.recent.take(id, stamp) {
+            cases.insert(id, Locked::of(known, stamp));
+        } else {
+            unknown.insert(id.to_string());
         }
-        let case = Case {
-            is_new: begun.is_some(),
-            has_follow_up: Option::<Time>::read(row, "follow_up_at")?.is_some(),
-            needs_channel: false,
-            request: None,
-            is_full: false,
-            ops: Vec::new(),
-            conversation,
-        };
-        cases.insert(case.conversation.id, case);
+    }
+    if unknown.is_empty() {
+        return Ok((cases, now));
+    }
+    for row in &transaction.fetch(&D::sql().conversations, &text(&unknown)?).await? {
+        let has_follow_up = Option::<Time>::read(row, "follow_up_at")?.is_some();
+        let it = Locked::of(Loaded::of(rows::decode(row)?), i64::read(row, "stamp")?);
+        cases.insert(it.case.known.conversation.id, Locked { is_read: true, has_follow_up, ..it });
     }
     Ok((cases, now))
-}
-
-fn sending(messages: &[crate::domain::message::Message]) -> usize {
-    messages.iter().filter(|message| message.is(DeliveryState::Sending)).count()
-}
-
-/// What the next conversation of the channel in this transaction must see: the same locked row, and what is in flight
-/// now, counted from the messages themselves.
-fn carry(standing: &mut ChannelStanding, changed: Option<&ChannelStanding>, (before, after): (usize, usize)) {
-    let in_flight = (standing.in_flight + after).saturating_sub(before);
-    if let Some(changed) = changed {
-        *standing = changed.clone();
-    }
-    standing.in_flight = in_flight;
-}
-
-fn committed(changes: &Changes) -> Committed {
-    let conversation = &changes.conversation;
-    Committed {
-        at: changes.now,
-        channel: conversation.channel.clone(),
-        chat: conversation.chat.clone(),
-        standing: Standing {
-            conversation: conversation.id,
-            mode: conversation.mode.mode,
-            version: conversation.mode.version,
-            fence: conversation.fence,
-            contact_seq: conversation.contact_seq,
-        },
-        clocks: changes.clocks,
-        events: changes.events.clone(),
-    }
 }

@@ -1,8 +1,8 @@
 //! What a transaction reads once its conversations are locked: their open business, and what the steps asked for.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use super::{Dialect, Sql, Transaction, text};
@@ -30,13 +30,18 @@ pub(super) struct Wanted {
     /// Conversations with our ids of messages.
     messages: BTreeSet<(String, String)>,
     /// Conversations with a number: messages after it.
-    newest: BTreeSet<(String, i64)>,
+    #[serde(serialize_with = "as_pairs")]
+    newest: BTreeMap<Uuid, i64>,
     /// Conversations with ids of turns.
     turns: BTreeSet<(String, String)>,
     /// Conversations with ids of dead letters.
     letters: BTreeSet<(String, String)>,
     /// Idempotency keys.
     requests: BTreeSet<String>,
+}
+
+fn as_pairs<S: Serializer>(map: &BTreeMap<Uuid, i64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(map.iter().map(|(id, after)| (id.to_string(), after)))
 }
 
 impl Wanted {
@@ -52,19 +57,25 @@ impl Wanted {
         self.open.insert(id);
     }
 
-    /// What a step needs beyond it.
-    pub(super) fn need(&mut self, conversation: &Conversation, need: &Need) {
+    /// What a step needs beyond it, and beyond what is known already.
+    pub(super) fn need(&mut self, known: &Loaded, need: &Need) {
+        let conversation = &known.conversation;
         let id = || conversation.id.to_string();
+        let is_new = |message: &&Uuid| !known.messages.iter().any(|other| other.id == **message);
         self.keys.extend(need.keys.iter().map(|key| (id(), key.clone())));
-        self.messages.extend(need.messages.iter().map(|message| (id(), message.to_string())));
-        self.turns.extend(need.turn.map(|turn| (id(), turn.to_string())));
+        self.messages.extend(need.messages.iter().filter(is_new).map(|message| (id(), message.to_string())));
+        let turn = need.turn.filter(|turn| !known.turns.iter().any(|other| other.id == *turn));
+        self.turns.extend(turn.map(|turn| (id(), turn.to_string())));
         self.letters.extend(need.letter.map(|letter| (id(), letter.to_string())));
         self.requests.extend(need.request.clone());
-        if need.newest > 0 {
-            // Numbers have no holes: each message takes the next under the lock of its conversation.
-            let newest = i64::try_from(need.newest).unwrap_or(i64::MAX);
-            self.newest.insert((id(), conversation.seq.saturating_sub(newest)));
+        let after = need.oldest_of(conversation.seq);
+        if after < known.complete_after {
+            self.newest.entry(conversation.id).and_modify(|it| *it = after.min(*it)).or_insert(after);
         }
+    }
+
+    fn has_messages(&self) -> bool {
+        !(self.open.is_empty() && self.keys.is_empty() && self.messages.is_empty() && self.newest.is_empty())
     }
 }
 
@@ -87,20 +98,24 @@ impl Found {
         wanted: &Wanted,
     ) -> Result<Self, sqlx::Error> {
         let mut found = Self::default();
-        if !wanted.open.is_empty() {
-            let json = text(wanted)?;
+        let json = text(wanted)?;
+        if wanted.has_messages() {
             found.messages = by_conversation(transaction.fetch(&sql.messages, &json).await?)?;
+        }
+        if !(wanted.open.is_empty() && wanted.letters.is_empty()) {
             found.letters = by_conversation(transaction.fetch(&sql.letters, &json).await?)?;
+        }
+        if !wanted.open.is_empty() {
             found.parked = by_conversation(transaction.fetch(&sql.parked, &json).await?)?;
-            if !wanted.turns.is_empty() {
-                found.turns = by_conversation(transaction.fetch(&sql.turns, &json).await?)?;
-            }
-            if !wanted.follow_ups.is_empty() {
-                found.follow_ups = by_conversation(transaction.fetch(&sql.follow_ups, &json).await?)?;
-            }
+        }
+        if !wanted.turns.is_empty() {
+            found.turns = by_conversation(transaction.fetch(&sql.turns, &json).await?)?;
+        }
+        if !wanted.follow_ups.is_empty() {
+            found.follow_ups = by_conversation(transaction.fetch(&sql.follow_ups, &json).await?)?;
         }
         if !wanted.requests.is_empty() {
-            let rows = transaction.fetch(&sql.requests, &text(wanted)?).await?;
+            let rows = transaction.fetch(&sql.requests, &json).await?;
             for row in &rows {
                 let remembered: Remembered = rows::decode(row)?;
                 found.requests.insert(remembered.key.clone(), remembered);
@@ -109,19 +124,26 @@ impl Found {
         Ok(found)
     }
 
-    /// The part of one conversation.
-    pub(super) fn take(&mut self, conversation: Conversation, is_new: bool, request: Option<&str>) -> Loaded {
-        let id = conversation.id;
-        Loaded {
-            conversation,
-            is_new,
-            messages: self.messages.remove(&id).unwrap_or_default(),
-            follow_up: self.follow_ups.remove(&id).unwrap_or_default().pop(),
-            turns: self.turns.remove(&id).unwrap_or_default(),
-            letters: self.letters.remove(&id).unwrap_or_default(),
-            parked: self.parked.remove(&id).unwrap_or_default(),
-            channel: None,
-            remembered: request.and_then(|key| self.requests.get(key).cloned()),
+    /// Completes what is known of one conversation.
+    pub(super) fn complete(&mut self, mut known: Loaded, wanted: &Wanted, request: Option<&str>) -> Loaded {
+        let id = known.conversation.id;
+        known.complete_after = wanted.newest.get(&id).copied().unwrap_or(known.complete_after);
+        join(&mut known.messages, self.messages.remove(&id), |message| message.id);
+        known.messages.sort_by_key(|message| message.seq);
+        join(&mut known.turns, self.turns.remove(&id), |turn| turn.id);
+        join(&mut known.letters, self.letters.remove(&id), |letter| letter.id);
+        known.parked.extend(self.parked.remove(&id).unwrap_or_default());
+        known.follow_up = known.follow_up.or_else(|| self.follow_ups.remove(&id).unwrap_or_default().pop());
+        known.remembered = request.and_then(|key| self.requests.get(key).cloned());
+        known
+    }
+}
+
+/// Adds what was not known.
+fn join<T>(known: &mut Vec<T>, found: Option<Vec<T>>, id: impl Fn(&T) -> Uuid) {
+    for one in found.unwrap_or_default() {
+        if !known.iter().any(|other| id(other) == id(&one)) {
+            known.push(one);
         }
     }
 }
@@ -150,6 +172,7 @@ pub(super) async fn channels<D: Dialect>(
             state: String::read(row, "state")?,
             next_send_at: Time::read(row, "next_send_at")?,
             in_flight: 0,
+            sends: i64::read(row, "sends")?,
         };
         standings.insert(String::read(row, "name")?, standing);
     }

@@ -5,9 +5,17 @@
 
 mod writer;
 
+mod known;
+
 mod batch;
 
+mod steps;
+
 mod load;
+
+mod recent;
+
+mod clock;
 
 mod save;
 
@@ -25,6 +33,8 @@ use tokio::sync::{
 };
 use uuid::Uuid;
 
+use recent::Recent;
+
 use super::{
     failure,
     rows::{Columns, Field as _},
@@ -40,6 +50,9 @@ const WAITING_MAX: usize = 1_024;
 /// A caller gets an answer within this: a webhook must hear of an outage in less than five seconds.
 const ANSWER: Duration = Duration::from_millis(4_500);
 
+/// Statements, each with its parameter.
+pub(crate) type Statements = Vec<(&'static str, String)>;
+
 /// What each database does in its own way. Every statement takes one parameter, JSON text: sets go in whole.
 #[async_trait]
 pub(crate) trait Dialect: Clone + Send + Sync + 'static {
@@ -49,6 +62,8 @@ pub(crate) trait Dialect: Clone + Send + Sync + 'static {
     type Transaction: Transaction<Row = Self::Row>;
     /// How many transactions may commit side by side.
     const WRITERS: usize;
+    /// Whether steps that lock a channel have a writer of their own: several would wait for one another at its row.
+    const CHANNELS_APART: bool;
 
     /// Its statements.
     fn sql() -> &'static Sql;
@@ -58,6 +73,25 @@ pub(crate) trait Dialect: Clone + Send + Sync + 'static {
 
     /// Begins to write. Its caller must not drop the future half-way.
     async fn begin(&self) -> Result<Self::Transaction, sqlx::Error>;
+
+    /// A connection that one writer keeps.
+    type Own: Send + 'static;
+
+    /// Ends when kept connections must be given back.
+    async fn closing(&self);
+
+    /// Whether [`Self::save_if`] spares anything.
+    fn has_short_way(&self) -> bool;
+
+    /// Writes in a transaction of its own, if the conversations of the guard have the stamps named, no message has one
+    /// of the keys, and the channels stand so. The moment; None: it is not so, and nothing was written. Its caller must
+    /// not drop the future half-way. The connection is made if there is none, and is gone after an error.
+    async fn save_if(
+        &self,
+        own: &mut Option<Self::Own>,
+        guard: &str,
+        statements: Statements,
+    ) -> Result<Option<Time>, sqlx::Error>;
 
     /// Reads outside of any transaction.
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<Self::Row>, sqlx::Error>;
@@ -71,6 +105,9 @@ pub(crate) trait Transaction: Send {
 
     /// Runs a statement and returns its rows.
     async fn fetch(&mut self, sql: &'static str, json: &str) -> Result<Vec<Self::Row>, sqlx::Error>;
+
+    /// Runs statements that change different tables.
+    async fn save(&mut self, statements: Statements) -> Result<(), sqlx::Error>;
 
     /// Makes it all last.
     async fn commit(self) -> Result<(), sqlx::Error>;
@@ -87,8 +124,10 @@ pub(crate) struct Sql {
     pub(crate) resolve: String,
     /// Begins conversations whose chat is not known, and returns the `id` of those it began. Rows of conversations.
     pub(crate) open: String,
-    /// Conversations, locked in the order of their ids, and the moment after as `now` (may be null). `[id]`
+    /// Locks conversations in the order of their ids: `id`, `stamp`, and the moment after as `now` (may be null). `[id]`
     pub(crate) lock: String,
+    /// Conversations, whole. `[id]`
+    pub(crate) conversations: String,
     /// Messages wanted, by number. [`load::Wanted`], as the five after it.
     pub(crate) messages: String,
     /// Turns wanted.
@@ -135,7 +174,8 @@ pub(crate) struct Sql {
     pub(crate) due_follow_ups: String,
     /// With something else due.
     pub(crate) due_tends: String,
-    /// Extends leases whose fence is still the one named. `{now, extend_ms, held: [[id, fence]]}`
+    /// Extends leases whose fence is still the one named, and changes the stamps by exclusive or: `id`, `stamp` and
+    /// `lease_until` as they are then. `{now, extend_ms, mark, held: [[id, fence]]}`
     pub(crate) extend: String,
     /// How conversations stand. The same.
     pub(crate) standings: String,
@@ -153,45 +193,57 @@ struct Op {
 pub(crate) struct GroupCommit<D> {
     dialect: D,
     writers: Vec<mpsc::Sender<Op>>,
+    recent: Arc<Recent>,
     hasher: std::hash::RandomState,
 }
 
 impl<D: Dialect> GroupCommit<D> {
     /// Starts the writers on the runtime of the caller. They end when this is dropped and what waits is done.
     pub(crate) fn start(dialect: D, observer: Arc<dyn Observer>) -> Self {
-        let writers = (0..D::WRITERS)
+        let recent: Arc<Recent> = Arc::default();
+        let place = writer::Place {
+            dialect: dialect.clone(),
+            recent: Arc::clone(&recent),
+            clock: Arc::default(),
+            observer,
+        };
+        let writers = (0..D::WRITERS + usize::from(D::CHANNELS_APART))
             .map(|_| {
                 let (sender, receiver) = mpsc::channel(WAITING_MAX);
-                tokio::spawn(writer::run(dialect.clone(), receiver, Arc::clone(&observer)));
+                tokio::spawn(writer::run(place.clone(), receiver));
                 sender
             })
             .collect();
-        Self { dialect, writers, hasher: std::hash::RandomState::new() }
+        Self { dialect, writers, recent, hasher: std::hash::RandomState::new() }
     }
 
     /// Steps on one key always go through the same writer, in the order in which they came. The same conversation by
     /// its id and by its chat may go through two: such calls have no order that anyone could know, and the row's lock
     /// keeps them apart.
-    fn writer(&self, key: &Key) -> &mpsc::Sender<Op> {
+    fn writer(&self, key: &Key, need: &Need) -> &mpsc::Sender<Op> {
+        if need.channel && D::CHANNELS_APART {
+            return &self.writers[self.writers.len() - 1];
+        }
         let hash = match key {
             Key::Id(id) => self.hasher.hash_one(id),
             Key::Chat { channel, chat, .. } => self.hasher.hash_one((channel, chat)),
         };
-        let count = self.writers.len() as u64;
-        // The remainder is less than the length, which is a usize.
+        let count = (self.writers.len() - usize::from(D::CHANNELS_APART)) as u64;
+        // The remainder is less than a usize.
         #[allow(clippy::cast_possible_truncation)]
         &self.writers[(hash % count) as usize]
     }
 
     /// Runs a few statements in a transaction on a task of its own: a caller that goes away must not drop it half-way.
-    async fn write(&self, statements: Vec<(&'static str, String)>) -> Result<(), Error> {
+    /// Returns the rows of the last.
+    async fn write(&self, statements: Statements) -> Result<Vec<D::Row>, Error> {
         let dialect = self.dialect.clone();
         let task = tokio::spawn(async move {
-            let mut transaction = dialect.begin().await?;
+            let (mut transaction, mut rows) = (dialect.begin().await?, Vec::new());
             for (sql, json) in statements {
-                transaction.fetch(sql, &json).await?;
+                rows = transaction.fetch(sql, &json).await?;
             }
-            transaction.commit().await
+            transaction.commit().await.map(|()| rows)
         });
         match tokio::time::timeout(ANSWER, task).await {
             Ok(Ok(outcome)) => outcome.map_err(failure),
@@ -209,7 +261,7 @@ impl<D: Dialect> GroupCommit<D> {
 impl<D: Dialect> Ledger for GroupCommit<D> {
     async fn run(&self, key: Key, need: Need, step: Erased) -> Result<(), Error> {
         let (answer, outcome) = oneshot::channel();
-        let queue = self.writer(&key);
+        let queue = self.writer(&key, &need);
         let op = Op { key, need, step, answer };
         let asked = tokio::time::timeout(ANSWER, async {
             enqueue(queue, op).await?;
@@ -236,10 +288,19 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
             return Ok(Vec::new());
         }
         let held: Vec<_> = held.iter().map(|held| (held.conversation.to_string(), held.fence)).collect();
-        let asked =
-            json!({ "now": self.dialect.clock().map(|now| now.0), "extend_ms": extend_ms, "held": held });
+        let mark = new_stamp();
+        let asked = json!({
+            "now": self.dialect.clock().map(|now| now.0),
+            "extend_ms": extend_ms,
+            "mark": mark,
+            "held": held,
+        });
         if extend_ms.is_some() {
-            self.write(vec![(&D::sql().extend, asked.to_string())]).await?;
+            for row in &self.write(vec![(&D::sql().extend, asked.to_string())]).await? {
+                let (stamp, until) = (i64::read(row, "stamp"), Time::read(row, "lease_until"));
+                let (stamp, until) = (stamp.map_err(failure)?, until.map_err(failure)?);
+                self.recent.extend(Uuid::read(row, "id").map_err(failure)?, (stamp ^ mark, stamp), until);
+            }
         }
         let rows = self.read(&D::sql().standings, &asked).await?;
         rows.iter().map(standing).collect::<Result<_, _>>().map_err(failure)
@@ -247,7 +308,7 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
 
     async fn keep(&self, events: Vec<Event>, letters: Vec<DeadLetter>) -> Result<(), Error> {
         let statements = save::outside(D::sql(), events, letters).map_err(failure)?;
-        if statements.is_empty() { Ok(()) } else { self.write(statements).await }
+        if statements.is_empty() { Ok(()) } else { self.write(statements).await.map(drop) }
     }
 
     async fn now(&self) -> Result<Time, Error> {
@@ -295,6 +356,11 @@ fn standing<R: Columns>(row: &R) -> Result<Standing, sqlx::Error> {
         fence: i64::read(row, "fence")?,
         contact_seq: i64::read(row, "contact_seq")?,
     })
+}
+
+/// One that no row carries, whatever another instance, a failover or a restore has made of it.
+fn new_stamp() -> i64 {
+    fastrand::i64(..)
 }
 
 /// JSON of what has no reason to fail: our own structs of words and numbers.

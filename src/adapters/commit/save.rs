@@ -20,6 +20,8 @@ use crate::{
 /// Rows to write, by table.
 #[derive(Default)]
 pub(super) struct Save {
+    /// What conversations are stamped with.
+    stamp: i64,
     conversations: Vec<ConversationRow>,
     new_messages: Vec<MessageRow>,
     messages: Vec<MessageRow>,
@@ -38,9 +40,15 @@ struct ChannelRow {
     name: String,
     state: String,
     next_send_at: i64,
+    sends: i64,
 }
 
 impl Save {
+    /// Nothing yet.
+    pub(super) fn stamping(stamp: i64) -> Self {
+        Self { stamp, ..Self::default() }
+    }
+
     /// Adds what one docket changed.
     pub(super) fn add(&mut self, changes: Changes) {
         let id = changes.conversation.id;
@@ -56,7 +64,7 @@ impl Save {
         self.unparked.extend(changes.unparked.iter().map(Uuid::to_string));
         self.requests.extend(changes.remembered.map(|remembered| RequestRow::of(id, remembered)));
         self.events.extend(changes.events.into_iter().map(EventRow::of));
-        self.conversations.push(ConversationRow::of(changes.conversation, changes.clocks));
+        self.conversations.push(ConversationRow::of(changes.conversation, changes.clocks, self.stamp));
     }
 
     /// Adds what a channel's sends now have in common.
@@ -65,6 +73,7 @@ impl Save {
             name: name.to_owned(),
             state: standing.state.clone(),
             next_send_at: standing.next_send_at.0,
+            sends: standing.sends,
         };
         self.channels.insert(name.to_owned(), row);
     }

@@ -4,17 +4,21 @@
 //! One that fails for its data, or waited too long for someone else's lock, is run step by step, so that one bad row or
 //! one locked conversation harms nobody else. What still fails is answered as such.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 
 use super::{
     Dialect, Op,
     batch::{self, Verdict},
+    clock::ServerClock,
+    known,
+    recent::Recent,
 };
 use crate::{
     adapters::{Trouble, failure},
-    flow::ledger::{Error, Key, Observer},
+    domain::docket::{ChannelStanding, Loaded},
+    flow::ledger::{Committed, Error, Key, Observer},
 };
 
 /// Steps of one transaction. More only makes everyone in it wait longer.
@@ -24,13 +28,53 @@ const BATCH_MAX: usize = 128;
 /// and its callers; the writer goes on with another one.
 const BATCH: Duration = Duration::from_secs(8);
 
+/// What the writers of one ledger share.
+#[derive(Clone)]
+pub(super) struct Place<D> {
+    /// The database.
+    pub(super) dialect: D,
+    /// What need not be read again.
+    pub(super) recent: Arc<Recent>,
+    /// The clock of the database, unless this machine's is.
+    pub(super) clock: Arc<ServerClock>,
+    /// Hears of every commit.
+    pub(super) observer: Arc<dyn Observer>,
+}
+
+impl<D> Place<D> {
+    /// A transaction was committed, or nothing had changed: this is known now.
+    pub(super) fn committed(
+        &self,
+        commits: &[Committed],
+        known: Vec<(i64, Loaded)>,
+        channels: &HashMap<String, ChannelStanding>,
+    ) {
+        if !commits.is_empty() {
+            self.observer.committed(commits);
+        }
+        for (stamp, open) in known {
+            self.recent.keep(stamp, open);
+        }
+        for (name, standing) in channels {
+            self.recent.keep_channel(name, standing);
+        }
+    }
+}
+
 /// Takes steps until nobody can send any more.
-pub(super) async fn run<D: Dialect>(dialect: D, mut queue: mpsc::Receiver<Op>, observer: Arc<dyn Observer>) {
-    let mut ops = Vec::new();
+pub(super) async fn run<D: Dialect>(place: Place<D>, mut queue: mpsc::Receiver<Op>) {
+    let (mut ops, mut own) = (Vec::new(), None);
     loop {
         // Postponed steps are there already, and go first.
-        if ops.is_empty() && queue.recv_many(&mut ops, BATCH_MAX).await == 0 {
-            return;
+        if ops.is_empty() {
+            tokio::select! {
+                biased;
+                taken = queue.recv_many(&mut ops, BATCH_MAX) => if taken == 0 { return },
+                () = place.dialect.closing(), if own.is_some() => own = None,
+            }
+            if ops.is_empty() {
+                continue;
+            }
         }
         while ops.len() < BATCH_MAX
             && let Ok(op) = queue.try_recv()
@@ -38,10 +82,10 @@ pub(super) async fn run<D: Dialect>(dialect: D, mut queue: mpsc::Receiver<Op>, o
             ops.push(op);
         }
         // On a task of its own: dropping the future of a transaction that begins would spoil its connection.
-        let batch = tokio::spawn(batch(dialect.clone(), std::mem::take(&mut ops), Arc::clone(&observer)));
+        let batch = tokio::spawn(batch(place.clone(), own.take(), std::mem::take(&mut ops)));
         match tokio::time::timeout(BATCH, batch).await {
-            Ok(Ok(rest)) => {
-                ops = rest.postponed;
+            Ok(Ok((connection, rest))) => {
+                (own, ops) = (connection, rest.postponed);
                 if let Some(outage) = rest.outage {
                     refuse_waiting(&mut queue, &outage);
                 }
@@ -59,9 +103,9 @@ fn refuse_waiting(queue: &mut mpsc::Receiver<Op>, outage: &Outage) {
     }
 }
 
-async fn batch<D: Dialect>(dialect: D, ops: Vec<Op>, observer: Arc<dyn Observer>) -> Rest {
+async fn batch<D: Dialect>(place: Place<D>, mut own: Option<D::Own>, ops: Vec<Op>) -> (Option<D::Own>, Rest) {
     let mut rest = Rest::default();
-    match twice(&dialect, &ops, &*observer).await {
+    match twice(&place, &mut own, &ops).await {
         Ok(verdicts) => ops.into_iter().zip(verdicts).for_each(|(op, verdict)| rest.settle(op, verdict)),
         Err(error) if Trouble::of(&error) == Trouble::Lost => {
             tracing::warn!(%error, steps = ops.len(), "the database of the ledger is unavailable");
@@ -70,13 +114,13 @@ async fn batch<D: Dialect>(dialect: D, ops: Vec<Op>, observer: Arc<dyn Observer>
         }
         Err(error) => {
             tracing::debug!(%error, steps = ops.len(), "a batch of the ledger failed; running its steps one by one");
-            one_by_one(&dialect, ops, &*observer, &mut rest).await;
+            one_by_one(&place, &mut own, ops, &mut rest).await;
         }
     }
-    rest
+    (own, rest)
 }
 
-async fn one_by_one<D: Dialect>(dialect: &D, ops: Vec<Op>, observer: &dyn Observer, rest: &mut Rest) {
+async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops: Vec<Op>, rest: &mut Rest) {
     let mut stuck: Vec<Key> = Vec::new();
     for op in ops {
         if let Some(outage) = &rest.outage {
@@ -88,7 +132,7 @@ async fn one_by_one<D: Dialect>(dialect: &D, ops: Vec<Op>, observer: &dyn Observ
             answer(op, Err(Error::Unavailable("the conversation is locked elsewhere".into())));
             continue;
         }
-        match twice(dialect, std::slice::from_ref(&op), observer).await {
+        match twice(place, own, std::slice::from_ref(&op)).await {
             Ok(verdicts) => verdicts.into_iter().zip([op]).for_each(|(verdict, op)| rest.settle(op, verdict)),
             Err(error) => match Trouble::of(&error) {
                 Trouble::Lost => {
@@ -110,12 +154,17 @@ async fn one_by_one<D: Dialect>(dialect: &D, ops: Vec<Op>, observer: &dyn Observ
 
 /// Runs a batch, and once more over another connection if it lost its own, perhaps at the very end.
 async fn twice<D: Dialect>(
-    dialect: &D,
+    place: &Place<D>,
+    own: &mut Option<D::Own>,
     ops: &[Op],
-    observer: &dyn Observer,
 ) -> Result<Vec<Verdict>, sqlx::Error> {
-    match batch::commit(dialect, ops, observer).await {
-        Err(error) if deserves_another(&error) => batch::commit(dialect, ops, observer).await,
+    let outcome = match known::commit(place, own, ops).await {
+        Ok(Some(verdicts)) => return Ok(verdicts),
+        Ok(None) => batch::commit(place, ops).await,
+        Err(error) => Err(error),
+    };
+    match outcome {
+        Err(error) if deserves_another(&error) => batch::commit(place, ops).await,
         outcome => outcome,
     }
 }

@@ -3,15 +3,18 @@
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, PgPool, pool::PoolConnection, postgres::PgRow};
 
-use super::Postgres;
+use super::{
+    Postgres,
+    together::{IF, together},
+};
 use crate::{
     adapters::{
-        commit::{Dialect, GroupCommit, Sql, Transaction},
+        commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
         rows::{
-            ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table,
-            TurnRow,
+            ConversationRow, EventRow, Field as _, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow,
+            Table, TurnRow,
         },
     },
     domain::time::Time,
@@ -30,7 +33,8 @@ impl Dialect for Postgres {
     type Row = PgRow;
     type Transaction = sqlx::Transaction<'static, sqlx::Postgres>;
     /// Enough to fill the time that one commit waits for the disk; each holds a connection while it works.
-    const WRITERS: usize = 4;
+    const WRITERS: usize = 2;
+    const CHANNELS_APART: bool = true;
 
     fn sql() -> &'static Sql {
         &SQL
@@ -40,8 +44,50 @@ impl Dialect for Postgres {
         self.clock.now()
     }
 
+    type Own = PoolConnection<sqlx::Postgres>;
+
+    fn has_short_way(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    async fn closing(&self) {
+        match &self.kept {
+            Some(kept) => kept.close_event().await,
+            None => std::future::pending().await,
+        }
+    }
+
     async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
-        self.pool.begin().await
+        self.ledger.begin().await
+    }
+
+    async fn save_if(
+        &self,
+        own: &mut Option<Self::Own>,
+        guard: &str,
+        statements: Statements,
+    ) -> Result<Option<Time>, sqlx::Error> {
+        let mut connection = match (own.take(), &self.kept) {
+            (Some(connection), _) => connection,
+            (None, Some(kept)) if has_room(kept) => kept.acquire().await?,
+            // The long way needs none.
+            (None, _) => return Ok(None),
+        };
+        let (parts, parameters): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
+        let mut query = sqlx::query(AssertSqlSafe(together(&parts, true))).bind(guard);
+        for parameter in parameters {
+            query = query.bind(parameter);
+        }
+        match query.fetch_one(&mut *connection).await {
+            Ok(row) => {
+                *own = Some(connection);
+                Option::read(&row, "now")
+            }
+            Err(error) => {
+                connection.close_on_drop();
+                Err(error)
+            }
+        }
     }
 
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
@@ -57,6 +103,18 @@ impl Transaction for sqlx::Transaction<'static, sqlx::Postgres> {
         sqlx::query(sql).bind(json).fetch_all(&mut **self).await
     }
 
+    async fn save(&mut self, statements: Statements) -> Result<(), sqlx::Error> {
+        if statements.is_empty() {
+            return Ok(());
+        }
+        let (parts, parameters): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
+        let mut query = sqlx::query(AssertSqlSafe(together(&parts, false)));
+        for parameter in parameters {
+            query = query.bind(parameter);
+        }
+        query.execute(&mut **self).await.map(drop)
+    }
+
     async fn commit(self) -> Result<(), sqlx::Error> {
         self.commit().await
     }
@@ -66,8 +124,13 @@ impl Transaction for sqlx::Transaction<'static, sqlx::Postgres> {
     }
 }
 
+/// Whether another connection can be had without waiting for one that somebody keeps.
+fn has_room(pool: &PgPool) -> bool {
+    pool.num_idle() > 0 || pool.size() < pool.options().get_max_connections()
+}
+
 /// The moment by the server's clock, as it is when the row is made.
-const CLOCK: &str = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
+pub(super) const CLOCK: &str = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 /// The moment given, or that of the statement: unlike the clock itself, an index can be searched by it.
 const NOW: &str =
@@ -95,9 +158,12 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     // The clock is read outside of the locking part: inside, it would be read before the wait for the lock.
     lock: format!(
         "with locked as materialized (
-            select * from conversations where id = any (array(select json_array_elements_text($1::json)))
+            select id, stamp from conversations where id = any (array(select json_array_elements_text($1::json)))
             order by id for update)
-        select {}, {CLOCK} as now from locked",
+        select id, stamp, {CLOCK} as now from locked"
+    ),
+    conversations: format!(
+        "select {} from conversations where id = any (array(select json_array_elements_text($1::json)))",
         ConversationRow::COLUMNS.join(", ")
     ),
     // `offset 0` keeps each look-up a look-up: joined freely, the newest of a conversation cost a scan of the table.
@@ -151,7 +217,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         "select {} from requests where key = any (array(select json_array_elements_text($1::json -> 'requests')))",
         RequestRow::COLUMNS.join(", ")
     ),
-    channels: "select name, state, next_send_at from channels
+    channels: "select name, state, next_send_at, sends from channels
         where name = any (array(select json_array_elements_text($1::json))) order by name for update"
         .to_owned(),
     in_flight: "select channel, count(*) as in_flight from messages
@@ -165,10 +231,13 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     put_follow_ups: put::<FollowUpRow>(),
     put_letters: put::<LetterRow>(),
     insert_parked: insert::<ParkedRow>(),
-    delete_parked: "delete from parked where id = any (array(select json_array_elements_text($1::json)))".to_owned(),
-    save_channels: "update channels set state = new.state, next_send_at = new.next_send_at
-        from json_populate_recordset(null::channels, $1::json) new where channels.name = new.name"
-        .to_owned(),
+    delete_parked: format!(
+        "delete from parked where id = any (array(select json_array_elements_text($1::json))) and {IF}"
+    ),
+    save_channels: format!(
+        "update channels set state = new.state, next_send_at = new.next_send_at, sends = new.sends
+        from json_populate_recordset(null::channels, $1::json) new where channels.name = new.name and {IF}"
+    ),
     insert_requests: insert::<RequestRow>(),
     insert_events: insert::<EventRow>(),
     due_turns: due("turn_at"),
@@ -190,7 +259,9 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         timed as materialized (
             select id, coalesce(($1::json ->> 'now')::bigint, {CLOCK}) + ($1::json ->> 'extend_ms')::bigint as until
             from mine)
-        update conversations c set lease_until = t.until, turn_at = t.until from timed t where c.id = t.id"
+        update conversations c
+        set lease_until = t.until, turn_at = t.until, stamp = c.stamp # ($1::json ->> 'mark')::bigint
+        from timed t where c.id = t.id returning c.id, c.stamp, c.lease_until"
     ),
     standings: "select c.id, c.mode, c.mode_version, c.fence, c.contact_seq
         from json_array_elements($1::json -> 'held') h join conversations c on c.id = h ->> 0"
@@ -213,7 +284,7 @@ fn aliased<T: Table>(alias: &str) -> String {
 fn insert<T: Table>() -> String {
     let (table, columns) = (T::NAME, T::COLUMNS.join(", "));
     format!(
-        "insert into {table} ({columns}) select {columns} from json_populate_recordset(null::{table}, $1::json)"
+        "insert into {table} ({columns}) select {columns} from json_populate_recordset(null::{table}, $1::json) where {IF}"
     )
 }
 
@@ -222,7 +293,8 @@ fn update<T: Table>() -> String {
     let table = T::NAME;
     let columns: Vec<String> = T::COLUMNS.iter().map(|column| format!("{column} = new.{column}")).collect();
     format!(
-        "update {table} old set {} from json_populate_recordset(null::{table}, $1::json) new where old.id = new.id",
+        "update {table} old set {} from json_populate_recordset(null::{table}, $1::json) new
+        where old.id = new.id and {IF}",
         columns.join(", ")
     )
 }

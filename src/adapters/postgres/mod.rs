@@ -4,6 +4,8 @@
 
 mod ledger;
 
+mod together;
+
 mod migrate;
 
 mod statements;
@@ -13,7 +15,7 @@ mod registry;
 use std::{sync::Arc, time::Duration};
 
 use sqlx::{
-    Executor as _, PgPool,
+    Connection as _, Executor as _, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -32,6 +34,18 @@ const IDLE_IN_TRANSACTION_MS: u32 = 2_000;
 /// A webhook must be answered with 503 within five seconds when the database is away: two for a connection leave time.
 const ACQUIRE: Duration = Duration::from_secs(2);
 
+/// A connection that has rested longer is asked whether it lives before it is used.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// The ledger's part of the connections beside those that its writers have for themselves.
+const LEDGER_CONNECTIONS: u32 = 4;
+
+/// Its writers.
+const LEDGER_WRITERS: u32 = 3;
+
+/// With fewer connections each is needed by everyone.
+const ENOUGH: u32 = 8;
+
 /// What outlives a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Durability {
@@ -44,8 +58,12 @@ pub struct Durability {
 /// The database, connected.
 #[derive(Debug, Clone)]
 pub struct Postgres {
-    /// For every place.
+    /// For every place but the ledger.
     pub(crate) pool: PgPool,
+    /// For the ledger, where its writers go the long way, and for what passes them by.
+    pub(crate) ledger: PgPool,
+    /// One for each writer of the ledger to keep; None if there are too few connections for that.
+    pub(crate) kept: Option<PgPool>,
     /// Overrules the server's clock, in tests.
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -66,8 +84,23 @@ impl Postgres {
         connections_max: u32,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, sqlx::Error> {
-        let pool = pool_options(connections_max).connect_with(limited(options)).await?;
-        Ok(Self { pool, clock })
+        let for_writers = if connections_max >= ENOUGH { LEDGER_WRITERS } else { 0 };
+        let for_ledger = (connections_max / 4).clamp(1, LEDGER_CONNECTIONS);
+        let for_others = connections_max.saturating_sub(for_writers + for_ledger).max(1);
+        let by_index = by_index_alone(limited(options.clone()));
+        let of_writers = |most| of_ledger(pool_options(most)).connect_lazy_with(by_index.clone());
+        Ok(Self {
+            pool: of_callers(pool_options(for_others)).connect_with(limited(options)).await?,
+            // Without looking for a connection: the other pool has just found one.
+            ledger: of_writers(for_ledger),
+            kept: (for_writers > 0).then(|| of_writers(for_writers)),
+            clock,
+        })
+    }
+
+    /// All pools.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = &PgPool> {
+        [&self.pool, &self.ledger].into_iter().chain(&self.kept)
     }
 
     /// Whether a commit reaches the disk, and whether it reaches a second server before it is acknowledged.
@@ -85,7 +118,9 @@ impl Postgres {
 
     /// Closes every connection, when those in use are given back.
     pub async fn close(&self) {
-        self.pool.close().await;
+        for pool in self.pools() {
+            pool.close().await;
+        }
     }
 }
 
@@ -101,15 +136,38 @@ fn limited(options: PgConnectOptions) -> PgConnectOptions {
     ])
 }
 
+/// Rows of the ledger are found by their ids, one by one. What the server believes of a table that was empty a minute ago
+/// must not talk it into reading the whole of it.
+fn by_index_alone(options: PgConnectOptions) -> PgConnectOptions {
+    options.options([("enable_seqscan", "off"), ("enable_hashjoin", "off"), ("enable_mergejoin", "off")])
+}
+
 fn pool_options(connections_max: u32) -> PgPoolOptions {
-    PgPoolOptions::new().max_connections(connections_max).acquire_timeout(ACQUIRE).after_release(
-        |connection, _| {
-            // sqlx 0.9.0: a `begin` that is dropped half-way leaves its transaction open, and whoever borrows the
-            // connection next would write into it, unseen and uncommitted. Goes when a release has the fix.
-            // A rollback alone would, each time that there is nothing to roll back, warn in the server's log.
-            Box::pin(async move { connection.execute("begin; rollback").await.map(|_| true) })
-        },
-    )
+    PgPoolOptions::new().max_connections(connections_max).acquire_timeout(ACQUIRE)
+}
+
+/// Of places that anybody may call, and leave half-way.
+fn of_callers(options: PgPoolOptions) -> PgPoolOptions {
+    options.after_release(|connection, _| {
+        // sqlx 0.9.0: a `begin` that is dropped half-way leaves its transaction open, and whoever borrows the
+        // connection next would write into it, unseen and uncommitted. Goes when a release has the fix.
+        // A rollback alone would, each time that there is nothing to roll back, warn in the server's log.
+        Box::pin(async move { connection.execute("begin; rollback").await.map(|_| true) })
+    })
+}
+
+/// Of the ledger: its transactions run on tasks of their own, which nobody leaves half-way.
+fn of_ledger(options: PgPoolOptions) -> PgPoolOptions {
+    // A connection that was in use a moment ago shows by itself whether it lives, and a batch that loses it runs again;
+    // asking first would double the way.
+    options.test_before_acquire(false).before_acquire(|connection, meta| {
+        Box::pin(async move {
+            if meta.idle_for > IDLE {
+                connection.ping().await?;
+            }
+            Ok(true)
+        })
+    })
 }
 
 /// What a SQLSTATE asks for.

@@ -52,12 +52,13 @@ table! {
         memo: Json<Memo>,
         created_at: Time,
         updated_at: Time,
+        stamp: i64,
     }
 }
 
 impl ConversationRow {
-    /// The row of these facts.
-    pub(crate) fn of(conversation: Conversation, clocks: Clocks) -> Self {
+    /// The row of these facts. The stamp is another one each time that it is saved.
+    pub(crate) fn of(conversation: Conversation, clocks: Clocks, stamp: i64) -> Self {
         let (lease_owner, lease_turn, lease_until) = match conversation.lease {
             Some(lease) => (Some(lease.owner), Some(lease.turn), Some(lease.until)),
             None => (None, None, None),
@@ -101,6 +102,7 @@ impl ConversationRow {
             memo: Json(conversation.memo),
             created_at: conversation.created_at,
             updated_at: conversation.updated_at,
+            stamp,
         }
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn columns<T: Stored>(alias: &str) -> String {
     columns.join(", ")
 }
 
-/// Declares the row of a table: a struct whose fields are the columns.
+/// Declares the row of a table: a struct whose fields are the columns. Both databases read what is left out as null.
 macro_rules! table {
     ($(#[$meta:meta])* $name:ident in $table:literal { $($column:ident: $type:ty,)+ }) => {
         $(#[$meta])*
@@ -72,7 +72,9 @@ macro_rules! table {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeStruct as _;
                 let mut row = serializer.serialize_struct($table, <Self as $crate::adapters::rows::Table>::COLUMNS.len())?;
-                $(row.serialize_field(stringify!($column), &$crate::adapters::rows::Written(&self.$column))?;)+
+                $(if !$crate::adapters::rows::Field::is_null(&self.$column) {
+                    row.serialize_field(stringify!($column), &$crate::adapters::rows::Written(&self.$column))?;
+                })+
                 row.end()
             }
         }

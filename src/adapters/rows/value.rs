@@ -64,6 +64,11 @@ pub(crate) trait Field: Sized {
 
     /// Writes it as JSON.
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+
+    /// Whether the column is null, which needs no words.
+    fn is_null(&self) -> bool {
+        false
+    }
 }
 
 impl<T: Value> Field for T {
@@ -86,6 +91,10 @@ impl<T: Value> Field for Option<T> {
             Some(value) => Value::write(value, serializer),
             None => serializer.serialize_none(),
         }
+    }
+
+    fn is_null(&self) -> bool {
+        self.is_none()
     }
 }
 

@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteRow;
 use super::Sqlite;
 use crate::{
     adapters::{
-        commit::{Dialect, GroupCommit, Sql, Transaction},
+        commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
         rows::{
             ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table,
             TurnRow,
@@ -30,6 +30,7 @@ impl Dialect for Sqlite {
     type Row = SqliteRow;
     type Transaction = sqlx::Transaction<'static, sqlx::Sqlite>;
     const WRITERS: usize = 1;
+    const CHANNELS_APART: bool = false;
 
     fn sql() -> &'static Sql {
         &SQL
@@ -37,6 +38,21 @@ impl Dialect for Sqlite {
 
     fn clock(&self) -> Option<Time> {
         Some(self.now())
+    }
+
+    type Own = ();
+
+    /// The way to the database is short as it is.
+    fn has_short_way(&self) -> bool {
+        false
+    }
+
+    async fn closing(&self) {
+        std::future::pending().await
+    }
+
+    async fn save_if(&self, _: &mut Option<()>, _: &str, _: Statements) -> Result<Option<Time>, sqlx::Error> {
+        Ok(None)
     }
 
     async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
@@ -54,6 +70,13 @@ impl Transaction for sqlx::Transaction<'static, sqlx::Sqlite> {
 
     async fn fetch(&mut self, sql: &'static str, json: &str) -> Result<Vec<SqliteRow>, sqlx::Error> {
         sqlx::query(sql).bind(json).fetch_all(&mut **self).await
+    }
+
+    async fn save(&mut self, statements: Statements) -> Result<(), sqlx::Error> {
+        for (sql, json) in statements {
+            sqlx::query(sql).bind(json).execute(&mut **self).await?;
+        }
+        Ok(())
     }
 
     async fn commit(self) -> Result<(), sqlx::Error> {
@@ -81,8 +104,9 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         insert::<ConversationRow>()
     ),
     // The transaction is the lock.
-    lock: format!(
-        "select {}, null as now from conversations where id in (select value from json_each($1)) order by id",
+    lock: "select id, stamp, null as now from conversations where id in (select value from json_each($1))".to_owned(),
+    conversations: format!(
+        "select {} from conversations where id in (select value from json_each($1))",
         ConversationRow::COLUMNS.join(", ")
     ),
     messages: format!(
@@ -133,7 +157,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         "select {} from requests where key in (select value from json_each($1, '$.requests'))",
         RequestRow::COLUMNS.join(", ")
     ),
-    channels: "select name, state, next_send_at from channels
+    channels: "select name, state, next_send_at, sends from channels
         where name in (select value from json_each($1)) order by name"
         .to_owned(),
     in_flight: "select channel, count(*) as in_flight from messages
@@ -148,8 +172,8 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     put_letters: put::<LetterRow>(),
     insert_parked: insert::<ParkedRow>(),
     delete_parked: "delete from parked where id in (select value from json_each($1))".to_owned(),
-    save_channels: "update channels set state = k.value ->> 'state', next_send_at = k.value ->> 'next_send_at'
-        from json_each($1) k where channels.name = k.value ->> 'name'"
+    save_channels: "update channels set state = k.value ->> 'state', next_send_at = k.value ->> 'next_send_at',
+        sends = k.value ->> 'sends' from json_each($1) k where channels.name = k.value ->> 'name'"
         .to_owned(),
     insert_requests: insert::<RequestRow>(),
     insert_events: insert::<EventRow>(),
@@ -163,10 +187,12 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     due_follow_ups: due("follow_up_at"),
     due_tends: due("tend_at"),
     extend: "update conversations
-        set lease_until = ($1 ->> 'now') + ($1 ->> 'extend_ms'), turn_at = ($1 ->> 'now') + ($1 ->> 'extend_ms')
+        set lease_until = ($1 ->> 'now') + ($1 ->> 'extend_ms'), turn_at = ($1 ->> 'now') + ($1 ->> 'extend_ms'),
+        stamp = (stamp | ($1 ->> 'mark')) - (stamp & ($1 ->> 'mark'))
         from json_each($1, '$.held') h
         where conversations.id = h.value ->> 0 and conversations.fence = h.value ->> 1
-        and conversations.lease_until is not null"
+        and conversations.lease_until is not null
+        returning conversations.id, conversations.stamp, conversations.lease_until"
         .to_owned(),
     standings: "select c.id, c.mode, c.mode_version, c.fence, c.contact_seq
         from json_each($1, '$.held') h cross join conversations c on c.id = h.value ->> 0"

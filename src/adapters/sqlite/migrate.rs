@@ -12,6 +12,7 @@ fn migrations() -> Migrator {
         ("unclear attempts", include_str!("../../../migrations/sqlite/0002_unclear_attempts.sql")),
         ("generation starts", include_str!("../../../migrations/sqlite/0003_generation_starts.sql")),
         ("cached answers", include_str!("../../../migrations/sqlite/0004_cached_answers.sql")),
+        ("stamps", include_str!("../../../migrations/sqlite/0005_stamps.sql")),
     ])
 }
 

@@ -9,11 +9,11 @@ impl Sqlite {
         let now = self.now().0;
         let mut transaction = self.writer.begin_with("begin immediate").await?;
         for sql in [
-            "update conversations set tend_at = min(coalesce(tend_at, $1), $1)
+            "update conversations set tend_at = min(coalesce(tend_at, $1), $1), stamp = random()
              where id in (select conversation_id from messages where state = 'sending')",
             "update messages set lease_until = min(lease_until, $1) where state = 'sending'",
-            "update conversations set lease_until = min(lease_until, $1), turn_at = min(lease_until, $1)
-             where lease_until is not null",
+            "update conversations set lease_until = min(lease_until, $1), turn_at = min(lease_until, $1),
+             stamp = random() where lease_until is not null",
         ] {
             sqlx::query(sql).bind(now).execute(&mut *transaction).await?;
         }

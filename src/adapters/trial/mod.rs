@@ -142,7 +142,7 @@ pub(crate) trait Trial: Store + ChannelStates {
 
     /// Keeps a conversation under its own chat.
     fn keep_conversation(&self, conversation: &Conversation) -> impl Future<Output = ()> + Send {
-        let row = ConversationRow::of(conversation.clone(), Clocks::default());
+        let row = ConversationRow::of(conversation.clone(), Clocks::default(), 0);
         let (channel, chat, id) =
             (conversation.channel.clone(), conversation.chat.to_string(), conversation.id);
         async move {

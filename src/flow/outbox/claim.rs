@@ -71,6 +71,20 @@ pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
     }
 }
 
+/// The same in the transaction in which it became owed. Besides the message, those of the contact that its claim
+/// answers. None: it leaves later, if at all.
+pub fn claim_at_once(
+    docket: &mut Docket,
+    policy: &Policy,
+    attempt: Uuid,
+) -> Option<(Box<Message>, Vec<Uuid>)> {
+    let covered = docket.ids(Message::is_covered);
+    match claim_due(docket, policy, attempt) {
+        Claim::Claimed(message) => Some((message, covered)),
+        _ => None,
+    }
+}
+
 /// Why a message may not leave any more; None: it may.
 pub(in crate::flow) fn refusal(
     conversation: &Conversation,
@@ -130,12 +144,13 @@ pub(super) fn refuse(docket: &mut Docket, policy: &Policy, id: Uuid, reason: Del
     inbox::wind(docket, policy);
 }
 
-fn channel_allows(docket: &Docket, policy: &Policy) -> Option<Claim> {
+fn channel_allows(docket: &mut Docket, policy: &Policy) -> Option<Claim> {
     let channel = docket.channel.as_ref()?;
     if !is_able(&channel.state) {
         return Some(Claim::ChannelDown);
     }
     if channel.in_flight >= policy.send_in_flight {
+        docket.found_full = true;
         return Some(Claim::ChannelFull);
     }
     (channel.next_send_at > docket.now).then_some(Claim::ChannelBusy(channel.next_send_at))
@@ -151,6 +166,7 @@ fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) 
     if let Some(channel) = &mut docket.channel {
         channel.next_send_at = now.plus_ms(policy.send_interval_ms);
         channel.in_flight += 1;
+        channel.sends += 1;
     }
     let Some(message) = docket.edit(id) else { return Claim::Nothing };
     let (seq, turn) = (message.seq, message.turn);

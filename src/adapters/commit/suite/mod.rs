@@ -2,6 +2,8 @@
 
 mod bench;
 
+mod known;
+
 mod order;
 
 mod outage;
@@ -23,7 +25,7 @@ use crate::domain::{
     conversation::Opening,
     docket::Docket,
     lane::Lane,
-    message::{Author, Delivery, DeliveryState, Gate, Inbound, Kind, Message, Origin, Outcome},
+    message::{Attempt, Author, Delivery, DeliveryState, Gate, Inbound, Kind, Message, Origin, Outcome},
     mode::{Mode, Reason},
     time::Time,
 };
@@ -133,3 +135,27 @@ fn look(docket: &mut Docket) -> Docket {
 }
 
 type Shared = Arc<store::Store>;
+
+/// Claims the owed message if so many of the channel may be under way at once, and its pace allows.
+fn claim_if(docket: &mut Docket, at_once: usize) -> bool {
+    let now = docket.now;
+    let Some(channel) = docket.channel.as_mut() else { return false };
+    if channel.in_flight >= at_once {
+        docket.found_full = true;
+        return false;
+    }
+    let Some(id) = docket.ids(|message| message.is(DeliveryState::Queued)).first().copied() else {
+        return false;
+    };
+    let Some(channel) = docket.channel.as_mut().filter(|channel| channel.next_send_at <= now) else {
+        return false;
+    };
+    channel.next_send_at = now.plus_ms(500);
+    channel.in_flight += 1;
+    channel.sends += 1;
+    if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+        delivery.state = DeliveryState::Sending;
+        delivery.attempt = Some(Attempt { id: Uuid::now_v7(), at: now, lease_until: now.plus_ms(16_000) });
+    }
+    true
+}

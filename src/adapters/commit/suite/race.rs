@@ -5,14 +5,9 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{Shared, by_key, from_us, opened, over_both_stores, push};
+use super::{Shared, by_key, claim_if, from_us, opened, over_both_stores, push};
 use crate::{
-    domain::{
-        conversation::Lease,
-        docket::Docket,
-        message::{Attempt, DeliveryState},
-        mode::Mode,
-    },
+    domain::{conversation::Lease, docket::Docket, mode::Mode},
     flow::ledger::{Held, Key, Ledger, Need, Standing, Work, change},
 };
 
@@ -41,21 +36,7 @@ async fn fifty_first_messages_of_one_chat_begin_one_conversation(store: Shared) 
 
 /// Claims the owed message if nothing of the channel is being sent and its pace allows.
 fn claim(docket: &mut Docket) -> bool {
-    let now = docket.now;
-    let Some(channel) = docket.channel.as_mut() else { return false };
-    if channel.in_flight > 0 || channel.next_send_at > now {
-        return false;
-    }
-    channel.next_send_at = now.plus_ms(500);
-    let owed = docket.ids(|message| message.is(DeliveryState::Queued));
-    for id in owed {
-        if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
-            delivery.state = DeliveryState::Sending;
-            delivery.attempt =
-                Some(Attempt { id: Uuid::now_v7(), at: now, lease_until: now.plus_ms(16_000) });
-        }
-    }
-    true
+    claim_if(docket, 1)
 }
 
 async fn sends_of_one_channel_see_each_other(store: Shared) {

@@ -1,5 +1,7 @@
 //! What is saved is what is loaded again, to the last field.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use uuid::Uuid;
 
@@ -16,7 +18,7 @@ use crate::{
         time::Time,
         turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Purpose, Turn, TurnState},
     },
-    flow::ledger::{Key, Need},
+    flow::ledger::{Key, Need, change},
 };
 
 over_both_stores!(everything_saved_is_loaded_again, a_step_gets_what_it_needs_and_no_more,);
@@ -140,16 +142,20 @@ async fn everything_saved_is_loaded_again(store: Shared) {
     };
     let saved = store.change(opened(1), Need::default(), filled).await.expect("saved");
     let request = Need { request: Some("k".to_owned()), ..Need::default() };
-    let loaded = store.change(Key::Id(saved.conversation.id), request, look).await.expect("loaded");
-    assert_eq!(loaded.conversation, saved.conversation);
-    assert_eq!(loaded.messages(), saved.messages());
-    assert_eq!(loaded.follow_up(), saved.follow_up());
-    assert_eq!(loaded.letters(), saved.letters());
-    assert_eq!(loaded.parked(), saved.parked());
-    assert_eq!(loaded.remembered, saved.remembered);
     let turn = saved.conversation.lease.as_ref().map(|lease| lease.turn).expect("leased");
-    assert_eq!(loaded.turn(turn), saved.turn(turn));
-    assert_eq!(loaded.clocks(), saved.clocks());
+    // By the instance that saved it and by one that must read it.
+    for ledger in [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)] {
+        let key = Key::Id(saved.conversation.id);
+        let loaded = change(&*ledger, key, request.clone(), look).await.expect("loaded");
+        assert_eq!(loaded.conversation, saved.conversation);
+        assert_eq!(loaded.messages(), saved.messages());
+        assert_eq!(loaded.follow_up(), saved.follow_up());
+        assert_eq!(loaded.letters(), saved.letters());
+        assert_eq!(loaded.parked(), saved.parked());
+        assert_eq!(loaded.remembered, saved.remembered);
+        assert_eq!(loaded.turn(turn), saved.turn(turn));
+        assert_eq!(loaded.clocks(), saved.clocks());
+    }
 
     // And overwritten.
     let changed = |docket: &mut Docket| {
@@ -172,12 +178,14 @@ async fn everything_saved_is_loaded_again(store: Shared) {
     };
     let saved = store.change(opened(1), Need::default(), changed).await.expect("saved");
     let need = Need { turn: Some(turn), ..Need::default() };
-    let loaded = store.change(opened(1), need, look).await.expect("loaded");
-    assert_eq!(loaded.conversation, saved.conversation);
-    assert_eq!(loaded.messages(), saved.messages());
-    assert_eq!((loaded.follow_up(), loaded.letters()), (saved.follow_up(), saved.letters()));
-    assert_eq!((loaded.parked(), loaded.parked().len()), (saved.parked(), 1));
-    assert_eq!(loaded.turn(turn), saved.turn(turn));
+    for ledger in [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)] {
+        let loaded = change(&*ledger, opened(1), need.clone(), look).await.expect("loaded");
+        assert_eq!(loaded.conversation, saved.conversation);
+        assert_eq!(loaded.messages(), saved.messages());
+        assert_eq!((loaded.follow_up(), loaded.letters()), (saved.follow_up(), saved.letters()));
+        assert_eq!((loaded.parked(), loaded.parked().len()), (saved.parked(), 1));
+        assert_eq!(loaded.turn(turn), saved.turn(turn));
+    }
     assert_eq!(store.number("select count(*) from turns").await, 1);
 }
 
@@ -209,9 +217,11 @@ async fn a_step_gets_what_it_needs_and_no_more(store: Shared) {
     let all = store.change(opened(1), Need::default(), closed).await.expect("stored");
     let other = store.change(opened(2), Need::default(), closed).await.expect("stored");
     let seen = |need: Need| {
-        let store = std::sync::Arc::clone(&store);
+        let store = Arc::clone(&store);
         async move {
-            let docket = store.change(opened(1), need, look).await.expect("a look");
+            let docket = change(&*store.another(Arc::clone(&store.heard) as _), opened(1), need, look)
+                .await
+                .expect("a look");
             docket.messages().iter().map(|message| message.seq).collect::<Vec<_>>()
         }
     };

@@ -1,0 +1,147 @@
+//! The short way: steps about conversations that are known here run without a look into the database, and one statement
+//! saves what they changed, if nobody else has changed any of it meanwhile.
+//!
+//! In: steps. Out: their verdicts; or nothing was done, and they must go the long way, under the locks.
+
+use std::collections::{BTreeMap, HashMap, btree_map::Entry};
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{
+    Dialect, Op,
+    batch::Verdict,
+    recent::Recent,
+    steps::{self, Case},
+    text,
+    writer::Place,
+};
+use crate::{
+    adapters::Trouble,
+    domain::docket::{ChannelStanding, Loaded},
+    flow::ledger::{Key, Need},
+};
+
+/// What must still be so when the changes are saved.
+#[derive(Serialize)]
+struct Guard<'a> {
+    /// Conversations and their stamps.
+    conversations: Vec<(Uuid, i64)>,
+    /// Conversations and keys that no message of theirs has.
+    keys: &'a [(Uuid, String)],
+    /// Channels: name, state, next send, sends.
+    channels: Vec<(&'a str, &'a str, i64, i64)>,
+}
+
+/// Runs the steps, if all that they need is known. None: nothing has happened.
+pub(super) async fn commit<D: Dialect>(
+    place: &Place<D>,
+    own: &mut Option<D::Own>,
+    ops: &[Op],
+) -> Result<Option<Vec<Verdict>>, sqlx::Error> {
+    let now = place.dialect.clock().or_else(|| place.clock.now());
+    let (Some(now), true) = (now, place.dialect.has_short_way() && place.recent.is_trusted()) else {
+        return Ok(None);
+    };
+    let Some(known) = Known::of(&place.recent, ops) else { return Ok(None) };
+    let guard = text(&known.guard())?;
+    let (cases, mut channels) = (known.cases.into_values().collect(), known.channels);
+    // A step that panics is found again the long way, and one that must be certain that the channel is full as well.
+    let played = steps::play(cases, &mut channels, ops, now).ok().filter(|played| !played.found_full);
+    let Some(played) = played else { return Ok(None) };
+    let saved = place.dialect.save_if(own, &guard, played.save.statements(D::sql())?).await;
+    let now = match saved {
+        Ok(now) => now,
+        // Its data: the long way finds out whose.
+        Err(error) if Trouble::of(&error) == Trouble::Data => None,
+        Err(error) => {
+            place.recent.forget_channels();
+            return Err(error);
+        }
+    };
+    let Some(now) = now else {
+        place.recent.distrust();
+        place.recent.forget_channels();
+        return Ok(None);
+    };
+    place.recent.trust();
+    place.clock.hear(now);
+    place.committed(&played.commits, played.known, &channels);
+    Ok(Some(vec![Verdict::Done; ops.len()]))
+}
+
+/// What steps need, as far as it was found.
+#[derive(Default)]
+struct Known {
+    cases: BTreeMap<Uuid, Case>,
+    keys: Vec<(Uuid, String)>,
+    channels: HashMap<String, ChannelStanding>,
+}
+
+impl Known {
+    /// Everything the steps need, taken out of what is known. None: something must be read, and all is put back.
+    fn of(recent: &Recent, ops: &[Op]) -> Option<Self> {
+        let mut known = Self::default();
+        if ops.iter().enumerate().all(|(number, op)| known.add(recent, number, op).is_some()) {
+            return Some(known);
+        }
+        for case in known.cases.into_values() {
+            recent.keep(case.stamp, case.known);
+        }
+        None
+    }
+
+    fn add(&mut self, recent: &Recent, number: usize, op: &Op) -> Option<()> {
+        let id = match &op.key {
+            Key::Id(id) => *id,
+            Key::Chat { channel, chat, .. } => recent.conversation_of(channel, chat.as_str())?,
+        };
+        let case = match self.cases.entry(id) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let (stamp, known) = recent.take_any(id)?;
+                entry.insert(Case { known, stamp, needs_channel: false, ops: Vec::new() })
+            }
+        };
+        let absent = absent_keys(&case.known, &op.need)?;
+        self.keys.extend(absent.into_iter().map(|key| (id, key)));
+        if op.need.channel {
+            let name = &case.known.conversation.channel;
+            if !self.channels.contains_key(name) {
+                self.channels.insert(name.clone(), recent.channel(name)?);
+            }
+            case.needs_channel = true;
+        }
+        case.ops.push(number);
+        Some(())
+    }
+
+    fn guard(&self) -> Guard<'_> {
+        Guard {
+            conversations: self.cases.iter().map(|(id, case)| (*id, case.stamp)).collect(),
+            keys: &self.keys,
+            channels: self
+                .channels
+                .iter()
+                .map(|(name, it)| (name.as_str(), it.state.as_str(), it.next_send_at.0, it.sends))
+                .collect(),
+        }
+    }
+}
+
+/// Keys that the step takes for new, if everything else that it needs is known.
+fn absent_keys(known: &Loaded, need: &Need) -> Option<Vec<String>> {
+    let has_message = |id: &Uuid| known.messages.iter().any(|message| message.id == *id);
+    let is_known = need.request.is_none()
+        && need.letter.is_none()
+        && need.turn.is_none_or(|id| known.turns.iter().any(|turn| turn.id == id))
+        && need.messages.iter().all(has_message)
+        && known.complete_after <= need.oldest_of(known.conversation.seq);
+    let is_called = |key: &&String| {
+        let key = Some(key.as_str());
+        known.messages.iter().any(|it| it.key.as_deref() == key || it.provider_message_id.as_deref() == key)
+    };
+    let absent: Vec<String> = need.keys.iter().filter(|key| !is_called(key)).cloned().collect();
+    let may_be_absent = absent.is_empty() || need.keys_are_new || known.complete_after == 0;
+    (is_known && may_be_absent).then_some(absent)
+}

@@ -1,0 +1,116 @@
+//! Steps at work: each conversation's one after the other on its docket, and what all of them change, in one set.
+
+use std::{collections::HashMap, panic::AssertUnwindSafe};
+
+use super::{Op, new_stamp, save::Save};
+use crate::{
+    domain::{
+        docket::{Changes, ChannelStanding, Docket, Loaded},
+        message::{DeliveryState, Message},
+        time::Time,
+    },
+    flow::ledger::{Committed, Standing},
+};
+
+/// A conversation, what is known of it, and the steps about it.
+pub(super) struct Case {
+    /// All that its steps may ask for.
+    pub(super) known: Loaded,
+    /// The stamp that it has in the database.
+    pub(super) stamp: i64,
+    /// One of its steps needs the channel.
+    pub(super) needs_channel: bool,
+    /// The numbers of its steps.
+    pub(super) ops: Vec<usize>,
+}
+
+/// What steps have come to.
+pub(super) struct Played {
+    /// What they changed.
+    pub(super) save: Save,
+    /// What is to be told once it is committed.
+    pub(super) commits: Vec<Committed>,
+    /// What is known then, each under its stamp.
+    pub(super) known: Vec<(i64, Loaded)>,
+    /// A step found its channel full.
+    pub(super) found_full: bool,
+}
+
+/// Runs all steps, the conversations in the order in which their first steps came: they may share a channel. Gives the
+/// number of a step that panics.
+pub(super) fn play(
+    mut cases: Vec<Case>,
+    channels: &mut HashMap<String, ChannelStanding>,
+    ops: &[Op],
+    now: Time,
+) -> Result<Played, usize> {
+    cases.sort_by_key(|case| case.ops[0]);
+    let stamp = new_stamp();
+    let mut played =
+        Played { save: Save::stamping(stamp), commits: Vec::new(), known: Vec::new(), found_full: false };
+    for case in cases {
+        let channel = case.known.conversation.channel.clone();
+        let mut loaded = case.known;
+        loaded.channel = channels.get(&channel).filter(|_| case.needs_channel).cloned();
+        let sending_before = sending(&loaded.messages);
+        let mut docket = Docket::open(loaded, now);
+        for number in &case.ops {
+            let step = AssertUnwindSafe(|| (ops[*number].step)(&mut docket));
+            std::panic::catch_unwind(step).map_err(|_| *number)?;
+        }
+        let sending = (sending_before, sending(docket.messages()));
+        played.found_full |= docket.found_full;
+        let changes = docket.close();
+        if !changes.is_changed {
+            played.known.push((case.stamp, changes.open));
+            continue;
+        }
+        if let Some(standing) = channels.get_mut(&channel) {
+            if let Some(changed) = changes.channel.as_ref().filter(|changed| !is_same(changed, standing)) {
+                played.save.add_channel(&channel, changed);
+            }
+            carry(standing, changes.channel.as_ref(), sending);
+        }
+        played.commits.push(committed(&changes));
+        played.known.push((stamp, changes.open.clone()));
+        played.save.add(changes);
+    }
+    Ok(played)
+}
+
+fn sending(messages: &[Message]) -> usize {
+    messages.iter().filter(|message| message.is(DeliveryState::Sending)).count()
+}
+
+/// As far as the database keeps it: what is in flight is counted from the messages.
+fn is_same(one: &ChannelStanding, other: &ChannelStanding) -> bool {
+    (&one.state, one.next_send_at, one.sends) == (&other.state, other.next_send_at, other.sends)
+}
+
+/// What the next conversation of the channel must see: the same locked row, and what is in flight now, counted from the
+/// messages themselves.
+fn carry(standing: &mut ChannelStanding, changed: Option<&ChannelStanding>, (before, after): (usize, usize)) {
+    let in_flight = (standing.in_flight + after).saturating_sub(before);
+    if let Some(changed) = changed {
+        *standing = changed.clone();
+    }
+    standing.in_flight = in_flight;
+}
+
+fn committed(changes: &Changes) -> Committed {
+    let conversation = &changes.conversation;
+    Committed {
+        at: changes.now,
+        channel: conversation.channel.clone(),
+        chat: conversation.chat.clone(),
+        standing: Standing {
+            conversation: conversation.id,
+            mode: conversation.mode.mode,
+            version: conversation.mode.version,
+            fence: conversation.fence,
+            contact_seq: conversation.contact_seq,
+        },
+        clocks: changes.clocks,
+        events: changes.events.clone(),
+    }
+}

@@ -1,0 +1,133 @@
+//! What an instance knows is never older than what is stored: it saves without looking only where nobody else has saved.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use uuid::Uuid;
+
+use super::{NOW, Shared, claim_if, from_contact, from_us, look, opened, over_both_stores, push};
+use crate::{
+    domain::{
+        conversation::Lease,
+        docket::Docket,
+        message::{DeliveryState, Outcome},
+    },
+    flow::ledger::{Held, Key, Need, change},
+};
+
+over_both_stores!(
+    two_instances_take_turns_and_neither_loses_what_the_other_saved,
+    a_key_that_was_taken_for_new_is_found_however_old_it_is,
+    two_instances_never_send_more_than_the_channel_may,
+    an_extended_lease_is_known_as_it_is_stored,
+);
+
+async fn two_instances_take_turns_and_neither_loses_what_the_other_saved(store: Shared) {
+    let ledgers = [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)];
+    for round in 0..10 {
+        // Now one after the other, now both at once.
+        let pushes = (0..6_usize).map(|number| {
+            let ledger = Arc::clone(&ledgers[(number + round) % 2]);
+            async move {
+                let text = format!("{round} {number}");
+                change(&*ledger, opened(number % 2), Need::default(), push(text)).await.expect("stored");
+            }
+        });
+        join_all(pushes).await;
+    }
+    assert_eq!(store.number("select count(*) from messages").await, 60);
+    assert_eq!(store.number("select max(seq) from messages").await, 30, "no number was given twice");
+    for ledger in ledgers {
+        let docket = change(&*ledger, opened(0), Need::default(), look).await.expect("a look");
+        assert_eq!(docket.messages().len(), 30);
+    }
+}
+
+async fn a_key_that_was_taken_for_new_is_found_however_old_it_is(store: Shared) {
+    for number in 0..60 {
+        let text = format!("m{number}");
+        let closed = move |docket: &mut Docket| {
+            let mut message = from_contact(&text);
+            if let Some(inbound) = message.inbound.as_mut() {
+                inbound.outcome = Outcome::Ignored;
+            }
+            message.key = Some(format!("key of {text}"));
+            docket.push(message);
+        };
+        store.change(opened(1), Need::default(), closed).await.expect("stored");
+    }
+    let seen = |key: &str| {
+        let (store, key) = (Arc::clone(&store), key.to_owned());
+        async move {
+            let need = Need { keys: vec![key.clone()], keys_are_new: true, ..Need::default() };
+            let docket = store.change(opened(1), need, look).await.expect("a look");
+            docket
+                .messages()
+                .iter()
+                .any(|it| it.key.as_ref() == Some(&key) || it.provider_message_id.as_ref() == Some(&key))
+        }
+    };
+    assert!(seen("key of m0").await, "a key from long ago");
+    assert!(seen("m1").await, "an id from long ago");
+    assert!(seen("key of m59").await);
+    assert!(!seen("key of m60").await);
+}
+
+async fn two_instances_never_send_more_than_the_channel_may(store: Shared) {
+    const MOST: usize = 3;
+    store
+        .execute(
+            "insert into channels (name, provider, state, created_at, updated_at)
+             values ('main', 'sandbox', 'authorized', 0, 0)",
+        )
+        .await
+        .expect("a channel");
+    let ledgers = [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)];
+    let settle = |docket: &mut Docket| {
+        for id in docket.ids(|message| message.is(DeliveryState::Sending)) {
+            if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+                delivery.state = DeliveryState::Sent;
+            }
+        }
+    };
+    let need = Need { channel: true, ..Need::default() };
+    for chat in 0..24 {
+        change(&*ledgers[chat % 2], opened(chat), Need::default(), |docket| docket.push(from_us("hello")))
+            .await
+            .expect("queued");
+    }
+    let mut sent = 0;
+    while sent < 24 {
+        // The pace lets one pass at a time, so each comes to its limit at a moment of its own.
+        for _ in 0..MOST + 2 {
+            let claims = (0..24).map(|chat| {
+                change(&*ledgers[chat % 2], opened(chat), need.clone(), |docket| claim_if(docket, MOST))
+            });
+            assert!(join_all(claims).await.iter().all(Result::is_ok));
+            store.clock.advance_ms(500);
+        }
+        let sending = store.number("select count(*) from messages where state = 'sending'").await;
+        assert_eq!(sending, 3, "all that may, and no more");
+        sent += 3;
+        join_all((0..24).map(|chat| change(&*ledgers[chat % 2], opened(chat), Need::default(), settle)))
+            .await;
+    }
+}
+
+async fn an_extended_lease_is_known_as_it_is_stored(store: Shared) {
+    let conversation = store.conversation(1).await;
+    let lease = |docket: &mut Docket| {
+        docket.conversation.fence = 1;
+        let until = docket.now.plus_ms(30_000);
+        docket.conversation.lease = Some(Lease { owner: "a".to_owned(), turn: Uuid::now_v7(), until });
+    };
+    store.change(Key::Id(conversation), Need::default(), lease).await.expect("leased");
+    store.clock.advance_ms(10_000);
+    let held = [Held { conversation, fence: 1 }];
+    store.ledger.standings(&held, Some(30_000)).await.expect("extended");
+    for ledger in [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)] {
+        let docket = change(&*ledger, Key::Id(conversation), Need::default(), look).await.expect("a look");
+        let until = docket.conversation.lease.map(|lease| lease.until);
+        assert_eq!(until, Some(NOW.plus_ms(40_000)));
+    }
+}

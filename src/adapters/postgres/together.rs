@@ -1,0 +1,81 @@
+//! Several statements as one: each way to the server and back costs more than most of what is done there.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
+
+use super::ledger::CLOCK;
+
+/// Stands in every statement that saves, for the condition under which it does anything.
+pub(super) const IF: &str = "/* if */ true";
+
+/// What must still hold when something is saved without having been locked before. It waits for nobody: what somebody
+/// else has locked does not hold. `{conversations, keys, channels}`
+const GUARD: &str = "mine as materialized (
+        select c.id from json_array_elements($1::json -> 'conversations') k
+        join conversations c on c.id = k ->> 0 and c.stamp = (k ->> 1)::bigint
+        order by c.id for update of c skip locked),
+    taken as materialized (
+        select from json_array_elements($1::json -> 'keys') k, lateral (
+            (select from messages where conversation_id = k ->> 0 and key = k ->> 1)
+            union all
+            (select from messages where conversation_id = k ->> 0 and provider_message_id = k ->> 1) offset 0) m),
+    lanes as materialized (
+        select h.name from json_array_elements($1::json -> 'channels') k
+        join channels h on h.name = k ->> 0 and h.state = k ->> 1 and h.next_send_at = (k ->> 2)::bigint
+            and h.sends = (k ->> 3)::bigint
+        order by h.name for update of h skip locked),
+    guard as materialized (
+        select (select count(*) from mine) = json_array_length($1::json -> 'conversations')
+            and not exists (select from taken)
+            and (select count(*) from lanes) = json_array_length($1::json -> 'channels') as holds)";
+
+/// The texts of statements that were put together, by the addresses of their parts: there are few.
+static TEXTS: LazyLock<Mutex<Texts>> = LazyLock::new(Mutex::default);
+
+type Texts = HashMap<(Vec<usize>, bool), Arc<str>>;
+
+/// Several statements over different tables as one, so that they cost one way to the server. Each has a parameter of
+/// its own; behind the guard, which has the first, each does nothing unless the guard holds.
+pub(super) fn together(parts: &[&'static str], is_guarded: bool) -> Arc<str> {
+    let addresses = parts.iter().map(|part| part.as_ptr() as usize).collect();
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = texts.entry((addresses, is_guarded)).or_insert_with(|| {
+        let mut ctes: Vec<String> = is_guarded.then(|| GUARD.to_owned()).into_iter().collect();
+        for (number, part) in parts.iter().enumerate() {
+            let part = part.replace("$1", &format!("${}", number + 1 + usize::from(is_guarded)));
+            let condition = if is_guarded { "(select holds from guard)" } else { "true" };
+            ctes.push(format!("part_{number} as ({})", part.replace(IF, condition)));
+        }
+        let answer = if is_guarded {
+            format!("case when holds then {CLOCK} end as now from guard")
+        } else {
+            "1".to_owned()
+        };
+        format!("with {} select {answer}", ctes.join(", ")).into()
+    });
+    Arc::clone(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_has_a_parameter_of_its_own_and_does_nothing_unless_the_guard_holds() {
+        const PARTS: [&str; 2] = [
+            "delete from a where id = $1 and /* if */ true",
+            "delete from b where $1 = $1 and /* if */ true",
+        ];
+        assert_eq!(
+            &*together(&PARTS, false),
+            "with part_0 as (delete from a where id = $1 and true), \
+             part_1 as (delete from b where $2 = $2 and true) select 1"
+        );
+        let guarded = together(&PARTS, true);
+        assert!(guarded.contains("part_0 as (delete from a where id = $2 and (select holds from guard))"));
+        assert!(guarded.contains("part_1 as (delete from b where $3 = $3 and (select holds from guard))"));
+        assert!(guarded.starts_with("with mine as materialized"), "the locks come first");
+    }
+}
