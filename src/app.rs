@@ -93,6 +93,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         registry: Arc::clone(&registry),
         channels: Arc::clone(&channels),
         deduplicator: None,
+        start: None,
         clock: now,
     });
     let desk = Desk {

@@ -148,6 +148,7 @@ impl Worker {
             }
             for (channel, lane) in &mut lanes {
                 self.start_sends(channel, lane, &done);
+                self.dispatch.set_crowded(channel, !lane.waiting.is_empty());
             }
         }
     }

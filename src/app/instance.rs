@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tokio::sync::mpsc;
+use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -29,7 +29,8 @@ use crate::{
     },
     config::Settings,
     flow::{
-        archive::Archive, dispatch::Dispatch, gate::Gate, intake::Intake, mode_switch::ModeSwitch, pace::Pace,
+        archive::Archive, dispatch::Dispatch, gate::Gate, intake::Intake, mode_switch::ModeSwitch,
+        pace::Pace, start::Start,
     },
     http,
     metrics::{self, Metrics},
@@ -124,9 +125,16 @@ impl Instance {
             numbers: Arc::clone(&numbers),
         };
         let switch = parts.switch();
-        let intake = parts.intake(coordination.deduplicator.clone());
-        let worker = parts.worker(generator, coordination.lock.clone(), &stopping, &end_turns, &tasks);
-        worker.start();
+        let sender = parts.sender(&stopping);
+        let turns = parts.turns(generator, coordination.lock.clone(), &sender, &end_turns);
+        let start = Start {
+            turns: Arc::clone(&turns),
+            tasks: tasks.clone(),
+            runtime: Handle::current(),
+            stop: stopping.clone(),
+        };
+        let intake = parts.intake(coordination.deduplicator.clone(), start);
+        parts.worker(&turns, &sender, &stopping, &tasks).start();
         parts.keep(&end_turns, &tasks);
         others::listen(&parts, coordination.others.clone(), told, &stopping, &tasks);
         parts::show_typing(&parts, typed, &stopping, &tasks);

@@ -33,6 +33,7 @@ use crate::{
         provider::Incoming,
         registry::Registry,
         sender::Sender,
+        start::Start,
         tend::{Keeper, Tend},
         turn::Turns,
     },
@@ -72,27 +73,42 @@ impl Parts {
         })
     }
 
-    pub(super) fn intake(&self, deduplicator: Option<Arc<Deduplicator>>) -> Arc<Intake> {
+    pub(super) fn intake(&self, deduplicator: Option<Arc<Deduplicator>>, start: Start) -> Arc<Intake> {
         Arc::new(Intake {
             ledger: Arc::clone(&self.ledger),
             registry: Arc::clone(&self.registry),
             channels: Arc::clone(&self.numbers.channels),
             deduplicator,
+            start: Some(start),
             clock: now,
         })
     }
 
-    pub(super) fn worker(
+    pub(super) fn sender(&self, stopping: &CancellationToken) -> Arc<Sender> {
+        Arc::new(Sender {
+            ledger: Arc::clone(&self.ledger),
+            registry: Arc::clone(&self.registry),
+            channels: Arc::clone(&self.numbers.channels),
+            breaker: Arc::new(ChannelBreaker {
+                ledger: Arc::clone(&self.ledger),
+                registry: Arc::clone(&self.registry),
+                open_ms: self.open_ms(),
+                stop: stopping.clone(),
+                open: Mutex::default(),
+            }),
+            dispatch: Arc::clone(&self.dispatch),
+            clock: now,
+        })
+    }
+
+    pub(super) fn turns(
         &self,
         generator: Arc<Generators>,
         lock: Option<Lock>,
-        stopping: &CancellationToken,
+        sender: &Arc<Sender>,
         end_turns: &CancellationToken,
-        tasks: &TaskTracker,
-    ) -> Worker {
-        let settings = &self.settings;
-        let open_ms = i64::try_from(settings.breaker_open_ms).unwrap_or(i64::MAX);
-        let turns = Turns {
+    ) -> Arc<Turns> {
+        Arc::new(Turns {
             instance: Uuid::now_v7().simple().to_string(),
             ledger: Arc::clone(&self.ledger),
             archive: Arc::clone(&self.archive),
@@ -101,33 +117,34 @@ impl Parts {
             gate: self.gate.clone(),
             pace: self.pace.clone(),
             breaker: ModelBreaker::new(
-                Breaker::new(settings.breaker_failures, open_ms),
+                Breaker::new(self.settings.breaker_failures, self.open_ms()),
                 Arc::clone(&self.ledger),
                 now,
             ),
             answers: Arc::clone(&self.answers),
             lock,
             dispatch: Arc::clone(&self.dispatch),
-            tool_rounds: settings.ai_tool_rounds,
+            sender: Arc::clone(sender),
+            tool_rounds: self.settings.ai_tool_rounds,
             stop: end_turns.clone(),
             clock: now,
-        };
+        })
+    }
+
+    fn open_ms(&self) -> i64 {
+        i64::try_from(self.settings.breaker_open_ms).unwrap_or(i64::MAX)
+    }
+
+    pub(super) fn worker(
+        &self,
+        turns: &Arc<Turns>,
+        sender: &Arc<Sender>,
+        stopping: &CancellationToken,
+        tasks: &TaskTracker,
+    ) -> Worker {
         Worker {
-            turns: Arc::new(turns),
-            sender: Arc::new(Sender {
-                ledger: Arc::clone(&self.ledger),
-                registry: Arc::clone(&self.registry),
-                channels: Arc::clone(&self.numbers.channels),
-                breaker: Arc::new(ChannelBreaker {
-                    ledger: Arc::clone(&self.ledger),
-                    registry: Arc::clone(&self.registry),
-                    open_ms,
-                    stop: stopping.clone(),
-                    open: Mutex::default(),
-                }),
-                dispatch: Arc::clone(&self.dispatch),
-                clock: now,
-            }),
+            turns: Arc::clone(turns),
+            sender: Arc::clone(sender),
             tend: Arc::new(Tend {
                 ledger: Arc::clone(&self.ledger),
                 channels: Arc::clone(&self.numbers.channels),
@@ -135,7 +152,7 @@ impl Parts {
             dispatch: Arc::clone(&self.dispatch),
             ledger: Arc::clone(&self.ledger),
             channels: Arc::clone(&self.numbers.channels),
-            sweep: Duration::from_millis(settings.sweep_ms),
+            sweep: Duration::from_millis(self.settings.sweep_ms),
             clock: now,
             stop: stopping.clone(),
             tasks: tasks.clone(),

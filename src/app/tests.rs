@@ -114,6 +114,7 @@ impl World {
             registry: store.clone(),
             channels: channels.clone(),
             deduplicator: None,
+            start: None,
             clock: now,
         });
         let switch = ModeSwitch {
@@ -244,6 +245,7 @@ async fn what_the_quick_memory_knows_and_the_database_does_not_is_stored_once() 
             registry: world.intake.registry.clone(),
             channels: world.intake.channels.clone(),
             deduplicator: Some(Arc::new(remembers(&arrival.fingerprint, is_confirmed).await)),
+            start: None,
             clock: now,
         };
         let verdict = intake.take("default", body.as_bytes()).await.expect("stored");

@@ -158,7 +158,7 @@ pub enum Fired {
 /// The time of the pending follow-up has come: everything is asked again, under the lock.
 pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired {
     let Some(follow_up) = docket.follow_up().cloned() else { return Fired::Nothing };
-    if let Some(begun) = inbox::begun_before(docket, claimant) {
+    if let Some(begun) = inbox::begun_before(docket, policy, claimant) {
         return Fired::Begun(Box::new(begun));
     }
     if let Some(held) = inbox::free_lease(docket, claimant) {

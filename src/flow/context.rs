@@ -18,10 +18,13 @@ use crate::domain::{
 pub(super) async fn request(
     archive: &dyn Archive,
     channel: &Channel,
-    begun: &Begun,
+    begun: &mut Begun,
 ) -> Result<Request, Error> {
     let limit = channel.policy.ai_history + begun.burst.len();
-    let history = archive.history(begun.conversation, begun.history_to, limit).await?;
+    let history = match begun.said.take() {
+        Some(said) => said,
+        None => archive.history(begun.conversation, begun.history_to, limit).await?,
+    };
     let of_this_turn = |message: &Message| begun.burst.iter().any(|other| other.id == message.id);
     let mut lines: Vec<Line> = history
         .iter()

@@ -4,7 +4,7 @@
 //! the journal's log lines, the feed and whoever waits for a conversation woken, other instances told.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -67,6 +67,7 @@ pub struct Dispatch {
     /// Told of words that someone would be typing now.
     typing: Option<mpsc::Sender<Typing>>,
     heads: Mutex<HashMap<Uuid, Head>>,
+    crowded: Mutex<HashSet<String>>,
     changed: broadcast::Sender<Uuid>,
     to_others: Option<mpsc::Sender<Standing>>,
 }
@@ -83,6 +84,7 @@ impl Default for Dispatch {
             feed: Arc::default(),
             typing: None,
             heads: Mutex::default(),
+            crowded: Mutex::default(),
             changed: broadcast::channel(CHANGED_BACKLOG).0,
             to_others: None,
         }
@@ -113,6 +115,21 @@ impl Dispatch {
     /// The head of a conversation that waits for its send.
     pub fn head(&self, conversation: Uuid) -> Option<Head> {
         self.heads().get(&conversation).cloned()
+    }
+
+    /// Whether conversations wait here for their turn on that channel: then nobody goes before them.
+    pub fn is_crowded(&self, channel: &str) -> bool {
+        self.crowded.lock().unwrap_or_else(PoisonError::into_inner).contains(channel)
+    }
+
+    /// Whether any wait now.
+    pub fn set_crowded(&self, channel: &str, is_crowded: bool) {
+        let mut crowded = self.crowded.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_crowded {
+            crowded.remove(channel);
+        } else if !crowded.contains(channel) {
+            crowded.insert(channel.to_owned());
+        }
     }
 
     /// What a sweep has found: looked at now, unless it is planned already.

@@ -18,6 +18,7 @@ use super::{
     reconcile::{self, Copy, Matched},
     registry::Registry,
     repair,
+    start::Start,
 };
 use crate::domain::{
     chat::ChatId,
@@ -56,6 +57,8 @@ pub struct Intake {
     pub channels: Arc<Channels>,
     /// The quick memory in front; the database decides.
     pub deduplicator: Option<Arc<Deduplicator>>,
+    /// Begins what is ripe as it comes; None: other processes do.
+    pub start: Option<Start>,
     /// The moment by this machine's clock.
     pub clock: fn() -> Time,
 }
@@ -146,11 +149,24 @@ impl Intake {
         let claim = self.claim(&arrival.fingerprint).await;
         let opening = channel.opening(&arrival.chat);
         let key = key(channel, &arrival.chat, Some(opening));
-        let need = Need { keys: vec![inbox::key_of(&arrival)], ..Need::default() };
+        // A turn may begin with it, and reads what was said before.
+        let newest = if self.start.is_some() { channel.policy.ai_history } else { 0 };
+        let (keys, keys_are_new) = (vec![inbox::key_of(&arrival)], claim.is_some());
+        let need = Need { keys, keys_are_new, newest, ..Need::default() };
         let policy = Arc::clone(&channel.policy);
-        let admitted = change(&*self.ledger, key, need, move |docket| rule(docket, &policy, &arrival)).await;
-        self.end_claim(claim, admitted.is_ok());
-        admitted.map(verdict_of)
+        let start = self.start.clone().map(|start| (start.claimant(), start));
+        let step = move |docket: &mut Docket| {
+            let admitted = rule(docket, &policy, &arrival);
+            let begun = start.as_ref().and_then(|(claimant, start)| start.begin(docket, &policy, claimant));
+            (admitted, begun)
+        };
+        let outcome = change(&*self.ledger, key, need, step).await;
+        self.end_claim(claim, outcome.is_ok());
+        let (admitted, begun) = outcome?;
+        if let (Some(start), Some(begun)) = (&self.start, begun) {
+            start.run(channel, *begun);
+        }
+        Ok(verdict_of(admitted))
     }
 
     /// The quick memory: whatever it says, the database is asked, since only it remembers for good.

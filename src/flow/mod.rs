@@ -22,6 +22,8 @@ pub mod inbox;
 
 pub mod flood;
 
+pub mod start;
+
 pub mod turn;
 
 mod context;

@@ -60,12 +60,33 @@ pub struct Sender {
     pub clock: fn() -> Time,
 }
 
+/// A message that is `sending` now, and all that its POST and its end need.
+pub struct Claimed {
+    /// The conversation.
+    pub conversation: Uuid,
+    /// Over which channel.
+    pub channel: Arc<Channel>,
+    /// To whom.
+    pub chat: ChatId,
+    /// Under which attempt.
+    pub attempt: Uuid,
+    /// The message.
+    pub message: Box<Message>,
+    /// Those of the contact that were covered by replies, and count as answered since the claim.
+    pub covered: Vec<Uuid>,
+    /// By [`boot_time`]: begun before then, or not at all.
+    pub begin_by: Duration,
+}
+
+/// A POST begins before then if its claim is asked for now: a process that sleeps in between sees it.
+pub fn begin_by() -> Duration {
+    boot_time() + Duration::from_millis(BEGIN_WITHIN_MS.unsigned_abs())
+}
+
 impl Sender {
     /// Sends what is due in one conversation.
     pub async fn send(&self, conversation: Uuid) -> Result<Outcome, ledger::Error> {
-        let attempt = Uuid::now_v7();
-        // Counted from the moment the claim was asked for: a process that slept in between sees it.
-        let begin_by = boot_time() + Duration::from_millis(BEGIN_WITHIN_MS.unsigned_abs());
+        let (attempt, begin_by) = (Uuid::now_v7(), begin_by());
         let (channel, chat, covered, claim) = match self.claim(conversation, attempt).await {
             Ok(None) | Err(ledger::Error::Gone) => return Ok(Outcome::Idle),
             Ok(Some(claimed)) => claimed,
@@ -76,16 +97,8 @@ impl Sender {
         };
         match claim {
             Claim::Claimed(message) => {
-                self.dispatch.overhead.end(&message);
-                let sent = self.post(&channel, chat, &message, begin_by).await;
-                let held_until = match &sent {
-                    Sent::Unclear { .. } => self.hold(&channel).await,
-                    _ => None,
-                };
-                self.settle(conversation, &channel, attempt, covered, sent).await?;
-                if let Some(held_until) = held_until {
-                    self.breaker.wait(&channel, held_until).await;
-                }
+                let claimed = Claimed { conversation, channel, chat, attempt, message, covered, begin_by };
+                self.deliver(claimed).await?;
                 Ok(Outcome::Worked)
             }
             Claim::NotYet(at) => Ok(Outcome::NotYet(at)),
@@ -96,7 +109,22 @@ impl Sender {
         }
     }
 
-    /// Besides the message claimed: those of the contact that are covered by replies, and count as answered from now on.
+    /// The POST of a claimed message, and its end.
+    pub async fn deliver(&self, claimed: Claimed) -> Result<(), ledger::Error> {
+        let channel = Arc::clone(&claimed.channel);
+        self.dispatch.overhead.end(&claimed.message);
+        let sent = self.post(&claimed).await;
+        let held_until = match &sent {
+            Sent::Unclear { .. } => self.hold(&channel).await,
+            _ => None,
+        };
+        self.settle(claimed, sent).await?;
+        if let Some(held_until) = held_until {
+            self.breaker.wait(&channel, held_until).await;
+        }
+        Ok(())
+    }
+
     async fn claim(
         &self,
         conversation: Uuid,
@@ -115,7 +143,7 @@ impl Sender {
 
     /// A claim whose commit was not heard of may have taken effect. Nothing is posted under it, and only this instance
     /// knows: given back, the message does not become one of unknown fate.
-    async fn give_back(&self, conversation: Uuid, attempt: Uuid) -> Result<(), ledger::Error> {
+    pub async fn give_back(&self, conversation: Uuid, attempt: Uuid) -> Result<(), ledger::Error> {
         let channels = Arc::clone(&self.channels);
         // The messages that it answers are not known, but they are among the newest.
         let need = Need { newest: GIVE_BACK_MESSAGES, ..Need::default() };
@@ -130,9 +158,10 @@ impl Sender {
         }
     }
 
-    async fn post(&self, channel: &Channel, chat: ChatId, message: &Message, begin_by: Duration) -> Sent {
+    async fn post(&self, claimed: &Claimed) -> Sent {
+        let (channel, message) = (&claimed.channel, &claimed.message);
         let outgoing = Outgoing {
-            chat,
+            chat: claimed.chat.clone(),
             text: message.text.clone(),
             quoted: message.quoted.as_ref().map(|quoted| quoted.provider_message_id.clone()),
             idempotency_key: message
@@ -140,7 +169,7 @@ impl Sender {
                 .as_ref()
                 .map(|delivery| delivery.idempotency_key.clone())
                 .unwrap_or_default(),
-            begin_by,
+            begin_by: claimed.begin_by,
             timeout: Duration::from_millis(channel.policy.provider_timeout_ms.unsigned_abs()),
         };
         let began = (self.clock)();
@@ -160,18 +189,13 @@ impl Sender {
         }
     }
 
-    async fn settle(
-        &self,
-        conversation: Uuid,
-        channel: &Channel,
-        attempt: Uuid,
-        covered: Vec<Uuid>,
-        sent: Sent,
-    ) -> Result<(), ledger::Error> {
+    async fn settle(&self, claimed: Claimed, sent: Sent) -> Result<(), ledger::Error> {
+        let Claimed { conversation, channel, attempt, covered, .. } = claimed;
         let mut need = Need { messages: covered, ..Need::default() };
         let settled = match sent {
             Sent::Accepted { id } => {
                 need.keys.push(id.clone());
+                need.keys_are_new = true;
                 Settled::Sent(id)
             }
             Sent::Refused { reason, detail } => Settled::Refused(reason, detail),

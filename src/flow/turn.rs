@@ -12,6 +12,7 @@ use std::{
 };
 
 use execution::redis_lock::Lock;
+use futures_util::future::join;
 use metrics::{counter, histogram};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -29,11 +30,13 @@ use super::{
     ledger::{self, Key, Ledger, Need, change, insist},
     measure::{Gauge, Stopwatch, seconds},
     model_breaker::ModelBreaker,
+    outbox,
     pace::Pace,
     reply::{self, Committed, Cost, Draft},
+    sender::{self, Claimed, Sender},
     tools::{Understood, understand},
 };
-use crate::domain::{docket::Docket, policy::ReadReceipts, time::Time, turn::Purpose};
+use crate::domain::{docket::Docket, pacing, policy::ReadReceipts, time::Time, turn::Purpose};
 
 /// A contended lock is looked at again after this; the second time the database decides alone.
 const CONTENDED_MS: i64 = 1_000;
@@ -79,6 +82,8 @@ pub struct Turns {
     pub lock: Option<Lock>,
     /// What runs here.
     pub dispatch: Arc<Dispatch>,
+    /// Takes what may leave the moment it is owed.
+    pub sender: Arc<Sender>,
     /// Tool calls of one turn, one after another.
     pub tool_rounds: usize,
     /// Ends every generation when the instance stops.
@@ -90,34 +95,54 @@ pub struct Turns {
 impl Turns {
     /// Answers the ripe burst of one conversation.
     pub async fn answer(&self, conversation: Uuid, is_second_look: bool) -> Result<Outcome, ledger::Error> {
-        let key = format!("conversation:{conversation}");
-        let (lock, found_locked) = match self.try_lock(&key).await {
+        let (lock, found_locked) = match self.try_lock(&lock_key(conversation)).await {
             Held::Free => (None, false),
             Held::Mine(lease) => (Some(Arc::new(lease)), false),
             Held::Other if !is_second_look => return Ok(Outcome::LeftToHolder),
             Held::Other => (None, true),
         };
-        let outcome = match self.claim(conversation, found_locked).await {
+        let ended = match self.claim(conversation, found_locked).await {
             Ok(Some((channel, Claim::Begun(begun)))) => {
-                self.run(&channel, *begun, lock.clone()).await.map(Outcome::Worked)
+                self.run(&channel, *begun, lock.clone()).await.map(Ok)
             }
-            Ok(Some((_, Claim::NotYet(at) | Claim::Held(at)))) => Ok(Outcome::NotYet(at)),
-            Ok(Some((_, Claim::Nothing)) | None) | Err(ledger::Error::Gone) => Ok(Outcome::Idle),
+            Ok(Some((_, Claim::NotYet(at) | Claim::Held(at)))) => Ok(Err(Outcome::NotYet(at))),
+            Ok(Some((_, Claim::Nothing)) | None) | Err(ledger::Error::Gone) => Ok(Err(Outcome::Idle)),
             Err(error) => Err(error),
         };
-        // Whoever renews it at this very moment holds it too: then it is left to expire.
-        if let Some(lease) = lock.and_then(Arc::into_inner)
-            && let Err(error) = lease.release().await
-        {
-            tracing::debug!(%error, "a lock was left to expire");
+        release(lock).await;
+        match ended? {
+            Ok(ended) => self.deliver(ended).await,
+            Err(outcome) => Ok(outcome),
         }
-        outcome
+    }
+
+    /// Runs a turn that began in the transaction in which its message was taken in. The lock in front, which is for
+    /// others to see, is taken meanwhile.
+    pub async fn answer_begun(&self, channel: &Arc<Channel>, begun: Begun) -> Result<Outcome, ledger::Error> {
+        let (conversation, fence) = (begun.conversation, begun.turn.fence);
+        let lock = async {
+            let Held::Mine(lease) = self.try_lock(&lock_key(conversation)).await else { return None };
+            let lease = Arc::new(lease);
+            self.dispatch.running.hold(conversation, fence, &lease);
+            Some(lease)
+        };
+        let (ended, lock) = join(self.run(channel, begun, None), lock).await;
+        release(lock).await;
+        self.deliver(ended?).await
+    }
+
+    /// What could leave the moment it was owed does, after the turn itself has ended.
+    async fn deliver(&self, ended: Ended) -> Result<Outcome, ledger::Error> {
+        if let Some(claimed) = ended.claimed {
+            self.sender.deliver(claimed).await?;
+        }
+        Ok(Outcome::Worked(ended.committed))
     }
 
     /// Fires the due follow-up of one conversation: its words are queued, or the assistant writes them.
     pub async fn follow_up(&self, conversation: Uuid) -> Result<Outcome, ledger::Error> {
         let (channels, claimant) = (Arc::clone(&self.channels), self.claimant(false));
-        let need = Need { newest: 20, turn: Some(claimant.turn), ..Need::default() };
+        let need = Need { newest: 20, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
             let fired = agenda::fire(docket, &channel.policy, &claimant);
@@ -125,7 +150,8 @@ impl Turns {
         };
         match change(&*self.ledger, Key::Id(conversation), need, step).await {
             Ok(Some((channel, agenda::Fired::Begun(begun)))) => {
-                Ok(Outcome::Worked(self.run(&channel, *begun, None).await?))
+                let ended = self.run(&channel, *begun, None).await?;
+                self.deliver(ended).await
             }
             Ok(Some((_, agenda::Fired::Owed))) => Ok(Outcome::Worked(Committed::Owed)),
             Ok(Some((_, agenda::Fired::NotYet(at)))) => Ok(Outcome::NotYet(at)),
@@ -134,7 +160,8 @@ impl Turns {
         }
     }
 
-    fn claimant(&self, found_locked: bool) -> Claimant {
+    /// This instance, with a turn that may begin.
+    pub fn claimant(&self, found_locked: bool) -> Claimant {
         Claimant { owner: self.instance.clone(), turn: Uuid::now_v7(), found_locked }
     }
 
@@ -144,7 +171,7 @@ impl Turns {
         found_locked: bool,
     ) -> Result<Option<(Arc<Channel>, Claim)>, ledger::Error> {
         let (channels, claimant) = (Arc::clone(&self.channels), self.claimant(found_locked));
-        let need = Need { turn: Some(claimant.turn), ..Need::default() };
+        let need = Need::default();
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
             let claim = inbox::claim_ripe(docket, &channel.policy, &claimant);
@@ -175,17 +202,17 @@ impl Turns {
     /// Runs a turn that has begun to its end.
     async fn run(
         &self,
-        channel: &Channel,
-        begun: Begun,
+        channel: &Arc<Channel>,
+        mut begun: Begun,
         lock: Option<Arc<execution::redis_lock::Lease>>,
-    ) -> Result<Committed, ledger::Error> {
+    ) -> Result<Ended, ledger::Error> {
         let _held = Stopwatch::start("baton_lock_hold_seconds");
         let guard = self.dispatch.running.begin(&begun, lock, &self.stop);
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
         // Read before the race below: a call to the store is never dropped half-way.
-        let request = context::request(&*self.archive, channel, &begun).await?;
+        let request = context::request(&*self.archive, channel, &mut begun).await?;
         let asked_at = (self.clock)();
         let is_alone = request.lines.len() == 1;
         let first_token_at = Arc::new(AtomicI64::new(0));
@@ -198,20 +225,20 @@ impl Turns {
         match written {
             None => {
                 let cost = Cost { first_token_at, ..Cost::default() };
-                self.abandon(channel, begun, cost).await
+                self.abandon(channel, begun, cost).await.map(Ended::from)
             }
             Some(Ok(mut draft)) => {
                 draft.cost.first_token_at = first_token_at;
                 let (turn, written_at, before_ms) =
                     (begun.turn.id, (self.clock)(), begun.late_ms + asked_at.since(claimed_at));
                 let answer = (!draft.used_tools).then(|| begun.clone());
-                let committed = self.commit(channel, begun, draft).await;
-                if let (Ok(Committed::Owed), Some(begun)) = (&committed, answer) {
+                let ended = self.commit(channel, begun, draft).await;
+                if let (Ok(Ended { committed: Committed::Owed, .. }), Some(begun)) = (&ended, answer) {
                     answers::remember(&*self.answers, channel, &begun, is_alone).await;
                 }
                 // What the model took is not ours; what comes before and after it is.
                 self.dispatch.overhead.begin(turn, before_ms + (self.clock)().since(written_at));
-                committed
+                ended
             }
             Some(Err((failure, mut cost))) => {
                 cost.first_token_at = first_token_at;
@@ -221,7 +248,7 @@ impl Turns {
                 {
                     return self.commit(channel, begun, Draft { cost, ..draft }).await;
                 }
-                self.fail(channel, begun, failure, cost).await
+                self.fail(channel, begun, failure, cost).await.map(Ended::from)
             }
         }
     }
@@ -285,16 +312,43 @@ impl Turns {
         written
     }
 
+    /// In the same transaction the first part is claimed for its POST, if it may leave at once.
     async fn commit(
         &self,
-        channel: &Channel,
+        channel: &Arc<Channel>,
         begun: Begun,
         draft: Draft,
-    ) -> Result<Committed, ledger::Error> {
-        let (conversation, need) = (begun.conversation, need_of(&begun));
+    ) -> Result<Ended, ledger::Error> {
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
-        let step = move |docket: &mut Docket| reply::commit(docket, &policy, &begun, &draft, jitter);
-        gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
+        let worked_ms = (self.clock)().since(begun.at);
+        let is_due = pacing::typing_ms(&policy, &draft.text, jitter, worked_ms) == 0;
+        let attempt = (is_due && !self.dispatch.is_crowded(&channel.name)).then(Uuid::now_v7);
+        let begin_by = sender::begin_by();
+        let (conversation, chat) = (begun.conversation, begun.chat.clone());
+        let need = Need { channel: attempt.is_some(), ..need_of(&begun) };
+        let step = move |docket: &mut Docket| {
+            let committed = reply::commit(docket, &policy, &begun, &draft, jitter);
+            let claim = |attempt| outbox::claim_at_once(docket, &policy, attempt);
+            (committed, attempt.filter(|_| committed == Committed::Owed).and_then(claim))
+        };
+        let outcome = insist(&*self.ledger, Key::Id(conversation), need, END, step).await;
+        if let (Err(ledger::Error::Unavailable(_)), Some(attempt)) = (&outcome, attempt) {
+            self.sender.give_back(conversation, attempt).await?;
+        }
+        let (committed, claimed) = match outcome {
+            Err(ledger::Error::Gone) => (Committed::Discarded("gone"), None),
+            other => other?,
+        };
+        let claimed = claimed.zip(attempt).map(|((message, covered), attempt)| Claimed {
+            conversation,
+            channel: Arc::clone(channel),
+            chat,
+            attempt,
+            message,
+            covered,
+            begin_by,
+        });
+        Ok(Ended { committed, claimed })
     }
 
     async fn fail(
@@ -328,6 +382,32 @@ impl Turns {
         let (provider, chat) = (Arc::clone(&channel.provider), begun.chat.clone());
         let read_to = begun.read_to.clone();
         tokio::spawn(async move { provider.mark_read(&chat, read_to.as_deref()).await });
+    }
+}
+
+/// How a turn ended.
+struct Ended {
+    committed: Committed,
+    /// Of its reply, the part that leaves now.
+    claimed: Option<Claimed>,
+}
+
+impl From<Committed> for Ended {
+    fn from(committed: Committed) -> Self {
+        Self { committed, claimed: None }
+    }
+}
+
+fn lock_key(conversation: Uuid) -> String {
+    format!("conversation:{conversation}")
+}
+
+/// Whoever renews it at this very moment holds it too: then it is left to expire.
+async fn release(lock: Option<Arc<execution::redis_lock::Lease>>) {
+    if let Some(lease) = lock.and_then(Arc::into_inner)
+        && let Err(error) = lease.release().await
+    {
+        tracing::debug!(%error, "a lock was left to expire");
     }
 }
 

@@ -20,19 +20,21 @@ use promises::Promise;
 
 use crate::world::{Database, End, Point, Weakness, World};
 
-/// Tells each story on both stores, once for every failure point.
+/// Tells each story on both stores, once for every failure point; and again where what may leave at once is claimed in
+/// the transaction in which it becomes owed.
 macro_rules! at_every_point {
     ($($name:ident),+ $(,)?) => {
-        mod sqlite {
+        at_every_point!(mod sqlite, Sqlite, false, $($name),+);
+        at_every_point!(mod sqlite_at_once, Sqlite, true, $($name),+);
+        at_every_point!(mod postgres, Postgres, false, $($name),+);
+        at_every_point!(mod postgres_at_once, Postgres, true, $($name),+);
+    };
+    (mod $module:ident, $store:ident, $is_at_once:literal, $($name:ident),+) => {
+        mod $module {
             $(#[tokio::test]
             async fn $name() {
-                super::holds(stringify!($name), super::Store::Sqlite, super::stories::$name).await;
-            })+
-        }
-        mod postgres {
-            $(#[tokio::test]
-            async fn $name() {
-                super::holds(stringify!($name), super::Store::Postgres, super::stories::$name).await;
+                let way = super::Way { store: super::Store::$store, is_at_once: $is_at_once };
+                super::holds(stringify!($name), way, super::stories::$name).await;
             })+
         }
     };
@@ -49,6 +51,13 @@ at_every_point!(
     what_is_fetched_and_what_was_missed_is_answered,
 );
 
+/// Over what a story is told.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    store: Store,
+    is_at_once: bool,
+}
+
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Store {
@@ -58,23 +67,22 @@ enum Store {
     Postgres,
 }
 
-impl Store {
+impl Way {
     /// An empty one, in a world where nothing has happened yet.
     async fn world(self, weakness: Option<Weakness>) -> World {
-        match self {
-            Self::Sqlite => World::over(Database::sqlite_in_memory(), None, weakness).await,
-            Self::Postgres => {
-                World::over(Database::postgres().await, Some(Arc::new(Memory::new())), weakness).await
-            }
-        }
+        let (database, keys) = match self.store {
+            Store::Sqlite => (Database::sqlite_in_memory(), None),
+            Store::Postgres => (Database::postgres().await, Some(Arc::new(Memory::new()))),
+        };
+        World::over(database, keys, weakness, self.is_at_once).await
     }
 
     /// How a process ends on it.
     const fn end(self) -> End {
-        match self {
-            Self::Sqlite => End::Dies,
+        match self.store {
+            Store::Sqlite => End::Dies,
             // As long as it sleeps, it is as good as dead: the promises are asked then, and again when it has woken.
-            Self::Postgres => End::Sleeps,
+            Store::Postgres => End::Sleeps,
         }
     }
 }
@@ -89,23 +97,23 @@ struct Broken {
 }
 
 /// Fails with the point at which a promise breaks.
-async fn holds(name: &str, store: Store, story: impl AsyncFn(&mut Life) -> Promise) {
+async fn holds(name: &str, way: Way, story: impl AsyncFn(&mut Life) -> Promise) {
     let began = Instant::now();
-    match at_every_point(store, None, story).await {
-        Ok(touches) => println!("{name}, {store:?}: {touches} touches in {:?}", began.elapsed()),
-        Err(Broken { at, promise, told }) => panic!("{promise}\n{name}, {store:?}, {at}\n{told}"),
+    match at_every_point(way, None, story).await {
+        Ok(touches) => println!("{name}, {way:?}: {touches} touches in {:?}", began.elapsed()),
+        Err(Broken { at, promise, told }) => panic!("{promise}\n{name}, {way:?}, {at}\n{told}"),
     }
 }
 
 /// Tells a story until its process ends nowhere in it any more. Returns how many touches there are.
 async fn at_every_point(
-    store: Store,
+    way: Way,
     weakness: Option<Weakness>,
     story: impl AsyncFn(&mut Life) -> Promise,
 ) -> Result<usize, Broken> {
-    let (mut world, whole) = tell(store.world(weakness).await, 0, None, &story).await?;
+    let (mut world, whole) = tell(way.world(weakness).await, 0, None, &story).await?;
     for touches in 0..=whole.len() {
-        let point = Point { touches, end: store.end() };
+        let point = Point { touches, end: way.end() };
         let told;
         (world, told) = tell(world, touches + 1, Some(point), &story).await?;
         // Or some touch would have had another's turn.
@@ -140,7 +148,8 @@ async fn tell(
 /// What is wrong on purpose must be found out, and at such a point.
 async fn is_found_out(weakness: Weakness, promise: &str, point: &str) {
     let story = stories::a_burst_is_answered_in_parts_and_followed_up;
-    match at_every_point(Store::Sqlite, Some(weakness), story).await {
+    let way = Way { store: Store::Sqlite, is_at_once: false };
+    match at_every_point(way, Some(weakness), story).await {
         Ok(touches) => panic!("{weakness:?} went unnoticed at {touches} touches"),
         Err(broken) => {
             assert!(broken.promise.starts_with(promise), "{}", broken.promise);

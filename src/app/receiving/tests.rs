@@ -177,7 +177,8 @@ impl<S: Trial + Clone + 'static> Shop<S> {
         channels.put(channels::Channel { name: "shop".to_owned(), policy, provider: gateway.clone() });
         let registry = Arc::new(store.clone());
         let ledger = Trial::ledger(store);
-        let intake = Arc::new(Intake { ledger, registry, channels, deduplicator: None, clock: || NOW });
+        let intake =
+            Arc::new(Intake { ledger, registry, channels, deduplicator: None, start: None, clock: || NOW });
         Self { store: store.clone(), gateway, intake }
     }
 
@@ -262,6 +263,7 @@ async fn what_was_not_stored_is_not_acknowledged<S: Trial + Clone + 'static>(sto
         registry: Arc::clone(&shop.intake.registry),
         channels: Arc::clone(&shop.intake.channels),
         deduplicator: None,
+        start: None,
         clock: || NOW,
     };
     let poller = Poller { intake: Arc::new(intake), ..shop.poller("a") };

@@ -61,6 +61,8 @@ pub struct Begun {
     pub burst: Vec<Message>,
     /// Every message up to this number may be read as context.
     pub history_to: i64,
+    /// What was said up to there, as far as a model reads it, the burst included; None: it is in the archive.
+    pub said: Option<Vec<Message>>,
     /// The newest message of the contact, for the blue ticks.
     pub read_to: Option<String>,
     /// A colleague's words for this turn.
@@ -77,7 +79,7 @@ pub struct Begun {
 
 /// Hands out the ripe burst with a lease and a permit. What is too old, or too much, goes to a person instead.
 pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Claim {
-    if let Some(begun) = begun_before(docket, claimant) {
+    if let Some(begun) = begun_before(docket, policy, claimant) {
         return Claim::Begun(Box::new(begun));
     }
     if let Some(held) = free_lease(docket, claimant) {
@@ -115,6 +117,20 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
         return Claim::Nothing;
     }
     Claim::Begun(Box::new(begin(docket, policy, claimant, Purpose::Reply, burst)))
+}
+
+/// The same in the transaction that takes a message in, where the burst is ripe at once. None: somebody claims it later.
+pub fn claim_at_once(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Option<Box<Begun>> {
+    let is_ripe = docket.clocks().turn_at.is_some_and(|at| at <= docket.now);
+    // A commit whose answer was lost on the way has begun it.
+    let has_begun = docket.conversation.lease.as_ref().is_some_and(|lease| lease.turn == claimant.turn);
+    if !is_ripe && !has_begun {
+        return None;
+    }
+    match claim_ripe(docket, policy, claimant) {
+        Claim::Begun(begun) => Some(begun),
+        Claim::NotYet(_) | Claim::Held(_) | Claim::Nothing => None,
+    }
 }
 
 /// Begins a turn: lease, fence, row, event.
@@ -158,7 +174,7 @@ pub fn begin(
         reason: None,
     };
     docket.begin_turn(turn.clone());
-    let begun = as_begun(docket, turn, burst);
+    let begun = as_begun(docket, policy, turn, burst);
     docket.record(
         Entry::of(EventType::TurnStarted)
             .by(actor::ASSISTANT)
@@ -171,7 +187,7 @@ pub fn begin(
     begun
 }
 
-fn as_begun(docket: &Docket, turn: Turn, burst: Vec<Message>) -> Begun {
+fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -> Begun {
     let conversation = &docket.conversation;
     let wrote_at = conversation.memo.wrote.last().map_or(docket.now, |at| Time(*at));
     let recent = u32::try_from(conversation.memo.wrote.len()).unwrap_or(u32::MAX);
@@ -187,6 +203,7 @@ fn as_begun(docket: &Docket, turn: Turn, burst: Vec<Message>) -> Begun {
         chat: conversation.chat.clone(),
         mode: conversation.mode.mode,
         history_to: conversation.seq,
+        said: docket.words(policy.ai_history + burst.len()),
         read_to: burst.iter().rev().find_map(|message| message.provider_message_id.clone()),
         note: conversation.memo.note.clone(),
         instructions,
@@ -199,12 +216,12 @@ fn as_begun(docket: &Docket, turn: Turn, burst: Vec<Message>) -> Begun {
 }
 
 /// A claim whose commit was lost on the way finds what it has begun.
-pub fn begun_before(docket: &Docket, claimant: &Claimant) -> Option<Begun> {
+pub fn begun_before(docket: &Docket, policy: &Policy, claimant: &Claimant) -> Option<Begun> {
     let lease = docket.conversation.lease.as_ref().filter(|lease| lease.turn == claimant.turn)?;
     let turn = docket.turn(lease.turn)?.clone();
     let burst =
         docket.messages().iter().filter(|message| turn.messages.contains(&message.id)).cloned().collect();
-    Some(as_begun(docket, turn, burst))
+    Some(as_begun(docket, policy, turn, burst))
 }
 
 /// A live lease is respected; one that has run out is taken over, at no cost of attempts.

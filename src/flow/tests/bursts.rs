@@ -1,5 +1,7 @@
 //! Several messages in a row, and what a turn makes of them.
 
+use uuid::Uuid;
+
 use crate::{
     domain::{
         conversation::AttentionReason,
@@ -11,7 +13,7 @@ use crate::{
     },
     flow::{
         conversations,
-        inbox::{self, Admitted, Claim},
+        inbox::{self, Admitted, Claim, Claimant},
         outbox::{self, Settled},
         play::Play,
         provider::Amendment,
@@ -336,4 +338,41 @@ fn a_message_without_an_id_is_known_again_by_its_fingerprint_and_that_is_said() 
     let again = play.events.iter().find(|event| event.kind == EventType::DuplicateWebhook).unwrap();
     assert_eq!(again.details["by"], "fingerprint");
     assert_eq!(play.messages.len(), 1);
+}
+
+#[test]
+fn a_message_that_is_ripe_as_it_comes_begins_its_turn_with_its_admission() {
+    let comes = |play: &mut Play, id: &str, claimant: &Claimant| {
+        let arrival = play.arrival(id, "Do you deliver?");
+        play.step(|docket, policy| {
+            let admitted = inbox::admit(docket, policy, &arrival);
+            (admitted, inbox::claim_at_once(docket, policy, claimant))
+        })
+    };
+    let claimant = || Claimant { owner: "A".to_owned(), turn: Uuid::now_v7(), found_locked: false };
+
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Queue);
+    let mine = claimant();
+    let (admitted, begun) = comes(&mut play, "IN1", &mine);
+    let begun = begun.expect("nothing is waited for");
+    assert_eq!(begun.burst.iter().map(|it| Admitted::Stored(it.id)).collect::<Vec<_>>(), [admitted]);
+    assert_eq!(begun.said.as_ref().map(Vec::len), Some(1), "a new conversation is known whole");
+    let (_, again) = comes(&mut play, "IN1", &mine);
+    assert_eq!(
+        again.map(|it| it.turn.id),
+        Some(begun.turn.id),
+        "a commit whose answer was lost finds its turn"
+    );
+    let (_, second) = comes(&mut play, "IN2", &claimant());
+    assert_eq!(second, None, "the first is being answered");
+
+    let mut play = Play::new();
+    let (_, begun) = comes(&mut play, "IN1", &claimant());
+    assert_eq!(begun, None, "more may follow");
+    assert!(play.turns.is_empty() && play.clocks.turn_at > Some(play.now));
+
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Queue);
+    play.switches(Mode::Human);
+    let (_, begun) = comes(&mut play, "IN1", &claimant());
+    assert_eq!(begun, None, "a person answers");
 }

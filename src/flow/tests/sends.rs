@@ -1,5 +1,7 @@
 //! What leaves, in which order, and what follows when it does not.
 
+use uuid::Uuid;
+
 use super::{ana, begun_reply};
 use crate::{
     domain::{
@@ -11,6 +13,7 @@ use crate::{
         desk::fate,
         outbox::{self, Settled},
         play::Play,
+        reply::{self, Draft},
     },
 };
 
@@ -218,4 +221,37 @@ fn a_claim_that_came_to_nothing_costs_no_attempt() {
     }
     assert_eq!(play.message(begun_reply(&play)).delivery.as_ref().unwrap().attempts, 0);
     assert_eq!(play.sends(), ["a1"]);
+}
+
+#[test]
+fn what_may_leave_the_moment_it_is_owed_is_claimed_with_it() {
+    for typing_ms in [0, 2_000] {
+        let mut play =
+            Play::by(|policy| (policy.typing_ms_per_char, policy.typing_max_ms) = (typing_ms, typing_ms));
+        let question = play.says("Do you deliver?");
+        let begun = play.begins();
+        let draft = Draft { text: "Yes.".to_owned(), ..Draft::default() };
+        let attempt = Uuid::now_v7();
+        let claim = |play: &mut Play| {
+            play.step(|docket, policy| {
+                reply::commit(docket, policy, &begun, &draft, 0.5);
+                outbox::claim_at_once(docket, policy, attempt)
+            })
+        };
+        let claimed = claim(&mut play);
+        if typing_ms > 0 {
+            assert_eq!(claimed, None, "someone would be typing now");
+            assert_eq!(play.in_state(S::Queued), ["Yes."]);
+            continue;
+        }
+        let (message, covered) = claimed.expect("it may leave");
+        assert_eq!((message.text.as_str(), covered), ("Yes.", vec![question]));
+        assert_eq!(play.in_state(S::Sending), ["Yes."]);
+        assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
+        let again = claim(&mut play).expect("a commit whose answer was lost finds its claim");
+        assert_eq!((again.0.id, play.in_state(S::Sending).len()), (message.id, 1));
+        play.settles(attempt, &Settled::Untried);
+        assert_eq!(play.in_state(S::Queued), ["Yes."]);
+        assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Pending);
+    }
 }

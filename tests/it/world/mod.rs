@@ -101,6 +101,7 @@ pub(crate) struct World {
     /// What instances share beside the database.
     keys: Option<Arc<Memory>>,
     weakness: Option<Weakness>,
+    is_at_once: bool,
     policy: Mutex<Policy>,
     started: AtomicUsize,
     process: Mutex<Arc<Process>>,
@@ -118,17 +119,19 @@ pub(crate) struct Reply {
 
 impl World {
     pub(crate) async fn on_sqlite() -> Self {
-        Self::over(Database::sqlite(), None, None).await
+        Self::over(Database::sqlite(), None, None, false).await
     }
 
     pub(crate) async fn on_postgres() -> Self {
-        Self::over(Database::postgres().await, None, None).await
+        Self::over(Database::postgres().await, None, None, false).await
     }
 
+    /// `is_at_once`: what may leave at once does, in the transaction in which it becomes owed.
     pub(crate) async fn over(
         database: Database,
         keys: Option<Arc<Memory>>,
         weakness: Option<Weakness>,
+        is_at_once: bool,
     ) -> Self {
         MACHINE_CLOCK.set(BEGINNING);
         let clock = Arc::new(ManualClock::at(BEGINNING));
@@ -140,7 +143,8 @@ impl World {
             keys: keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
         };
         let store = database.open(clock.clone()).await;
-        let process = Process::start("1", store, outside, Fuse::new(weakness), policy.clone()).await;
+        let process =
+            Process::start("1", store, outside, Fuse::new(weakness), policy.clone(), is_at_once).await;
         Self {
             gateway,
             assistant,
@@ -148,6 +152,7 @@ impl World {
             database,
             keys,
             weakness,
+            is_at_once,
             policy: Mutex::new(policy),
             started: AtomicUsize::new(1),
             process: Mutex::new(Arc::new(process)),
@@ -166,7 +171,9 @@ impl World {
             generator: self.assistant.clone(),
             keys: self.keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
         };
-        Arc::new(Process::start(&name, store, outside, Fuse::new(self.weakness), policy).await)
+        Arc::new(
+            Process::start(&name, store, outside, Fuse::new(self.weakness), policy, self.is_at_once).await,
+        )
     }
 
     /// Everything outside is new, and what was told so far is over: another story over the same database.

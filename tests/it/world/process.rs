@@ -77,17 +77,34 @@ impl Process {
         outside: Outside,
         fuse: Fuse,
         policy: Policy,
+        is_at_once: bool,
     ) -> Self {
         store.recover().await;
         let fuse = Arc::new(fuse);
         let Outside { provider, generator, keys } = outside.behind(&fuse);
         let (dispatch, channels) = (Arc::new(Dispatch::default()), Arc::new(Channels::default()));
+        // Nothing leaves in the transaction in which it becomes owed: each step is the test's.
+        dispatch.set_crowded(CHANNEL, !is_at_once);
         let archive = store.archive();
         let ledger: Arc<dyn Ledger> = Fused::over(&fuse, store.ledger(dispatch.clone()));
         let registry: Arc<dyn Registry> = Fused::over(&fuse, store.registry());
         // After a restart it is there already.
         registry.add_channel(&row()).await.expect("the channel is kept");
         let stopping = CancellationToken::new();
+        let sender = Arc::new(Sender {
+            ledger: ledger.clone(),
+            registry: registry.clone(),
+            channels: channels.clone(),
+            breaker: Arc::new(ChannelBreaker {
+                ledger: ledger.clone(),
+                registry: registry.clone(),
+                open_ms: 30_000,
+                stop: CancellationToken::new(),
+                open: Mutex::default(),
+            }),
+            dispatch: dispatch.clone(),
+            clock: || BEGINNING,
+        });
         let turns = Turns {
             instance: name.to_owned(),
             ledger: ledger.clone(),
@@ -100,26 +117,14 @@ impl Process {
             answers: store.answers(),
             lock: keys.clone().map(|keys| Lock::new(keys, LOCK_TTL)),
             dispatch: dispatch.clone(),
+            sender: sender.clone(),
             tool_rounds: 4,
             stop: stopping.clone(),
             clock: || BEGINNING,
         };
         let steps = Steps {
             turns,
-            sender: Sender {
-                ledger: ledger.clone(),
-                registry: registry.clone(),
-                channels: channels.clone(),
-                breaker: Arc::new(ChannelBreaker {
-                    ledger: ledger.clone(),
-                    registry: registry.clone(),
-                    open_ms: 30_000,
-                    stop: CancellationToken::new(),
-                    open: Mutex::default(),
-                }),
-                dispatch: dispatch.clone(),
-                clock: || BEGINNING,
-            },
+            sender,
             tend: Tend { ledger: ledger.clone(), channels: channels.clone() },
             ledger: ledger.clone(),
             dispatch: dispatch.clone(),
@@ -137,6 +142,7 @@ impl Process {
             registry: registry.clone(),
             channels: channels.clone(),
             deduplicator: keys.map(|keys| Arc::new(Deduplicator::new(keys, LOCK_TTL, LOCK_TTL))),
+            start: None,
             clock: || BEGINNING,
         });
         let chores = Chores {
@@ -297,7 +303,7 @@ struct Chores {
 
 struct Steps {
     turns: Turns,
-    sender: Sender,
+    sender: Arc<Sender>,
     tend: Tend,
     ledger: Arc<dyn Ledger>,
     dispatch: Arc<Dispatch>,

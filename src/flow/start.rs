@@ -1,0 +1,60 @@
+//! Step: a message that is ripe as it comes begins its turn in the transaction that takes it in.
+//!
+//! In: dockets into which intake has just put a message. Out: turns that run here, as those that the loops begin.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    channels::Channel,
+    inbox::{self, Begun, Claimant},
+    ledger::Work,
+    turn::Turns,
+};
+use crate::domain::{docket::Docket, policy::Policy};
+
+/// A turn that did not run to its end for the store's sake is looked at again after this.
+const AGAIN_MS: i64 = 500;
+
+/// The step.
+#[derive(Clone)]
+pub struct Start {
+    /// What runs them.
+    pub turns: Arc<Turns>,
+    /// Steps in hand.
+    pub tasks: TaskTracker,
+    /// Where they run: a task that is spawned by a request would stay on its thread.
+    pub runtime: Handle,
+    /// Nothing begins any more.
+    pub stop: CancellationToken,
+}
+
+impl Start {
+    /// Whoever would answer a message that is taken in now.
+    pub fn claimant(&self) -> Claimant {
+        self.turns.claimant(false)
+    }
+
+    /// Begins the turn, if the message just taken in need not wait for anything.
+    pub fn begin(&self, docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Option<Box<Begun>> {
+        if self.stop.is_cancelled() {
+            return None;
+        }
+        inbox::claim_at_once(docket, policy, claimant)
+    }
+
+    /// Runs a turn that has begun.
+    pub fn run(&self, channel: &Arc<Channel>, begun: Begun) {
+        let (turns, channel, conversation) =
+            (Arc::clone(&self.turns), Arc::clone(channel), begun.conversation);
+        let run = async move {
+            if let Err(error) = turns.answer_begun(&channel, begun).await {
+                tracing::debug!(%error, "a turn waits for the store");
+                turns.dispatch.queue(Work::Turn).set(conversation, Some(AGAIN_MS));
+            }
+        };
+        self.tasks.spawn_on(run, &self.runtime);
+    }
+}
