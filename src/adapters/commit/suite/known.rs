@@ -5,20 +5,21 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{NOW, Shared, claim_if, from_contact, from_us, look, opened, over_both_stores, push};
+use super::{
+    NOW, Shared, add_channel, claim_if, from_contact, from_us, look, opened, over_both_stores, push, settle,
+};
 use crate::{
-    domain::{
-        conversation::Lease,
-        docket::Docket,
-        message::{DeliveryState, Outcome},
-    },
+    domain::{conversation::Lease, docket::Docket, message::Outcome},
     flow::ledger::{Held, Key, Need, change},
 };
 
 over_both_stores!(
     two_instances_take_turns_and_neither_loses_what_the_other_saved,
     a_key_that_was_taken_for_new_is_found_however_old_it_is,
+    what_the_other_changed_is_not_overwritten,
+    what_is_wanted_beyond_what_is_known_is_read,
     two_instances_never_send_more_than_the_channel_may,
+    a_channel_that_was_full_has_room_as_soon_as_something_has_left,
     an_extended_lease_is_known_as_it_is_stored,
 );
 
@@ -75,42 +76,80 @@ async fn a_key_that_was_taken_for_new_is_found_however_old_it_is(store: Shared) 
 
 async fn two_instances_never_send_more_than_the_channel_may(store: Shared) {
     const MOST: usize = 3;
-    store
-        .execute(
-            "insert into channels (name, provider, state, created_at, updated_at)
-             values ('main', 'sandbox', 'authorized', 0, 0)",
-        )
-        .await
-        .expect("a channel");
+    add_channel(&store).await;
     let ledgers = [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)];
-    let settle = |docket: &mut Docket| {
-        for id in docket.ids(|message| message.is(DeliveryState::Sending)) {
-            if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
-                delivery.state = DeliveryState::Sent;
-            }
-        }
-    };
     let need = Need { channel: true, ..Need::default() };
     for chat in 0..24 {
         change(&*ledgers[chat % 2], opened(chat), Need::default(), |docket| docket.push(from_us("hello")))
             .await
             .expect("queued");
     }
-    let mut sent = 0;
-    while sent < 24 {
-        // The pace lets one pass at a time, so each comes to its limit at a moment of its own.
-        for _ in 0..MOST + 2 {
-            let claims = (0..24).map(|chat| {
-                change(&*ledgers[chat % 2], opened(chat), need.clone(), |docket| claim_if(docket, MOST))
-            });
-            assert!(join_all(claims).await.iter().all(Result::is_ok));
-            store.clock.advance_ms(500);
+    for sent in 0..8 {
+        // By turns, then all at once.
+        let mut claimed = 0;
+        for chat in 0..24 {
+            let claim = |docket: &mut Docket| claim_if(docket, MOST, 0);
+            let one = change(&*ledgers[(chat + sent) % 2], opened(chat), need.clone(), claim);
+            claimed += usize::from(one.await.expect("asked"));
         }
-        let sending = store.number("select count(*) from messages where state = 'sending'").await;
-        assert_eq!(sending, 3, "all that may, and no more");
-        sent += 3;
+        assert_eq!(claimed, MOST, "all that may, and no more");
+        let claims = (0..24).map(|chat| {
+            change(&*ledgers[chat % 2], opened(chat), need.clone(), |docket| claim_if(docket, MOST, 0))
+        });
+        assert!(join_all(claims).await.into_iter().all(|claimed| !claimed.expect("asked")));
         join_all((0..24).map(|chat| change(&*ledgers[chat % 2], opened(chat), Need::default(), settle)))
             .await;
+    }
+    assert_eq!(store.number("select count(*) from messages where state = 'sent'").await, 24);
+}
+
+async fn a_channel_that_was_full_has_room_as_soon_as_something_has_left(store: Shared) {
+    add_channel(&store).await;
+    let need = Need { channel: true, ..Need::default() };
+    for chat in 0..5 {
+        let owe = |docket: &mut Docket| docket.push(from_us("hello"));
+        store.change(opened(chat), Need::default(), owe).await.expect("queued");
+    }
+    for chat in 0..5 {
+        for (at, may) in [(chat, true), ((chat + 1) % 5, false)] {
+            let claim = |docket: &mut Docket| claim_if(docket, 1, 0);
+            assert_eq!(
+                store.change(opened(at), need.clone(), claim).await.expect("asked"),
+                may,
+                "{chat} {at}"
+            );
+        }
+        store.change(opened(chat), Need::default(), settle).await.expect("settled");
+    }
+}
+
+async fn what_the_other_changed_is_not_overwritten(store: Shared) {
+    let ledgers = [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)];
+    store.conversation(1).await;
+    for round in 0..40_usize {
+        // Twice each, so that both know it; nothing but the facts change, which no index would notice.
+        let read = |docket: &mut Docket| docket.conversation.unread += 1;
+        change(&*ledgers[round / 2 % 2], opened(1), Need::default(), read).await.expect("stored");
+    }
+    assert_eq!(store.number("select unread from conversations").await, 40);
+}
+
+async fn what_is_wanted_beyond_what_is_known_is_read(store: Shared) {
+    let closed = |docket: &mut Docket| {
+        for number in 0..60 {
+            let mut message = from_contact(&format!("m{number}"));
+            if let Some(inbound) = message.inbound.as_mut() {
+                inbound.outcome = Outcome::Ignored;
+            }
+            docket.push(message);
+        }
+    };
+    store.change(opened(1), Need::default(), closed).await.expect("stored");
+    for newest in [10, 60, 30] {
+        let need = Need { newest, ..Need::default() };
+        let docket = store.change(opened(1), need, look).await.expect("a look");
+        let newest_ones = docket.messages().iter().filter(|message| message.seq > 60 - newest as i64);
+        assert_eq!(newest_ones.count(), newest);
     }
 }
 

@@ -137,7 +137,7 @@ fn look(docket: &mut Docket) -> Docket {
 type Shared = Arc<store::Store>;
 
 /// Claims the owed message if so many of the channel may be under way at once, and its pace allows.
-fn claim_if(docket: &mut Docket, at_once: usize) -> bool {
+fn claim_if(docket: &mut Docket, at_once: usize, pace_ms: i64) -> bool {
     let now = docket.now;
     let Some(channel) = docket.channel.as_mut() else { return false };
     if channel.in_flight >= at_once {
@@ -150,7 +150,7 @@ fn claim_if(docket: &mut Docket, at_once: usize) -> bool {
     let Some(channel) = docket.channel.as_mut().filter(|channel| channel.next_send_at <= now) else {
         return false;
     };
-    channel.next_send_at = now.plus_ms(500);
+    channel.next_send_at = now.plus_ms(pace_ms);
     channel.in_flight += 1;
     channel.sends += 1;
     if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
@@ -158,4 +158,20 @@ fn claim_if(docket: &mut Docket, at_once: usize) -> bool {
         delivery.attempt = Some(Attempt { id: Uuid::now_v7(), at: now, lease_until: now.plus_ms(16_000) });
     }
     true
+}
+
+/// Whatever was being sent has left.
+fn settle(docket: &mut Docket) {
+    for id in docket.ids(|message| message.is(DeliveryState::Sending)) {
+        if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+            delivery.state = DeliveryState::Sent;
+        }
+    }
+}
+
+/// The channel that all these conversations are on.
+async fn add_channel(store: &Shared) {
+    let channel = "insert into channels (name, provider, state, created_at, updated_at)
+         values ('main', 'sandbox', 'authorized', 0, 0)";
+    store.execute(channel).await.expect("a channel");
 }

@@ -229,29 +229,36 @@ async fn a_begin_that_is_dropped_half_way_does_not_spoil_its_connection() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_on_sqlite_ends_every_lease_of_the_life_before() {
     on_sqlite(|store| async move {
-        let busy = |docket: &mut Docket| {
+        let sends = |docket: &mut Docket| {
             let until = docket.now.plus_ms(60_000);
             let turn = uuid::Uuid::now_v7();
-            docket.conversation.lease = Some(Lease { owner: "a".to_owned(), turn, until });
             let mut message = from_us("in flight");
             if let Some(delivery) = message.delivery.as_mut() {
                 delivery.state = DeliveryState::Sending;
                 delivery.attempt = Some(Attempt { id: turn, at: docket.now, lease_until: until });
             }
             docket.push(message);
+            (turn, until)
+        };
+        let busy = move |docket: &mut Docket| {
+            let (turn, until) = sends(docket);
+            docket.conversation.lease = Some(Lease { owner: "a".to_owned(), turn, until });
         };
         store.change(opened(1), Need::default(), busy).await.expect("stored");
         store.push(2, "idle").await.expect("stored");
+        store.change(opened(3), Need::default(), sends).await.expect("stored");
         store.clock.advance_ms(1_000);
         assert_eq!(store.ledger.due(Work::Turn, 10).await.expect("a list"), []);
         let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
         sqlite.recover().await.expect("recovered");
         assert_eq!(store.ledger.due(Work::Turn, 10).await.expect("a list").len(), 1);
-        assert_eq!(store.ledger.due(Work::Tend, 10).await.expect("a list").len(), 1);
-        let docket = store.change(opened(1), Need::default(), super::look).await.expect("a look");
-        assert!(docket.conversation.live_lease(docket.now).is_none());
-        let attempt = docket.messages()[0].delivery.as_ref().and_then(|delivery| delivery.attempt);
-        assert_eq!(attempt.map(|attempt| attempt.lease_until), Some(docket.now));
+        assert_eq!(store.ledger.due(Work::Tend, 10).await.expect("a list").len(), 2);
+        for chat in [1, 3] {
+            let docket = store.change(opened(chat), Need::default(), super::look).await.expect("a look");
+            assert!(docket.conversation.live_lease(docket.now).is_none());
+            let attempt = docket.messages()[0].delivery.as_ref().and_then(|delivery| delivery.attempt);
+            assert_eq!(attempt.map(|attempt| attempt.lease_until), Some(docket.now));
+        }
     })
     .await;
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{Shared, by_key, claim_if, from_us, opened, over_both_stores, push};
+use super::{Shared, add_channel, by_key, claim_if, from_us, opened, over_both_stores, push};
 use crate::{
     domain::{conversation::Lease, docket::Docket, mode::Mode},
     flow::ledger::{Held, Key, Ledger, Need, Standing, Work, change},
@@ -36,17 +36,11 @@ async fn fifty_first_messages_of_one_chat_begin_one_conversation(store: Shared) 
 
 /// Claims the owed message if nothing of the channel is being sent and its pace allows.
 fn claim(docket: &mut Docket) -> bool {
-    claim_if(docket, 1)
+    claim_if(docket, 1, 500)
 }
 
 async fn sends_of_one_channel_see_each_other(store: Shared) {
-    store
-        .execute(
-            "insert into channels (name, provider, state, created_at, updated_at)
-             values ('main', 'sandbox', 'authorized', 0, 0)",
-        )
-        .await
-        .expect("a channel");
+    add_channel(&store).await;
     for chat in 0..20 {
         store
             .change(opened(chat), Need::default(), move |docket| docket.push(from_us("hello")))
