@@ -5,6 +5,10 @@
 
 mod cargo;
 
+mod binary;
+
+mod fakes;
+
 mod chaos;
 
 mod programs;

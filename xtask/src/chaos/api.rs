@@ -15,8 +15,8 @@ use super::{
     courier::WEBHOOK_TOKEN,
     gateway::{CHANNELS, channel_name, instance_of},
     instance::{API_TOKEN, Instance},
-    wire::Answer,
 };
+use crate::fakes::wire::Answer;
 
 /// One instance is waited for so long; a switch may take ten seconds to settle.
 const ANSWER_LIMIT: Duration = Duration::from_secs(12);

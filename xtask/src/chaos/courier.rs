@@ -19,8 +19,9 @@ use tokio::{
 use super::{
     gateway::{channel_name, channel_of},
     instance::Instance,
-    records::{Book, Marker},
+    records::Book,
 };
+use crate::fakes::names::Marker;
 
 /// What Baton is told to expect.
 pub(super) const WEBHOOK_TOKEN: &str = "chaos-webhook-token-0123456789";

@@ -10,7 +10,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -18,10 +18,14 @@ use tokio::time::sleep;
 
 use super::{
     courier::{Courier, Notice},
-    model::{is_before, lock},
+    model::is_before,
     plan,
-    records::{Book, Marker, Post},
-    webhooks,
+    records::{Book, Post},
+};
+use crate::fakes::{
+    lock,
+    names::Marker,
+    webhooks::{self, Chat, seconds},
     wire::{Reply, Request},
 };
 
@@ -91,9 +95,9 @@ pub(super) const fn instance_of(channel: usize) -> usize {
     INSTANCE + channel
 }
 
-/// Now, in seconds of the world.
-pub(super) fn seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+/// As webhooks name a contact's chat.
+pub(super) fn whole_chat_of(contact: usize) -> Chat {
+    Chat { account: instance_of(channel_of(contact)), id: chat_of(contact) }
 }
 
 impl Gateway {
@@ -240,9 +244,10 @@ impl Gateway {
         if trace == Some(Trace::Journal) {
             return;
         }
-        let echo = webhooks::echo(contact, id, text);
-        let sent = webhooks::status(contact, id, "sent");
-        let delivered = lock(&self.dice).bool().then(|| webhooks::status(contact, id, "delivered"));
+        let chat = whole_chat_of(contact);
+        let echo = webhooks::echo(&chat, id, text);
+        let sent = webhooks::status(&chat, id, "sent");
+        let delivered = lock(&self.dice).bool().then(|| webhooks::status(&chat, id, "delivered"));
         let courier = Arc::clone(&self.courier);
         tokio::spawn(async move {
             sleep(wait).await;

@@ -19,14 +19,11 @@ use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::sleep;
 
-use super::{
-    courier::WEBHOOK_TOKEN,
-    model::{SPLIT_CHARS, lock},
-    plan::Link,
-    proxy::Proxy,
-    wire::Client,
+use super::{courier::WEBHOOK_TOKEN, model::SPLIT_CHARS, plan::Link, proxy::Proxy};
+use crate::{
+    fakes::{lock, wire::Client},
+    servers::{dying_with_us, free_port, last_words, url_of_postgres, url_of_redis},
 };
-use crate::servers::{dying_with_us, free_port, last_words, url_of_postgres, url_of_redis};
 
 /// With which everything is asked.
 pub(super) const API_TOKEN: &str = "chaos-api-token-0123456789";

@@ -8,9 +8,10 @@ use std::{
 };
 
 use super::{
-    records::{Marker, Part, Post, Records},
+    records::{Post, Records},
     told::{Conversation, Message},
 };
+use crate::fakes::names::{Marker, Part};
 
 #[cfg(test)]
 mod tests;

@@ -14,10 +14,10 @@ use tokio::{sync::watch, task::JoinSet, time::sleep};
 use super::{
     api::Api,
     courier::{Courier, Notice},
-    gateway::{Gateway, channel_name, channel_of, chat_of},
-    records::{Book, Marker, Said, Takeover, Written},
-    webhooks,
+    gateway::{Gateway, channel_name, channel_of, chat_of, whole_chat_of},
+    records::{Book, Said, Takeover, Written},
 };
+use crate::fakes::{names::Marker, webhooks};
 
 /// One takeover for so many messages.
 const MESSAGES_A_TAKEOVER: usize = 40;
@@ -78,7 +78,7 @@ impl Load {
             records.open.insert(marker);
         }
         self.gateway.note_incoming(marker, &id, &text);
-        let body = webhooks::incoming(marker.contact, &id, &text);
+        let body = webhooks::incoming(&whole_chat_of(marker.contact), &id, &text);
         self.courier.hand_in(marker.contact, Notice { body, marker: Some(marker) });
     }
 

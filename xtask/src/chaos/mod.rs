@@ -6,8 +6,6 @@
 
 mod api;
 
-mod binary;
-
 mod courier;
 
 mod gateway;
@@ -35,10 +33,6 @@ mod run;
 mod strike;
 
 mod told;
-
-mod webhooks;
-
-mod wire;
 
 use std::process::ExitCode;
 

@@ -5,17 +5,19 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{
-    records::{Book, Call, Marker, Part},
+use super::records::{Book, Call};
+use crate::fakes::{
+    completions::{DONE, asked, chunk},
+    lock,
+    names::{Marker, Part},
     wire::{Reply, Request},
 };
 
@@ -110,14 +112,6 @@ impl Model {
     }
 }
 
-/// What is to be answered: everything that the contact wrote since our side last spoke.
-fn asked(body: &Value) -> Vec<Marker> {
-    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let since = messages.iter().rposition(|message| message["role"] == "assistant").map_or(0, |at| at + 1);
-    let texts = messages[since..].iter().filter(|message| message["role"] == "user");
-    texts.flat_map(|message| Marker::all_in(message["content"].as_str().unwrap_or_default())).collect()
-}
-
 /// Paragraphs of one length, so that it is plain where they are parted; each names itself and what it answers.
 fn answer(call: usize, parts: usize, names: &[Marker]) -> Vec<String> {
     let names: String = names.iter().map(|marker| format!(" {marker}")).collect();
@@ -129,20 +123,16 @@ fn answer(call: usize, parts: usize, names: &[Marker]) -> Vec<String> {
 }
 
 fn stream(paragraphs: &[String], breaks: bool) -> Reply {
-    let piece = |content: &str, reason: Option<&str>| {
-        let chunk = json!({ "id": "x", "object": "chat.completion.chunk", "created": 0, "model": "fake",
-            "choices": [{ "index": 0, "delta": { "content": content }, "finish_reason": reason }] });
-        (Duration::from_millis(5), format!("data: {chunk}\n\n"))
-    };
+    let piece = |content: &str, reason: Option<&str>| (Duration::from_millis(5), chunk(content, reason));
     let text = paragraphs.join("\n\n");
     let (first, second) = text.split_at(text.len() / 2);
     let mut pieces = vec![piece(first, None)];
     if !breaks {
         pieces.push(piece(second, None));
         pieces.push(piece("", Some("stop")));
-        pieces.push((Duration::ZERO, "data: [DONE]\n\n".to_owned()));
+        pieces.push((Duration::ZERO, DONE.to_owned()));
     }
-    Reply::Stream { pieces, is_whole: !breaks }
+    Reply::Stream { pieces, is_whole: !breaks, watch: None }
 }
 
 /// Takes one of a number of times, if there is one left.
@@ -155,26 +145,9 @@ pub(super) fn is_before(until: &Mutex<Option<Instant>>) -> bool {
     lock(until).is_some_and(|until| Instant::now() < until)
 }
 
-/// A panic elsewhere leaves nothing half changed in what is kept here.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_asked_is_all_since_our_side_spoke() {
-        let body = json!({ "messages": [
-            { "role": "user", "content": "c1n1 hello" }, { "role": "assistant", "content": "a0.1/1 answers c1n1" },
-            { "role": "user", "content": "c1n2 and" }, { "role": "system", "content": "a note" },
-            { "role": "user", "content": "c1n3 so" },
-        ] });
-        let marker = |number| Marker { contact: 1, number };
-        assert_eq!(asked(&body), [marker(2), marker(3)]);
-        assert_eq!(asked(&json!({})), []);
-    }
 
     #[test]
     fn the_paragraphs_of_an_answer_have_one_length() {

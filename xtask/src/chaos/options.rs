@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::binary::Binary;
+use crate::binary::Binary;
 
 /// How it is used.
 pub(crate) const HELP: &str = "\

@@ -128,7 +128,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::chaos::wire::{Client, Reply, serve};
+    use crate::fakes::wire::{Client, Reply, serve};
 
     const LIMIT: Duration = Duration::from_millis(300);
 

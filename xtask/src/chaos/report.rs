@@ -11,9 +11,10 @@ use std::{
 use super::{
     judge::{Fault, Verdict, short},
     plan::{Kind, Planned},
-    records::{Marker, Records},
+    records::Records,
     told::Message,
 };
+use crate::fakes::names::Marker;
 
 /// The figures, a line each.
 pub(super) fn table(verdict: &Verdict, records: &Records, plan: &[Planned], length: Duration) -> String {

@@ -26,9 +26,9 @@ use super::{
     report,
     strike::Stage,
     told::{self, Conversation},
-    wire::serve,
 };
 use crate::{
+    fakes::wire::serve,
     programs::Programs,
     servers::{Care, Folder, Postgres, Redis},
     stop::Stop,

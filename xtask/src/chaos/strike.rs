@@ -14,12 +14,15 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::sleep};
 use super::{
     gateway::Gateway,
     instance::Instance,
-    model::{Model, lock},
+    model::Model,
     plan::{self, Harm, Kind, Link, Planned},
     proxy::Gate,
     records::{Book, Freeze},
 };
-use crate::servers::{Postgres, Redis, Server};
+use crate::{
+    fakes::lock,
+    servers::{Postgres, Redis, Server},
+};
 
 /// A server that has not come back by then will not.
 const BACK_LIMIT: Duration = Duration::from_secs(60);

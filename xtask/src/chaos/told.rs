@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{
     api::Api,
     gateway::{channel_name, channel_of, chat_of},
-    records::Part,
 };
+use crate::fakes::names::Part;
 
 const PAGE: usize = 200;
 

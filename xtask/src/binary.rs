@@ -9,7 +9,7 @@ use crate::cargo::cargo;
 
 /// Which one. Built as something is that has been built before, wherever that can be: a build takes minutes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Binary {
+pub(crate) enum Binary {
     /// As `cargo build` makes it.
     Plain,
     /// As `cargo build --release` makes it.
@@ -22,7 +22,7 @@ pub(super) enum Binary {
 
 impl Binary {
     /// Builds it, and says where it is.
-    pub(super) fn find(&self) -> Result<PathBuf> {
+    pub(crate) fn find(&self) -> Result<PathBuf> {
         match self {
             Self::Plain => build(&["build", "--bin", "baton"]),
             Self::Optimised => build(&["build", "--bin", "baton", "--release"]),

@@ -23,41 +23,53 @@ const HEADERS_MAX: usize = 64;
 const IDLE: Duration = Duration::from_secs(2);
 
 /// A request as it came.
-pub(super) struct Request {
+pub(crate) struct Request {
     /// When its first byte was read.
-    pub(super) arrived: Instant,
+    pub(crate) arrived: Instant,
     /// With its query.
-    pub(super) path: String,
-    pub(super) body: Vec<u8>,
+    pub(crate) path: String,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Request {
     /// The body, or null.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
 /// What to do with the connection.
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// Answers.
     Answer(u16, String),
     /// Sends these one by one, each after its pause, and then the end of the body if it is to be a good one.
-    Stream { pieces: Vec<(Duration, String)>, is_whole: bool },
+    Stream { pieces: Vec<(Duration, String)>, is_whole: bool, watch: Option<Watch> },
     /// Breaks it.
     Cut,
     /// Says nothing until the other side has gone.
     Hang,
 }
 
+/// Is told when all of a stream has been sent, or that the other side went away before that.
+pub(crate) type Watch = Box<dyn FnOnce(Ended) + Send>;
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// All of it was sent.
+    Sent,
+    /// The other side did not wait for it.
+    Left,
+}
+
 impl Reply {
-    pub(super) fn json(value: &Value) -> Self {
+    pub(crate) fn json(value: &Value) -> Self {
         Self::Answer(200, value.to_string())
     }
 }
 
 /// Serves every connection until dropped.
-pub(super) async fn serve<F, R>(listener: TcpListener, handle: F)
+pub(crate) async fn serve<F, R>(listener: TcpListener, handle: F)
 where
     F: Fn(Request) -> R + Clone + Send + 'static,
     R: Future<Output = Reply> + Send,
@@ -88,17 +100,15 @@ where
                 );
                 stream.write_all((head + &body).as_bytes()).await?;
             }
-            Reply::Stream { pieces, is_whole } => {
-                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
-                stream.write_all(head.as_bytes()).await?;
-                for (pause, piece) in pieces {
-                    sleep(pause).await;
-                    stream.write_all(format!("{:x}\r\n{piece}\r\n", piece.len()).as_bytes()).await?;
+            Reply::Stream { pieces, is_whole, watch } => {
+                let sent = send_all(&mut stream, &mut bytes, pieces, is_whole).await;
+                if let Some(watch) = watch {
+                    watch(if sent.is_ok() { Ended::Sent } else { Ended::Left });
                 }
+                sent?;
                 if !is_whole {
                     return Ok(());
                 }
-                stream.write_all(b"0\r\n\r\n").await?;
             }
             Reply::Cut => return stream.set_zero_linger(),
             Reply::Hang => {
@@ -109,6 +119,45 @@ where
         }
     }
     Ok(())
+}
+
+/// Sends a stream; what has no pause before it goes out with what was before. Fails when the other side goes away.
+async fn send_all(
+    stream: &mut TcpStream,
+    bytes: &mut Vec<u8>,
+    pieces: Vec<(Duration, String)>,
+    is_whole: bool,
+) -> io::Result<()> {
+    let mut ready =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n".to_owned();
+    for (pause, piece) in pieces {
+        if !pause.is_zero() {
+            stream.write_all(ready.as_bytes()).await?;
+            ready.clear();
+            stay(stream, bytes, pause).await?;
+        }
+        ready.push_str(&format!("{:x}\r\n{piece}\r\n", piece.len()));
+    }
+    if is_whole {
+        ready.push_str("0\r\n\r\n");
+    }
+    stream.write_all(ready.as_bytes()).await
+}
+
+/// Lets time pass as long as the other side is there.
+async fn stay(stream: &mut TcpStream, bytes: &mut Vec<u8>, pause: Duration) -> io::Result<()> {
+    let pause = sleep(pause);
+    tokio::pin!(pause);
+    loop {
+        tokio::select! {
+            () = &mut pause => return Ok(()),
+            read = stream.read_buf(bytes) => {
+                if read? == 0 {
+                    return Err(io::Error::from(ErrorKind::UnexpectedEof));
+                }
+            }
+        }
+    }
 }
 
 /// None at the end of the connection.
@@ -147,24 +196,24 @@ fn strange(what: impl ToString) -> io::Error {
 }
 
 /// What was answered.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) body: Value,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
 }
 
 /// Asks one server. Connections are kept for the next question.
-pub(super) struct Client {
+pub(crate) struct Client {
     address: SocketAddr,
     idle: Mutex<Vec<(Instant, TcpStream)>>,
 }
 
 impl Client {
-    pub(super) const fn new(address: SocketAddr) -> Self {
+    pub(crate) const fn new(address: SocketAddr) -> Self {
         Self { address, idle: Mutex::new(Vec::new()) }
     }
 
     /// Asks, and waits so long for the whole answer. Not answered, it may have been heard all the same.
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         &self,
         method: &str,
         path: &str,
@@ -173,7 +222,7 @@ impl Client {
         limit: Duration,
     ) -> io::Result<Answer> {
         let mut question =
-            format!("{method} {path} HTTP/1.1\r\nHost: chaos\r\nContent-Length: {}\r\n", body.len());
+            format!("{method} {path} HTTP/1.1\r\nHost: baton\r\nContent-Length: {}\r\n", body.len());
         for (name, value) in headers {
             question.push_str(&format!("{name}: {value}\r\n"));
         }
