@@ -48,3 +48,13 @@ fn build(words: &[&str]) -> Result<PathBuf> {
         artifacts.filter(is_ours).filter_map(|it| it["executable"].as_str().map(PathBuf::from)).next_back();
     found.context("cargo does not say where baton is")
 }
+
+/// Builds an example for speed.
+pub(crate) fn example(name: &str) -> Result<()> {
+    let built =
+        cargo(&["build", "--quiet", "--release", "--example", name]).status().context("cannot run cargo")?;
+    if !built.success() {
+        bail!("the example {name} cannot be built");
+    }
+    Ok(())
+}

@@ -1,5 +1,5 @@
 //! The project's chores: `cargo xtask test` runs every test with the servers it needs, `cargo xtask chaos` a whole Baton
-//! whose parts are killed.
+//! whose parts are killed, `cargo xtask bench` measures one.
 //!
 //! In: what is to be done, on the command line. Out: what was done, and 0 if all of it went well.
 
@@ -11,7 +11,11 @@ mod fakes;
 
 mod chaos;
 
+mod bench;
+
 mod programs;
+
+mod processes;
 
 mod servers;
 
@@ -28,6 +32,8 @@ Chores of this project.
 
 Usage: cargo xtask test [--install] [ARGUMENTS]
        cargo xtask chaos [--seed N] [--faults N] [--messages N] [--seconds N] [--release | --binary FILE]
+       cargo xtask bench [--load NAME,…] [--store NAME] [--quick] [--calls N] [--binary FILE] [--out FILE]
+       cargo xtask bench --compare A B
 
   test   runs every test, on a PostgreSQL and a Redis of its own: on free ports of this machine, with their data in a
          temporary folder, stopped afterwards; and last a short run of chaos. ARGUMENTS go to the test runner
@@ -45,16 +51,17 @@ fn main() -> ExitCode {
     match arguments.next().as_deref() {
         Some("test") => report(test::run(arguments.collect())),
         Some("chaos") => report(chaos::run(arguments.collect())),
+        Some("bench") => report(bench::run(&arguments.collect::<Vec<_>>())),
         Some("help" | "--help" | "-h") => {
-            print!("{HELP}\n{}", chaos::HELP);
+            print!("{HELP}\n{}\n{}", chaos::HELP, bench::HELP);
             ExitCode::SUCCESS
         }
         Some(other) => {
-            eprintln!("cargo xtask: there is no chore {other:?}\n\n{HELP}\n{}", chaos::HELP);
+            eprintln!("cargo xtask: there is no chore {other:?}\n\n{HELP}\n{}\n{}", chaos::HELP, bench::HELP);
             ExitCode::from(2)
         }
         None => {
-            eprint!("{HELP}\n{}", chaos::HELP);
+            eprint!("{HELP}\n{}\n{}", chaos::HELP, bench::HELP);
             ExitCode::from(2)
         }
     }

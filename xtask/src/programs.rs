@@ -43,6 +43,17 @@ impl Programs {
         Self::find().with_context(|| format!("installed, and still not found. {}", packages.what_to_do()))
     }
 
+    /// Whether PostgreSQL comes with what counts statements, an extension.
+    pub(crate) fn count_statements(&self) -> bool {
+        [
+            "../lib/pg_stat_statements.so",
+            "../lib/postgresql/pg_stat_statements.so",
+            "../lib/postgresql/pg_stat_statements.dylib",
+        ]
+        .iter()
+        .any(|file| self.postgres.join(file).is_file())
+    }
+
     fn find() -> Option<Self> {
         let redis = on_path("redis-server").or_else(|| on_path("valkey-server"))?;
         Some(Self { postgres: postgres_folder()?, redis })

@@ -19,6 +19,7 @@ use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
+    processes::children_of,
     programs::{Programs, on_path},
     user::{User, as_user},
 };
@@ -67,12 +68,14 @@ impl Drop for Folder {
 }
 
 /// What makes a server: its program with everything but the port, which is found out by trying.
-struct Recipe {
-    name: &'static str,
-    goodbye: Signal,
-    log: PathBuf,
-    answers: fn(u16) -> bool,
-    command: Box<dyn Fn(u16) -> Command + Send + Sync>,
+pub(crate) struct Recipe {
+    pub(crate) name: &'static str,
+    /// Asks it to end.
+    pub(crate) goodbye: Signal,
+    pub(crate) log: PathBuf,
+    /// Whether it answers on that port.
+    pub(crate) answers: fn(u16) -> bool,
+    pub(crate) command: Box<dyn Fn(u16) -> Command + Send + Sync>,
 }
 
 impl Recipe {
@@ -121,6 +124,7 @@ impl Server {
         if !self.is_running() {
             return;
         }
+        // Where children are not told of, a frozen PostgreSQL takes no new connections and goes on with those it has.
         for process in std::iter::once(self.pid()).chain(children_of(self.pid())) {
             let _ = kill_process(process, signal);
         }
@@ -162,6 +166,8 @@ pub(crate) enum Care {
     Fast,
     /// Everything: it will be killed.
     Durable,
+    /// Everything, and otherwise as it comes: it is measured.
+    Measured,
 }
 
 impl Care {
@@ -173,6 +179,7 @@ impl Care {
             Self::Durable => {
                 &["fsync=on", "synchronous_commit=on", "full_page_writes=on", "autovacuum_naptime=2"]
             }
+            Self::Measured => &["fsync=on", "synchronous_commit=on", "full_page_writes=on"],
         }
     }
 }
@@ -203,8 +210,12 @@ impl Postgres {
             bail!("initdb failed: {}", String::from_utf8_lossy(&made.stderr).trim());
         }
         let program = programs.postgres.join("postgres");
+        let counts_statements = care == Care::Measured && programs.count_statements();
         let command = move |port: u16| {
             let mut command = dying_with_us(&program, "INT");
+            if counts_statements {
+                command.args(["-c", "shared_preload_libraries=pg_stat_statements"]);
+            }
             command.arg("-D").arg(&data).arg("-k").arg(&data).args(["-p", &port.to_string()]);
             command.current_dir("/");
             for setting in ["listen_addresses=127.0.0.1", "max_connections=500"].iter().chain(care.settings())
@@ -271,7 +282,7 @@ pub(crate) fn url_of_redis(port: u16) -> String {
 }
 
 /// Starts a server on a free port and waits until it answers; on another port if that one was taken meanwhile.
-fn start_somewhere(recipe: Recipe) -> Result<Server> {
+pub(crate) fn start_somewhere(recipe: Recipe) -> Result<Server> {
     let (what, recipe) = (recipe.name, Arc::new(recipe));
     for _ in 0..TRIES {
         let recipe = Arc::clone(&recipe);
@@ -308,7 +319,7 @@ pub(crate) fn last_words(log: &Path) -> String {
 }
 
 /// Asks and reads the beginning of the answer.
-fn ask(port: u16, question: &[u8], answer: &mut [u8]) -> std::io::Result<()> {
+pub(crate) fn ask(port: u16, question: &[u8], answer: &mut [u8]) -> std::io::Result<()> {
     let mut connection = TcpStream::connect(("127.0.0.1", port))?;
     connection.set_read_timeout(Some(Duration::from_secs(1)))?;
     connection.write_all(question)?;
@@ -325,20 +336,6 @@ fn postgres_answers(port: u16) -> bool {
 fn redis_answers(port: u16) -> bool {
     let mut answer = [0; 5];
     ask(port, b"PING\r\n", &mut answer).is_ok() && answer == *b"+PONG"
-}
-
-/// Its children. Where there is no `/proc`, none: a frozen PostgreSQL then takes no new connections, and goes on with
-/// those it has.
-fn children_of(parent: Pid) -> Vec<Pid> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let parent_of = |number: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-        // The name before it, in brackets, may hold anything.
-        stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse::<i32>().ok()
-    };
-    let ours = numbers.filter(|number| parent_of(number) == Some(parent.as_raw_nonzero().get()));
-    ours.filter_map(Pid::from_raw).collect()
 }
 
 /// Linux ends it if we are killed before we can, or if the thread ends that started it. Elsewhere it then stays, on the loopback.

@@ -221,29 +221,46 @@ impl Client {
         body: &str,
         limit: Duration,
     ) -> io::Result<Answer> {
-        let mut question =
-            format!("{method} {path} HTTP/1.1\r\nHost: baton\r\nContent-Length: {}\r\n", body.len());
-        for (name, value) in headers {
-            question.push_str(&format!("{name}: {value}\r\n"));
-        }
-        if !body.is_empty() {
-            question.push_str("Content-Type: application/json\r\n");
-        }
-        question.push_str("\r\n");
-        question.push_str(body);
+        let question = question(method, path, headers, body);
         timeout(limit, self.converse(&question)).await.map_err(|_| io::Error::from(ErrorKind::TimedOut))?
+    }
+
+    /// Asks for an answer that is streamed, which is read line by line. Chunks must end where lines do.
+    pub(crate) async fn ask_for_stream(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> io::Result<Stream> {
+        let mut stream = match self.take_idle() {
+            Some(stream) => stream,
+            None => self.connect().await?,
+        };
+        stream.write_all(question(method, path, headers, body).as_bytes()).await?;
+        Ok(Stream { stream, bytes: Vec::new() })
+    }
+
+    /// Keeps a connection whose stream has come to its end.
+    pub(crate) fn keep(&self, stream: Stream) {
+        self.idle().push((Instant::now(), stream.stream));
     }
 
     async fn converse(&self, question: &str) -> io::Result<Answer> {
         let mut stream = match self.take_idle() {
             Some(stream) => stream,
-            None => TcpStream::connect(self.address).await?,
+            None => self.connect().await?,
         };
-        stream.set_nodelay(true)?;
         stream.write_all(question.as_bytes()).await?;
         let answer = read_answer(&mut stream).await?;
         self.idle().push((Instant::now(), stream));
         Ok(answer)
+    }
+
+    async fn connect(&self) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect(self.address).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
     }
 
     fn take_idle(&self) -> Option<TcpStream> {
@@ -254,6 +271,53 @@ impl Client {
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(Instant, TcpStream)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn question(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
+    let mut question =
+        format!("{method} {path} HTTP/1.1\r\nHost: baton\r\nContent-Length: {}\r\n", body.len());
+    for (name, value) in headers {
+        question.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if !body.is_empty() {
+        question.push_str("Content-Type: application/json\r\n");
+    }
+    question.push_str("\r\n");
+    question.push_str(body);
+    question
+}
+
+/// An answer that comes piece by piece.
+pub(crate) struct Stream {
+    stream: TcpStream,
+    bytes: Vec<u8>,
+}
+
+impl Stream {
+    /// The next line that begins with `data: `, without that. None at the end of the connection.
+    pub(crate) async fn data(&mut self) -> io::Result<Option<String>> {
+        loop {
+            while let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.bytes.drain(..=end).collect();
+                if let Some(data) = line.strip_prefix(b"data: ") {
+                    return Ok(Some(String::from_utf8_lossy(data).trim_end().to_owned()));
+                }
+            }
+            if self.stream.read_buf(&mut self.bytes).await? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads on to the end of the answer.
+    pub(crate) async fn finish(&mut self) -> io::Result<()> {
+        while !self.bytes.ends_with(b"0\r\n\r\n") {
+            if self.stream.read_buf(&mut self.bytes).await? == 0 {
+                return Err(io::Error::from(ErrorKind::UnexpectedEof));
+            }
+        }
+        Ok(())
     }
 }
 
