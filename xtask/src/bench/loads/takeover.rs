@@ -61,9 +61,9 @@ struct Takeover {
 
 pub(super) async fn run(stand: &Stand) -> Result<Findings> {
     let size = if stand.options.is_quick {
-        Size { trials: 200, rate: 100.0, latency_ms: 400, others: (100, 2) }
+        Size { trials: 120, rate: 40.0, latency_ms: 400, others: (60, 2) }
     } else {
-        Size { trials: 2_000, rate: 50.0, latency_ms: 2_000, others: (500, 4) }
+        Size { trials: 1_500, rate: 30.0, latency_ms: 2_000, others: (300, 5) }
     };
     let (others, messages) = size.others;
     let latency = (size.latency_ms, size.latency_ms);
