@@ -6,7 +6,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -34,7 +34,7 @@ pub(super) struct Fakes {
     /// Shortest and longest time of an answer, in milliseconds.
     latency_ms: (u64, u64),
     dice: AtomicU64,
-    ids: AtomicUsize,
+    ids: AtomicU64,
 }
 
 /// They answer until dropped.
@@ -63,12 +63,10 @@ impl Fakes {
     pub(super) async fn open(book: Arc<Book>, latency_ms: (u64, u64)) -> Result<Open> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let port = listener.local_addr()?.port();
-        let fakes = Arc::new(Self {
-            book,
-            latency_ms,
-            dice: AtomicU64::new(fastrand::u64(..)),
-            ids: AtomicUsize::new(0),
-        });
+        let dice = AtomicU64::new(fastrand::u64(..));
+        // No gateway gives an id twice, also not to a Baton that comes again with the database it had.
+        let ids = AtomicU64::new(fastrand::u64(..1 << 48));
+        let fakes = Arc::new(Self { book, latency_ms, dice, ids });
         let serving = tokio::spawn(serve(listener, move |request| Arc::clone(&fakes).answer(request)));
         Ok(Open { port, serving })
     }
@@ -96,7 +94,7 @@ impl Fakes {
         };
         self.book.arrival(request.arrived, contact_of(chat), text);
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        Reply::Answer(200, format!(r#"{{"idMessage":"BAE5{id:08}"}}"#))
+        Reply::Answer(200, format!(r#"{{"idMessage":"BAE5{id:012X}"}}"#))
     }
 
     fn generate(&self, request: &Request) -> Reply {

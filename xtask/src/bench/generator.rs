@@ -3,6 +3,7 @@
 //! In: what is to be written, and how fast. Out: webhooks; when each was sent and taken, in the book.
 
 use std::{
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -30,7 +31,8 @@ pub(super) struct Generator {
     pub(super) client: Client,
     path: String,
     authorization: String,
-    orders: Vec<Mutex<()>>,
+    /// Of each contact, who may write next.
+    orders: std::sync::Mutex<HashMap<usize, Arc<Mutex<()>>>>,
     /// How many of a hundred webhooks come once more.
     pub(super) repeated_percent: u8,
     repeats: Mutex<JoinSet<()>>,
@@ -38,13 +40,13 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    pub(super) fn new(book: Arc<Book>, client: Client, path: &str, token: &str, contacts: usize) -> Self {
+    pub(super) fn new(book: Arc<Book>, client: Client, path: &str, token: &str) -> Self {
         Self {
             book,
             client,
             path: path.to_owned(),
             authorization: format!("Bearer {token}"),
-            orders: (0..contacts).map(|_| Mutex::default()).collect(),
+            orders: std::sync::Mutex::default(),
             repeated_percent: 0,
             repeats: Mutex::default(),
             dice: std::sync::Mutex::default(),
@@ -53,10 +55,8 @@ impl Generator {
 
     /// Writes one message after those that its contact wrote before it.
     pub(super) async fn write(self: &Arc<Self>, marker: Marker) {
-        let _in_order = match self.orders.get(marker.contact) {
-            Some(order) => Some(order.lock().await),
-            None => None,
-        };
+        let order = Arc::clone(lock(&self.orders).entry(marker.contact).or_default());
+        let _in_order = order.lock().await;
         let text = format!("{marker} is what I wanted to ask");
         let body = webhooks::incoming(&chat_of(marker.contact), &format!("IN{marker}"), &text);
         let written = Written { at: Instant::now(), taken: None, is_answered: false };

@@ -103,7 +103,7 @@ async fn bare_per_s(stand: &Stand, webhooks: usize) -> Result<Option<f64>> {
     let Some(server) = stand.start_bare()? else { return Ok(None) };
     let book = Arc::new(Book::new());
     let client = Client::new(([127, 0, 0, 1], server.port()).into());
-    let generator = Arc::new(Generator::new(Arc::clone(&book), client, "/", WEBHOOK_TOKEN, webhooks));
+    let generator = Arc::new(Generator::new(Arc::clone(&book), client, "/", WEBHOOK_TOKEN));
     let began = Instant::now();
     generator.flood(order(webhooks, 1), OPEN).await?;
     let taken = began.elapsed().max(Duration::from_millis(1));

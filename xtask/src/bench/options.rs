@@ -12,7 +12,7 @@ pub(crate) const HELP: &str = "\
          moment: only what is compared within one run means something. Prints a table; exit 1 if anything was lost,
          doubled, out of order, or said after a takeover.
 
-         --load NAME[,NAME]   ceiling, flight, alone, bursts, takeover (all of them)
+         --load NAME[,NAME]   ceiling, flight, alone, bursts, takeover, growth, dashboards (all of them)
          --store NAME         postgres, durable and with a Redis (the default), or sqlite
          --quick              each load small: all of them within a minute
          --calls N            flight goes on to so many calls of the model at once

@@ -1,6 +1,6 @@
 //! One load on one process, from its start to its end.
 //!
-//! In: what is to be loaded, how slow the model is, how many contacts there are. Out: what was measured and judged.
+//! In: what is to be loaded, how slow the model is. Out: what was measured and judged.
 
 use std::{
     net::SocketAddr,
@@ -32,6 +32,8 @@ const STALL: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// So many contacts write once before anything is measured, so that connections are open and caches filled.
 const WARM: usize = 64;
+/// The first of them, far from all others.
+const WARM_FROM: usize = 80_000_000;
 
 /// What is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,18 +74,15 @@ pub(super) struct Measured {
     pub(super) peak_rss_kib: u32,
     pub(super) peak_pss_kib: u32,
     pub(super) counted: Counted,
+    /// On which it ran.
+    pub(super) database: Option<Database>,
 }
 
 impl<'a> Session<'a> {
     /// Starts everything and warms it. To be called on a thread that stays: what was started ends with it.
-    pub(super) async fn open(
-        stand: &'a Stand,
-        kind: Kind,
-        latency_ms: (u64, u64),
-        contacts: usize,
-    ) -> Result<Self> {
+    pub(super) async fn open(stand: &'a Stand, kind: Kind, latency_ms: (u64, u64)) -> Result<Self> {
         let database = if kind == Kind::Baton { Some(stand.database()?) } else { None };
-        Self::open_on(stand, kind, database, latency_ms, contacts).await
+        Self::open_on(stand, kind, database, latency_ms).await
     }
 
     /// As `open`, on a database that is there.
@@ -92,7 +91,6 @@ impl<'a> Session<'a> {
         kind: Kind,
         database: Option<Database>,
         latency_ms: (u64, u64),
-        contacts: usize,
     ) -> Result<Self> {
         let book = Arc::new(Book::new());
         let fakes = Fakes::open(Arc::clone(&book), latency_ms).await?;
@@ -101,8 +99,7 @@ impl<'a> Session<'a> {
             None => stand.start_pass_through(fakes.port)?,
         };
         let address = SocketAddr::from(([127, 0, 0, 1], server.port()));
-        let generator =
-            Generator::new(Arc::clone(&book), Client::new(address), WEBHOOKS, WEBHOOK_TOKEN, contacts + WARM);
+        let generator = Generator::new(Arc::clone(&book), Client::new(address), WEBHOOKS, WEBHOOK_TOKEN);
         let session = Self {
             stand,
             book,
@@ -115,12 +112,14 @@ impl<'a> Session<'a> {
             pss_kib: 0,
             _fakes: fakes,
         };
-        session.warm(contacts).await?;
+        session.warm().await?;
         Ok(session)
     }
 
-    async fn warm(&self, contacts: usize) -> Result<()> {
-        let order = (contacts..contacts + WARM).map(|contact| Marker { contact, number: 0 }).collect();
+    async fn warm(&self) -> Result<()> {
+        // On a database that was used before, the same contacts must not write the same again.
+        let number = self.stand.next_session();
+        let order = (WARM_FROM..WARM_FROM + WARM).map(|contact| Marker { contact, number }).collect();
         self.generator.flood(order, WARM).await?;
         self.wait(WARM, None).await?;
         self.book.take();
@@ -220,7 +219,7 @@ impl<'a> Session<'a> {
         }
         let records = book.take();
         drop(fakes);
-        Ok(Measured { records, cpu_ms, peak_rss_kib, peak_pss_kib, counted: counted.since(before) })
+        Ok(Measured { records, cpu_ms, peak_rss_kib, peak_pss_kib, counted: counted.since(before), database })
     }
 }
 

@@ -39,6 +39,7 @@ pub(super) struct Stand {
     /// A handler with nothing behind it, if there is one beside the baton.
     bare: Option<PathBuf>,
     databases: Cell<usize>,
+    sessions: Cell<usize>,
 }
 
 /// A database of its own.
@@ -80,6 +81,7 @@ impl Stand {
             baton,
             bare,
             databases: Cell::new(0),
+            sessions: Cell::new(0),
         };
         if is_postgres && programs.count_statements() {
             stand.sql("postgres", "create extension pg_stat_statements")?;
@@ -143,10 +145,29 @@ impl Stand {
 
     /// Syncs of the log so far, of a database whose connections close: only then has each told what it did.
     pub(super) fn syncs_without(&self, database: &Database) -> Option<f64> {
+        self.wait_until_closed(database);
+        self.sql("postgres", SYNCS).ok()?.parse().ok()
+    }
+
+    fn wait_until_closed(&self, database: &Database) {
         let open = format!("select count(*) from pg_stat_activity where datname = '{}'", database.name);
         let is_closed = || self.sql("postgres", &open).is_ok_and(|count| count == "0");
         let _ = (0..CLOSED_TRIES).any(|_| is_closed());
-        self.sql("postgres", SYNCS).ok()?.parse().ok()
+    }
+
+    /// Rows read so far, those read from end to end first, of a database whose connections close.
+    pub(super) fn rows_read(&self, database: &Database) -> Option<(f64, f64)> {
+        self.wait_until_closed(database);
+        let query =
+            "select coalesce(sum(seq_tup_read), 0), coalesce(sum(idx_tup_fetch), 0) from pg_stat_user_tables";
+        let said = self.sql(&database.name, query).ok()?;
+        let (from_end_to_end, by_index) = said.split_once('|')?;
+        Some((from_end_to_end.parse().ok()?, by_index.parse().ok()?))
+    }
+
+    /// A number that no session on this stand had before.
+    pub(super) fn next_session(&self) -> usize {
+        self.sessions.replace(self.sessions.get() + 1)
     }
 
     /// Those of the servers whose processor time counts.

@@ -295,14 +295,27 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// How it was answered, once that is known. To be asked first, or not at all.
+    pub(crate) async fn status(&mut self) -> io::Result<u16> {
+        let line = self.line().await?.ok_or_else(|| io::Error::from(ErrorKind::UnexpectedEof))?;
+        line.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(|| strange(line))
+    }
+
     /// The next line that begins with `data: `, without that. None at the end of the connection.
     pub(crate) async fn data(&mut self) -> io::Result<Option<String>> {
+        while let Some(line) = self.line().await? {
+            if let Some(data) = line.strip_prefix("data: ") {
+                return Ok(Some(data.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn line(&mut self) -> io::Result<Option<String>> {
         loop {
-            while let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
+            if let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.bytes.drain(..=end).collect();
-                if let Some(data) = line.strip_prefix(b"data: ") {
-                    return Ok(Some(String::from_utf8_lossy(data).trim_end().to_owned()));
-                }
+                return Ok(Some(String::from_utf8_lossy(&line).trim_end().to_owned()));
             }
             if self.stream.read_buf(&mut self.bytes).await? == 0 {
                 return Ok(None);

@@ -23,7 +23,7 @@ pub(super) async fn run(stand: &Stand) -> Result<Findings> {
 }
 
 async fn once(stand: &Stand, kind: Kind, messages: usize) -> Result<Measured> {
-    let mut session = Session::open(stand, kind, (0, 0), 1).await?;
+    let mut session = Session::open(stand, kind, (0, 0)).await?;
     session.begin();
     for number in 0..messages {
         session.generator.write(Marker { contact: 0, number }).await;

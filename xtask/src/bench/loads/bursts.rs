@@ -35,7 +35,7 @@ async fn once(stand: &Stand, kind: Kind) -> Result<Measured> {
         (false, Kind::PassThrough) => (500, 1, 50.0, (2_000, 3_000)),
         (false, Kind::Baton) => (500, 4, 50.0, (2_000, 3_000)),
     };
-    let mut session = Session::open(stand, kind, latency_ms, contacts).await?;
+    let mut session = Session::open(stand, kind, latency_ms).await?;
     let generator = Arc::get_mut(&mut session.generator).context("somebody writes already")?;
     generator.repeated_percent = REPEATED_PERCENT;
     let turns = in_bursts(contacts, turns, BURSTS_PERCENT);

@@ -23,7 +23,7 @@ pub(super) async fn run(stand: &Stand) -> Result<Findings> {
 }
 
 async fn once(stand: &Stand, kind: Kind, (contacts, messages): (usize, usize)) -> Result<Measured> {
-    let mut session = Session::open(stand, kind, (0, 0), contacts).await?;
+    let mut session = Session::open(stand, kind, (0, 0)).await?;
     session.begin();
     let generator = session.generator.clone();
     session.drive(generator.flood(order(contacts, messages), OPEN)).await?;

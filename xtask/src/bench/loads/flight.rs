@@ -55,7 +55,7 @@ pub(super) async fn run(stand: &Stand) -> Result<Findings> {
 
 async fn once(stand: &Stand, kind: Kind, stage: Stage, latency_ms: (u64, u64)) -> Result<Measured> {
     let Stage { contacts, messages, rate } = stage;
-    let mut session = Session::open(stand, kind, latency_ms, contacts).await?;
+    let mut session = Session::open(stand, kind, latency_ms).await?;
     session.begin();
     let generator = session.generator.clone();
     session.drive(generator.keep_pace(single(order(contacts, messages)), rate)).await?;

@@ -10,6 +10,10 @@ mod bursts;
 
 mod takeover;
 
+mod growth;
+
+mod dashboards;
+
 use anyhow::Result;
 
 use super::{figures::Figure, judge::Wrongs, stand::Stand};
@@ -25,6 +29,8 @@ pub(super) enum Load {
     Alone,
     Bursts,
     Takeover,
+    Growth,
+    Dashboards,
 }
 
 /// What a load came to.
@@ -36,8 +42,15 @@ pub(super) struct Findings {
 }
 
 impl Load {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Ceiling, Self::Flight, Self::Alone, Self::Bursts, Self::Takeover];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Ceiling,
+        Self::Flight,
+        Self::Alone,
+        Self::Bursts,
+        Self::Takeover,
+        Self::Growth,
+        Self::Dashboards,
+    ];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -46,6 +59,8 @@ impl Load {
             Self::Alone => "alone",
             Self::Bursts => "bursts",
             Self::Takeover => "takeover",
+            Self::Growth => "growth",
+            Self::Dashboards => "dashboards",
         }
     }
 
@@ -57,6 +72,8 @@ impl Load {
             Self::Alone => alone::run(stand).await,
             Self::Bursts => bursts::run(stand).await,
             Self::Takeover => takeover::run(stand).await,
+            Self::Growth => growth::run(stand).await,
+            Self::Dashboards => dashboards::run(stand).await,
         }
     }
 }

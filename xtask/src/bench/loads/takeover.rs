@@ -67,7 +67,7 @@ pub(super) async fn run(stand: &Stand) -> Result<Findings> {
     };
     let (others, messages) = size.others;
     let latency = (size.latency_ms, size.latency_ms);
-    let mut session = Session::open(stand, Kind::Baton, latency, others + size.trials).await?;
+    let mut session = Session::open(stand, Kind::Baton, latency).await?;
     session.begin();
     let generator = session.generator.clone();
     let mut takeovers = Vec::new();
