@@ -32,7 +32,7 @@ Chores of this project.
 
 Usage: cargo xtask test [--install] [ARGUMENTS]
        cargo xtask chaos [--seed N] [--faults N] [--messages N] [--seconds N] [--release | --binary FILE]
-       cargo xtask bench [--load NAME,…] [--store NAME] [--quick] [--calls N] [--binary FILE] [--out FILE]
+       cargo xtask bench [--load NAME,…] [--store NAME] [--quick] [--calls N] [--statements] [--binary FILE] [--out FILE]
        cargo xtask bench --compare A B
 
   test   runs every test, on a PostgreSQL and a Redis of its own: on free ports of this machine, with their data in a

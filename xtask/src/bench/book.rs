@@ -51,7 +51,7 @@ pub(super) struct Records {
     pub(super) written: HashMap<Marker, Written>,
     pub(super) calls: Vec<Call>,
     pub(super) arrivals: Vec<Arrival>,
-    /// Webhooks that were not answered 200.
+    /// How often a webhook was not answered 200, and came again.
     pub(super) refused: usize,
     /// Webhooks delivered once more after they had been taken.
     pub(super) repeated: usize,

@@ -5,21 +5,22 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::book::Book;
 use crate::fakes::{
     completions::{DONE, asked, chunk},
+    lock,
     names::Part,
-    webhooks::Chat,
+    webhooks::{Chat, journal_entry, seconds},
     wire::{Reply, Request, serve},
 };
 
@@ -35,6 +36,22 @@ pub(super) struct Fakes {
     latency_ms: (u64, u64),
     dice: AtomicU64,
     ids: AtomicU64,
+    /// The journal, for a Baton that is too busy to hear an answer and looks there.
+    sent: Mutex<Vec<Sent>>,
+}
+
+/// A message as the journal keeps it.
+struct Sent {
+    chat: String,
+    id: String,
+    text: String,
+    at_seconds: u64,
+}
+
+impl Sent {
+    fn entry(&self) -> Value {
+        journal_entry(&self.chat, &self.id, &self.text, self.at_seconds)
+    }
 }
 
 /// They answer until dropped.
@@ -66,7 +83,7 @@ impl Fakes {
         let dice = AtomicU64::new(fastrand::u64(..));
         // No gateway gives an id twice, also not to a Baton that comes again with the database it had.
         let ids = AtomicU64::new(fastrand::u64(..1 << 48));
-        let fakes = Arc::new(Self { book, latency_ms, dice, ids });
+        let fakes = Arc::new(Self { book, latency_ms, dice, ids, sent: Mutex::default() });
         let serving = tokio::spawn(serve(listener, move |request| Arc::clone(&fakes).answer(request)));
         Ok(Open { port, serving })
     }
@@ -80,9 +97,8 @@ impl Fakes {
             Some("sendMessage") => self.send(&request),
             Some("getStateInstance") => Reply::json(&json!({ "stateInstance": "authorized" })),
             Some("readChat") => Reply::json(&json!({ "setRead": true })),
-            Some("showMessagesQueue" | "lastOutgoingMessages" | "lastIncomingMessages") => {
-                Reply::json(&json!([]))
-            }
+            Some("lastOutgoingMessages") => Reply::json(&lock(&self.sent).iter().map(Sent::entry).collect()),
+            Some("showMessagesQueue" | "lastIncomingMessages") => Reply::json(&json!([])),
             _ => Reply::json(&json!({})),
         }
     }
@@ -93,8 +109,11 @@ impl Fakes {
             return Reply::Answer(400, r#"{"message":"Validation failed"}"#.to_owned());
         };
         self.book.arrival(request.arrived, contact_of(chat), text);
-        let id = self.ids.fetch_add(1, Ordering::Relaxed);
-        Reply::Answer(200, format!(r#"{{"idMessage":"BAE5{id:012X}"}}"#))
+        let id = format!("BAE5{:012X}", self.ids.fetch_add(1, Ordering::Relaxed));
+        let answer = format!(r#"{{"idMessage":"{id}"}}"#);
+        let sent = Sent { chat: chat.to_owned(), id, text: text.to_owned(), at_seconds: seconds() };
+        lock(&self.sent).push(sent);
+        Reply::Answer(200, answer)
     }
 
     fn generate(&self, request: &Request) -> Reply {

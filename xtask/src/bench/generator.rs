@@ -12,7 +12,11 @@ use std::{
 };
 
 use anyhow::Result;
-use tokio::{sync::Mutex, task::JoinSet, time::sleep_until};
+use tokio::{
+    sync::Mutex,
+    task::JoinSet,
+    time::{sleep, sleep_until},
+};
 
 use super::{
     book::{Book, Written},
@@ -22,6 +26,9 @@ use crate::fakes::{lock, names::Marker, webhooks, wire::Client};
 
 /// Green API waits three minutes. Nothing here should take so long.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+/// A webhook that was not answered 200 comes again after this, so often.
+const AGAIN: Duration = Duration::from_secs(1);
+const TRIES: usize = 60;
 /// Between the messages of a burst.
 const BURST_GAP: Duration = Duration::from_millis(120);
 
@@ -61,26 +68,32 @@ impl Generator {
         let body = webhooks::incoming(&chat_of(marker.contact), &format!("IN{marker}"), &text);
         let written = Written { at: Instant::now(), taken: None, is_answered: false };
         self.book.open().written.insert(marker, written);
-        let is_taken = self.deliver(&body).await;
+        let is_taken = self.deliver_until_taken(&body).await;
         let now = Instant::now();
-        {
-            let mut records = self.book.open();
-            match records.written.get_mut(&marker) {
-                Some(written) if is_taken => written.taken = Some(now),
-                _ => records.refused += 1,
-            }
+        if let Some(written) = self.book.open().written.get_mut(&marker) {
+            written.taken = is_taken.then_some(now);
         }
         if is_taken && lock(&self.dice).u8(0..100) < self.repeated_percent {
             let again = Arc::clone(self);
             let pause = Duration::from_millis(lock(&self.dice).u64(0..1_000));
             self.repeats.lock().await.spawn(async move {
                 sleep_until((now + pause).into()).await;
-                let is_taken = again.deliver(&body).await;
-                let mut records = again.book.open();
-                records.repeated += 1;
-                records.refused += usize::from(!is_taken);
+                again.deliver_until_taken(&body).await;
+                again.book.open().repeated += 1;
             });
         }
+    }
+
+    /// As Green API does it, only sooner.
+    async fn deliver_until_taken(&self, body: &str) -> bool {
+        for _ in 0..TRIES {
+            if self.deliver(body).await {
+                return true;
+            }
+            self.book.open().refused += 1;
+            sleep(AGAIN).await;
+        }
+        false
     }
 
     async fn deliver(&self, body: &str) -> bool {

@@ -32,8 +32,8 @@ pub(super) struct Wrongs {
     pub(super) lost: usize,
     /// Answers in a chat that is not theirs, or to nothing.
     pub(super) strange: usize,
-    /// Webhooks not answered 200.
-    pub(super) refused: usize,
+    /// Webhooks that were never answered 200.
+    pub(super) untaken: usize,
 }
 
 impl Wrongs {
@@ -43,7 +43,7 @@ impl Wrongs {
             ("doubled", self.doubled),
             ("lost", self.lost),
             ("strange", self.strange),
-            ("refused", self.refused),
+            ("untaken", self.untaken),
         ]
     }
 }
@@ -52,7 +52,7 @@ impl Wrongs {
 pub(super) fn judge(records: &Records, is_excused: impl Fn(usize) -> bool) -> Verdict {
     let acks = records.written.values().filter_map(|it| Some(it.taken?.duration_since(it.at)));
     let mut verdict = Verdict { acks: acks.collect(), ..Verdict::default() };
-    verdict.wrongs.refused = records.refused;
+    verdict.wrongs.untaken = records.written.values().filter(|it| it.taken.is_none()).count();
     let mut answered = HashSet::new();
     let mut arrivals: Vec<&Arrival> = records.arrivals.iter().collect();
     arrivals.sort_by_key(|arrival| arrival.at);
@@ -172,7 +172,7 @@ mod tests {
         story.answer(&[2], (50, 60), 70);
         story.answer(&[9], (70, 80), 90);
         story.answer(&[], (70, 80), 90);
-        let wrongs = Wrongs { disorder: 1, doubled: 1, lost: 2, strange: 2, refused: 0 };
+        let wrongs = Wrongs { disorder: 1, doubled: 1, lost: 2, strange: 2, untaken: 0 };
         assert_eq!(story.verdict().wrongs, wrongs);
         assert_eq!(judge(&story.records, |contact| contact == 1).wrongs.lost, 0);
     }
@@ -188,13 +188,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_taken_is_refused_and_not_lost() {
+    fn what_was_not_taken_is_not_lost() {
         let mut story = Story::new();
         story.write(1, 0, 1);
-        story.records.refused = 1;
         if let Some(written) = story.records.written.get_mut(&Marker { contact: 1, number: 1 }) {
             written.taken = None;
         }
-        assert_eq!(story.verdict().wrongs, Wrongs { refused: 1, ..Wrongs::default() });
+        assert_eq!(story.verdict().wrongs, Wrongs { untaken: 1, ..Wrongs::default() });
     }
 }

@@ -15,6 +15,7 @@ pub(crate) const HELP: &str = "\
          --load NAME[,NAME]   ceiling, flight, alone, bursts, takeover, growth, dashboards (all of them)
          --store NAME         postgres, durable and with a Redis (the default), or sqlite
          --quick              each load small: all of them within a minute
+         --statements         tells on which statements PostgreSQL spent most of its time in each load
          --calls N            flight goes on to so many calls of the model at once
          --binary FILE        this baton, instead of one built here with --release
          --out FILE           writes the figures down as JSON
@@ -51,6 +52,7 @@ pub(super) struct Options {
     pub(super) loads: Vec<Load>,
     pub(super) store: Store,
     pub(super) is_quick: bool,
+    pub(super) shows_statements: bool,
     pub(super) calls: Option<usize>,
     pub(super) binary: Option<PathBuf>,
     pub(super) out: Option<PathBuf>,
@@ -62,6 +64,7 @@ impl Asked {
             loads: Load::ALL.to_vec(),
             store: Store::Postgres,
             is_quick: false,
+            shows_statements: false,
             calls: None,
             binary: None,
             out: None,
@@ -72,6 +75,7 @@ impl Asked {
             match name.as_str() {
                 "--help" | "-h" => return Ok(Self::Help),
                 "--quick" => options.is_quick = true,
+                "--statements" => options.shows_statements = true,
                 "--compare" => return Ok(Self::Compare(value()?.into(), value()?.into())),
                 "--binary" => options.binary = Some(value()?.into()),
                 "--out" => options.out = Some(value()?.into()),
@@ -114,6 +118,7 @@ mod tests {
             loads: vec![Load::Alone, Load::Ceiling],
             store: Store::Sqlite,
             is_quick: true,
+            shows_statements: false,
             calls: Some(9),
             binary: None,
             out: Some("a.json".into()),

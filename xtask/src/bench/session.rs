@@ -27,8 +27,9 @@ use crate::{
 };
 
 const WEBHOOKS: &str = "/webhooks/green-api/default";
-/// No answer at all for so long beyond the model's time: none will come.
-const STALL: Duration = Duration::from_secs(20);
+/// No answer at all for so long beyond the model's time: none will come. Two minutes after a send whose answer it did not
+/// hear, Baton looks into the journal.
+const STALL: Duration = Duration::from_secs(150);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// So many contacts write once before anything is measured, so that connections are open and caches filled.
 const WARM: usize = 64;
@@ -211,6 +212,9 @@ impl<'a> Session<'a> {
         let cpu_ms = cpu.chain(generator).collect();
         let before = began.as_ref().map(|began| began.counted).unwrap_or_default();
         let mut counted = self.counted();
+        if let Some(database) = self.database.as_ref().filter(|_| self.stand.options.shows_statements) {
+            println!("calls|rows|ms in all|ms of one|statement\n{}\n", self.stand.statements(database)?);
+        }
         let peak_rss_kib = peak_rss_kib(self.server.pid()).unwrap_or_default();
         let Self { stand, book, database, server, pss_kib: peak_pss_kib, _fakes: fakes, .. } = self;
         drop(server);
@@ -269,6 +273,7 @@ impl Measured {
     pub(super) fn times(&self, verdict: &Verdict) -> Vec<Figure> {
         let mut figures = spread("overhead", &verdict.overheads);
         figures.extend(spread("ack", &verdict.acks));
+        figures.push(Figure::new("webhooks_refused", float(self.records.refused)));
         figures
     }
 }

@@ -155,6 +155,18 @@ impl Stand {
         let _ = (0..CLOSED_TRIES).any(|_| is_closed());
     }
 
+    /// On what most time was spent, a line each: how often, how many rows, milliseconds in all and of one.
+    pub(super) fn statements(&self, database: &Database) -> Result<String> {
+        let query = format!(
+            "select calls, rows, round(total_exec_time::numeric, 1), round(mean_exec_time::numeric, 3),
+                    left(regexp_replace(query, '[[:space:]]+', ' ', 'g'), 200)
+             from pg_stat_statements s join pg_database d on d.oid = s.dbid
+             where d.datname = '{}' order by total_exec_time desc limit 20",
+            database.name
+        );
+        self.sql("postgres", &query)
+    }
+
     /// Rows read so far, those read from end to end first, of a database whose connections close.
     pub(super) fn rows_read(&self, database: &Database) -> Option<(f64, f64)> {
         self.wait_until_closed(database);

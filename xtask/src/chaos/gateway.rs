@@ -231,9 +231,7 @@ impl Gateway {
 
     /// It will leave, and what follows from that comes back: at once, or as the trace of a lost answer.
     fn take(&self, contact: usize, id: &str, text: &str, trace: Option<Trace>) {
-        let entry = json!({ "type": "outgoing", "idMessage": id, "timestamp": seconds(), "chatId": chat_of(contact),
-            "typeMessage": "extendedTextMessage", "textMessage": text, "extendedTextMessage": { "text": text },
-            "statusMessage": "sent", "sendByApi": true });
+        let entry = webhooks::journal_entry(&chat_of(contact), id, text, seconds());
         let wait = match trace {
             None => Duration::from_millis(lock(&self.dice).u64(0..300)),
             Some(Trace::Echo) => Duration::from_millis(lock(&self.dice).u64(0..6_000)),

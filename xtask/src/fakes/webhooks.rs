@@ -37,6 +37,13 @@ pub(crate) fn status(chat: &Chat, id: &str, word: &str) -> String {
     .to_string()
 }
 
+/// A message that left, as the journal has it.
+pub(crate) fn journal_entry(chat_id: &str, id: &str, text: &str, at_seconds: u64) -> Value {
+    json!({ "type": "outgoing", "idMessage": id, "timestamp": at_seconds, "chatId": chat_id,
+        "typeMessage": "extendedTextMessage", "textMessage": text, "extendedTextMessage": { "text": text },
+        "statusMessage": "sent", "sendByApi": true })
+}
+
 fn message_of(chat: &Chat, kind: &str, id: &str, message: &Value) -> String {
     json!({ "typeWebhook": kind, "instanceData": account(chat), "timestamp": seconds(), "idMessage": id,
         "senderData": { "chatId": chat.id, "sender": chat.id, "senderName": "" }, "messageData": message })
