@@ -178,6 +178,9 @@ impl<'a> Session<'a> {
                 last = (now, Instant::now());
             } else if last.1.elapsed() > STALL + self.latency_most {
                 eprintln!("no more answers: {now} of {messages}\n{}", self.last_words());
+                if let Some(states) = self.database.as_ref().map(|database| self.stand.states(database)) {
+                    eprintln!("{}", states.unwrap_or_else(|error| error.to_string()));
+                }
                 return Ok(());
             }
             self.look()?;

@@ -167,6 +167,13 @@ impl Stand {
         self.sql("postgres", &query)
     }
 
+    /// What Baton itself says of its messages, for when answers stop.
+    pub(super) fn states(&self, database: &Database) -> Result<String> {
+        let query = "select coalesce(outcome, state), coalesce(outcome_reason, reason), count(*)
+                     from messages group by 1, 2 order by 3 desc";
+        self.sql(&database.name, query)
+    }
+
     /// Rows read so far, those read from end to end first, of a database whose connections close.
     pub(super) fn rows_read(&self, database: &Database) -> Option<(f64, f64)> {
         self.wait_until_closed(database);

@@ -22,11 +22,11 @@ struct Stage {
 
 pub(super) async fn run(stand: &Stand) -> Result<Findings> {
     let is_quick = stand.options.is_quick;
-    let latency_ms = if is_quick { (800, 1_000) } else { (8_000, 10_000) };
+    let latency_ms = if is_quick { (1_000, 1_200) } else { (8_000, 10_000) };
     let mut stages = if is_quick {
         vec![
-            Stage { contacts: 100, messages: 3, rate: 100.0 },
-            Stage { contacts: 400, messages: 3, rate: 400.0 },
+            Stage { contacts: 100, messages: 2, rate: 80.0 },
+            Stage { contacts: 300, messages: 3, rate: 240.0 },
         ]
     } else {
         vec![
