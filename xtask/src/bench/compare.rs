@@ -25,9 +25,13 @@ fn read(file: &Path) -> Result<Value> {
 
 fn table(first: &Value, second: &Value) -> String {
     let mut lines = Vec::new();
-    for name in ["commit", "cores", "store", "quick"] {
+    for name in ["commit", "binary", "cores", "store", "quick"] {
         let is_alike = first[name] == second[name];
-        let mark = if is_alike || name == "commit" { "" } else { "   (not alike: compare with care)" };
+        let mark = if is_alike || matches!(name, "commit" | "binary") {
+            ""
+        } else {
+            "   (not alike: compare with care)"
+        };
         lines.push(format!("{name}: {} and {}{mark}", first[name], second[name]));
     }
     lines.push(row("load", "figure", "first", "second", "times"));
@@ -66,7 +70,7 @@ mod tests {
         };
         let table = table(&run(1_000.0, 0.2, "x"), &run(1_500.0, 0.25, "y"));
         let lines: Vec<Vec<&str>> =
-            table.lines().skip(5).map(|line| line.split_whitespace().collect()).collect();
+            table.lines().skip(6).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], ["ceiling", "answered_per_s", "1000", "1500", "1.500"]);
         assert_eq!(lines[1].last(), Some(&"1.250"));
         assert_eq!(lines.len(), 2);

@@ -11,6 +11,8 @@ use super::{loads::Findings, options::Options};
 /// A whole run.
 pub(super) struct Report {
     commit: String,
+    /// One that was brought: the commit says nothing of it.
+    binary: Option<String>,
     cores: usize,
     store: &'static str,
     is_quick: bool,
@@ -27,7 +29,8 @@ impl Report {
     pub(super) fn new(options: &Options, commit: String) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (store, is_quick) = (options.store.name(), options.is_quick);
-        Self { commit, cores, store, is_quick, sections: Vec::new() }
+        let binary = options.binary.as_ref().map(|binary| binary.display().to_string());
+        Self { commit, binary, cores, store, is_quick, sections: Vec::new() }
     }
 
     /// All that must be zero is.
@@ -36,7 +39,8 @@ impl Report {
     }
 
     pub(super) fn table(&self) -> String {
-        let mut table = format!("{} on {} cores, {}\n", self.commit, self.cores, self.store);
+        let what = self.binary.as_ref().unwrap_or(&self.commit);
+        let mut table = format!("{what} on {} cores, {}\n", self.cores, self.store);
         let _ = writeln!(table, "{}", row("load", "figure", "value", "limit", "ratio"));
         for Section { name, findings } in &self.sections {
             for figure in &findings.figures {
@@ -68,7 +72,7 @@ impl Report {
             });
             ((*name).to_owned(), section)
         });
-        json!({ "commit": self.commit, "cores": self.cores, "store": self.store, "quick": self.is_quick,
+        json!({ "commit": self.commit, "binary": self.binary, "cores": self.cores, "store": self.store, "quick": self.is_quick,
             "loads": loads.collect::<serde_json::Map<_, _>>() })
     }
 }
