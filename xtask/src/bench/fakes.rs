@@ -98,6 +98,7 @@ impl Fakes {
             Some("getStateInstance") => Reply::json(&json!({ "stateInstance": "authorized" })),
             Some("readChat") => Reply::json(&json!({ "setRead": true })),
             Some("lastOutgoingMessages") => Reply::json(&lock(&self.sent).iter().map(Sent::entry).collect()),
+            Some("getMessagesCount") => Reply::json(&json!({ "count": 0 })),
             Some("showMessagesQueue" | "lastIncomingMessages") => Reply::json(&json!([])),
             _ => Reply::json(&json!({})),
         }

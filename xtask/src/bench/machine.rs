@@ -70,21 +70,8 @@ fn commits_per_s(stand: &Stand, seconds: &str) -> Result<Option<f64>> {
     let script = stand.folder.path().join("insert.sql");
     fs::write(&script, "insert into pgbench_rows (text) values ('c1n1 is what I wanted to ask');\n")?;
     let mut command = Command::new(pgbench);
-    command.args([
-        "-n",
-        "-M",
-        "prepared",
-        "-c",
-        PGBENCH_CLIENTS,
-        "-j",
-        "2",
-        "-T",
-        seconds,
-        "-h",
-        "127.0.0.1",
-        "-U",
-        "postgres",
-    ]);
+    command.args("-n -M prepared -j 2 -h 127.0.0.1 -U postgres".split(' '));
+    command.args(["-c", PGBENCH_CLIENTS, "-T", seconds]);
     command.args(["-p", &postgres.server.port().to_string(), "-f"]).arg(&script).arg("postgres");
     let said = command.output().context("cannot run pgbench")?;
     if !said.status.success() {

@@ -9,6 +9,8 @@ mod run;
 
 mod stand;
 
+mod postgres;
+
 mod machine;
 
 mod loads;
