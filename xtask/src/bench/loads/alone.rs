@@ -12,6 +12,9 @@ use super::{
 };
 use crate::fakes::names::Marker;
 
+/// One after another. More of one contact in a minute would be a flood, which Baton slows down.
+const MESSAGES_A_CONTACT: usize = 100;
+
 pub(super) async fn run(stand: &Stand) -> Result<Findings> {
     let messages = if stand.options.is_quick { 100 } else { 500 };
     let limit = once(stand, Kind::PassThrough, messages).await?;
@@ -25,9 +28,10 @@ pub(super) async fn run(stand: &Stand) -> Result<Findings> {
 async fn once(stand: &Stand, kind: Kind, messages: usize) -> Result<Measured> {
     let mut session = Session::open(stand, kind, (0, 0)).await?;
     session.begin();
-    for number in 0..messages {
-        session.generator.write(Marker { contact: 0, number }).await;
-        session.answered(number + 1).await?;
+    for at in 0..messages {
+        let marker = Marker { contact: at / MESSAGES_A_CONTACT, number: at % MESSAGES_A_CONTACT };
+        session.generator.write(marker).await;
+        session.answered(at + 1).await?;
     }
     session.end()
 }
