@@ -8,7 +8,7 @@
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
-//! *Steps* move things: intake, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, and the breakers of model and
+//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, and the breakers of model and
 //! channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply are rules over a docket, run inside
 //! the ledger; ledger, archive, registry, generator, provider, answers, pace are traits with an adapter behind them.
 

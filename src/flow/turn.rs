@@ -3,17 +3,22 @@
 //! In: conversations whose burst is ripe, or whose follow-up is to be written. Out: parts owed, or the turn's end
 //! under its name. No connection and no transaction stays open while the model works.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
+mod front;
+
+mod end;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
 };
 
+use end::Ended;
+#[cfg(test)]
+pub(super) use end::need_of;
 use execution::redis_lock::Lock;
+use front::{Held, lock_key, release};
 use futures_util::future::join;
-use metrics::{counter, histogram};
+use metrics::histogram;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -27,23 +32,18 @@ use super::{
     gate::Gate,
     generator::{Draft as Written, Failure, FailureKind, Generator, Line, Progress, Request},
     inbox::{self, Begun, Claim, Claimant},
-    ledger::{self, Key, Ledger, Need, change, insist},
+    ledger::{self, Key, Ledger, Need, change},
     measure::{Gauge, Stopwatch, seconds},
     model_breaker::ModelBreaker,
-    outbox,
     pace::Pace,
-    reply::{self, Committed, Cost, Draft},
-    sender::{self, Claimed, Sender},
+    reply::{Committed, Cost, Draft},
+    sender::Sender,
     tools::{Understood, understand},
 };
-use crate::domain::{docket::Docket, pacing, policy::ReadReceipts, time::Time, turn::Purpose};
+use crate::domain::{docket::Docket, policy::ReadReceipts, time::Time, turn::Purpose};
 
 /// A contended lock is looked at again after this; the second time the database decides alone.
 const CONTENDED_MS: i64 = 1_000;
-
-/// What a turn came to is kept for so long while the store is away: without it the conversation would wait for the end of
-/// its lease and pay for another generation.
-const END: Duration = Duration::from_secs(60);
 
 /// What a look at one conversation came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -180,25 +180,6 @@ impl Turns {
         change(&*self.ledger, Key::Id(conversation), need, step).await
     }
 
-    async fn try_lock(&self, key: &str) -> Held {
-        let Some(lock) = &self.lock else { return Held::Free };
-        match lock.try_lock(key, &self.instance).await {
-            Ok(Some(lease)) => {
-                counter!("baton_lock_acquire_total", "result" => "acquired").increment(1);
-                Held::Mine(lease)
-            }
-            Ok(None) => {
-                counter!("baton_lock_acquire_total", "result" => "contended").increment(1);
-                Held::Other
-            }
-            Err(error) => {
-                counter!("baton_lock_acquire_total", "result" => "unavailable").increment(1);
-                tracing::debug!(%error, "going on without the lock");
-                Held::Free
-            }
-        }
-    }
-
     /// Runs a turn that has begun to its end.
     async fn run(
         &self,
@@ -312,68 +293,6 @@ impl Turns {
         written
     }
 
-    /// In the same transaction the first part is claimed for its POST, if it may leave at once.
-    async fn commit(
-        &self,
-        channel: &Arc<Channel>,
-        begun: Begun,
-        draft: Draft,
-    ) -> Result<Ended, ledger::Error> {
-        let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
-        let worked_ms = (self.clock)().since(begun.at);
-        let is_due = pacing::typing_ms(&policy, &draft.text, jitter, worked_ms) == 0;
-        let attempt = (is_due && !self.dispatch.is_crowded(&channel.name)).then(Uuid::now_v7);
-        let begin_by = sender::begin_by();
-        let (conversation, chat) = (begun.conversation, begun.chat.clone());
-        let need = Need { channel: attempt.is_some(), ..need_of(&begun) };
-        let step = move |docket: &mut Docket| {
-            let committed = reply::commit(docket, &policy, &begun, &draft, jitter);
-            let claim = |attempt| outbox::claim_at_once(docket, &policy, attempt);
-            (committed, attempt.filter(|_| committed == Committed::Owed).and_then(claim))
-        };
-        let outcome = insist(&*self.ledger, Key::Id(conversation), need, END, step).await;
-        if let (Err(ledger::Error::Unavailable(_)), Some(attempt)) = (&outcome, attempt) {
-            self.sender.give_back(conversation, attempt).await?;
-        }
-        let (committed, claimed) = match outcome {
-            Err(ledger::Error::Gone) => (Committed::Discarded("gone"), None),
-            other => other?,
-        };
-        let claimed = claimed.zip(attempt).map(|((message, covered), attempt)| Claimed {
-            conversation,
-            channel: Arc::clone(channel),
-            chat,
-            attempt,
-            message,
-            covered,
-            begin_by,
-        });
-        Ok(Ended { committed, claimed })
-    }
-
-    async fn fail(
-        &self,
-        channel: &Channel,
-        begun: Begun,
-        failure: Failure,
-        cost: Cost,
-    ) -> Result<Committed, ledger::Error> {
-        let (conversation, need) = (begun.conversation, need_of(&begun));
-        let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
-        let step = move |docket: &mut Docket| reply::fail(docket, &policy, &begun, &failure, cost, jitter);
-        gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
-    }
-
-    async fn abandon(&self, channel: &Channel, begun: Begun, cost: Cost) -> Result<Committed, ledger::Error> {
-        let (conversation, need) = (begun.conversation, need_of(&begun));
-        let policy = Arc::clone(&channel.policy);
-        let step = move |docket: &mut Docket| {
-            reply::abandon(docket, &policy, &begun, cost);
-            Committed::Discarded("stopped")
-        };
-        gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
-    }
-
     /// The contact sees that somebody reads. Best effort, in nobody's way.
     fn show_read(&self, channel: &Channel, begun: &Begun) {
         if channel.policy.read_receipts != ReadReceipts::Answer || begun.turn.purpose != Purpose::Reply {
@@ -382,63 +301,6 @@ impl Turns {
         let (provider, chat) = (Arc::clone(&channel.provider), begun.chat.clone());
         let read_to = begun.read_to.clone();
         tokio::spawn(async move { provider.mark_read(&chat, read_to.as_deref()).await });
-    }
-}
-
-/// How a turn ended.
-struct Ended {
-    committed: Committed,
-    /// Of its reply, the part that leaves now.
-    claimed: Option<Claimed>,
-}
-
-impl From<Committed> for Ended {
-    fn from(committed: Committed) -> Self {
-        Self { committed, claimed: None }
-    }
-}
-
-fn lock_key(conversation: Uuid) -> String {
-    format!("conversation:{conversation}")
-}
-
-/// Whoever renews it at this very moment holds it too: then it is left to expire.
-async fn release(lock: Option<Arc<execution::redis_lock::Lease>>) {
-    if let Some(lease) = lock.and_then(Arc::into_inner)
-        && let Err(error) = lease.release().await
-    {
-        tracing::debug!(%error, "a lock was left to expire");
-    }
-}
-
-enum Held {
-    Free,
-    Mine(execution::redis_lock::Lease),
-    Other,
-}
-
-/// The messages of the burst and the turn itself: all that ending a turn touches.
-pub(super) fn need_of(begun: &Begun) -> Need {
-    Need {
-        messages: begun.turn.messages.clone(),
-        turn: Some(begun.turn.id),
-        newest: newest_of(begun),
-        ..Need::default()
-    }
-}
-
-/// A follow-up's words are held against what was said lately.
-const fn newest_of(begun: &Begun) -> usize {
-    match begun.turn.purpose {
-        Purpose::FollowUp => 20,
-        Purpose::Reply => 0,
-    }
-}
-
-fn gone_is_discarded(outcome: Result<Committed, ledger::Error>) -> Result<Committed, ledger::Error> {
-    match outcome {
-        Err(ledger::Error::Gone) => Ok(Committed::Discarded("gone")),
-        other => other,
     }
 }
 

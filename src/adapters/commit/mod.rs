@@ -1,7 +1,8 @@
 //! Group commit: the ledger of both stores, over what little each database must do in its own way.
 //!
 //! In: steps, from many callers at once. A writer takes what has gathered while the transaction before committed, and
-//! runs it all in one. Out: each step's own outcome, and one notice of everything that is now committed.
+//! runs it all in one: the short way if all that it needs is known here, else the long way, under the locks. Out: each
+//! step's own outcome, and one notice of everything that is now committed.
 
 mod writer;
 

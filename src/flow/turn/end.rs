@@ -1,0 +1,135 @@
+//! The end of a turn: what was written is committed, or why nothing was; an outage of the store does not lose it.
+//!
+//! In: a turn that has begun, and what came of it. Out: its outcome, and the part of its reply that leaves at once.
+
+use std::{sync::Arc, time::Duration};
+
+use uuid::Uuid;
+
+use super::Turns;
+use crate::{
+    domain::{docket::Docket, pacing, turn::Purpose},
+    flow::{
+        channels::Channel,
+        generator::Failure,
+        inbox::Begun,
+        ledger::{self, Key, Need, insist},
+        outbox,
+        reply::{self, Committed, Cost, Draft},
+        sender::{self, Claimed},
+    },
+};
+
+/// What a turn came to is kept for so long while the store is away: without it the conversation would wait for the end of
+/// its lease and pay for another generation.
+const END: Duration = Duration::from_secs(60);
+
+/// How a turn ended.
+pub(super) struct Ended {
+    /// What became of it.
+    pub(super) committed: Committed,
+    /// Of its reply, the part that leaves now.
+    pub(super) claimed: Option<Claimed>,
+}
+
+impl From<Committed> for Ended {
+    fn from(committed: Committed) -> Self {
+        Self { committed, claimed: None }
+    }
+}
+
+impl Turns {
+    /// Commits what the model wrote. In the same transaction the first part is claimed for its POST, if it may leave at once.
+    pub(super) async fn commit(
+        &self,
+        channel: &Arc<Channel>,
+        begun: Begun,
+        draft: Draft,
+    ) -> Result<Ended, ledger::Error> {
+        let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
+        let worked_ms = (self.clock)().since(begun.at);
+        let is_due = pacing::typing_ms(&policy, &draft.text, jitter, worked_ms) == 0;
+        let attempt = (is_due && !self.dispatch.is_crowded(&channel.name)).then(Uuid::now_v7);
+        let begin_by = sender::begin_by();
+        let (conversation, chat) = (begun.conversation, begun.chat.clone());
+        let need = Need { channel: attempt.is_some(), ..need_of(&begun) };
+        let step = move |docket: &mut Docket| {
+            let committed = reply::commit(docket, &policy, &begun, &draft, jitter);
+            let claim = |attempt| outbox::claim_at_once(docket, &policy, attempt);
+            (committed, attempt.filter(|_| committed == Committed::Owed).and_then(claim))
+        };
+        let outcome = insist(&*self.ledger, Key::Id(conversation), need, END, step).await;
+        if let (Err(ledger::Error::Unavailable(_)), Some(attempt)) = (&outcome, attempt) {
+            self.sender.give_back(conversation, attempt).await?;
+        }
+        let (committed, claimed) = match outcome {
+            Err(ledger::Error::Gone) => (Committed::Discarded("gone"), None),
+            other => other?,
+        };
+        let claimed = claimed.zip(attempt).map(|((message, covered), attempt)| Claimed {
+            conversation,
+            channel: Arc::clone(channel),
+            chat,
+            attempt,
+            message,
+            covered,
+            begin_by,
+        });
+        Ok(Ended { committed, claimed })
+    }
+
+    /// The model failed.
+    pub(super) async fn fail(
+        &self,
+        channel: &Channel,
+        begun: Begun,
+        failure: Failure,
+        cost: Cost,
+    ) -> Result<Committed, ledger::Error> {
+        let (conversation, need) = (begun.conversation, need_of(&begun));
+        let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
+        let step = move |docket: &mut Docket| reply::fail(docket, &policy, &begun, &failure, cost, jitter);
+        gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
+    }
+
+    /// The turn was stopped.
+    pub(super) async fn abandon(
+        &self,
+        channel: &Channel,
+        begun: Begun,
+        cost: Cost,
+    ) -> Result<Committed, ledger::Error> {
+        let (conversation, need) = (begun.conversation, need_of(&begun));
+        let policy = Arc::clone(&channel.policy);
+        let step = move |docket: &mut Docket| {
+            reply::abandon(docket, &policy, &begun, cost);
+            Committed::Discarded("stopped")
+        };
+        gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
+    }
+}
+
+/// The messages of the burst and the turn itself: all that ending a turn touches.
+pub(in crate::flow) fn need_of(begun: &Begun) -> Need {
+    Need {
+        messages: begun.turn.messages.clone(),
+        turn: Some(begun.turn.id),
+        newest: newest_of(begun),
+        ..Need::default()
+    }
+}
+
+/// A follow-up's words are held against what was said lately.
+const fn newest_of(begun: &Begun) -> usize {
+    match begun.turn.purpose {
+        Purpose::FollowUp => 20,
+        Purpose::Reply => 0,
+    }
+}
+
+fn gone_is_discarded(outcome: Result<Committed, ledger::Error>) -> Result<Committed, ledger::Error> {
+    match outcome {
+        Err(ledger::Error::Gone) => Ok(Committed::Discarded("gone")),
+        other => other,
+    }
+}

@@ -1,0 +1,55 @@
+//! The lock in front of a turn: spares other instances the way to the database, and decides nothing.
+
+use std::sync::Arc;
+
+use execution::redis_lock::Lease;
+use metrics::counter;
+use uuid::Uuid;
+
+use super::Turns;
+
+/// What is locked for a conversation.
+pub(super) fn lock_key(conversation: Uuid) -> String {
+    format!("conversation:{conversation}")
+}
+
+/// Whoever renews it at this very moment holds it too: then it is left to expire.
+pub(super) async fn release(lock: Option<Arc<Lease>>) {
+    if let Some(lease) = lock.and_then(Arc::into_inner)
+        && let Err(error) = lease.release().await
+    {
+        tracing::debug!(%error, "a lock was left to expire");
+    }
+}
+
+/// What trying to take it came to.
+pub(super) enum Held {
+    /// There is none, or it cannot be reached.
+    Free,
+    /// Taken.
+    Mine(Lease),
+    /// Somebody else has it.
+    Other,
+}
+
+impl Turns {
+    /// Takes it, if nobody has it.
+    pub(super) async fn try_lock(&self, key: &str) -> Held {
+        let Some(lock) = &self.lock else { return Held::Free };
+        match lock.try_lock(key, &self.instance).await {
+            Ok(Some(lease)) => {
+                counter!("baton_lock_acquire_total", "result" => "acquired").increment(1);
+                Held::Mine(lease)
+            }
+            Ok(None) => {
+                counter!("baton_lock_acquire_total", "result" => "contended").increment(1);
+                Held::Other
+            }
+            Err(error) => {
+                counter!("baton_lock_acquire_total", "result" => "unavailable").increment(1);
+                tracing::debug!(%error, "going on without the lock");
+                Held::Free
+            }
+        }
+    }
+}
