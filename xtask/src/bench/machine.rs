@@ -108,7 +108,7 @@ pub(super) fn what_is_missing(stand: &Stand) -> Vec<&'static str> {
         missing.push("there is no pgbench: machine_commits_per_s is left out");
     }
     if stand.postgres.is_some() && !stand.programs.count_statements() {
-        missing.push("there is no pg_stat_statements: statements and commits are left out");
+        missing.push("there is no pg_stat_statements: statements are left out");
     }
     if !stand.has_bare() {
         missing.push("beside this baton there is no examples/bare: machine_bare_acks_per_s is left out");

@@ -16,7 +16,6 @@ const CLOSED_TRIES: usize = 100;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counted {
     pub(super) statements: Option<f64>,
-    pub(super) commits: Option<f64>,
     pub(super) syncs: Option<f64>,
 }
 
@@ -24,11 +23,7 @@ impl Counted {
     /// What was counted between then and now.
     pub(super) fn since(self, before: Self) -> Self {
         let less = |now: Option<f64>, before: Option<f64>| Some(now? - before?);
-        Self {
-            statements: less(self.statements, before.statements),
-            commits: less(self.commits, before.commits),
-            syncs: less(self.syncs, before.syncs),
-        }
+        Self { statements: less(self.statements, before.statements), syncs: less(self.syncs, before.syncs) }
     }
 }
 
@@ -53,11 +48,7 @@ impl Stand {
             "select coalesce(sum(s.calls), 0) from pg_stat_statements s join pg_database d on d.oid = s.dbid
              where d.datname = '{database}'"
         );
-        Counted {
-            statements: number("postgres", &calls),
-            commits: number("postgres", &format!("{calls} and query ilike 'commit%'")),
-            syncs: number("postgres", SYNCS),
-        }
+        Counted { statements: number("postgres", &calls), syncs: number("postgres", SYNCS) }
     }
 
     /// Syncs of the log so far, of a database whose connections close: only then has each told what it did.

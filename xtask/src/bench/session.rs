@@ -252,11 +252,8 @@ impl Measured {
             let name = if *name == "pass-through" { "baton" } else { name };
             Figure::new(format!("cpu_ms_a_message_{name}"), ms / messages)
         });
-        let counted = [
-            ("statements_a_message", self.counted.statements),
-            ("commits_a_message", self.counted.commits),
-            ("wal_syncs_a_message", self.counted.syncs),
-        ];
+        let counted =
+            [("statements_a_message", self.counted.statements), ("wal_syncs_a_message", self.counted.syncs)];
         let counted =
             counted.into_iter().filter_map(|(name, count)| Some(Figure::new(name, count? / messages)));
         cpu.chain(counted).collect()
