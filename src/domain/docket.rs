@@ -110,6 +110,7 @@ struct Dirty {
     messages: BTreeSet<Uuid>,
     new_messages: BTreeSet<Uuid>,
     turns: BTreeSet<Uuid>,
+    new_turns: BTreeSet<Uuid>,
     letters: BTreeSet<Uuid>,
     follow_ups: Vec<FollowUp>,
     parked: Vec<Parked>,
@@ -135,7 +136,9 @@ pub struct Changes {
     pub new_messages: Vec<Message>,
     /// Messages to overwrite.
     pub messages: Vec<Message>,
-    /// Turns to insert or overwrite.
+    /// Turns to insert, once those before them have been overwritten.
+    pub new_turns: Vec<Turn>,
+    /// Turns to overwrite.
     pub turns: Vec<Turn>,
     /// Follow-ups to insert or overwrite, in this order: what ends before what begins.
     pub follow_ups: Vec<FollowUp>,
@@ -283,7 +286,7 @@ impl Docket {
 
     /// A new turn.
     pub fn begin_turn(&mut self, turn: Turn) {
-        self.dirty.turns.insert(turn.id);
+        self.dirty.new_turns.insert(turn.id);
         self.turns.push(turn);
     }
 
@@ -359,6 +362,7 @@ impl Docket {
             || !(self.dirty.messages.is_empty()
                 && self.dirty.new_messages.is_empty()
                 && self.dirty.turns.is_empty()
+                && self.dirty.new_turns.is_empty()
                 && self.dirty.letters.is_empty()
                 && self.dirty.follow_ups.is_empty()
                 && self.dirty.parked.is_empty()
@@ -422,6 +426,11 @@ impl Docket {
                 dirty.new_messages.contains(&message.id) || dirty.messages.contains(&message.id)
             })
             .partition(|message| dirty.new_messages.contains(&message.id));
+        let (new_turns, turns) = self
+            .turns
+            .into_iter()
+            .filter(|turn| dirty.new_turns.contains(&turn.id) || dirty.turns.contains(&turn.id))
+            .partition(|turn| dirty.new_turns.contains(&turn.id));
         Changes {
             now: self.now,
             is_new: self.before.is_new,
@@ -430,7 +439,8 @@ impl Docket {
             conversation: self.conversation,
             new_messages,
             messages,
-            turns: self.turns.into_iter().filter(|turn| dirty.turns.contains(&turn.id)).collect(),
+            new_turns,
+            turns,
             follow_ups: dirty.follow_ups,
             letters: self.letters.into_iter().filter(|letter| dirty.letters.contains(&letter.id)).collect(),
             parked: dirty.parked,

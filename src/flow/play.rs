@@ -135,9 +135,11 @@ impl Play {
         self.is_new = false;
         self.conversation = changes.conversation;
         self.clocks = changes.clocks;
+        changes.messages.iter().for_each(|message| self.is_the_same(message));
         put(&mut self.messages, changes.messages, |message| message.id);
         put(&mut self.messages, changes.new_messages, |message| message.id);
         put(&mut self.turns, changes.turns, |turn| turn.id);
+        put(&mut self.turns, changes.new_turns, |turn| turn.id);
         put(&mut self.follow_ups, changes.follow_ups, |follow_up| follow_up.id);
         put(&mut self.letters, changes.letters, |letter| letter.id);
         put(&mut self.parked, changes.parked, |parked| parked.id);
@@ -148,6 +150,19 @@ impl Play {
         }
         self.channel.in_flight = self.in_state(DeliveryState::Sending).len();
         outcome
+    }
+
+    /// Stores overwrite only what can have changed: no rule touches the rest.
+    fn is_the_same(&self, message: &Message) {
+        let before = self.message(message.id);
+        let words =
+            |it: &Message| (it.seq, it.author, it.origin, it.sender.clone(), it.quoted.clone(), it.at);
+        assert_eq!(words(message), words(before));
+        let sent = |it: &Message| {
+            let it = it.delivery.as_ref()?;
+            Some((it.part, it.parts, it.reply, it.typing_ms, it.idempotency_key.clone(), it.queued_at))
+        };
+        assert_eq!(sent(message), sent(before));
     }
 
     pub(crate) fn wait(&mut self, ms: i64) {

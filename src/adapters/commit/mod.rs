@@ -151,8 +151,10 @@ pub(crate) struct Sql {
     pub(crate) insert_messages: String,
     /// Overwrites messages.
     pub(crate) save_messages: String,
-    /// Puts or overwrites turns, in this order.
-    pub(crate) put_turns: String,
+    /// Overwrites turns.
+    pub(crate) save_turns: String,
+    /// New turns.
+    pub(crate) insert_turns: String,
     /// Puts or overwrites follow-ups, in this order.
     pub(crate) put_follow_ups: String,
     /// Puts or overwrites dead letters.

@@ -8,7 +8,8 @@ use uuid::Uuid;
 use super::{Sql, text};
 use crate::{
     adapters::rows::{
-        ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow, TurnRow,
+        Changed, ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow,
+        TurnRow,
     },
     domain::{
         docket::{Changes, ChannelStanding},
@@ -25,6 +26,7 @@ pub(super) struct Save {
     conversations: Vec<ConversationRow>,
     new_messages: Vec<MessageRow>,
     messages: Vec<MessageRow>,
+    new_turns: Vec<TurnRow>,
     turns: Vec<TurnRow>,
     follow_ups: Vec<FollowUpRow>,
     letters: Vec<LetterRow>,
@@ -56,6 +58,7 @@ impl Save {
         let message = |message| MessageRow::of(id, &channel, message);
         self.new_messages.extend(changes.new_messages.into_iter().map(message));
         self.messages.extend(changes.messages.into_iter().map(message));
+        self.new_turns.extend(changes.new_turns.into_iter().map(|turn| TurnRow::of(id, turn)));
         self.turns.extend(changes.turns.into_iter().map(|turn| TurnRow::of(id, turn)));
         self.follow_ups
             .extend(changes.follow_ups.into_iter().map(|follow_up| FollowUpRow::of(id, follow_up)));
@@ -89,10 +92,11 @@ impl Save {
         self.requests.sort_by(|one, other| one.key.cmp(&other.key));
         let channels: Vec<ChannelRow> = self.channels.into_values().collect();
         let mut statements = Vec::new();
-        add(&mut statements, &sql.save_conversations, &self.conversations)?;
-        add(&mut statements, &sql.save_messages, &self.messages)?;
+        add(&mut statements, &sql.save_conversations, &changed(&self.conversations))?;
+        add(&mut statements, &sql.save_messages, &changed(&self.messages))?;
         add(&mut statements, &sql.insert_messages, &self.new_messages)?;
-        add(&mut statements, &sql.put_turns, &self.turns)?;
+        add(&mut statements, &sql.save_turns, &changed(&self.turns))?;
+        add(&mut statements, &sql.insert_turns, &self.new_turns)?;
         add(&mut statements, &sql.put_follow_ups, &self.follow_ups)?;
         add(&mut statements, &sql.put_letters, &self.letters)?;
         add(&mut statements, &sql.delete_parked, &self.unparked)?;
@@ -116,6 +120,11 @@ pub(super) fn outside(
         ..Save::default()
     }
     .statements(sql)
+}
+
+/// Of rows that overwrite: what can have changed.
+fn changed<T>(rows: &[T]) -> Vec<Changed<'_, T>> {
+    rows.iter().map(Changed).collect()
 }
 
 /// Adds a statement, unless it has nothing to write.

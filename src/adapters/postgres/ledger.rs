@@ -227,7 +227,8 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     save_conversations: update::<ConversationRow>(),
     insert_messages: insert::<MessageRow>(),
     save_messages: update::<MessageRow>(),
-    put_turns: put::<TurnRow>(),
+    save_turns: update::<TurnRow>(),
+    insert_turns: insert::<TurnRow>(),
     put_follow_ups: put::<FollowUpRow>(),
     put_letters: put::<LetterRow>(),
     insert_parked: insert::<ParkedRow>(),
@@ -288,10 +289,14 @@ fn insert<T: Table>() -> String {
     )
 }
 
-/// Rows over those of the same id.
+/// Rows over those of the same id: what can have changed.
 fn update<T: Table>() -> String {
     let table = T::NAME;
-    let columns: Vec<String> = T::COLUMNS.iter().map(|column| format!("{column} = new.{column}")).collect();
+    let columns: Vec<String> = T::COLUMNS
+        .iter()
+        .filter(|column| !T::FIXED.contains(column))
+        .map(|column| format!("{column} = new.{column}"))
+        .collect();
     format!(
         "update {table} old set {} from json_populate_recordset(null::{table}, $1::json) new
         where old.id = new.id and {IF}",

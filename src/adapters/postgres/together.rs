@@ -36,8 +36,9 @@ static TEXTS: LazyLock<Mutex<Texts>> = LazyLock::new(Mutex::default);
 
 type Texts = HashMap<(Vec<usize>, bool), Arc<str>>;
 
-/// Several statements over different tables as one, so that they cost one way to the server. Each has a parameter of
-/// its own; behind the guard, which has the first, each does nothing unless the guard holds.
+/// Several statements as one, so that they cost one way to the server. Each has a parameter of its own, and begins when
+/// the one before has ended: left to itself the server runs them in an order of its own, and a key that one row gives
+/// up is taken by another. Behind the guard, which has the first parameter, each does nothing unless the guard holds.
 pub(super) fn together(parts: &[&'static str], is_guarded: bool) -> Arc<str> {
     let addresses = parts.iter().map(|part| part.as_ptr() as usize).collect();
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,8 +46,11 @@ pub(super) fn together(parts: &[&'static str], is_guarded: bool) -> Arc<str> {
         let mut ctes: Vec<String> = is_guarded.then(|| GUARD.to_owned()).into_iter().collect();
         for (number, part) in parts.iter().enumerate() {
             let part = part.replace("$1", &format!("${}", number + 1 + usize::from(is_guarded)));
-            let condition = if is_guarded { "(select holds from guard)" } else { "true" };
-            ctes.push(format!("part_{number} as ({})", part.replace(IF, condition)));
+            let holds = if is_guarded { "(select holds from guard)" } else { "true" };
+            let before = number.checked_sub(1);
+            let in_order = before.map(|before| format!(" and (select count(*) from part_{before}) >= 0"));
+            let condition = format!("{holds}{}", in_order.unwrap_or_default());
+            ctes.push(format!("part_{number} as ({} returning 1)", part.replace(IF, &condition)));
         }
         let answer = if is_guarded {
             format!("case when holds then {CLOCK} end as now from guard")
@@ -70,12 +74,12 @@ mod tests {
         ];
         assert_eq!(
             &*together(&PARTS, false),
-            "with part_0 as (delete from a where id = $1 and true), \
-             part_1 as (delete from b where $2 = $2 and true) select 1"
+            "with part_0 as (delete from a where id = $1 and true returning 1), \
+             part_1 as (delete from b where $2 = $2 and true and (select count(*) from part_0) >= 0 returning 1) select 1"
         );
         let guarded = together(&PARTS, true);
-        assert!(guarded.contains("part_0 as (delete from a where id = $2 and (select holds from guard))"));
-        assert!(guarded.contains("part_1 as (delete from b where $3 = $3 and (select holds from guard))"));
+        assert!(guarded.contains("a where id = $2 and (select holds from guard) returning 1)"));
+        assert!(guarded.contains("b where $3 = $3 and (select holds from guard) and (select count(*)"));
         assert!(guarded.starts_with("with mine as materialized"), "the locks come first");
     }
 }

@@ -12,7 +12,9 @@ use crate::domain::{
 
 table! {
     /// One run of the assistant.
-    TurnRow in "turns" {
+    TurnRow in "turns" fixed [
+        conversation_id, purpose, mode_version, fence, last_seq, is_final, messages, attempt, started_at, model,
+    ] {
         id: Uuid,
         conversation_id: Uuid,
         state: TurnState,

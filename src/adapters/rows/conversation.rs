@@ -13,7 +13,7 @@ use crate::domain::{
 
 table! {
     /// One chat on one channel.
-    ConversationRow in "conversations" {
+    ConversationRow in "conversations" fixed [channel, chat_id] {
         id: Uuid,
         channel: String,
         chat_id: ChatId,

@@ -15,7 +15,9 @@ use crate::domain::{
 
 table! {
     /// One message.
-    MessageRow in "messages" {
+    MessageRow in "messages" fixed [
+        conversation_id, channel, seq, author, origin, sender, quoted, at, part, parts, reply_id, typing_ms, idempotency_key, queued_at,
+    ] {
         id: Uuid,
         conversation_id: Uuid,
         channel: String,

@@ -25,9 +25,34 @@ pub(crate) trait Table: Sized + serde::Serialize {
     const NAME: &'static str;
     /// Its columns, in the order of the struct.
     const COLUMNS: &'static [&'static str];
+    /// Those that never change once a row is there; its id is one.
+    const FIXED: &'static [&'static str];
 
     /// Reads a row that has all of its columns.
     fn read<R: Columns>(row: &R) -> Result<Self, sqlx::Error>;
+}
+
+/// A row that overwrites one: its id, and what can have changed.
+pub(crate) struct Changed<'a, T>(pub(crate) &'a T);
+
+/// Whether a name is on a list, when the program is built.
+pub(crate) const fn is_one_of(name: &str, list: &[&str]) -> bool {
+    let mut at = 0;
+    while at < list.len() {
+        if is_same(name.as_bytes(), list[at].as_bytes()) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 /// A domain value that is kept as one row.
@@ -54,7 +79,9 @@ pub(crate) fn columns<T: Stored>(alias: &str) -> String {
 
 /// Declares the row of a table: a struct whose fields are the columns. Both databases read what is left out as null.
 macro_rules! table {
-    ($(#[$meta:meta])* $name:ident in $table:literal { $($column:ident: $type:ty,)+ }) => {
+    ($(#[$meta:meta])* $name:ident in $table:literal $(fixed [$($fixed:ident),+ $(,)?])? {
+        $($column:ident: $type:ty,)+
+    }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         pub(crate) struct $name { $(pub(crate) $column: $type,)+ }
@@ -62,6 +89,7 @@ macro_rules! table {
         impl $crate::adapters::rows::Table for $name {
             const NAME: &'static str = $table;
             const COLUMNS: &'static [&'static str] = &[$(stringify!($column),)+];
+            const FIXED: &'static [&'static str] = &["id", $($(stringify!($fixed),)+)?];
 
             fn read<R: $crate::adapters::rows::Columns>(row: &R) -> Result<Self, sqlx::Error> {
                 Ok(Self { $($column: $crate::adapters::rows::Field::read(row, stringify!($column))?,)+ })
@@ -78,6 +106,19 @@ macro_rules! table {
                 row.end()
             }
         }
+
+        impl serde::Serialize for $crate::adapters::rows::Changed<'_, $name> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeStruct as _;
+                use $crate::adapters::rows::{Field, Table, Written, is_one_of};
+                let mut row = serializer.serialize_struct($table, <$name as Table>::COLUMNS.len())?;
+                $(if const { is_one_of(stringify!($column), &["id"]) || !is_one_of(stringify!($column), <$name as Table>::FIXED) }
+                    && !Field::is_null(&self.0.$column) {
+                    row.serialize_field(stringify!($column), &Written(&self.0.$column))?;
+                })+
+                row.end()
+            }
+        }
     };
 }
 
@@ -89,4 +130,21 @@ fn required<T>(value: Option<T>, column: &str) -> Result<T, sqlx::Error> {
         index: column.to_owned(),
         source: "is empty, though the rest of the row says it can't be".into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_overwrites_says_its_id_and_what_can_have_changed() {
+        let turn = crate::flow::play::Play::new();
+        let row = ConversationRow::of(turn.conversation, crate::domain::docket::Clocks::default(), 7);
+        let whole = serde_json::to_value(&row).expect("JSON");
+        let changed = serde_json::to_value(Changed(&row)).expect("JSON");
+        let names = |value: &serde_json::Value| value.as_object().expect("a row").len();
+        assert_eq!(names(&whole) - names(&changed), 2, "channel and chat");
+        assert_eq!((&changed["id"], &changed["stamp"]), (&whole["id"], &serde_json::json!(7)));
+        assert!(!is_one_of("at", &["a", "ate", "id"]) && is_one_of("at", &["id", "at"]));
+    }
 }

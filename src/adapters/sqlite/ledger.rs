@@ -167,7 +167,8 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     save_conversations: update::<ConversationRow>(),
     insert_messages: insert::<MessageRow>(),
     save_messages: update::<MessageRow>(),
-    put_turns: put::<TurnRow>(),
+    save_turns: update::<TurnRow>(),
+    insert_turns: insert::<TurnRow>(),
     put_follow_ups: put::<FollowUpRow>(),
     put_letters: put::<LetterRow>(),
     insert_parked: insert::<ParkedRow>(),
@@ -218,11 +219,14 @@ fn insert<T: Table>() -> String {
     format!("insert into {table} ({columns}) select {} from json_each($1) where true", values.join(", "))
 }
 
-/// Rows over those of the same id.
+/// Rows over those of the same id: what can have changed.
 fn update<T: Table>() -> String {
     let table = T::NAME;
-    let columns: Vec<String> =
-        T::COLUMNS.iter().map(|column| format!("{column} = new.value ->> '{column}'")).collect();
+    let columns: Vec<String> = T::COLUMNS
+        .iter()
+        .filter(|column| !T::FIXED.contains(column))
+        .map(|column| format!("{column} = new.value ->> '{column}'"))
+        .collect();
     format!(
         "update {table} set {} from json_each($1) new where {table}.id = new.value ->> 'id'",
         columns.join(", ")

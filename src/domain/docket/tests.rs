@@ -201,8 +201,11 @@ fn a_turn_is_saved_if_it_began_or_changed() {
     docket.edit_turn(id(2)).expect("it is there").wasted = true;
     assert!(docket.edit_turn(id(4)).is_none() && docket.turn(id(4)).is_none());
     assert_eq!(docket.turn(id(3)), Some(&turn(3)));
-    let saved: Vec<_> = docket.close().turns.iter().map(|turn| (turn.id, turn.wasted)).collect();
-    assert_eq!(saved, [(id(2), true), (id(3), false)]);
+    docket.edit_turn(id(3)).expect("it is there").wasted = true;
+    let changes = docket.close();
+    let saved = |turns: &[Turn]| turns.iter().map(|turn| (turn.id, turn.wasted)).collect::<Vec<_>>();
+    assert_eq!(saved(&changes.turns), [(id(2), true)]);
+    assert_eq!(saved(&changes.new_turns), [(id(3), true)], "once, as new");
 }
 
 #[test]

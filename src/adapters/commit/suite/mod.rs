@@ -28,6 +28,7 @@ use crate::domain::{
     message::{Attempt, Author, Delivery, DeliveryState, Gate, Inbound, Kind, Message, Origin, Outcome},
     mode::{Mode, Reason},
     time::Time,
+    turn::{Purpose, Turn, TurnState},
 };
 use crate::flow::ledger::{Key, Need};
 
@@ -174,4 +175,27 @@ async fn add_channel(store: &Shared) {
     let channel = "insert into channels (name, provider, state, created_at, updated_at)
          values ('main', 'sandbox', 'authorized', 0, 0)";
     store.execute(channel).await.expect("a channel");
+}
+
+/// A turn that runs.
+fn generating(docket: &Docket) -> Turn {
+    Turn {
+        id: Uuid::now_v7(),
+        state: TurnState::Generating,
+        purpose: Purpose::Reply,
+        mode_version: 1,
+        fence: 1,
+        last_seq: 1,
+        is_final: false,
+        messages: Vec::new(),
+        attempt: 1,
+        started_at: docket.now,
+        first_token_at: None,
+        ended_at: None,
+        model: "m".to_owned(),
+        input_tokens: 0,
+        output_tokens: 0,
+        wasted: false,
+        reason: None,
+    }
 }

@@ -6,16 +6,19 @@ use uuid::Uuid;
 use super::{Shared, from_us, opened, over_both_stores};
 use crate::{
     domain::{
+        conversation::Lease,
         docket::{Docket, Entry},
         event::EventType,
+        message::Message,
         time::Time,
-        turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState},
+        turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, TurnState},
     },
     flow::ledger::{Need, Work},
 };
 
 over_both_stores!(
     one_follow_up_is_pending_at_most,
+    what_ends_is_saved_before_what_begins_in_its_place,
     what_cannot_be_is_refused,
     work_is_due_in_order_and_not_before_its_time,
     events_and_letters_of_no_conversation_are_kept,
@@ -54,6 +57,32 @@ async fn one_follow_up_is_pending_at_most(store: Shared) {
         )
         .await;
     assert!(second.is_err(), "the database says it too");
+}
+
+/// What one row gives up another takes, in one transaction: the index must see them in that order.
+async fn what_ends_is_saved_before_what_begins_in_its_place(store: Shared) {
+    let mut before = None;
+    for round in 0..4_i64 {
+        // Long and short way by turns, on PostgreSQL.
+        let need = Need { newest: if round % 2 == 0 { 0 } else { 200 }, ..Need::default() };
+        let replace = move |docket: &mut Docket| {
+            if let Some((turn, message)) = before {
+                let turn = docket.edit_turn(turn).expect("the turn that runs");
+                (turn.state, turn.ended_at) = (TurnState::Failed, Some(super::NOW));
+                docket.edit(message).expect("the message").key = None;
+            }
+            let turn = super::generating(docket);
+            docket.begin_turn(turn.clone());
+            docket.conversation.lease =
+                Some(Lease { owner: "a".to_owned(), turn: turn.id, until: docket.now.plus_ms(60_000) });
+            let message =
+                docket.push(Message { key: Some("the key".to_owned()), ..super::from_contact("m") });
+            (turn.id, message)
+        };
+        before = Some(store.change(opened(1), need, replace).await.expect("saved"));
+    }
+    assert_eq!(store.number("select count(*) from turns where state = 'generating'").await, 1);
+    assert_eq!(store.number("select count(*) from messages where key = 'the key'").await, 1);
 }
 
 async fn what_cannot_be_is_refused(store: Shared) {
