@@ -17,6 +17,7 @@ fn migrations() -> Migrator {
         ("generation starts", include_str!("../../../migrations/postgres/0003_generation_starts.sql")),
         ("cached answers", include_str!("../../../migrations/postgres/0004_cached_answers.sql")),
         ("stamps", include_str!("../../../migrations/postgres/0005_stamps.sql")),
+        ("words", include_str!("../../../migrations/postgres/0006_words.sql")),
     ])
 }
 

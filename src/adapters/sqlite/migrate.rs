@@ -13,6 +13,7 @@ fn migrations() -> Migrator {
         ("generation starts", include_str!("../../../migrations/sqlite/0003_generation_starts.sql")),
         ("cached answers", include_str!("../../../migrations/sqlite/0004_cached_answers.sql")),
         ("stamps", include_str!("../../../migrations/sqlite/0005_stamps.sql")),
+        ("words", include_str!("../../../migrations/sqlite/0006_words.sql")),
     ])
 }
 

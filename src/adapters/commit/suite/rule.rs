@@ -93,6 +93,12 @@ async fn what_cannot_be_is_refused(store: Shared) {
     store.change(opened(1), Need::default(), both).await.expect("stored");
     for refused in [
         "update conversations set mode = 'BOTH'",
+        "update conversations set status = 'gone'",
+        "update messages set author = 'nobody'",
+        "update messages set outcome = 'perhaps' where text = 'in'",
+        "update messages set state = 'lost' where text = 'out'",
+        "update messages set gate = 'back' where text = 'out'",
+        "update messages set lane = 'fast' where text = 'out'",
         "update conversations set mode_until = 1 where mode = 'AI'",
         "update conversations set mode_version = 0",
         "update conversations set lease_owner = 'somebody'",

@@ -1,0 +1,2 @@
+-- SQLite has no types of one's own, and reads its checks once.
+select 1;
