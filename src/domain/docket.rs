@@ -3,6 +3,10 @@
 //! In: the facts, messages that wait or are owed, the pending follow-up, the running turn. A rule changes it and
 //! writes events; the store then saves what changed, in the same transaction. Out: [`Changes`].
 
+mod loaded;
+
+mod changes;
+
 mod entry;
 
 mod kept;
@@ -12,8 +16,10 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+pub use changes::{Changes, Clocks};
 pub use entry::Entry;
 pub use kept::{ChannelStanding, Parked, Remembered, Report};
+pub use loaded::Loaded;
 
 use uuid::Uuid;
 
@@ -22,14 +28,11 @@ use super::{
     event::{Event, EventType},
     message::{DeliveryState, Message},
     time::Time,
-    turn::{DeadLetter, FollowUp, FollowUpState, LetterState, Turn},
+    turn::{DeadLetter, FollowUp, FollowUpState, Turn},
 };
 
 /// Most reports that wait in one conversation: changes to messages from before our time never find theirs.
 const PARKED_MAX: usize = 200;
-
-/// Messages that stay with the open business though their fate is decided.
-const LATELY: i64 = 40;
 
 /// A conversation and its open business.
 #[derive(Debug, Clone)]
@@ -62,49 +65,6 @@ struct Before {
     is_new: bool,
 }
 
-/// What a store knows of a conversation when it has locked it.
-#[derive(Debug, Clone)]
-pub struct Loaded {
-    /// The facts.
-    pub conversation: Conversation,
-    /// The facts are not in the store yet: this conversation begins now.
-    pub is_new: bool,
-    /// Open messages, those that the step asked for, and perhaps more; by sequence number.
-    pub messages: Vec<Message>,
-    /// Every message with a higher number is among them.
-    pub complete_after: i64,
-    /// The pending follow-up.
-    pub follow_up: Option<FollowUp>,
-    /// The turn that holds the lease, and the one that the step asked for.
-    pub turns: Vec<Turn>,
-    /// Open dead letters of the conversation, and the one that the step asked for.
-    pub letters: Vec<DeadLetter>,
-    /// What the provider reported before we could tell what it is about.
-    pub parked: Vec<Parked>,
-    /// The channel's standing.
-    pub channel: Option<ChannelStanding>,
-    /// An earlier request with the same key.
-    pub remembered: Option<Remembered>,
-}
-
-impl Loaded {
-    /// A conversation of which nothing more is known.
-    pub const fn of(conversation: Conversation) -> Self {
-        Self {
-            complete_after: conversation.seq,
-            conversation,
-            is_new: false,
-            messages: Vec::new(),
-            follow_up: None,
-            turns: Vec::new(),
-            letters: Vec::new(),
-            parked: Vec::new(),
-            channel: None,
-            remembered: None,
-        }
-    }
-}
-
 #[derive(Debug, Clone, Default)]
 struct Dirty {
     messages: BTreeSet<Uuid>,
@@ -117,60 +77,6 @@ struct Dirty {
     unparked: Vec<Uuid>,
     remembered: bool,
     events: Vec<Event>,
-}
-
-/// What a step changed, for the store to save.
-#[derive(Debug, Clone)]
-pub struct Changes {
-    /// The moment of the step.
-    pub now: Time,
-    /// The facts as they are now.
-    pub conversation: Conversation,
-    /// They are to be inserted.
-    pub is_new: bool,
-    /// They differ from what was loaded (clocks included).
-    pub is_changed: bool,
-    /// When somebody must look again.
-    pub clocks: Clocks,
-    /// Messages to insert, by sequence number.
-    pub new_messages: Vec<Message>,
-    /// Messages to overwrite.
-    pub messages: Vec<Message>,
-    /// Turns to insert, once those before them have been overwritten.
-    pub new_turns: Vec<Turn>,
-    /// Turns to overwrite.
-    pub turns: Vec<Turn>,
-    /// Follow-ups to insert or overwrite, in this order: what ends before what begins.
-    pub follow_ups: Vec<FollowUp>,
-    /// Dead letters to insert or overwrite.
-    pub letters: Vec<DeadLetter>,
-    /// Reports to keep.
-    pub parked: Vec<Parked>,
-    /// Reports to forget.
-    pub unparked: Vec<Uuid>,
-    /// The channel's standing, if it was locked.
-    pub channel: Option<ChannelStanding>,
-    /// An idempotency key to keep.
-    pub remembered: Option<Remembered>,
-    /// What happened.
-    pub events: Vec<Event>,
-    /// The open business as it is now: what a store would load for the next step.
-    pub open: Loaded,
-}
-
-/// When somebody must look at the conversation again. Columns with indexes: sweeps and local queues go by them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Clocks {
-    /// A turn may begin then: the burst is ripe, or the lease of the one who works on it ends.
-    pub turn_at: Option<Time>,
-    /// The message at the head may leave then.
-    pub send_at: Option<Time>,
-    /// Its rank among those of the channel: lower goes first.
-    pub send_rank: i64,
-    /// The follow-up is due then.
-    pub follow_up_at: Option<Time>,
-    /// Something else is due then: the way back to AI, an overdue answer, the lease of a send.
-    pub tend_at: Option<Time>,
 }
 
 impl Docket {
@@ -408,64 +314,5 @@ impl Docket {
             .chain(self.conversation.snoozed_until)
             .chain(self.conversation.memo.overdue_at.map(Time))
             .min()
-    }
-
-    /// What is to be saved, and what stays open.
-    pub fn close(mut self) -> Changes {
-        let is_changed = self.is_changed();
-        if is_changed {
-            self.conversation.updated_at = self.now;
-        }
-        let clocks = self.clocks();
-        let open = self.open_business();
-        let dirty = self.dirty;
-        let (new_messages, messages) = self
-            .messages
-            .into_iter()
-            .filter(|message| {
-                dirty.new_messages.contains(&message.id) || dirty.messages.contains(&message.id)
-            })
-            .partition(|message| dirty.new_messages.contains(&message.id));
-        let (new_turns, turns) = self
-            .turns
-            .into_iter()
-            .filter(|turn| dirty.new_turns.contains(&turn.id) || dirty.turns.contains(&turn.id))
-            .partition(|turn| dirty.new_turns.contains(&turn.id));
-        Changes {
-            now: self.now,
-            is_new: self.before.is_new,
-            is_changed,
-            clocks,
-            conversation: self.conversation,
-            new_messages,
-            messages,
-            new_turns,
-            turns,
-            follow_ups: dirty.follow_ups,
-            letters: self.letters.into_iter().filter(|letter| dirty.letters.contains(&letter.id)).collect(),
-            parked: dirty.parked,
-            unparked: dirty.unparked,
-            channel: self.channel,
-            remembered: self.remembered.filter(|_| dirty.remembered),
-            events: dirty.events,
-            open,
-        }
-    }
-
-    /// What a store would load once this is saved, and what was said lately: the next turn reads it.
-    fn open_business(&self) -> Loaded {
-        let held = self.conversation.lease.as_ref().map(|lease| lease.turn);
-        let is_open = |letter: &&DeadLetter| letter.state == LetterState::Open;
-        let complete_after = self.complete_after.max(self.conversation.seq - LATELY);
-        let is_wanted = |message: &&Message| message.seq > complete_after || message.is_open();
-        Loaded {
-            messages: self.messages.iter().filter(is_wanted).cloned().collect(),
-            complete_after,
-            follow_up: self.follow_up.clone(),
-            turns: self.turns.iter().filter(|turn| held == Some(turn.id)).cloned().collect(),
-            letters: self.letters.iter().filter(is_open).cloned().collect(),
-            parked: self.parked.clone(),
-            ..Loaded::of(self.conversation.clone())
-        }
     }
 }
