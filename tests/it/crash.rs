@@ -18,7 +18,7 @@ use execution::key_store::Memory;
 use life::Life;
 use promises::Promise;
 
-use crate::world::{Database, End, Point, Weakness, World};
+use crate::world::{Database, End, Haste, Point, Weakness, World};
 
 /// Tells each story on both stores, once for every failure point; and again where what may leave at once is claimed in
 /// the transaction in which it becomes owed.
@@ -74,7 +74,8 @@ impl Way {
             Store::Sqlite => (Database::sqlite_in_memory(), None),
             Store::Postgres => (Database::postgres().await, Some(Arc::new(Memory::new()))),
         };
-        World::over(database, keys, weakness, self.is_at_once).await
+        let haste = if self.is_at_once { Haste::Sends } else { Haste::Apart };
+        World::over(database, keys, weakness, haste).await
     }
 
     /// How a process ends on it.

@@ -2,7 +2,7 @@
 
 use baton::{adapters::scripted::Step, domain::policy::BurstPolicy, flow::generator::Line};
 
-use crate::world::{World, on_both_stores};
+use crate::world::{Database, Haste, World, on_both_stores};
 
 on_both_stores!(
     two_messages_a_moment_apart_get_one_answer_to_both_in_order,
@@ -166,4 +166,31 @@ async fn an_edit_of_a_message_that_waits_is_what_is_answered(world: &World) {
         ",
     )
     .await;
+}
+
+/// Nobody works here but the webhook itself: what need not wait for anything is begun, written and sent by what follows
+/// its admission.
+#[tokio::test]
+async fn a_message_that_is_ripe_as_it_comes_is_answered_without_anybody_looking() {
+    for (haste, answers) in [(Haste::Apart, 0), (Haste::Begins, 1)] {
+        let world = World::over(Database::sqlite(), None, None, haste).await;
+        world.rules(|policy| policy.burst = BurstPolicy::Queue);
+        let mei = world.chat(MEI);
+        world.assistant_says("Two condos.");
+        mei.writes("M1", "Show me condos").await;
+        world.process().rest().await;
+        assert_eq!(world.gateway.posts().len(), answers, "{haste:?}");
+        world.drain().await;
+        mei.reads(
+            "
+            contact: Show me condos [answered]
+            assistant: Two condos. [sent]
+            = AI 1, rollout
+            = the phone shows: Two condos.
+            ",
+        )
+        .await;
+        assert_eq!(world.gateway.posts().len(), 1, "{haste:?}");
+        world.end().await;
+    }
 }

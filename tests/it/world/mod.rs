@@ -91,6 +91,17 @@ fn machine_clock() -> Time {
     MACHINE_CLOCK.get()
 }
 
+/// What is done in the transaction that makes it due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Haste {
+    /// Nothing: each step is the test's.
+    Apart,
+    /// What may leave is claimed with the reply.
+    Sends,
+    /// That, and turns begin with their messages, on tasks of their own.
+    Begins,
+}
+
 pub(crate) struct World {
     /// What leaves, and what becomes of it.
     pub(crate) gateway: Arc<Gateway>,
@@ -101,7 +112,7 @@ pub(crate) struct World {
     /// What instances share beside the database.
     keys: Option<Arc<Memory>>,
     weakness: Option<Weakness>,
-    is_at_once: bool,
+    haste: Haste,
     policy: Mutex<Policy>,
     started: AtomicUsize,
     process: Mutex<Arc<Process>>,
@@ -119,19 +130,18 @@ pub(crate) struct Reply {
 
 impl World {
     pub(crate) async fn on_sqlite() -> Self {
-        Self::over(Database::sqlite(), None, None, false).await
+        Self::over(Database::sqlite(), None, None, Haste::Apart).await
     }
 
     pub(crate) async fn on_postgres() -> Self {
-        Self::over(Database::postgres().await, None, None, false).await
+        Self::over(Database::postgres().await, None, None, Haste::Apart).await
     }
 
-    /// `is_at_once`: what may leave at once does, in the transaction in which it becomes owed.
     pub(crate) async fn over(
         database: Database,
         keys: Option<Arc<Memory>>,
         weakness: Option<Weakness>,
-        is_at_once: bool,
+        haste: Haste,
     ) -> Self {
         MACHINE_CLOCK.set(BEGINNING);
         let clock = Arc::new(ManualClock::at(BEGINNING));
@@ -143,8 +153,7 @@ impl World {
             keys: keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
         };
         let store = database.open(clock.clone()).await;
-        let process =
-            Process::start("1", store, outside, Fuse::new(weakness), policy.clone(), is_at_once).await;
+        let process = Process::start("1", store, outside, Fuse::new(weakness), policy.clone(), haste).await;
         Self {
             gateway,
             assistant,
@@ -152,7 +161,7 @@ impl World {
             database,
             keys,
             weakness,
-            is_at_once,
+            haste,
             policy: Mutex::new(policy),
             started: AtomicUsize::new(1),
             process: Mutex::new(Arc::new(process)),
@@ -171,9 +180,7 @@ impl World {
             generator: self.assistant.clone(),
             keys: self.keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
         };
-        Arc::new(
-            Process::start(&name, store, outside, Fuse::new(self.weakness), policy, self.is_at_once).await,
-        )
+        Arc::new(Process::start(&name, store, outside, Fuse::new(self.weakness), policy, self.haste).await)
     }
 
     /// Everything outside is new, and what was told so far is over: another story over the same database.

@@ -29,6 +29,7 @@ use baton::{
         registry::{self, Registry},
         repair::Repair,
         sender::{self, Sender},
+        start::Start,
         tend::Tend,
         turn::{self, Turns},
     },
@@ -43,12 +44,12 @@ use baton::{
 use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
 use serde_json::{Map, Value};
 use tokio::{runtime::Handle, sync::Notify, task::JoinSet};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    API_TOKEN, BEGINNING, CHANNEL, WEBHOOK_TOKEN, database::Store, fuse::Fuse, fused::Fused, machine_clock,
-    outside::Outside,
+    API_TOKEN, BEGINNING, CHANNEL, Haste, WEBHOOK_TOKEN, database::Store, fuse::Fuse, fused::Fused,
+    machine_clock, outside::Outside,
 };
 
 /// Longest wait of a switch for a send in flight. Tests let sends go; this only ends a test that forgot to.
@@ -68,6 +69,8 @@ pub(crate) struct Process {
     pub(crate) store: Store,
     server: ServerHandle,
     stopping: CancellationToken,
+    /// Turns that began with their messages.
+    tasks: TaskTracker,
 }
 
 impl Process {
@@ -77,20 +80,20 @@ impl Process {
         outside: Outside,
         fuse: Fuse,
         policy: Policy,
-        is_at_once: bool,
+        haste: Haste,
     ) -> Self {
         store.recover().await;
         let fuse = Arc::new(fuse);
         let Outside { provider, generator, keys } = outside.behind(&fuse);
         let (dispatch, channels) = (Arc::new(Dispatch::default()), Arc::new(Channels::default()));
         // Nothing leaves in the transaction in which it becomes owed: each step is the test's.
-        dispatch.set_crowded(CHANNEL, !is_at_once);
+        dispatch.set_crowded(CHANNEL, haste == Haste::Apart);
         let archive = store.archive();
         let ledger: Arc<dyn Ledger> = Fused::over(&fuse, store.ledger(dispatch.clone()));
         let registry: Arc<dyn Registry> = Fused::over(&fuse, store.registry());
         // After a restart it is there already.
         registry.add_channel(&row()).await.expect("the channel is kept");
-        let stopping = CancellationToken::new();
+        let (stopping, tasks) = (CancellationToken::new(), TaskTracker::new());
         let sender = Arc::new(Sender {
             ledger: ledger.clone(),
             registry: registry.clone(),
@@ -105,7 +108,7 @@ impl Process {
             dispatch: dispatch.clone(),
             clock: || BEGINNING,
         });
-        let turns = Turns {
+        let turns = Arc::new(Turns {
             instance: name.to_owned(),
             ledger: ledger.clone(),
             archive: archive.clone(),
@@ -121,7 +124,7 @@ impl Process {
             tool_rounds: 4,
             stop: stopping.clone(),
             clock: || BEGINNING,
-        };
+        });
         let steps = Steps {
             turns,
             sender,
@@ -137,12 +140,22 @@ impl Process {
             settle_ms: SETTLE_MS,
         });
         let house = Arc::new(House { channels: channels.clone() });
+        let begins = if haste == Haste::Begins { stopping.clone() } else { CancellationToken::new() };
+        if haste != Haste::Begins {
+            begins.cancel();
+        }
+        let start = Start {
+            turns: steps.turns.clone(),
+            tasks: tasks.clone(),
+            runtime: Handle::current(),
+            stop: begins,
+        };
         let intake = Arc::new(Intake {
             ledger: ledger.clone(),
             registry: registry.clone(),
             channels: channels.clone(),
             deduplicator: keys.map(|keys| Arc::new(Deduplicator::new(keys, LOCK_TTL, LOCK_TTL))),
-            start: None,
+            start: Some(start),
             clock: || BEGINNING,
         });
         let chores = Chores {
@@ -193,7 +206,8 @@ impl Process {
         let running = http::serve(Arc::new(doors), listener, Duration::from_secs(1)).expect("a server");
         let server = running.handle();
         tokio::spawn(running);
-        let process = Self { address, fuse, channels, provider, steps, chores, store, server, stopping };
+        let process =
+            Self { address, fuse, channels, provider, steps, chores, store, server, stopping, tasks };
         process.set(policy);
         process
     }
@@ -283,6 +297,12 @@ impl Process {
         self.chores.repair.repair(CHANNEL).await.expect("store and provider answer")
     }
 
+    /// Waits until every turn that began with its message has ended.
+    pub(crate) async fn rest(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
     /// Ends, without a word to anybody.
     pub(crate) async fn stop(&self) {
         self.stopping.cancel();
@@ -302,7 +322,7 @@ struct Chores {
 }
 
 struct Steps {
-    turns: Turns,
+    turns: Arc<Turns>,
     sender: Arc<Sender>,
     tend: Tend,
     ledger: Arc<dyn Ledger>,
