@@ -179,7 +179,8 @@ async fn a_message_that_is_ripe_as_it_comes_is_answered_without_anybody_looking(
         world.assistant_says("Two condos.");
         mei.writes("M1", "Show me condos").await;
         world.process().rest().await;
-        assert_eq!(world.gateway.posts().len(), answers, "{haste:?}");
+        let done = (world.assistant.requests().len(), world.gateway.posts().len());
+        assert_eq!(done, (answers, answers), "{haste:?}");
         world.drain().await;
         mei.reads(
             "
