@@ -1,0 +1,26 @@
+// The start: who sits here decides what is shown, and the feed runs for as long as somebody does.
+
+import { effect, html, render } from "./vendor/preact.js";
+import { begin as followConversations } from "./state/conversations.js";
+import { open as openFeed } from "./state/feed.js";
+import { look, me } from "./state/session.js";
+import { Shell } from "./shell.js";
+
+/** @type {(() => void)[]} */
+let ends = [];
+let whose = "";
+
+effect(() => {
+  const id = me.value?.id ?? "";
+  if (id === whose) return;
+  whose = id;
+  ends.forEach((end) => end());
+  ends = id ? [followConversations(), openFeed()] : [];
+});
+
+const root = /** @type {HTMLElement} */ (document.getElementById("app"));
+render(html`<${Shell} />`, root);
+void look().catch((error) => {
+  // Not signed in is no failure; a server that is away is said by the page, which asks again.
+  if (error.status !== 401) console.error(error);
+});

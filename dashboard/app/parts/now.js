@@ -1,0 +1,15 @@
+// The clock of the page: one timer for all that shows how long ago something was.
+
+import { signal } from "../vendor/preact.js";
+
+const EVERY_MS = 1_000;
+
+/** Milliseconds since the epoch, once a second. Read it only where a second matters; `minute` moves less. */
+export const now = signal(Date.now());
+/** The same, once a minute. */
+export const minute = signal(Math.floor(Date.now() / 60_000) * 60_000);
+
+setInterval(() => {
+  now.value = Date.now();
+  minute.value = Math.floor(now.peek() / 60_000) * 60_000;
+}, EVERY_MS);

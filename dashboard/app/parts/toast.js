@@ -1,0 +1,56 @@
+// Short words about what was just done or could not be. They go away by themselves, unless they are about a failure.
+
+import { html, signal } from "../vendor/preact.js";
+import { Problem } from "../wire/api.js";
+import { t } from "../words/index.js";
+import { Icon } from "./icon.js";
+
+const SHOWN_MS = 5_000;
+
+/** @typedef {{id: number, text: string, isBad: boolean, act: {label: string, run: () => void} | null}} Toast */
+
+/** @type {import("../vendor/preact.js").Signal<Toast[]>} */
+const toasts = signal([]);
+let last = 0;
+
+/** @param {number} id */
+const drop = (id) => {
+  toasts.value = toasts.peek().filter((toast) => toast.id !== id);
+};
+
+/** @param {string} text @param {Toast["act"]} [act] */
+export function say(text, act = null) {
+  const id = ++last;
+  toasts.value = [...toasts.peek(), { id, text, isBad: false, act }];
+  setTimeout(() => drop(id), SHOWN_MS);
+}
+
+/** Says what went wrong, in words for people. Faults of our own are not dressed up as one. @param {unknown} error */
+export function sayProblem(error) {
+  if (error instanceof DOMException && error.name === "AbortError") return;
+  if (!(error instanceof Problem)) throw error;
+  const text = problemText(error);
+  if (toasts.peek().some((toast) => toast.text === text)) return;
+  toasts.value = [...toasts.peek(), { id: ++last, text, isBad: true, act: null }];
+}
+
+/** @param {Problem} problem */
+export function problemText(problem) {
+  if (problem.code === "unreachable") return t("problem.unreachable");
+  if (problem.status === 503) return t("problem.unavailable");
+  if (problem.code === "forbidden") return t("problem.forbidden");
+  return problem.errors.length > 0
+    ? problem.errors.map(({ pointer, detail }) => `${pointer.replace(/^\//, "")}: ${detail}`).join("; ")
+    : problem.message;
+}
+
+export function Toasts() {
+  return html`<div class="toasts" role="status" aria-live="polite">
+    ${toasts.value.map((toast) => html`
+      <div class="toast ${toast.isBad ? "is-bad" : ""}" key=${toast.id}>
+        <span>${toast.text}</span>
+        ${toast.act && html`<button class="link" onClick=${() => (toast.act?.run(), drop(toast.id))}>${toast.act.label}</button>`}
+        <button class="bare" onClick=${() => drop(toast.id)} aria-label=${t("close")}><${Icon} name="close" /></button>
+      </div>`)}
+  </div>`;
+}

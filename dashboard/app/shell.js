@@ -1,0 +1,54 @@
+// What surrounds every page: the way between pages, who sits here, and whether what is shown is live.
+
+import { html } from "./vendor/preact.js";
+import { connection } from "./state/feed.js";
+import { route } from "./state/route.js";
+import { isKnown, me } from "./state/session.js";
+import { counts } from "./state/conversations.js";
+import { number, t } from "./words/index.js";
+import { Icon } from "./parts/icon.js";
+import { Toasts } from "./parts/toast.js";
+import { Inbox } from "./inbox/inbox.js";
+import { SignIn } from "./pages/sign_in.js";
+import { PAGES } from "./pages/index.js";
+
+/** @type {{page: string, words: import("./words/index.js").Key, icon: import("./parts/icon.js").IconName}[]} */
+const PLACES = [
+  { page: "inbox", words: "nav.inbox", icon: "inbox" },
+  { page: "follow-ups", words: "nav.follow_ups", icon: "clock" },
+  { page: "dead-letters", words: "nav.dead_letters", icon: "alert" },
+  { page: "overview", words: "nav.overview", icon: "chart" },
+  { page: "playground", words: "nav.playground", icon: "phone" },
+  { page: "settings", words: "nav.settings", icon: "settings" },
+];
+
+export function Shell() {
+  if (!isKnown.value) return html`<p class="waiting" role="status">${t("loading")}</p>`;
+  if (!me.value || route.value.page === "sign-in") return html`<${SignIn} /><${Toasts} />`;
+  const { page } = route.value;
+  const Page = PAGES[page] ?? Inbox;
+  return html`
+    <a class="skip" href="#page">${t("skip")}</a>
+    <div class="shell">
+      <${Navigation} />
+      <main id="page" class="page-${page}"><${Page} /></main>
+    </div>
+    <${Toasts} />`;
+}
+
+function Navigation() {
+  const needed = counts.value?.needs_you ?? 0;
+  return html`<nav class="rail" aria-label=${t("nav.main")}>
+    ${PLACES.map(({ page, words, icon }) => html`
+      <a key=${page} href="/${page}" data-within aria-current=${route.value.page === page ? "page" : undefined}>
+        <${Icon} name=${icon} /><span>${t(words)}</span>
+        ${page === "inbox" && needed > 0 && html`<span class="badge is-urgent">${number(needed)}</span>`}
+      </a>`)}
+    <${Connection} />
+  </nav>`;
+}
+
+function Connection() {
+  const words = { live: t("live"), connecting: t("live.connecting"), reconnecting: t("live.reconnecting") }[connection.value];
+  return html`<p class="connection is-${connection.value}" role="status" title=${words}><span>${words}</span></p>`;
+}

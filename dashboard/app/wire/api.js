@@ -1,0 +1,96 @@
+// The public API: a request goes out, an answer or a problem comes back. Nothing is asked of the server in another way.
+
+/** What the server refused, or why it was not reached. */
+export class Problem extends Error {
+  /** @param {{status: number, code: string, title?: string, detail?: string, errors?: {pointer: string, detail: string}[], current?: any, retryAfter?: number | null}} it */
+  constructor(it) {
+    super(it.detail || it.title || it.code);
+    this.status = it.status;
+    this.code = it.code;
+    this.detail = it.detail ?? null;
+    this.errors = it.errors ?? [];
+    /** The thing as it is, where that is what the conflict is about. */
+    this.current = it.current ?? null;
+    /** Seconds. */
+    this.retryAfter = it.retryAfter ?? null;
+  }
+}
+
+/** @type {Set<() => void>} */
+const strangers = new Set();
+
+/**
+ * Called when the server no longer knows who we are.
+ * @param {() => void} what
+ */
+export function whenUnauthorized(what) {
+  strangers.add(what);
+}
+
+/**
+ * @param {string} path
+ * @param {Record<string, any>} [query] null and undefined are left out
+ */
+export function address(path, query) {
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `/api/v1${path}${words && `?${words}`}`;
+}
+
+/**
+ * @typedef {{query?: Record<string, any>, body?: any, key?: string, signal?: AbortSignal}} How
+ *   `key` makes a repeat of the same request safe.
+ */
+
+/**
+ * @param {string} method
+ * @param {string} path below `/api/v1`
+ * @param {How} [how]
+ * @returns {Promise<any>}
+ */
+export async function call(method, path, how = {}) {
+  /** @type {Record<string, string>} */
+  const headers = {};
+  /** @type {BodyInit | undefined} */
+  let body;
+  if (how.body instanceof FormData) {
+    body = how.body;
+  } else if (how.body !== undefined) {
+    headers["content-type"] = "application/json";
+    body = JSON.stringify(how.body);
+  }
+  if (how.key) headers["idempotency-key"] = how.key;
+  let answer;
+  try {
+    answer = await fetch(address(path, how.query), { method, headers, body, signal: how.signal });
+  } catch (error) {
+    if (how.signal?.aborted) throw error;
+    throw new Problem({ status: 0, code: "unreachable" });
+  }
+  if (answer.ok) return answer.status === 204 ? null : await answer.json();
+  const problem = await problemOf(answer);
+  if (problem.status === 401) strangers.forEach((what) => what());
+  throw problem;
+}
+
+/** @param {Response} answer */
+export async function problemOf(answer) {
+  const retryAfter = Number(answer.headers.get("retry-after")) || null;
+  try {
+    return new Problem({ retryAfter, ...(await answer.json()), status: answer.status });
+  } catch {
+    // A proxy in front answers in words of its own.
+    return new Problem({ status: answer.status, code: "unavailable", retryAfter });
+  }
+}
+
+/** @param {string} path @param {Record<string, any>} [query] @param {AbortSignal} [signal] */
+export const get = (path, query, signal) => call("GET", path, { query, signal });
+/** @param {string} path @param {any} [body] @param {How} [how] */
+export const post = (path, body, how) => call("POST", path, { ...how, body });
+/** @param {string} path @param {any} body @param {How} [how] */
+export const put = (path, body, how) => call("PUT", path, { ...how, body });
+/** @param {string} path @param {any} body @param {How} [how] */
+export const patch = (path, body, how) => call("PATCH", path, { ...how, body });
+/** @param {string} path @param {How} [how] */
+export const remove = (path, how) => call("DELETE", path, how);

@@ -1,0 +1,2 @@
+// Words of the inbox.
+export const inbox = {};

@@ -1,0 +1,113 @@
+// Every word that people read, in their language; and numbers and times as they write them.
+
+import { computed, effect, signal } from "../vendor/preact.js";
+import { preferences } from "../state/preferences.js";
+import { en } from "./en.js";
+
+/** @typedef {keyof typeof en} Key */
+/** @typedef {string | Partial<Record<Intl.LDMLPluralRule, string>>} Words */
+
+/** @type {Record<string, {name: string, load: () => Promise<Record<string, Words>>}>} */
+export const LANGUAGES = {
+  en: { name: "English", load: async () => en },
+};
+
+/** @type {import("../vendor/preact.js").Signal<Record<string, Record<string, Words>>>} */
+const loaded = signal({ en });
+
+export const language = computed(() => {
+  const wanted = preferences.value.language;
+  const choices = wanted ? [wanted] : navigator.languages.map((tag) => tag.split("-")[0]);
+  return choices.find((tag) => tag in LANGUAGES) ?? "en";
+});
+
+effect(() => {
+  const tag = language.value;
+  document.documentElement.lang = tag;
+  if (tag in loaded.peek()) return;
+  void LANGUAGES[tag].load().then((words) => {
+    loaded.value = { ...loaded.peek(), [tag]: words };
+  });
+});
+
+/**
+ * The words for a key. `{name}` in them is filled in; where they differ by number, `count` chooses.
+ * @param {Key} key
+ * @param {Record<string, string | number>} [given]
+ */
+export function t(key, given = {}) {
+  const tag = language.value;
+  const found = /** @type {Words} */ (loaded.value[tag]?.[key] ?? en[key]);
+  const words = typeof found === "string" ? found : found[plural(tag, Number(given.count))] ?? found.other ?? "";
+  return words.replace(/\{(\w+)\}/g, (whole, name) => {
+    const value = given[name];
+    return value === undefined ? whole : typeof value === "number" ? number(value) : value;
+  });
+}
+
+/**
+ * The words for a value of the API, such as a reason. One that is newer than this page is shown as it is.
+ * @param {string} group @param {string | null | undefined} value
+ */
+export function word(group, value) {
+  if (!value) return "";
+  const key = `${group}.${value}`;
+  return key in en ? t(/** @type {Key} */ (key)) : value.replaceAll("_", " ");
+}
+
+/** @type {Map<string, any>} */
+const made = new Map();
+/** @template T @param {string} name @param {() => T} make @returns {T} */
+function once(name, make) {
+  if (!made.has(name)) made.set(name, make());
+  return made.get(name);
+}
+
+/** @param {string} tag @param {number} count */
+const plural = (tag, count) => once(`plural ${tag}`, () => new Intl.PluralRules(tag)).select(count);
+
+/** @param {number} value */
+export const number = (value) => once(`number ${language.value}`, () => new Intl.NumberFormat(language.value)).format(value);
+
+/** @param {string} name @param {Intl.DateTimeFormatOptions} options */
+const dates = (name, options) =>
+  once(`${name} ${language.value}`, () => new Intl.DateTimeFormat(language.value, options));
+
+/** Hour and minute. @param {string | number | Date} at */
+export const clock = (at) => dates("clock", { hour: "2-digit", minute: "2-digit" }).format(new Date(at));
+/** Day and time, whole: for titles. @param {string | number | Date} at */
+export const moment = (at) => dates("moment", { dateStyle: "medium", timeStyle: "medium" }).format(new Date(at));
+/** The day, as a separator names it. @param {string | number | Date} at */
+export function day(at) {
+  const days = Math.round((midnight(new Date()) - midnight(new Date(at))) / 86_400_000);
+  if (days === 0) return t("day.today");
+  if (days === 1) return t("day.yesterday");
+  if (days > 1 && days < 7) return dates("weekday", { weekday: "long" }).format(new Date(at));
+  return dates("day", { dateStyle: "long" }).format(new Date(at));
+}
+/** Short, for a list: today the clock, this week the day, then the date. @param {string | number | Date} at */
+export function lately(at) {
+  const days = Math.round((midnight(new Date()) - midnight(new Date(at))) / 86_400_000);
+  if (days === 0) return clock(at);
+  if (days > 0 && days < 7) return dates("short weekday", { weekday: "short" }).format(new Date(at));
+  return dates("short day", { day: "numeric", month: "short" }).format(new Date(at));
+}
+
+/** @param {Date} at */
+const midnight = (at) => new Date(at.getFullYear(), at.getMonth(), at.getDate()).getTime();
+
+/**
+ * A length of time in its largest unit, as `3 min`; below ten seconds with a decimal.
+ * @param {number} ms
+ */
+export function span(ms) {
+  const s = Math.max(0, ms) / 1000;
+  const [value, unit] =
+    s < 10 ? [Math.round(s * 10) / 10, "second"]
+    : s < 60 ? [Math.round(s), "second"]
+    : s < 3600 ? [Math.floor(s / 60), "minute"]
+    : s < 86_400 ? [Math.floor(s / 3600), "hour"]
+    : [Math.floor(s / 86_400), "day"];
+  const make = () => new Intl.NumberFormat(language.value, { style: "unit", unit: String(unit), unitDisplay: "short" });
+  return once(`${unit} ${language.value}`, make).format(Number(value));
+}
