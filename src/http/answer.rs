@@ -26,8 +26,22 @@ enum Body {
     Json(Vec<u8>),
     Text(&'static str, String),
     Page(String, &'static str),
+    Asset(Asset),
     Feed(mpsc::Receiver<Bytes>),
     File { media_type: &'static str, name: &'static str, pieces: mpsc::Receiver<Piece> },
+}
+
+/// A file of the dashboard.
+#[derive(Debug, Clone)]
+pub(crate) struct Asset {
+    /// Of what kind.
+    pub(crate) media_type: &'static str,
+    /// It never changes at this address.
+    pub(crate) is_immutable: bool,
+    /// What the bytes are packed in.
+    pub(crate) encoding: Option<&'static str>,
+    /// Its bytes.
+    pub(crate) bytes: Bytes,
 }
 
 /// A piece of a file.
@@ -83,6 +97,11 @@ impl Answer {
         Self { status: StatusCode::OK, location: None, body: Body::Page(html, policy) }
     }
 
+    /// 200: a file of the dashboard.
+    pub(crate) const fn asset(asset: Asset) -> Self {
+        Self { status: StatusCode::OK, location: None, body: Body::Asset(asset) }
+    }
+
     /// A stream of events, until the sender ends.
     pub(crate) const fn feed(frames: mpsc::Receiver<Bytes>) -> Self {
         Self { status: StatusCode::OK, location: None, body: Body::Feed(frames) }
@@ -117,6 +136,18 @@ impl Responder for Answer {
                 .content_type("text/html; charset=utf-8")
                 .insert_header((header::CONTENT_SECURITY_POLICY, policy))
                 .body(html),
+            Body::Asset(asset) => {
+                let caching =
+                    if asset.is_immutable { "public, max-age=31536000, immutable" } else { "no-cache" };
+                response
+                    .content_type(asset.media_type)
+                    .insert_header((header::CACHE_CONTROL, caching))
+                    .insert_header((header::VARY, "accept-encoding"));
+                if let Some(encoding) = asset.encoding {
+                    response.insert_header((header::CONTENT_ENCODING, encoding));
+                }
+                response.body(asset.bytes)
+            }
             Body::Feed(frames) => response
                 .content_type("text/event-stream")
                 // Asks nginx not to hold events back.

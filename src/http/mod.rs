@@ -39,6 +39,8 @@ pub mod openapi;
 
 mod pages;
 
+mod dashboard;
+
 #[cfg(test)]
 mod tests;
 

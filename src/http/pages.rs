@@ -1,4 +1,4 @@
-//! Two plain pages, without scripts and without anything from elsewhere: what Baton is, and the API as `openapi` has it.
+//! The API as `openapi` has it: as a document, and as a plain page without scripts and without anything from elsewhere.
 
 use std::{fmt::Write as _, sync::OnceLock};
 
@@ -36,17 +36,6 @@ fn page(title: &str, body: &str) -> Answer {
          <body>{body}</body></html>\n"
     );
     Answer::page(html, policy())
-}
-
-/// What Baton is.
-#[utoipa::path(get, path = "/", tag = "Pages", responses((status = 200, body = String, content_type = "text/html")))]
-pub(super) async fn welcome() -> Result<Answer, Problem> {
-    Ok(page(
-        "Baton",
-        "<h1>Baton</h1><p>Stands between a business's WhatsApp number and its AI. It answers customers with AI, lets a \
-         person take over at any moment, and never lets the two talk over each other.</p>\
-         <p><a href=\"/docs\">The API</a> · <a href=\"/openapi.json\">OpenAPI</a> · <a href=\"/readyz\">Ready?</a></p>",
-    ))
 }
 
 /// The description of the API.

@@ -18,6 +18,7 @@ use super::{
         settings, stats, tokens, turns,
     },
     auth::Access::{self, Acts, Admin, Metrics, Open, Reads},
+    dashboard,
     doors::{Doors, lost},
     health, metrics, pages,
     problem::Problem,
@@ -26,8 +27,9 @@ use super::{
 
 /// The list. A more particular path comes before one with a variable in its place.
 pub fn routes() -> Vec<Row> {
-    vec![
-        get("/", Open, pages::welcome),
+    let pages = dashboard::PATHS.map(|path| get(path, Open, dashboard::page));
+    let mut rows = vec![
+        get(dashboard::FILES, Open, dashboard::file),
         get("/docs", Open, pages::docs),
         get("/openapi.json", Open, pages::openapi_json),
         get("/healthz", Open, health::alive),
@@ -80,7 +82,9 @@ pub fn routes() -> Vec<Row> {
         patch("/api/v1/sandbox", Admin, sandbox::behave),
         get("/api/v1/sandbox/chats/{chat_id}", Reads, sandbox::screen),
         post("/api/v1/sandbox/chats/{chat_id}/phone-message", Acts, sandbox::phone_message),
-    ]
+    ];
+    rows.extend(pages);
+    rows
 }
 
 /// One of them.

@@ -6,7 +6,7 @@ mod query;
 
 mod headers;
 
-pub(crate) use headers::{Once, Wish};
+pub(crate) use headers::{Gzip, Once, Wish};
 pub(crate) use json::{Json, Optional, body, from_value, given};
 pub(crate) use query::{Query, Several};
 

@@ -18,6 +18,8 @@ mod export;
 
 mod sandbox;
 
+mod dashboard;
+
 mod feed;
 
 mod server;

@@ -1,0 +1,183 @@
+//! The dashboard: its page, and the files of `dashboard/app`, which the binary carries. A debug build reads them from
+//! the folder, so that a change is seen by loading the page again.
+//!
+//! Every file lies under an address that holds the version of all of them. So a browser keeps them for good, and a page
+//! never mixes files of two versions.
+
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    io::Write as _,
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+use actix_web::web::Path;
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use rust_embed::RustEmbed;
+use sha2::{Digest, Sha256};
+
+use super::{
+    answer::{Answer, Asset},
+    problem::Problem,
+    read::Gzip,
+};
+
+#[derive(RustEmbed)]
+#[folder = "dashboard/app"]
+#[include = "*.html"]
+#[include = "*.css"]
+#[include = "*.js"]
+#[include = "*.svg"]
+struct Files;
+
+/// Where the page is shown. Which part of it, the page itself reads from the address.
+pub(super) const PATHS: [&str; 10] = [
+    "/",
+    "/sign-in",
+    "/inbox",
+    "/inbox/{id}",
+    "/follow-ups",
+    "/dead-letters",
+    "/overview",
+    "/playground",
+    "/settings",
+    "/settings/{section}",
+];
+
+/// Where its files are.
+pub(super) const FILES: &str = "/app/{version}/{path:.+}";
+
+/// Nothing from elsewhere is loaded, and nothing that is not a file of ours is run: a text that was meant to be a script
+/// stays a text.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+    media-src 'self' blob:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
+    require-trusted-types-for 'script'";
+
+/// The first sheets, in their order: the others build on them.
+const FIRST_SHEETS: [&str; 2] = ["style/tokens.css", "style/base.css"];
+
+/// The page.
+pub(super) async fn page() -> Result<Answer, Problem> {
+    static PAGE: OnceLock<Option<String>> = OnceLock::new();
+    let html = if IS_READ_AGAIN { written() } else { PAGE.get_or_init(written).clone() };
+    html.map(|html| Answer::page(html, POLICY)).ok_or_else(Problem::internal)
+}
+
+/// A file.
+pub(super) async fn file(path: Path<(String, String)>, gzip: Gzip) -> Result<Answer, Problem> {
+    let (version, name) = path.into_inner();
+    let media_type = media_type(&name).ok_or_else(Problem::not_found)?;
+    let plain = Files::get(&name).ok_or_else(Problem::not_found)?.data;
+    // A page of another version is given what there is, but not to keep.
+    let is_immutable = !IS_READ_AGAIN && version == self::version();
+    let (encoding, bytes) = match gzip {
+        Gzip(true) => (Some("gzip"), packed(name, &plain)),
+        Gzip(false) => (None, plain.into_owned().into()),
+    };
+    Ok(Answer::asset(Asset { media_type, is_immutable, encoding, bytes }))
+}
+
+/// A debug build reads the folder each time.
+const IS_READ_AGAIN: bool = cfg!(debug_assertions);
+
+/// `index.html` with the links to everything that it will need, so that nothing is waited for twice.
+fn written() -> Option<String> {
+    let page = Files::get("index.html")?.data;
+    let mut names: Vec<Cow<'static, str>> = Files::iter().collect();
+    names.sort_by_key(|name| {
+        (FIRST_SHEETS.iter().position(|first| first == name).unwrap_or(usize::MAX), name.clone())
+    });
+    let links: Vec<String> = names.iter().filter_map(|name| link(name)).collect();
+    let page = String::from_utf8_lossy(&page).replace("{links}", &links.join("\n    "));
+    Some(page.replace("{version}", &version()))
+}
+
+/// How the page tells the browser of a file. A language is loaded only by who speaks it.
+fn link(name: &str) -> Option<String> {
+    let is_language =
+        name.strip_prefix("words/").is_some_and(|rest| rest.len() == "es.js".len() && rest != "en.js");
+    match name.rsplit_once('.')?.1 {
+        "css" => Some(format!("<link rel=\"stylesheet\" href=\"/app/{{version}}/{name}\">")),
+        "js" if !is_language => {
+            Some(format!("<link rel=\"modulepreload\" href=\"/app/{{version}}/{name}\">"))
+        }
+        _ => None,
+    }
+}
+
+/// The version of all files together.
+fn version() -> String {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    let digest = || {
+        let mut names: Vec<Cow<'static, str>> = Files::iter().collect();
+        names.sort();
+        let mut sum = Sha256::new();
+        for file in names.iter().filter_map(|name| Files::get(name)) {
+            sum.update(file.metadata.sha256_hash());
+        }
+        hex::encode(&sum.finalize()[..8])
+    };
+    if IS_READ_AGAIN { digest() } else { VERSION.get_or_init(digest).clone() }
+}
+
+fn media_type(name: &str) -> Option<&'static str> {
+    match name.rsplit_once('.')?.1 {
+        "js" => Some("text/javascript; charset=utf-8"),
+        "css" => Some("text/css; charset=utf-8"),
+        "svg" => Some("image/svg+xml"),
+        // The page itself is shown at its own addresses only.
+        _ => None,
+    }
+}
+
+/// The file packed with gzip: once, and kept.
+fn packed(name: String, plain: &[u8]) -> Bytes {
+    static PACKED: Mutex<BTreeMap<String, Bytes>> = Mutex::new(BTreeMap::new());
+    let pack = || {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        // Into memory: it cannot fail.
+        let _ = encoder.write_all(plain);
+        Bytes::from(encoder.finish().unwrap_or_default())
+    };
+    if IS_READ_AGAIN {
+        return pack();
+    }
+    PACKED.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert_with(pack).clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_every_sheet_in_order_and_every_module_but_the_languages() {
+        let page = written().expect("a page");
+        let at = |name: &str| {
+            page.find(&format!("/app/{}/{name}\"", version())).unwrap_or_else(|| panic!("{name}"))
+        };
+        assert!(
+            at("style/tokens.css") < at("style/base.css") && at("style/base.css") < at("style/shell.css")
+        );
+        assert!(at("main.js") > 0 && at("vendor/preact.js") > 0 && at("words/en.js") > 0);
+        assert!(!page.contains("words/es.js") && !page.contains("{version}") && !page.contains("{links}"));
+    }
+
+    #[test]
+    fn the_vendored_file_is_the_one_whose_checksum_is_kept() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/dashboard");
+        let kept = std::fs::read_to_string(format!("{folder}/vendor/preact.js.sha256")).expect("a checksum");
+        let file = Files::get("vendor/preact.js").expect("the vendored file");
+        assert_eq!(kept, format!("{}  preact.js\n", hex::encode(file.metadata.sha256_hash())));
+    }
+
+    /// The whole of it, as it travels: what a first visit costs.
+    #[test]
+    fn all_files_together_are_small() {
+        let packed: usize = Files::iter()
+            .filter(|name| link(name).is_some())
+            .map(|name| packed(name.to_string(), &Files::get(&name).expect("a file").data).len())
+            .sum();
+        assert!(packed < 150_000, "{packed} bytes compressed");
+    }
+}

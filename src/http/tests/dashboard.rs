@@ -1,0 +1,70 @@
+use super::{World, request};
+
+#[tokio::test]
+async fn the_page_is_shown_to_anyone_and_lets_nothing_in_from_elsewhere() {
+    let world = World::new();
+    for path in ["/", "/sign-in", "/inbox/0199aaaa-0000-7000-8000-000000000000", "/settings/people"] {
+        let page = world.send(request("GET", path, None)).await;
+        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"), "{path}");
+        let policy = page.header("content-security-policy");
+        assert!(policy.contains("script-src 'self';") && policy.contains("connect-src 'self';"), "{policy}");
+        assert!(policy.contains("require-trusted-types-for 'script'"), "{policy}");
+        // A link to elsewhere, a script or a style in the page itself: the policy would stop them, so there are none.
+        for wrong in ["://", "<style", "style=", "onclick", "<script>"] {
+            assert!(!page.body.contains(wrong), "{path}: {wrong}");
+        }
+    }
+    for path in ["/nowhere", "/inbox/a/b", "/index.html"] {
+        assert_eq!(world.send(request("GET", path, None)).await.problem(), (404, "not_found".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn every_file_that_the_page_names_is_there_and_is_what_it_is_called() {
+    let world = World::new();
+    let page = world.send(request("GET", "/", None)).await.body;
+    let named: Vec<&str> = page.split('"').filter(|part| part.starts_with("/app/")).collect();
+    assert!(named.len() > 20, "{page}");
+    for path in named {
+        let file = world.send(request("GET", path, None)).await;
+        let media_type = match path.rsplit('.').next() {
+            Some("js") => "text/javascript; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            _ => "image/svg+xml",
+        };
+        assert_eq!((file.status, file.header("content-type")), (200, media_type), "{path}");
+        assert!(!file.body.is_empty(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_but_its_files_can_be_had_from_the_dashboard() {
+    let world = World::new();
+    for name in [
+        "index.html",
+        "vendor/preact.d.ts",
+        "../package.json",
+        "..%2f..%2fCargo.toml",
+        "style/../../vendor/bundle.mjs",
+        "nothing.js",
+        "style",
+    ] {
+        let reply = world.send(request("GET", &format!("/app/x/{name}"), None)).await;
+        assert_eq!(reply.problem(), (404, "not_found".to_owned()), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_travels_packed_to_whoever_can_unpack_it() {
+    let world = World::new();
+    let ask = || request("GET", "/app/x/vendor/preact.js", None);
+    let plain = world.send(ask()).await;
+    assert_eq!((plain.header("content-encoding"), plain.header("vary")), ("", "accept-encoding"));
+    let packed = world.open(ask().insert_header(("Accept-Encoding", "br, gzip"))).await;
+    assert_eq!(packed.headers().get("content-encoding").map(|value| value.as_bytes()), Some(&b"gzip"[..]));
+    let bytes = actix_web::body::to_bytes(packed.into_body()).await.expect("a whole body");
+    let mut unpacked = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut unpacked)
+        .expect("gzip");
+    assert_eq!(unpacked, plain.body);
+}
