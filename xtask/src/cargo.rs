@@ -1,6 +1,9 @@
 //! Cargo, called from here as from a shell.
 
-use std::{path::Path, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 /// What cargo tells a program that it runs. Build scripts that look at these would find them changed, and half of all
 /// dependencies would be built anew each time that cargo is called here and elsewhere by turns.
@@ -15,6 +18,11 @@ pub(crate) fn cargo(words: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
-    command.args(words).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+    command.args(words).current_dir(root());
     command
+}
+
+/// The root of the project.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

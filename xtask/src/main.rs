@@ -13,6 +13,8 @@ mod chaos;
 
 mod bench;
 
+mod packages;
+
 mod programs;
 
 mod processes;
@@ -22,6 +24,8 @@ mod servers;
 mod user;
 
 mod stop;
+
+mod dashboard;
 
 mod test;
 
@@ -36,12 +40,13 @@ Usage: cargo xtask test [--install] [ARGUMENTS]
        cargo xtask bench --compare A B
 
   test   runs every test, on a PostgreSQL and a Redis of its own: on free ports of this machine, with their data in a
-         temporary folder, stopped afterwards; and last a short run of chaos. ARGUMENTS go to the test runner
+         temporary folder, stopped afterwards; the dashboard's in a Chromium; and last a short run of chaos. ARGUMENTS go
+         to the test runner
          (cargo-nextest if there, else cargo test): `cargo xtask test burst` runs the tests with `burst` in their names,
          and no chaos.
 
-         --install            may install the packages of PostgreSQL and Redis if they are missing (apt-get or brew).
-                              Allowed without asking to root, and where CI=true
+         --install            may install the packages of PostgreSQL, Redis, Chromium and Node if they are missing
+                              (apt-get or brew). Allowed without asking to root, and where CI=true
          TEST_DATABASE_URL    use this PostgreSQL server instead of a private one; tests make databases in it
          TEST_REDIS_URL       use this Redis server instead of a private one; tests write under prefixes of their own
 ";

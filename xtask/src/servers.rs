@@ -19,8 +19,9 @@ use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
+    packages::on_path,
     processes::children_of,
-    programs::{Programs, on_path},
+    programs::Programs,
     user::{User, as_user},
 };
 

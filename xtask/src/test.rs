@@ -11,7 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     cargo::cargo,
-    chaos,
+    chaos, dashboard,
+    packages::{self, Need},
     programs::Programs,
     servers::{Care, Folder, Postgres, Redis},
     stop::Stop,
@@ -22,6 +23,8 @@ pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
     let stop = Stop::listen()?;
     let is_set = |name| std::env::var_os(name).is_some();
     let (has_database, has_redis) = (is_set("TEST_DATABASE_URL"), is_set("TEST_REDIS_URL"));
+    packages::find_or_install(&[Need::Browser, Need::Node], asked.is_some())?;
+    dashboard::fetch()?;
     let programs = match (has_database, has_redis) {
         (true, true) => None,
         _ => Some(Programs::find_or_install(asked.is_some())?),
@@ -42,7 +45,7 @@ pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
     }
 
     let mut failed = Vec::new();
-    for (what, mut command) in commands(&arguments) {
+    for (what, mut command) in commands(&arguments)? {
         command.envs(variables.iter().map(|(name, url)| (*name, url.as_str())));
         if stop.is_asked_for() || !passes(&mut command, &stop)? {
             failed.push(what);
@@ -71,7 +74,7 @@ pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
 }
 
 /// What is run, one after another, whatever becomes of the one before.
-fn commands(arguments: &[String]) -> Vec<(&'static str, Command)> {
+fn commands(arguments: &[String]) -> Result<Vec<(&'static str, Command)>> {
     let has_nextest = cargo(&["nextest", "--version"]).output().is_ok_and(|output| output.status.success());
     let words: &[&str] =
         if has_nextest { &["nextest", "run", "--workspace"] } else { &["test", "--workspace"] };
@@ -82,7 +85,10 @@ fn commands(arguments: &[String]) -> Vec<(&'static str, Command)> {
     if has_nextest && arguments.is_empty() {
         commands.push(("examples in the documentation", cargo(&["test", "--workspace", "--doc"])));
     }
-    commands
+    if arguments.is_empty() {
+        commands.extend(dashboard::checks()?);
+    }
+    Ok(commands)
 }
 
 /// Runs it to its end. Told to stop, it is told so too, once: Ctrl-C reaches it by itself, SIGTERM only us.

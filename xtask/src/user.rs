@@ -6,7 +6,7 @@ use std::{fs, os::unix::process::CommandExt as _, process::Command};
 
 use anyhow::{Context as _, Result};
 
-use crate::programs::is_root;
+use crate::packages::is_root;
 
 /// A user of this machine.
 #[derive(Debug, PartialEq, Eq)]
