@@ -10,6 +10,8 @@ mod archive;
 
 mod registry;
 
+mod people;
+
 mod generation_starts;
 
 mod cached_answers;

@@ -30,9 +30,32 @@ pub(crate) trait Store: Send + Sync {
     /// Changes something with one statement, in a transaction of its own. Returns how many rows it touched.
     fn write(&self, statement: Statement) -> impl Future<Output = Result<u64, Error>> + Send;
 
+    /// Changes several things in one transaction, in this order; nothing at all, and false, where one that must touch a
+    /// row touches none.
+    fn write_together(&self, parts: Vec<Part>) -> impl Future<Output = Result<bool, Error>> + Send;
+
     /// Reads at most one row.
     fn row(&self, statement: Statement) -> impl Future<Output = Result<Option<Self::Row>, Error>> + Send {
         async { Ok(self.rows(statement).await?.into_iter().next()) }
+    }
+}
+
+/// One of several statements.
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    /// It must touch a row, or all of them are in vain.
+    Must(Statement),
+    /// It may find nothing to do.
+    May(Statement),
+}
+
+impl Part {
+    /// What is to be done, and whether all depends on it.
+    pub(crate) fn into_parts(self) -> (Statement, bool) {
+        match self {
+            Self::Must(statement) => (statement, true),
+            Self::May(statement) => (statement, false),
+        }
     }
 }
 

@@ -8,9 +8,10 @@
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
-//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, and the breakers of model and
-//! channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply are rules over a docket, run inside
-//! the ledger; ledger, archive, registry, generator, provider, answers, pace are traits with an adapter behind them.
+//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, sign_in, and the
+//! breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply are rules over
+//! a docket, run inside the ledger; ledger, archive, registry, people, generator, provider, answers, pace are traits with an
+//! adapter behind them.
 
 pub mod intake;
 
@@ -71,6 +72,10 @@ pub mod ledger;
 pub mod archive;
 
 pub mod registry;
+
+pub mod people;
+
+pub mod sign_in;
 
 pub mod channels;
 

@@ -18,6 +18,7 @@ fn migrations() -> Migrator {
         ("cached answers", include_str!("../../../migrations/postgres/0004_cached_answers.sql")),
         ("stamps", include_str!("../../../migrations/postgres/0005_stamps.sql")),
         ("words", include_str!("../../../migrations/postgres/0006_words.sql")),
+        ("people", include_str!("../../../migrations/postgres/0007_people.sql")),
     ])
 }
 

@@ -10,7 +10,7 @@ use super::Postgres;
 use crate::{
     adapters::{
         failure,
-        sql::{Bound, Engine, Statement, Store},
+        sql::{Bound, Engine, Part, Statement, Store},
     },
     domain::time::Time,
     flow::ledger::Error,
@@ -31,6 +31,20 @@ impl Store for Postgres {
 
     async fn write(&self, statement: Statement) -> Result<u64, Error> {
         query(statement).execute(&self.pool).await.map(|done| done.rows_affected()).map_err(failure)
+    }
+
+    async fn write_together(&self, parts: Vec<Part>) -> Result<bool, Error> {
+        let mut transaction = self.pool.begin().await.map_err(failure)?;
+        for part in parts {
+            let (statement, must) = part.into_parts();
+            let done = query(statement).execute(&mut *transaction).await.map_err(failure)?;
+            if must && done.rows_affected() == 0 {
+                transaction.rollback().await.map_err(failure)?;
+                return Ok(false);
+            }
+        }
+        transaction.commit().await.map_err(failure)?;
+        Ok(true)
     }
 }
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{all_pages, at, first};
 use crate::{
     adapters::{
-        sql::{Engine, Statement, Store},
+        sql::{Engine, Part, Statement, Store},
         trial::{NOW, Trial, answered, begun, from_contact, from_us, on_both_stores, scheduled},
     },
     domain::{
@@ -102,6 +102,10 @@ impl<S: Store> Store for Counting<'_, S> {
 
     async fn write(&self, statement: Statement) -> Result<u64, Error> {
         self.store.write(statement).await
+    }
+
+    async fn write_together(&self, parts: Vec<Part>) -> Result<bool, Error> {
+        self.store.write_together(parts).await
     }
 }
 

@@ -9,7 +9,7 @@ use super::{super::cursor, first};
 use crate::{
     adapters::{
         registry::ChannelStates,
-        sql::{Engine, Statement, Store},
+        sql::{Engine, Part, Statement, Store},
         trial::{NOW, Trial, begun, on_both_stores},
     },
     domain::{
@@ -66,6 +66,13 @@ impl<S: Store> Store for Noting<'_, S> {
     async fn write(&self, statement: Statement) -> Result<u64, Error> {
         self.note(&statement);
         self.store.write(statement).await
+    }
+
+    async fn write_together(&self, parts: Vec<Part>) -> Result<bool, Error> {
+        for part in &parts {
+            self.note(&part.clone().into_parts().0);
+        }
+        self.store.write_together(parts).await
     }
 }
 
