@@ -27,12 +27,14 @@ use crate::{
         ledger::Error,
         mode_switch::ModeSwitch,
         provider::{Incoming, Provider as _},
+        sign_in::SignIn,
     },
     http::{
         auth::Auth,
         doors::Doors,
         feed::Feed,
         ports::{self, Behaviour, Bubble, ModelFault, ProviderFault, Readiness, Screen, Secret, Setting},
+        site::Site,
     },
     metrics::Metrics,
 };
@@ -68,9 +70,11 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
         }) as Arc<dyn ports::SandboxDoor>
     });
     let metrics = behind.metrics;
+    let people = behind.store.people();
     Doors {
         archive: Arc::clone(&parts.archive),
         registry: Arc::clone(&parts.registry),
+        people: Arc::clone(&people),
         ledger: Arc::clone(&parts.ledger),
         intake: behind.intake,
         mode_switch: behind.switch,
@@ -82,8 +86,11 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
         auth: Auth::new(
             settings.api_token.as_ref().map(|token| token.expose()),
             Arc::clone(&parts.registry),
+            Arc::clone(&people),
             now,
         ),
+        sign_in: SignIn::new(people, now),
+        site: Site::new(settings.public_url.as_deref()),
         feed: Feed::open(
             Arc::clone(&parts.archive),
             Arc::clone(&parts.dispatch.feed),

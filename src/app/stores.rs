@@ -17,6 +17,7 @@ use crate::{
         clock::StoreClock,
         ledger::{Ledger, Observer},
         pace::Starts,
+        people::People,
         registry::Registry,
     },
 };
@@ -125,6 +126,14 @@ impl Store {
 
     /// Where channels and tokens are.
     pub(super) fn registry(&self) -> Arc<dyn Registry> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// Where agents, sessions and sign-in links are.
+    pub(super) fn people(&self) -> Arc<dyn People> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),

@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 pub(crate) struct Answer {
     status: StatusCode,
     location: Option<String>,
+    cookie: Option<String>,
     body: Body,
 }
 
@@ -58,8 +59,12 @@ pub(crate) enum Piece {
 struct CutOff;
 
 impl Answer {
+    const fn of(status: StatusCode, body: Body) -> Self {
+        Self { status, location: None, cookie: None, body }
+    }
+
     fn json(status: StatusCode, value: &impl Serialize) -> Self {
-        Self { status, location: None, body: Body::Json(to_json(value)) }
+        Self::of(status, Body::Json(to_json(value)))
     }
 
     /// 200.
@@ -84,27 +89,32 @@ impl Answer {
 
     /// 204.
     pub(crate) const fn empty() -> Self {
-        Self { status: StatusCode::NO_CONTENT, location: None, body: Body::None }
+        Self::of(StatusCode::NO_CONTENT, Body::None)
+    }
+
+    /// The same with a cookie.
+    pub(crate) fn with_cookie(self, cookie: String) -> Self {
+        Self { cookie: Some(cookie), ..self }
     }
 
     /// 200 of that media type.
     pub(crate) const fn text(media_type: &'static str, text: String) -> Self {
-        Self { status: StatusCode::OK, location: None, body: Body::Text(media_type, text) }
+        Self::of(StatusCode::OK, Body::Text(media_type, text))
     }
 
     /// 200: a page, under this content security policy.
     pub(crate) const fn page(html: String, policy: &'static str) -> Self {
-        Self { status: StatusCode::OK, location: None, body: Body::Page(html, policy) }
+        Self::of(StatusCode::OK, Body::Page(html, policy))
     }
 
     /// 200: a file of the dashboard.
     pub(crate) const fn asset(asset: Asset) -> Self {
-        Self { status: StatusCode::OK, location: None, body: Body::Asset(asset) }
+        Self::of(StatusCode::OK, Body::Asset(asset))
     }
 
     /// A stream of events, until the sender ends.
     pub(crate) const fn feed(frames: mpsc::Receiver<Bytes>) -> Self {
-        Self { status: StatusCode::OK, location: None, body: Body::Feed(frames) }
+        Self::of(StatusCode::OK, Body::Feed(frames))
     }
 
     /// 200: a file to keep under that name, piece by piece.
@@ -113,7 +123,7 @@ impl Answer {
         name: &'static str,
         pieces: mpsc::Receiver<Piece>,
     ) -> Self {
-        Self { status: StatusCode::OK, location: None, body: Body::File { media_type, name, pieces } }
+        Self::of(StatusCode::OK, Body::File { media_type, name, pieces })
     }
 }
 
@@ -124,6 +134,9 @@ impl Responder for Answer {
         let mut response = HttpResponse::build(self.status);
         if let Some(location) = self.location {
             response.insert_header((header::LOCATION, location));
+        }
+        if let Some(cookie) = self.cookie {
+            response.insert_header((header::SET_COOKIE, cookie));
         }
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             response.insert_header((header::RETRY_AFTER, 2));

@@ -10,10 +10,11 @@ use super::{
     feed::Feed,
     ports::{Channels, Desk, Health, Intake, ModeSwitch, SandboxDoor, Setting, Vault},
     problem::Problem,
+    site::Site,
 };
 use crate::{
     domain::time::Time,
-    flow::{archive::Archive, ledger::Ledger, registry::Registry},
+    flow::{archive::Archive, ledger::Ledger, people::People, registry::Registry, sign_in::SignIn},
 };
 
 /// Everything that lies behind the routes.
@@ -22,6 +23,8 @@ pub struct Doors {
     pub archive: Arc<dyn Archive>,
     /// Channels and tokens.
     pub registry: Arc<dyn Registry>,
+    /// Agents and their sessions.
+    pub people: Arc<dyn People>,
     /// For events that belong to no conversation.
     pub ledger: Arc<dyn Ledger>,
     /// Takes webhooks.
@@ -40,6 +43,10 @@ pub struct Doors {
     pub health: Arc<dyn Health>,
     /// Who is who.
     pub auth: Auth,
+    /// Lets people in.
+    pub sign_in: SignIn,
+    /// Where this is for browsers.
+    pub site: Site,
     /// The live feed.
     pub feed: Arc<Feed>,
     /// Settings in force, secrets left out.
@@ -58,6 +65,11 @@ pub struct Doors {
 }
 
 impl Doors {
+    /// An agent is another: what is remembered of all of them is read again.
+    pub fn people_changed(&self) {
+        self.auth.forget();
+    }
+
     /// Runs work on the main runtime, to its end even if the client goes away.
     pub async fn run<T: Send + 'static>(
         &self,

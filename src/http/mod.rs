@@ -9,6 +9,8 @@ pub mod doors;
 
 mod edge;
 
+pub mod site;
+
 pub mod auth;
 
 mod read;

@@ -8,13 +8,14 @@ use utoipa::OpenApi;
 
 use super::{
     api::{
-        channels, conversations, dead_letters, events, export, follow_ups, messages, modes, sandbox,
-        settings, stats, tokens, turns,
+        agents, channels, conversations, dead_letters, events, export, follow_ups, me, messages, modes,
+        sandbox, session, settings, stats, tokens, turns,
     },
     auth::Access,
     health, metrics, pages,
     problem::{Document, Fault},
     routes::routes,
+    site::SESSION,
     webhook,
 };
 
@@ -27,6 +28,8 @@ use super::{
     paths(
         pages::docs, pages::openapi_json, health::alive, health::ready, metrics::render,
         webhook::green_api, webhook::sandbox,
+        session::sign_in, session::who, session::sign_out, me::who, me::change,
+        agents::list, agents::add, agents::one, agents::change,
         conversations::list, conversations::counts, conversations::one, conversations::change, conversations::read,
         conversations::unread, modes::switch, modes::switch_chat,
         messages::list, messages::say, messages::say_all, messages::say_to_chat, messages::note, messages::one,
@@ -52,8 +55,10 @@ pub(super) fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
     DOCUMENT.get_or_init(|| {
         let mut document = serde_json::to_value(Described::openapi()).unwrap_or_default();
-        document["components"]["securitySchemes"] =
-            json!({ "token": { "type": "http", "scheme": "bearer" } });
+        document["components"]["securitySchemes"] = json!({
+            "token": { "type": "http", "scheme": "bearer" },
+            "session": { "type": "apiKey", "in": "cookie", "name": SESSION },
+        });
         for row in routes() {
             let method = row.method.as_str().to_ascii_lowercase();
             // Indexing would make what is not there.
@@ -93,7 +98,7 @@ fn complete(operation: &mut Value, access: Access) {
         Access::Admin => "admin",
         Access::Metrics => "any",
     };
-    operation["security"] = json!([{ "token": [] }]);
+    operation["security"] = json!([{ "token": [] }, { "session": [] }]);
     operation["x-role"] = json!(role);
     operation["responses"]["default"] = json!({
         "description": "A refusal.",

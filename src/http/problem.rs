@@ -8,10 +8,10 @@ use actix_web::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::flow::{desk::Refusal, ledger, mode_switch};
+use crate::flow::{desk::Refusal, ledger, mode_switch, people::password, sign_in};
 
 /// Seconds after which a client should try again.
-const RETRY_AFTER_SECONDS: u32 = 2;
+const RETRY_AFTER_SECONDS: i64 = 2;
 
 /// A refusal of a request. Boxed: it travels in the `Err` of nearly everything here.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -27,6 +27,7 @@ struct Told {
     errors: Vec<Fault>,
     current: Option<Value>,
     allow: Option<String>,
+    retry_after: Option<i64>,
 }
 
 /// What is wrong with one field.
@@ -63,7 +64,16 @@ pub(super) struct Document<'a> {
 impl Problem {
     fn new(status: StatusCode, code: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self(Box::new(Told { status, code, title, detail, errors: Vec::new(), current: None, allow: None }))
+        Self(Box::new(Told {
+            status,
+            code,
+            title,
+            detail,
+            errors: Vec::new(),
+            current: None,
+            allow: None,
+            retry_after: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(RETRY_AFTER_SECONDS),
+        }))
     }
 
     /// 400, for one field.
@@ -79,14 +89,14 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "invalid", "The request is not valid", detail)
     }
 
-    /// 401.
+    /// 401: nothing was shown that is known.
     pub fn unauthorized() -> Self {
-        Self::new(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
-            "Who are you?",
-            "a valid token is needed: `Authorization: Bearer TOKEN`",
-        )
+        Self::unknown("sign in, or show a valid token: `Authorization: Bearer TOKEN`")
+    }
+
+    /// 401.
+    pub fn unknown(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who are you?", detail)
     }
 
     /// 403.
@@ -140,6 +150,13 @@ impl Problem {
         )
     }
 
+    /// 429: not before that time.
+    pub fn rate_limited(detail: impl Into<String>, wait_ms: i64) -> Self {
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", "Too often", detail);
+        problem.0.retry_after = Some(wait_ms.div_euclid(1_000) + 1);
+        problem
+    }
+
     /// 500: a fault of ours. What it was is in the log.
     pub fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "A fault of ours", "it is in the log")
@@ -177,8 +194,8 @@ impl Problem {
         if self.0.status == StatusCode::UNAUTHORIZED {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
         }
-        if self.0.status == StatusCode::SERVICE_UNAVAILABLE {
-            response.insert_header((header::RETRY_AFTER, RETRY_AFTER_SECONDS));
+        if let Some(seconds) = self.0.retry_after {
+            response.insert_header((header::RETRY_AFTER, seconds));
         }
         if let Some(allow) = &self.0.allow {
             response.insert_header((header::ALLOW, allow.as_str()));
@@ -250,6 +267,22 @@ impl From<mode_switch::Refusal> for Problem {
             R::VersionConflict(_) => Self::conflict("version_conflict", "the mode version is another", None),
             R::NoModel => Self::conflict("no_model", "there is no model that could answer", None),
             R::Invalid(detail) => Self::malformed(detail),
+            R::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<sign_in::Refusal> for Problem {
+    fn from(refusal: sign_in::Refusal) -> Self {
+        use sign_in::Refusal as R;
+        match refusal {
+            R::Unknown => Self::unknown("that is not right, or not any more"),
+            R::TooOften { wait_ms } => Self::rate_limited("too many tries; wait a little", wait_ms),
+            R::Password(password::Error::Busy) => Self::unavailable("too many others sign in"),
+            R::Password(password::Error::Machine) | R::Random(_) => {
+                tracing::error!(error = %refusal, "nobody can sign in");
+                Self::internal()
+            }
             R::Store(error) => error.into(),
         }
     }

@@ -1,25 +1,25 @@
 //! Every route in one list: method, path, who may use it, what answers.
 
 use actix_web::{
-    Error, FromRequest, Handler, HttpMessage, HttpResponse, Route,
-    body::{BoxBody, MessageBody},
-    dev::{ServiceRequest, ServiceResponse},
-    guard,
-    http::{Method, header},
-    middleware::{Next, from_fn},
-    web::{self, Data, ServiceConfig},
+    FromRequest, Handler, HttpResponse, Route, guard,
+    http::Method,
+    middleware::from_fn,
+    web::{self, ServiceConfig},
 };
 use tokio::runtime::Handle;
 
 use super::{
     answer::Answer,
     api::{
-        channels, conversations, dead_letters, events, export, follow_ups, messages, modes, sandbox,
-        settings, stats, tokens, turns,
+        agents, channels, conversations, dead_letters, events, export, follow_ups, me, messages, modes,
+        sandbox, session, settings, stats, tokens, turns,
     },
-    auth::Access::{self, Acts, Admin, Metrics, Open, Reads},
+    auth::{
+        Access::{self, Acts, Admin, Metrics, Open, Reads},
+        gate::gate,
+    },
     dashboard,
-    doors::{Doors, lost},
+    doors::lost,
     health, metrics, pages,
     problem::Problem,
     webhook,
@@ -38,6 +38,11 @@ pub fn routes() -> Vec<Row> {
         // The provider's credentials are checked by the door itself, before it reads the body.
         post_raw("/webhooks/green-api/{channel}", Open, webhook::green_api),
         post("/webhooks/sandbox", Acts, webhook::sandbox),
+        post("/api/v1/session", Open, session::sign_in),
+        get("/api/v1/session", Reads, session::who),
+        delete("/api/v1/session", Reads, session::sign_out),
+        get("/api/v1/me", Reads, me::who),
+        patch("/api/v1/me", Acts, me::change),
         get("/api/v1/conversations", Reads, conversations::list),
         get("/api/v1/conversations/counts", Reads, conversations::counts),
         get("/api/v1/conversations/{id}", Reads, conversations::one),
@@ -72,6 +77,10 @@ pub fn routes() -> Vec<Row> {
         get("/api/v1/channels/{name}", Reads, channels::one),
         patch("/api/v1/channels/{name}", Admin, channels::change),
         delete("/api/v1/channels/{name}", Admin, channels::remove),
+        get("/api/v1/agents", Reads, agents::list),
+        post("/api/v1/agents", Admin, agents::add),
+        get("/api/v1/agents/{id}", Reads, agents::one),
+        patch("/api/v1/agents/{id}", Admin, agents::change),
         get("/api/v1/tokens", Admin, tokens::list),
         post("/api/v1/tokens", Admin, tokens::create),
         get("/api/v1/tokens/{id}", Admin, tokens::one),
@@ -198,31 +207,4 @@ fn mount_row(row: Row, main: &Handle) -> Route {
         Access::Open => route,
         access => route.wrap(from_fn(move |request, next| gate(access, request, next))),
     }
-}
-
-/// Lets those through who may use the route, and tells it who they are.
-async fn gate<B: MessageBody + 'static>(
-    access: Access,
-    request: ServiceRequest,
-    next: Next<B>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
-    let authorization = request.headers().get(header::AUTHORIZATION);
-    let authorization = authorization.and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let caller = match request.app_data::<Data<Doors>>().cloned() {
-        Some(doors) => {
-            let doors = doors.into_inner();
-            let behind = std::sync::Arc::clone(&doors);
-            doors.run(async move { behind.auth.caller(authorization.as_deref()).await }).await.flatten()
-        }
-        None => Err(Problem::internal()),
-    };
-    let refused = match caller {
-        Ok(caller) if caller.may(access) => {
-            request.extensions_mut().insert(caller);
-            return next.call(request).await.map(ServiceResponse::map_into_boxed_body);
-        }
-        Ok(_) => Problem::forbidden("this token may not do that"),
-        Err(problem) => problem,
-    };
-    Ok(request.into_response(refused.respond()))
 }

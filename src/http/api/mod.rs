@@ -1,5 +1,11 @@
 //! The API: one file a noun. A route reads the request, asks a place or a step, shows the answer.
 
+pub(crate) mod session;
+
+pub(crate) mod me;
+
+pub(crate) mod agents;
+
 pub(crate) mod conversations;
 
 pub(crate) mod modes;

@@ -90,8 +90,8 @@ pub(crate) async fn create(doors: Data<Doors>, caller: Caller, body: Json<Wanted
     Ok(Answer::created(location, &NewToken { kept: kept.into(), token }))
 }
 
-/// Nobody makes a token that sees more than their own.
-async fn channels(
+/// Nobody makes a token, or an agent, that sees more than they do.
+pub(super) async fn channels(
     doors: &Doors,
     caller: &Caller,
     wanted: Option<Vec<String>>,
@@ -120,18 +120,16 @@ pub(crate) async fn revoke(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
 /// Tokens that see no more than the caller.
 async fn seen(doors: &Doors, caller: &Caller) -> Result<Vec<registry::Token>, Problem> {
     let mut tokens = doors.registry.tokens().await?;
-    tokens.retain(|token| match (&caller.channels, &token.channels) {
-        (None, _) => true,
-        (Some(_), None) => false,
-        (Some(_), Some(theirs)) => theirs.iter().all(|channel| caller.sees(channel)),
-    });
+    tokens.retain(|token| caller.sees_all_of(token.channels.as_deref()));
     Ok(tokens)
 }
 
 /// Nobody can guess it.
 pub(super) fn new_secret() -> Result<String, Problem> {
-    registry::Token::fresh_secret().map_err(|error| {
-        tracing::error!(%error, "the system gives no random bytes");
-        Problem::internal()
-    })
+    registry::Token::fresh_secret().map_err(|error| no_random(&error))
+}
+
+pub(super) fn no_random(error: &getrandom::Error) -> Problem {
+    tracing::error!(%error, "the system gives no random bytes");
+    Problem::internal()
 }

@@ -1,12 +1,15 @@
 //! Headers that a route looks at.
 
-use std::future::{Ready, ready};
+use std::{
+    future::{Ready, ready},
+    net::IpAddr,
+};
 
-use actix_web::{FromRequest, HttpRequest, dev::Payload, http::Method};
+use actix_web::{FromRequest, HttpRequest, dev::Payload, http::Method, web::Data};
 
 use crate::{
     flow::desk::Idempotency,
-    http::{auth::Caller, problem::Problem},
+    http::{auth::Caller, doors::Doors, problem::Problem},
 };
 
 /// The `Idempotency-Key` of a request, and the path it was sent to.
@@ -66,25 +69,43 @@ impl FromRequest for Wish {
     }
 }
 
-/// Whether the answer may be compressed with gzip.
+/// The network address that a request came from, as its tries are counted.
 #[derive(Debug)]
-pub(crate) struct Gzip(pub(crate) bool);
+pub(crate) struct Address(pub(crate) Option<String>);
 
-impl FromRequest for Gzip {
+impl FromRequest for Address {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let accepted = request.headers().get("accept-encoding").and_then(|value| value.to_str().ok());
-        ready(Ok(Self(accepted.unwrap_or_default().split(',').any(is_gzip))))
+        ready(Ok(Self(request.peer_addr().map(|address| counted(address.ip())))))
     }
 }
 
-/// `gzip`, also as `gzip;q=0.8`; not `gzip;q=0`, which refuses it.
-fn is_gzip(offer: &str) -> bool {
-    let (name, weight) = offer.split_once(';').unwrap_or((offer, ""));
-    let weight = weight.trim().strip_prefix("q=").map_or(1.0, |weight| weight.parse().unwrap_or(0.0));
-    name.trim().eq_ignore_ascii_case("gzip") && weight > 0.0
+/// Whoever has one address of IPv6 has as many as they like of its network.
+fn counted(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
+}
+
+/// The address before every path, for links.
+#[derive(Debug)]
+pub(crate) struct Base(pub(crate) String);
+
+impl FromRequest for Base {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let doors = request.app_data::<Data<Doors>>();
+        let base = doors.map(|doors| Self(doors.site.base(request.headers())));
+        ready(base.ok_or_else(Problem::internal))
+    }
 }
 
 #[cfg(test)]
@@ -92,13 +113,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_is_used_where_it_is_accepted() {
-        let accepts = |offers: &str| offers.split(',').any(is_gzip);
-        for offers in ["gzip", "br, GZIP", "deflate, gzip;q=0.5"] {
-            assert!(accepts(offers), "{offers}");
-        }
-        for offers in ["", "br", "gzip;q=0", "gzip;q=0.0, br", "xgzip"] {
-            assert!(!accepts(offers), "{offers}");
+    fn addresses_of_one_network_are_counted_together() {
+        for (address, wanted) in [
+            ("10.0.0.5", "10.0.0.5"),
+            ("::ffff:10.0.0.5", "10.0.0.5"),
+            ("2001:db8:0:1::5", "2001:db8:0:1::/64"),
+            ("2001:db8:0:1:ffff::9", "2001:db8:0:1::/64"),
+        ] {
+            assert_eq!(counted(address.parse().expect("an address")), wanted);
         }
     }
 }

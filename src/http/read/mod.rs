@@ -6,7 +6,10 @@ mod query;
 
 mod headers;
 
-pub(crate) use headers::{Gzip, Once, Wish};
+mod gzip;
+
+pub(crate) use gzip::Gzip;
+pub(crate) use headers::{Address, Base, Once, Wish};
 pub(crate) use json::{Json, Optional, body, from_value, given};
 pub(crate) use query::{Query, Several};
 

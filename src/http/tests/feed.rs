@@ -1,6 +1,9 @@
 use std::{future::poll_fn, pin::Pin};
 
-use actix_web::body::{BoxBody, MessageBody};
+use actix_web::{
+    body::{BoxBody, MessageBody},
+    dev::ServiceResponse,
+};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -15,12 +18,12 @@ use crate::{
 };
 
 /// A client of the live feed.
-struct Client(BoxBody);
+pub(super) struct Client(BoxBody);
 
 #[derive(Debug, PartialEq)]
-struct Frame {
+pub(super) struct Frame {
     id: String,
-    name: String,
+    pub(super) name: String,
     data: Value,
 }
 
@@ -33,14 +36,17 @@ impl Client {
             Some(id) => asked.insert_header(("Last-Event-ID", id)),
             None => asked,
         };
-        let response = world.open(asked).await;
+        Self::over(world.open(asked).await)
+    }
+
+    pub(super) fn over(response: ServiceResponse<BoxBody>) -> Self {
         assert_eq!(response.status().as_u16(), 200);
         assert_eq!(response.headers().get("content-type").expect("a type"), "text/event-stream");
         Self(response.into_body())
     }
 
     /// The next event; None when the stream has ended.
-    async fn next(&mut self) -> Option<Frame> {
+    pub(super) async fn next(&mut self) -> Option<Frame> {
         loop {
             let bytes = poll_fn(|context| Pin::new(&mut self.0).poll_next(context)).await?.expect("a frame");
             let text = String::from_utf8(bytes.to_vec()).expect("text");

@@ -6,6 +6,10 @@ mod fakes;
 
 mod auth;
 
+mod sign_in;
+
+mod people;
+
 mod webhook;
 
 mod problems;
@@ -24,7 +28,10 @@ mod feed;
 
 mod server;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    cell::Cell,
+    sync::{Arc, Mutex},
+};
 
 use actix_web::{
     body::{BoxBody, to_bytes},
@@ -36,12 +43,27 @@ use serde_json::Value;
 use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::sync::CancellationToken;
 
-use self::fakes::{Clerk, House, Shelf};
-use super::{auth::Auth, doors::Doors, feed::Feed, ports::SandboxDoor};
-use crate::domain::time::Time;
+use self::fakes::{Clerk, Crew, House, Shelf};
+use super::{auth::Auth, doors::Doors, feed::Feed, ports::SandboxDoor, site::Site};
+use crate::{domain::time::Time, flow::sign_in::SignIn};
 
 /// The moment at which all of this happens.
 const NOW: Time = Time(1_767_600_000_000);
+
+thread_local! {
+    static CLOCK: Cell<Time> = const { Cell::new(NOW) };
+}
+
+/// The clock of the machine, which only a test moves.
+fn clock() -> Time {
+    CLOCK.get()
+}
+
+/// Time passes; what is remembered for seconds is forgotten meanwhile.
+fn pass(world: &World, ms: i64) {
+    CLOCK.set(clock().plus_ms(ms));
+    world.doors.auth.forget();
+}
 
 /// The token of the environment.
 const ADMIN: &str = "environment-token-1234";
@@ -52,6 +74,7 @@ struct World {
     shelf: Arc<Shelf>,
     house: Arc<House>,
     clerk: Arc<Clerk>,
+    crew: Arc<Crew>,
     nudge: Arc<Notify>,
 }
 
@@ -61,14 +84,21 @@ impl World {
     }
 
     fn with(sandbox: Option<Arc<dyn SandboxDoor>>) -> Self {
+        Self::at(None, sandbox)
+    }
+
+    /// At that public address.
+    fn at(public_url: Option<&str>, sandbox: Option<Arc<dyn SandboxDoor>>) -> Self {
         let shelf = Arc::new(Shelf::default());
         let house = Arc::new(House::default());
         let clerk = Arc::new(Clerk::default());
+        let crew = Arc::new(Crew::default());
         let nudge = Arc::new(Notify::new());
         let stopping = CancellationToken::new();
         let doors = Arc::new(Doors {
             archive: shelf.clone(),
             registry: house.clone(),
+            people: crew.clone(),
             ledger: house.clone(),
             intake: clerk.clone(),
             mode_switch: clerk.clone(),
@@ -77,16 +107,18 @@ impl World {
             vault: house.clone(),
             sandbox,
             health: house.clone(),
-            auth: Auth::new(Some(ADMIN), house.clone(), || NOW),
+            auth: Auth::new(Some(ADMIN), house.clone(), crew.clone(), clock),
+            sign_in: SignIn::new(crew.clone(), clock),
+            site: Site::new(public_url),
             feed: Feed::open(shelf.clone(), nudge.clone(), stopping.clone(), &Handle::current()),
             settings: Vec::new(),
             settle_ms: 10_000,
             render_metrics: Box::new(|| "baton_up 1\n".to_owned()),
-            now: || NOW,
+            now: clock,
             main: Handle::current(),
             stopping,
         });
-        Self { doors, shelf, house, clerk, nudge }
+        Self { doors, shelf, house, clerk, crew, nudge }
     }
 
     /// The response as it comes, its body not yet read.

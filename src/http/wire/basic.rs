@@ -137,7 +137,7 @@ pub(crate) mod vocabulary {
             mode::{Mode, Reason},
             turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
         },
-        flow::registry::Role,
+        flow::{people::Role as AgentRole, registry::Role},
         http::ports::{ModelFault, ProviderFault},
     };
 
@@ -180,6 +180,7 @@ pub(crate) mod vocabulary {
         PurposeWord = Purpose,
         TurnStateWord = TurnState,
         RoleWord = Role,
+        AgentRoleWord = AgentRole,
         ModelFaultWord = ModelFault,
         ProviderFaultWord = ProviderFault,
     }

@@ -9,6 +9,7 @@ use baton::{
         archive::Archive,
         clock::Clock,
         ledger::{Ledger, Observer},
+        people::People,
         registry::Registry,
     },
 };
@@ -119,6 +120,13 @@ impl Store {
     }
 
     pub(crate) fn registry(&self) -> Arc<dyn Registry> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn people(&self) -> Arc<dyn People> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

@@ -29,6 +29,7 @@ use baton::{
         registry::{self, Registry},
         repair::Repair,
         sender::{self, Sender},
+        sign_in::SignIn,
         start::Start,
         tend::Tend,
         turn::{self, Turns},
@@ -39,6 +40,7 @@ use baton::{
         doors::Doors,
         feed::Feed,
         ports::{self, Readiness, Secret},
+        site::Site,
     },
 };
 use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
@@ -189,7 +191,10 @@ impl Process {
             vault: house.clone(),
             sandbox: None,
             health: house,
-            auth: Auth::new(Some(API_TOKEN), registry.clone(), || BEGINNING),
+            auth: Auth::new(Some(API_TOKEN), registry.clone(), store.people(), || BEGINNING),
+            sign_in: SignIn::new(store.people(), || BEGINNING),
+            site: Site::new(None),
+            people: store.people(),
             feed: Feed::open(archive.clone(), dispatch.feed.clone(), stopping.clone(), &Handle::current()),
             settings: Vec::new(),
             settle_ms: SETTLE_MS,

@@ -6,9 +6,12 @@ mod house;
 
 mod clerk;
 
+mod crew;
+
 mod toy;
 
 pub(super) use clerk::Clerk;
+pub(super) use crew::Crew;
 pub(super) use house::House;
 pub(super) use shelf::Shelf;
 pub(super) use toy::Toy;

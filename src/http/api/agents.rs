@@ -1,0 +1,206 @@
+//! Agents: the people of the business. Admins add and change them; nobody is removed, for what they wrote stays theirs.
+
+use actix_web::web::{Data, Path};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{Answered, page_of, shown, tokens};
+use crate::{
+    flow::{
+        people::{self, Outcome},
+        registry::Role,
+        sign_in::fresh_link,
+    },
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        problem::Problem,
+        read::{self, Base, Json, Query, given},
+        site::sign_in_link,
+        wire::{Agent, AgentGlance, AgentRoleWord, Id, List, NewAgent},
+    },
+};
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Agents by name. Who may not change them sees their id and name.
+#[utoipa::path(get, path = "/api/v1/agents", tag = "People", params(Which),
+    responses((status = 200, body = List<Agent>)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let page = read::page(query.0.limit, query.0.cursor)?;
+    let mut all = doors.people.agents().await?;
+    all.retain(|agent| is_shown(&caller, agent));
+    let page = page_of(all, page.limit, page.cursor.as_deref(), |agent| agent.id.to_string())?;
+    Ok(match caller.role {
+        Role::Admin => Answer::ok(&List::of(page, Agent::from)),
+        Role::Agent | Role::Read | Role::Metrics => Answer::ok(&List::of(page, AgentGlance::from)),
+    })
+}
+
+/// One agent.
+#[utoipa::path(get, path = "/api/v1/agents/{id}", tag = "People", params(("id" = Id, Path,)),
+    responses((status = 200, body = Agent)))]
+pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    let agent = seen(&doors, &caller, id.0).await?;
+    Ok(match caller.role {
+        Role::Admin => Answer::ok(&Agent::from(agent)),
+        Role::Agent | Role::Read | Role::Metrics => Answer::ok(&AgentGlance::from(agent)),
+    })
+}
+
+/// An agent to add.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = AgentRequest)]
+pub(crate) struct Wanted {
+    name: String,
+    /// With which they sign in; belongs to one agent, in whatever case.
+    email: String,
+    role: AgentRoleWord,
+    /// 8 to 200 characters. Left out: the answer has a link with which they sign in and choose one.
+    password: Option<String>,
+    /// On which channels; null or left out: on all that you may see.
+    channels: Option<Vec<String>>,
+}
+
+/// Adds an agent.
+#[utoipa::path(post, path = "/api/v1/agents", tag = "People", request_body = Wanted,
+    responses((status = 201, body = NewAgent)))]
+pub(crate) async fn add(doors: Data<Doors>, caller: Caller, base: Base, body: Json<Wanted>) -> Answered {
+    let wanted = body.value;
+    let now = (doors.now)();
+    check_password(wanted.password.as_deref())?;
+    let agent = people::Agent {
+        id: Uuid::now_v7(),
+        name: people::checked_name(&wanted.name).map_err(|wrong| Problem::invalid("/name", wrong))?,
+        email: people::checked_email(&wanted.email).map_err(|wrong| Problem::invalid("/email", wrong))?,
+        role: wanted.role.0,
+        channels: tokens::channels(&doors, &caller, wanted.channels).await?,
+        is_disabled: false,
+        created_at: now,
+        updated_at: now,
+    };
+    let password = hashed(&doors, wanted.password).await?;
+    let (link, secret) = match password {
+        Some(_) => (None, None),
+        None => {
+            let (link, secret) = fresh_link(agent.id, now).map_err(|error| tokens::no_random(&error))?;
+            (Some(link), Some(secret))
+        }
+    };
+    if !doors.people.add_agent(&agent, password.as_deref(), link.as_ref()).await? {
+        return Err(taken(&doors, &caller, &agent.email).await);
+    }
+    doors.people_changed();
+    let location = format!("/api/v1/agents/{}", agent.id);
+    let link = secret.map(|secret| sign_in_link(&base.0, &secret));
+    Ok(Answer::created(location, &NewAgent { kept: agent.into(), link }))
+}
+
+/// What is to be changed; what is left out stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = AgentChange)]
+pub(crate) struct Change {
+    /// Not let in any more: sessions, links and open feeds end within seconds.
+    disabled: Option<bool>,
+    role: Option<AgentRoleWord>,
+    name: Option<String>,
+    email: Option<String>,
+    /// Another password; their sessions end.
+    password: Option<String>,
+    /// On which channels; null: on all that you may see.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Vec<String>>)]
+    channels: Option<Option<Vec<String>>>,
+}
+
+/// Changes an agent. An admin for all channels always stays: else 409 `last_admin`.
+#[utoipa::path(patch, path = "/api/v1/agents/{id}", tag = "People", params(("id" = Id, Path,)),
+    request_body = Change, responses((status = 200, body = Agent)))]
+pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
+    let wanted = body.value;
+    let before = seen(&doors, &caller, id.0).await?;
+    check_password(wanted.password.as_deref())?;
+    let channels = match wanted.channels {
+        Some(channels) => Some(tokens::channels(&doors, &caller, channels).await?),
+        None => None,
+    };
+    let change = people::Change {
+        name: name(wanted.name)?,
+        email: email(wanted.email)?,
+        role: wanted.role.map(|word| word.0),
+        channels,
+        is_disabled: wanted.disabled,
+        spared: caller.session().filter(|_| caller.agent == Some(id.0)).map(str::to_owned),
+        password: hashed(&doors, wanted.password).await?,
+        preferences: None,
+    };
+    match doors.people.change_agent(id.0, &change, (doors.now)()).await? {
+        Outcome::Changed => doors.people_changed(),
+        Outcome::Gone => return Err(Problem::not_found()),
+        Outcome::Taken => return Err(taken(&doors, &caller, &change.email.unwrap_or_default()).await),
+        Outcome::LastAdmin => return Err(last_admin(Some(shown(&Agent::from(before))))),
+    }
+    let after = doors.people.agent(id.0).await?.ok_or_else(Problem::not_found)?;
+    Ok(Answer::ok(&Agent::from(after)))
+}
+
+/// Colleagues are known by name; who may change agents sees those who see no more than they do.
+fn is_shown(caller: &Caller, agent: &people::Agent) -> bool {
+    caller.role != Role::Admin || caller.sees_all_of(agent.channels.as_deref())
+}
+
+pub(super) async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<people::Agent, Problem> {
+    let found = doors.people.agent(id).await?;
+    found.filter(|agent| is_shown(caller, agent)).ok_or_else(Problem::not_found)
+}
+
+/// The address is another agent's, who is shown to whoever may see them.
+async fn taken(doors: &Doors, caller: &Caller, email: &str) -> Problem {
+    let holder = match doors.people.agent_of(email).await {
+        Ok(holder) => holder.map(|(agent, _)| agent).filter(|agent| is_shown(caller, agent)),
+        Err(error) => return error.into(),
+    };
+    let current = holder.map(|agent| shown(&Agent::from(agent)));
+    Problem::conflict("name_taken", "there is an agent with this address", current)
+}
+
+pub(super) fn last_admin(current: Option<Value>) -> Problem {
+    let detail = "nobody would be left who may do everything: make another agent admin of all channels first";
+    Problem::conflict("last_admin", detail, current)
+}
+
+pub(super) fn name(name: Option<String>) -> Result<Option<String>, Problem> {
+    let checked = name.map(|name| people::checked_name(&name)).transpose();
+    checked.map_err(|wrong| Problem::invalid("/name", wrong))
+}
+
+pub(super) fn email(email: Option<String>) -> Result<Option<String>, Problem> {
+    let checked = email.map(|email| people::checked_email(&email)).transpose();
+    checked.map_err(|wrong| Problem::invalid("/email", wrong))
+}
+
+pub(super) fn check_password(password: Option<&str>) -> Result<(), Problem> {
+    password.map_or(Ok(()), people::check_password).map_err(|wrong| Problem::invalid("/password", wrong))
+}
+
+/// Last of all, when nothing else is wrong: it is the dear part.
+pub(super) async fn hashed(doors: &Doors, password: Option<String>) -> Result<Option<String>, Problem> {
+    match password {
+        Some(password) => Ok(Some(doors.sign_in.hash(password).await?)),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,74 @@
+//! Signing in and out. What a browser is given is a cookie that no script can read.
+
+use actix_web::web::Data;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{Answered, me};
+use crate::{
+    flow::people::{EMAIL_MAX, PASSWORD_MAX},
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        problem::{Document, Problem},
+        read::{self, Address, Json},
+        wire::Me,
+    },
+};
+
+/// Longest link that anybody could mean.
+const LINK_MAX: usize = 2_048;
+
+/// An address and a password, or a link.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = SignIn)]
+pub(crate) struct Showing {
+    email: Option<String>,
+    password: Option<String>,
+    /// A sign-in link, or what stands behind its `#`.
+    link: Option<String>,
+}
+
+/// Signs in: the answer's cookie is the session. A link is good once and for a day.
+#[utoipa::path(post, path = "/api/v1/session", tag = "People", request_body = Showing,
+    responses(
+        (status = 204, headers(("Set-Cookie" = String, description = "baton_session"))),
+        (status = 401, body = Document<'_>, content_type = "application/problem+json"),
+        (status = 429, body = Document<'_>, content_type = "application/problem+json",
+            description = "Too many tries.", headers(("Retry-After" = i64, description = "seconds"))),
+    ))]
+pub(crate) async fn sign_in(doors: Data<Doors>, from: Address, body: Json<Showing>) -> Answered {
+    let token = match (body.value.email, body.value.password, body.value.link) {
+        (Some(email), Some(password), None) => {
+            let email = read::text("/email", email, EMAIL_MAX)?;
+            let password = read::text("/password", password, PASSWORD_MAX)?;
+            doors.sign_in.by_password(&email, password, from.0.as_deref()).await?
+        }
+        (None, None, Some(link)) => {
+            let link = read::text("/link", link, LINK_MAX)?;
+            let secret = link.rsplit('#').next().unwrap_or_default().trim();
+            doors.sign_in.by_link(secret, from.0.as_deref()).await?
+        }
+        _ => return Err(Problem::malformed("either email and password, or link")),
+    };
+    Ok(Answer::empty().with_cookie(doors.site.cookie(&token)))
+}
+
+/// Who is signed in: the same as `/api/v1/me`.
+#[utoipa::path(get, path = "/api/v1/session", tag = "People", responses((status = 200, body = Me)))]
+pub(crate) async fn who(doors: Data<Doors>, caller: Caller) -> Answered {
+    me::shown(&doors, caller).await
+}
+
+/// Signs out.
+#[utoipa::path(delete, path = "/api/v1/session", tag = "People", responses((status = 204)))]
+pub(crate) async fn sign_out(doors: Data<Doors>, caller: Caller) -> Answered {
+    let hash = caller.session().ok_or_else(Problem::not_found)?;
+    if !doors.people.end_session(hash).await? {
+        return Err(Problem::not_found());
+    }
+    doors.auth.forget();
+    Ok(Answer::empty().with_cookie(doors.site.no_cookie()))
+}

@@ -1,0 +1,58 @@
+//! The gate before a route: lets those through who may use it, and tells it who they are.
+
+use std::sync::Arc;
+
+use actix_web::{
+    Error, HttpMessage,
+    body::{BoxBody, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    http::{Method, header},
+    middleware::Next,
+    web::Data,
+};
+
+use super::{Access, Caller, Shown};
+use crate::http::{doors::Doors, problem::Problem, site::SESSION};
+
+/// Before a route that is not open.
+pub(in crate::http) async fn gate<B: MessageBody + 'static>(
+    access: Access,
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    match admit(access, &request).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.call(request).await.map(ServiceResponse::map_into_boxed_body)
+        }
+        Err(problem) => Ok(request.into_response(problem.respond())),
+    }
+}
+
+async fn admit(access: Access, request: &ServiceRequest) -> Result<Caller, Problem> {
+    let doors = request.app_data::<Data<Doors>>().cloned().ok_or_else(Problem::internal)?.into_inner();
+    let shown = shown(request)?;
+    let is_browser = matches!(shown, Shown::Cookie(_));
+    let behind = Arc::clone(&doors);
+    let caller = doors.run(async move { behind.auth.caller(shown).await }).await.flatten()?;
+    let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
+    if is_browser && is_change && !doors.site.is_asked_by_our_page(request.headers()) {
+        return Err(Problem::forbidden("a session changes things only from Baton's own pages"));
+    }
+    if caller.may(access) { Ok(caller) } else { Err(Problem::forbidden("you may not do that")) }
+}
+
+/// A bearer token comes before the cookie, which a browser sends without being asked.
+fn shown(request: &ServiceRequest) -> Result<Shown, Problem> {
+    let shown = match request.headers().get(header::AUTHORIZATION) {
+        Some(value) => value.to_str().ok().and_then(bearer).map(|token| Shown::Token(token.to_owned())),
+        None => request.cookie(SESSION).map(|cookie| Shown::Cookie(cookie.value().to_owned())),
+    };
+    shown.ok_or_else(Problem::unauthorized)
+}
+
+fn bearer(authorization: &str) -> Option<&str> {
+    let (scheme, token) = authorization.trim().split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}

@@ -1,0 +1,145 @@
+//! Where Baton is for browsers: which pages are its own, where its links lead, and the cookie of who is signed in.
+
+use actix_web::{
+    cookie::{Cookie, SameSite, time::Duration},
+    http::header::{self, HeaderMap},
+};
+
+/// The name of the cookie.
+pub(super) const SESSION: &str = "baton_session";
+
+/// As long as browsers keep any: when a session is over is decided here, not there.
+const KEPT: Duration = Duration::days(400);
+
+/// The address of this installation.
+pub struct Site {
+    public_url: Option<String>,
+}
+
+impl Site {
+    /// At `BATON_PUBLIC_URL`, or wherever browsers find it.
+    pub fn new(public_url: Option<&str>) -> Self {
+        Self { public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()) }
+    }
+
+    /// The address before every path: the public one, or that at which the request came.
+    pub(super) fn base(&self, headers: &HeaderMap) -> String {
+        match &self.public_url {
+            Some(url) => url.clone(),
+            None => format!("http://{}", text(headers, header::HOST).unwrap_or("localhost")),
+        }
+    }
+
+    /// Whether a request was made by one of our own pages. A cookie comes along whoever made it; these headers no page can
+    /// choose.
+    pub(super) fn is_asked_by_our_page(&self, headers: &HeaderMap) -> bool {
+        if text(headers, header::HeaderName::from_static("sec-fetch-site")) == Some("same-origin") {
+            return true;
+        }
+        let Some(origin) = text(headers, header::ORIGIN) else { return false };
+        let is_public =
+            self.public_url.as_deref().and_then(origin_of).is_some_and(|ours| is_same(ours, origin));
+        // Whether there is TLS before us is not known here.
+        let at = origin.split_once("://").map(|(_, at)| at);
+        let is_here = at.zip(text(headers, header::HOST)).is_some_and(|(at, host)| is_same(at, host));
+        is_public || is_here
+    }
+
+    /// The cookie of a session.
+    pub(super) fn cookie(&self, token: &str) -> String {
+        self.cookie_for(token, KEPT)
+    }
+
+    /// Takes it away.
+    pub(super) fn no_cookie(&self) -> String {
+        self.cookie_for("", Duration::ZERO)
+    }
+
+    fn cookie_for(&self, value: &str, kept: Duration) -> String {
+        let is_secure = self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
+        Cookie::build(SESSION, value)
+            .path("/")
+            .http_only(true)
+            .same_site(SameSite::Lax)
+            .secure(is_secure)
+            .max_age(kept)
+            .finish()
+            .to_string()
+    }
+}
+
+/// Where somebody signs in with that secret. What follows the `#` is not sent by browsers: no log has it.
+pub fn sign_in_link(base: &str, secret: &str) -> String {
+    format!("{}/sign-in#{secret}", base.trim_end_matches('/'))
+}
+
+/// `https://baton.example.com` of `https://baton.example.com/inbox`.
+fn origin_of(url: &str) -> Option<&str> {
+    let from = url.find("://")? + 3;
+    let to = url[from..].find('/').map_or(url.len(), |at| from + at);
+    Some(&url[..to])
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    !one.is_empty() && one.eq_ignore_ascii_case(other)
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let named = |(name, value): &(&'static str, &str)| {
+            (header::HeaderName::from_static(name), value.parse().expect("a value"))
+        };
+        pairs.iter().map(named).collect()
+    }
+
+    #[test]
+    fn only_our_own_pages_are_our_own() {
+        let site = Site::new(Some("https://baton.example.com/"));
+        let host = ("host", "10.0.0.5:8080");
+        for (given, is_ours) in [
+            (&[("sec-fetch-site", "same-origin")][..], true),
+            (&[("sec-fetch-site", "same-site")], false),
+            (&[("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")], false),
+            (&[("sec-fetch-site", "none")], false),
+            (&[("origin", "https://baton.example.com")], true),
+            (&[("origin", "https://BATON.example.com")], true),
+            (&[("origin", "http://baton.example.com")], false),
+            (&[("origin", "https://baton.example.com.evil.example")], false),
+            (&[("origin", "http://10.0.0.5:8080")], true),
+            (&[("origin", "http://10.0.0.5:8081")], false),
+            (&[("origin", "null")], false),
+            (&[("origin", "")], false),
+            (&[], false),
+        ] {
+            let all = [given, &[host]].concat();
+            assert_eq!(site.is_asked_by_our_page(&headers(&all)), is_ours, "{given:?}");
+        }
+        let nowhere = headers(&[("origin", "http://"), ("host", "")]);
+        assert!(!Site::new(None).is_asked_by_our_page(&nowhere));
+    }
+
+    #[test]
+    fn a_cookie_is_for_us_alone_and_for_tls_where_there_is_tls() {
+        let plain = Site::new(None).cookie("secret");
+        assert_eq!(plain, "baton_session=secret; HttpOnly; SameSite=Lax; Path=/; Max-Age=34560000");
+        let secure = Site::new(Some("https://baton.example.com")).cookie("secret");
+        assert_eq!(secure, "baton_session=secret; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=34560000");
+        assert!(Site::new(Some("http://10.0.0.5")).no_cookie().contains("baton_session=; "));
+        assert!(Site::new(None).no_cookie().ends_with("Max-Age=0"));
+    }
+
+    #[test]
+    fn links_lead_to_the_public_address_or_to_where_the_request_came() {
+        let here = headers(&[("host", "127.0.0.1:8080")]);
+        assert_eq!(Site::new(None).base(&here), "http://127.0.0.1:8080");
+        assert_eq!(Site::new(Some("https://b.example/")).base(&here), "https://b.example");
+        assert_eq!(sign_in_link("https://b.example/", "S"), "https://b.example/sign-in#S");
+    }
+}

@@ -1,0 +1,235 @@
+//! Agents, and what each may change about themselves and others.
+
+use serde_json::{Value, json};
+
+use super::{ADMIN, Reply, World, fakes, request, sign_in::Browser};
+use crate::http::ports::Secret;
+
+async fn id_of(browser: &Browser<'_>) -> String {
+    browser.get("/api/v1/me").await.json()["id"].as_str().expect("an id").to_owned()
+}
+
+fn names(reply: &Reply) -> Vec<String> {
+    let items = reply.json()["items"].as_array().cloned().expect("a list");
+    items.iter().map(|item| item["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// So that agents and tokens can be made for them.
+fn know(world: &World, channels: &[&str]) {
+    let secret = || Secret("webhook".to_owned());
+    let known = channels.iter().map(|name| ((*name).to_owned(), secret()));
+    world.house.webhook_tokens.lock().unwrap().extend(known);
+}
+
+async fn with_token(world: &World, token: &str, method: &str, path: &str, body: Option<Value>) -> Reply {
+    let asked = request(method, path, body).insert_header(("Authorization", format!("Bearer {token}")));
+    world.send(asked).await
+}
+
+async fn token_for(world: &World, body: Value) -> String {
+    let reply = world.ask("POST", "/api/v1/tokens", Some(body)).await;
+    assert_eq!(reply.status, 201, "{}", reply.body);
+    reply.json()["token"].as_str().expect("a token").to_owned()
+}
+
+#[tokio::test]
+async fn preferences_are_kept_and_given_back_as_they_are() {
+    let world = World::new();
+    let ana = world.agent("ana", "agent", Value::Null).await;
+    let text = r#"{"z":1.50,"a":[123456789012345678901234567890,"\u0000"]}"#;
+    let set = async |preferences: &str| {
+        let body = format!(r#"{{"preferences":{preferences}}}"#);
+        let asked = ana.request("PATCH", "/api/v1/me", None).insert_header(("Sec-Fetch-Site", "same-origin"));
+        world.send(asked.insert_header(("Content-Type", "application/json")).set_payload(body)).await
+    };
+    let reply = set(text).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    assert!(reply.body.contains(text) && ana.get("/api/v1/me").await.body.contains(text), "{}", reply.body);
+    let largest = format!(r#"{{"a":"{}"}}"#, "x".repeat(16 * 1_024 - 8));
+    assert_eq!(set(&largest).await.status, 200);
+    let too_large = format!(r#"{{"a":"{}"}}"#, "x".repeat(16 * 1_024 - 7));
+    for wrong in ["null", "[]", "\"{}\"", "7", too_large.as_str()] {
+        let reply = set(wrong).await;
+        assert_eq!((reply.status, reply.pointer().as_str()), (400, "/preferences"), "{wrong:.20}");
+    }
+    assert!(ana.get("/api/v1/me").await.body.contains(&largest), "nothing wrong was kept");
+    ana.ask("PATCH", "/api/v1/me", Some(json!({ "name": "Ana" }))).await;
+    assert!(ana.get("/api/v1/me").await.body.contains(&largest), "what is left out stays");
+}
+
+#[tokio::test]
+async fn a_password_is_changed_by_who_knows_it_and_ends_other_sessions() {
+    let world = World::new();
+    let ana = world.agent("ana", "admin", Value::Null).await;
+    let show =
+        async |password: &str| world.show(json!({ "email": "ana@example.com", "password": password })).await;
+    assert_eq!(show("correct horse").await.status, 204);
+    let change = async |body: Value| ana.ask("PATCH", "/api/v1/me", Some(body)).await;
+    for (body, pointer) in [
+        (json!({ "password": "another one" }), "/current_password"),
+        (json!({ "password": "another one", "current_password": "wrong" }), "/current_password"),
+        (json!({ "email": "new@example.com" }), "/current_password"),
+        (json!({ "password": "short", "current_password": "correct horse" }), "/password"),
+        (json!({ "email": "nowhere", "current_password": "correct horse" }), "/email"),
+        (json!({ "name": " " }), "/name"),
+        (json!({ "role": "admin" }), "/role"),
+    ] {
+        let reply = change(body.clone()).await;
+        assert_eq!((reply.status, reply.pointer().as_str()), (400, pointer), "{body}");
+    }
+    assert_eq!(world.crew.hashes().len(), 2, "two sessions");
+    let done = change(json!({ "password": "another one", "current_password": "correct horse" })).await;
+    assert_eq!(done.status, 200, "{}", done.body);
+    assert_eq!(world.crew.hashes().len(), 1);
+    assert_eq!(ana.get("/api/v1/me").await.status, 200, "this session goes on");
+    assert_eq!((show("correct horse").await.status, show("another one").await.status), (401, 204));
+    world.agent("ben", "agent", Value::Null).await;
+    let taken = change(json!({ "email": "BEN@example.com", "current_password": "another one" })).await;
+    assert_eq!(taken.problem(), (409, "name_taken".to_owned()));
+    for _ in 0..10 {
+        change(json!({ "password": "guessed it", "current_password": "guess" })).await;
+    }
+    let reply = change(json!({ "password": "guessed it", "current_password": "guess" })).await;
+    assert_eq!(reply.problem(), (429, "rate_limited".to_owned()), "who has the cookie does not get to guess");
+}
+
+#[tokio::test]
+async fn a_token_says_who_it_is_and_has_nothing_of_its_own() {
+    let world = World::new();
+    let me = world.get("/api/v1/me").await.json();
+    let wanted = json!({ "id": null, "name": "environment", "email": null, "role": "admin", "channels": null,
+        "actor": "environment", "preferences": {} });
+    assert_eq!(me, wanted);
+    let plain = token_for(&world, json!({ "name": "till", "role": "agent" })).await;
+    let me = with_token(&world, &plain, "GET", "/api/v1/session", None).await.json();
+    assert_eq!((&me["id"], &me["name"], &me["role"]), (&Value::Null, &json!("till"), &json!("agent")));
+    for token in [plain.as_str(), ADMIN] {
+        let reply = with_token(&world, token, "PATCH", "/api/v1/me", Some(json!({ "name": "X" }))).await;
+        assert_eq!(reply.problem(), (403, "forbidden".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn admins_add_agents_and_agents_see_names() {
+    let world = World::new();
+    let admin = world.first().await;
+    let wanted = json!({ "name": " Ben ", "email": "Ben@example.com", "role": "agent" });
+    let add = admin.request("POST", "/api/v1/agents", Some(wanted.clone()));
+    let add = add.insert_header(("Host", "inside:8080")).insert_header(("Origin", "http://inside:8080"));
+    let reply = world.send(add).await;
+    assert_eq!(reply.status, 201, "{}", reply.body);
+    let made = reply.json();
+    let path = format!("/api/v1/agents/{}", made["id"].as_str().expect("an id"));
+    assert_eq!(reply.header("location"), path);
+    let link = made["link"].as_str().expect("a link").to_owned();
+    assert!(link.starts_with("http://inside:8080/sign-in#"), "{link}");
+    let shown = admin.get(&path).await.json();
+    let at = super::NOW.to_string();
+    let id = &made["id"];
+    let full = json!({ "id": id, "name": "Ben", "email": "Ben@example.com", "role": "agent", "channels": null,
+        "disabled": false, "created_at": at, "updated_at": at });
+    assert_eq!(shown, full, "the link is shown once");
+
+    let again = json!({ "name": "Other", "email": "ben@EXAMPLE.com", "role": "agent" });
+    let taken = admin.ask("POST", "/api/v1/agents", Some(again)).await;
+    assert_eq!(taken.problem(), (409, "name_taken".to_owned()));
+    assert_eq!(taken.json()["current"], full);
+    for (field, value, pointer) in [
+        ("name", json!(""), "/name"),
+        ("email", json!("ben"), "/email"),
+        ("role", json!("read"), "/role"),
+        ("password", json!("short"), "/password"),
+        ("channels", json!(["nowhere"]), "/channels/0"),
+        ("disabled", json!(true), "/disabled"),
+    ] {
+        let mut wrong = json!({ "name": "Cleo", "email": "cleo@example.com", "role": "agent" });
+        wrong[field] = value;
+        let reply = admin.ask("POST", "/api/v1/agents", Some(wrong)).await;
+        assert_eq!((reply.status, reply.pointer().as_str()), (400, pointer));
+    }
+
+    let ben = world.by_link(&link).await;
+    assert_eq!(names(&ben.get("/api/v1/agents").await), ["Admin", "Ben"]);
+    assert_eq!(ben.get(&path).await.json(), json!({ "id": id, "name": "Ben" }));
+    for (method, path, body) in [
+        ("POST", "/api/v1/agents", Some(wanted)),
+        ("PATCH", path.as_str(), Some(json!({ "role": "admin" }))),
+        ("GET", "/api/v1/tokens", None),
+    ] {
+        assert_eq!(ben.ask(method, path, body).await.status, 403, "{method} {path}");
+    }
+    assert_eq!(admin.ask("DELETE", &path, None).await.status, 405, "nobody is removed");
+    let page = admin.get("/api/v1/agents?limit=1").await;
+    assert_eq!(names(&page), ["Admin"]);
+    let cursor = page.json()["next_cursor"].as_str().expect("more").to_owned();
+    assert_eq!(names(&admin.get(&format!("/api/v1/agents?cursor={cursor}")).await), ["Ben"]);
+}
+
+#[tokio::test]
+async fn what_an_agent_may_do_changes_at_once() {
+    let world = World::new();
+    know(&world, &["shop", "till"]);
+    let admin = world.first().await;
+    let ben = world.agent("ben", "agent", Value::Null).await;
+    let path = format!("/api/v1/agents/{}", id_of(&ben).await);
+    let here = world.shelf.put(fakes::overview(fakes::conversation("shop", "6580000001@c.us")));
+    let conversation = format!("/api/v1/conversations/{here}");
+    assert_eq!((ben.get(&conversation).await.status, ben.get("/api/v1/tokens").await.status), (200, 403));
+
+    let change = async |body: Value| admin.ask("PATCH", &path, Some(body)).await;
+    let changed = change(json!({ "channels": ["till"], "name": "Ben B.", "role": "admin" })).await;
+    assert_eq!(changed.status, 200, "{}", changed.body);
+    assert_eq!(changed.json()["channels"], json!(["till"]));
+    assert_eq!((ben.get(&conversation).await.status, ben.get("/api/v1/tokens").await.status), (404, 200));
+    assert_eq!(
+        names(&ben.get("/api/v1/agents").await),
+        ["Ben B."],
+        "an admin of one channel sees who sees no more"
+    );
+    let of_admin = format!("/api/v1/agents/{}", id_of(&admin).await);
+    let takes_over = ben.ask("PATCH", &of_admin, Some(json!({ "password": "mine from now on" }))).await;
+    assert_eq!(takes_over.status, 404);
+    let reaches_out = ben.ask("PATCH", &path, Some(json!({ "channels": null }))).await;
+    assert_eq!(reaches_out.json()["channels"], json!(["till"]), "nobody gives themselves more");
+
+    assert_eq!(change(json!({ "disabled": true })).await.json()["disabled"], true);
+    assert_eq!(ben.get("/api/v1/me").await.status, 401);
+    let show = json!({ "email": "ben@example.com", "password": "correct horse" });
+    assert_eq!(world.show(show.clone()).await.status, 401);
+    assert_eq!(change(json!({ "disabled": false, "channels": null })).await.json()["channels"], Value::Null);
+    assert_eq!(ben.get("/api/v1/me").await.status, 401, "what is over stays over");
+    assert_eq!(world.show(show).await.status, 204);
+    assert_eq!(change(json!({ "password": "set by an admin" })).await.status, 200);
+    let show = json!({ "email": "ben@example.com", "password": "set by an admin" });
+    assert_eq!(world.show(show).await.status, 204);
+}
+
+#[tokio::test]
+async fn an_admin_always_stays() {
+    let world = World::new();
+    know(&world, &["shop"]);
+    let admin = world.first().await;
+    let path = format!("/api/v1/agents/{}", id_of(&admin).await);
+    for less in [json!({ "disabled": true }), json!({ "role": "agent" }), json!({ "channels": ["shop"] })] {
+        let reply = world.ask("PATCH", &path, Some(less.clone())).await;
+        assert_eq!(reply.problem(), (409, "last_admin".to_owned()), "{less}");
+        assert_eq!(reply.json()["current"]["name"], "Admin");
+    }
+    world.agent("ben", "admin", Value::Null).await;
+    assert_eq!(admin.ask("PATCH", &path, Some(json!({ "role": "agent" }))).await.status, 200);
+    assert_eq!(admin.get("/api/v1/tokens").await.status, 403);
+}
+
+#[tokio::test]
+async fn a_feed_ends_when_its_agent_may_see_less() {
+    let world = World::new();
+    know(&world, &["shop"]);
+    let ben = world.agent("ben", "agent", Value::Null).await;
+    let path = format!("/api/v1/agents/{}", id_of(&ben).await);
+    let opened = ben.request("GET", "/api/v1/events", None).insert_header(("Accept", "text/event-stream"));
+    let mut client = super::feed::Client::over(world.open(opened).await);
+    client.next().await.expect("hello");
+    assert_eq!(world.ask("PATCH", &path, Some(json!({ "name": "Ben B." }))).await.status, 200);
+    assert_eq!(world.ask("PATCH", &path, Some(json!({ "channels": ["shop"] }))).await.status, 200);
+    assert_eq!(client.next().await, None);
+}
