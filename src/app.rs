@@ -22,6 +22,8 @@ mod chores;
 
 mod receiving;
 
+mod invitations;
+
 mod demo;
 
 mod check;
@@ -36,6 +38,7 @@ use execution::{key_store, redis_lock::Lock, redis_server};
 pub use check::{Finding, Standing, check};
 pub use demo::demo;
 pub use instance::serve;
+pub use invitations::{base, invite};
 
 use self::{numbers::Numbers, stores::Store};
 use crate::{
@@ -44,7 +47,7 @@ use crate::{
     domain::time::Time,
     flow::{
         archive::Archive, channels::Channels, desk::Desk, dispatch::Dispatch, intake::Intake, ledger::Ledger,
-        mode_switch::ModeSwitch, registry::Registry,
+        mode_switch::ModeSwitch, people::People, registry::Registry,
     },
 };
 
@@ -59,6 +62,8 @@ pub struct Opened {
     pub archive: Arc<dyn Archive>,
     /// Channels and tokens.
     pub registry: Arc<dyn Registry>,
+    /// Agents.
+    pub people: Arc<dyn People>,
     /// The lock in Redis, if there is one.
     pub lock: Option<Lock>,
     /// The rules and gateways.
@@ -107,7 +112,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         Some(server) => Some(lock(&settings, server, &*registry).await?),
         None => None,
     };
-    Ok(Opened { ledger, archive, registry, lock, channels, switch, desk })
+    Ok(Opened { ledger, archive, registry, people: store.people(), lock, channels, switch, desk })
 }
 
 /// The Redis of the settings. It need not be there yet.

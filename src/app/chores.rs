@@ -35,7 +35,8 @@ const ASK_CHANNELS: &str = "*/10 * * * * *";
 /// Every twenty seconds: journals that are due.
 const REPAIR: &str = "*/20 * * * * *";
 
-/// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again.
+/// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again, sessions and
+/// sign-in links that are void.
 const FORGET: &str = "0 17 * * * *";
 
 /// Starts the scheduler and its chores. A tick that comes while its chore still runs is one more ring of the same bell.
@@ -75,7 +76,8 @@ pub(super) async fn start(
     });
     let (archive, registry, numbers) =
         (Arc::clone(&parts.archive), Arc::clone(&parts.registry), Arc::clone(&parts.numbers));
-    let (store, gate, pace) = (store.clone(), parts.gate.clone(), parts.pace.clone());
+    let (people, store) = (store.people(), store.clone());
+    let (gate, pace) = (parts.gate.clone(), parts.pace.clone());
     every(gauges, stopping, tasks, move || {
         let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
         measure_gate(&gate, pace.as_deref());
@@ -97,13 +99,16 @@ pub(super) async fn start(
     });
     let (keys, answers) = (Arc::clone(&registry), Arc::clone(&parts.answers));
     every(forget, stopping, tasks, move || {
-        let (keys, answers) = (Arc::clone(&keys), Arc::clone(&answers));
+        let (keys, answers, people) = (Arc::clone(&keys), Arc::clone(&answers), Arc::clone(&people));
         async move {
             if let Err(error) = keys.forget_requests(now().plus_ms(-desk::REMEMBERED_MS)).await {
                 tracing::debug!(%error, "old idempotency keys were not forgotten this time");
             }
             if let Err(error) = answers.forget_answers(now().plus_ms(-answers::KEPT_MS)).await {
                 tracing::debug!(%error, "old answers were not forgotten this time");
+            }
+            if let Err(error) = people.forget_void(now()).await {
+                tracing::debug!(%error, "void sessions were not forgotten this time");
             }
         }
     });

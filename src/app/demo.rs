@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     instance::{Instance, until_told_to_stop},
-    now,
+    invitations, now,
     numbers::SANDBOX,
 };
 use crate::{
@@ -26,6 +26,7 @@ use crate::{
         intake::Intake,
         ledger::Key,
         mode_switch::{ModeSwitch, Receipt, Request},
+        people::{Agent, People, Role},
         provider::Arrival,
     },
     metrics,
@@ -44,13 +45,16 @@ pub async fn demo(settings: Settings) -> anyhow::Result<()> {
     let token = settings.api_token.as_ref().context("the demo needs a token")?.expose().to_owned();
     let instance = Instance::start(Arc::clone(&settings), true, metrics::start()?).await?;
     instance.scripted.set_faults(scripted::Faults { delay_ms: THINKING_MS, ..instance.scripted.faults() });
-    say(&opening(&instance.address.to_string(), &instance.data()));
+    let base = invitations::base(&settings, instance.address);
+    let link = invitations::for_admin(&*instance.people, &base, now()).await?;
+    say(&opening(&instance.address.to_string(), &link, &instance.data()));
     let teller = tokio::spawn(tell(Arc::clone(&instance.archive)));
     let story = Story {
         intake: Arc::clone(&instance.intake),
         switch: Arc::clone(&instance.switch),
         archive: Arc::clone(&instance.archive),
         numbers: Arc::clone(&instance.numbers),
+        ana: ana(&*instance.people).await?,
     };
     let address = instance.address.to_string();
     let play = tokio::spawn(async move {
@@ -66,9 +70,30 @@ pub async fn demo(settings: Settings) -> anyhow::Result<()> {
     told
 }
 
-fn opening(address: &str, data: &str) -> String {
+/// The colleague who takes over in the story.
+async fn ana(people: &dyn People) -> anyhow::Result<Uuid> {
+    let email = "ana@example.com";
+    if let Some((ana, _)) = people.agent_of(email).await? {
+        return Ok(ana.id);
+    }
+    let ana = Agent {
+        id: Uuid::now_v7(),
+        name: "Ana".to_owned(),
+        email: email.to_owned(),
+        role: Role::Agent,
+        channels: None,
+        is_disabled: false,
+        created_at: now(),
+        updated_at: now(),
+    };
+    people.add_agent(&ana, None, None).await?;
+    Ok(ana.id)
+}
+
+fn opening(address: &str, link: &str, data: &str) -> String {
     format!(
         "\nBaton demo at http://{address}  (nothing leaves this machine; data in {data}; Ctrl-C ends it)\n\n\
+         Open this first, it signs you in (once, within 24 hours):\n\n  {link}\n\n\
          Three contacts write to a shop. The assistant answers; then Ana takes over in the middle of an answer.\n"
     )
 }
@@ -91,6 +116,7 @@ struct Story {
     switch: Arc<ModeSwitch>,
     archive: Arc<dyn Archive>,
     numbers: Arc<super::numbers::Numbers>,
+    ana: Uuid,
 }
 
 impl Story {
@@ -128,8 +154,12 @@ impl Story {
         self.until(chat, |conversation| conversation.our_seq > 0).await?;
         sleep(Duration::from_millis(300)).await;
         let key = Key::Chat { channel: SANDBOX.to_owned(), chat: id, opening: None };
-        let request =
-            Request { id: Uuid::now_v7().to_string(), actor: "agent:ana".to_owned(), ..Request::default() };
+        let request = Request {
+            id: Uuid::now_v7().to_string(),
+            actor: format!("agent:{}", self.ana),
+            agent: Some(self.ana),
+            ..Request::default()
+        };
         let receipt = self.switch.switch(key, Mode::Human, request).await?;
         line(now(), "Ana", &format!("takes over from the AI ─ {}", in_words(&receipt)));
         Ok(())

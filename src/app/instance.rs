@@ -1,6 +1,7 @@
 //! One instance of the server: everything started in order, and stopped in the reverse.
 
 use std::{
+    io::Write as _,
     net::{SocketAddr, TcpListener},
     sync::Arc,
     time::Duration,
@@ -13,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     CONNECT, chores, doors,
     generators::Generators,
-    now,
+    invitations, now,
     numbers::Numbers,
     others::{self, Coordination},
     parts::{self, Parts},
@@ -29,8 +30,14 @@ use crate::{
     },
     config::Settings,
     flow::{
-        archive::Archive, dispatch::Dispatch, gate::Gate, intake::Intake, mode_switch::ModeSwitch,
-        pace::Pace, start::Start,
+        archive::Archive,
+        dispatch::Dispatch,
+        gate::Gate,
+        intake::Intake,
+        mode_switch::ModeSwitch,
+        pace::Pace,
+        people::{FIRST_EMAIL, People},
+        start::Start,
     },
     http,
     metrics::{self, Metrics},
@@ -51,6 +58,8 @@ pub(super) struct Instance {
     pub(super) intake: Arc<Intake>,
     /// Who answers.
     pub(super) switch: Arc<ModeSwitch>,
+    /// Agents.
+    pub(super) people: Arc<dyn People>,
     /// The channels.
     pub(super) numbers: Arc<Numbers>,
     /// The model without a model.
@@ -70,9 +79,23 @@ pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     let metrics = metrics::start()?;
     let instance = Instance::start(Arc::clone(&settings), migrate, metrics).await?;
     instance.greet(&settings);
+    let base = invitations::base(&settings, instance.address);
+    if let Some(link) = invitations::first(&*instance.people, &base, now()).await? {
+        invite(&link);
+    }
     until_told_to_stop().await?;
     instance.stop().await;
     Ok(())
+}
+
+/// Past the log, which others may read: whoever has this link is an admin.
+fn invite(link: &str) {
+    let words = format!(
+        "\nNobody can sign in yet. This link makes you the first admin, once and within 24 hours:\n\n  {link}\n\n\
+         `baton agent link {FIRST_EMAIL}` makes another.\n"
+    );
+    // Whoever reads no stderr has that command.
+    let _ = writeln!(std::io::stderr().lock(), "{words}");
 }
 
 impl Instance {
@@ -171,6 +194,7 @@ impl Instance {
             archive: Arc::clone(&parts.archive),
             intake,
             switch,
+            people: store.people(),
             numbers,
             scripted,
             store,
@@ -204,7 +228,9 @@ impl Instance {
             );
         }
         if settings.api_token.is_none() {
-            tracing::info!("the API opens with a token: `baton token create NAME`, or BATON_API_TOKEN");
+            tracing::info!(
+                "for programs, the API opens with a token: `baton token create NAME`, or BATON_API_TOKEN"
+            );
         }
         if settings.provider() == crate::config::AiProvider::None {
             tracing::warn!(

@@ -27,6 +27,7 @@ pub(super) struct Demo {
 
 /// What is set for the real thing and must not be touched by a play.
 const NOT_FOR_PLAY: &[&str] = &[
+    "public_url",
     "database_url",
     "redis_url",
     "secret_key",
@@ -102,6 +103,7 @@ mod tests {
             ("redis_url", "redis://real"),
             ("green_api_instance", "7103000001"),
             ("green_api_token", "real"),
+            ("public_url", "https://real.example"),
             ("burst", "queue"),
             ("listen", "127.0.0.1:0"),
         ];
@@ -111,6 +113,7 @@ mod tests {
         assert!(
             play.redis_url.is_none() && play.green_api_instance.is_none() && play.green_api_token.is_none()
         );
+        assert_eq!(play.public_url, None, "links lead here");
         assert!(play.sandbox && play.api_token.is_some());
         assert_eq!(play.burst, crate::domain::policy::BurstPolicy::Queue);
     }
