@@ -165,6 +165,8 @@ export type Draft = {
 export type DeadLetter = {
   id: string;
   kind: "webhook" | "turn" | "send" | "delivery";
+  channel: string;
+  state: "open" | "replayed" | "discarded";
   conversation_id: string | null;
   reason: string;
   attempts: number;
@@ -182,6 +184,7 @@ export type Channel = {
   state: string | null;
   settings?: Record<string, any>;
   managed_by?: string | null;
+  webhook_token?: string;
 };
 
 export type Me = {
@@ -198,3 +201,49 @@ export type Label = { name: string; colour: string; description: string | null }
 export type CannedReply = { id: string; shortcut: string; text: string; channels: string[] | null; owner: string | null };
 export type Counts = { needs_you: number; mine: number; ai: number; all: number; unread: number };
 export type Page<T> = { items: T[]; next_cursor: string | null };
+
+export type Token = {
+  id: string;
+  name: string;
+  role: "admin" | "agent" | "read" | "metrics";
+  channels: string[] | null;
+  agent_id: string | null;
+  expires_at: string | null;
+  created_at: string;
+};
+
+export type Setting = {
+  name: string;
+  value: string | null;
+  set: boolean;
+  source: "flag" | "environment" | "file" | "default";
+  channel_key: string | null;
+};
+
+export type Numbers = Record<string, number>;
+export type Percentiles = { p50: number | null; p90: number | null };
+export type Stats = {
+  items: {
+    from: string;
+    conversations: number;
+    outcomes: Numbers;
+    turns: Numbers;
+    first_answer_ms: Percentiles;
+    human_answer_ms: Percentiles;
+    tokens: number;
+    cost: number | null;
+    wasted_cost: number | null;
+    drafts: Numbers;
+    follow_ups: Numbers;
+  }[];
+  now: {
+    inbox: number;
+    inbox_oldest_ms: number;
+    outbox: Numbers;
+    outbox_oldest_ms: number;
+    dead_letters: Numbers;
+    conversations: Numbers;
+    attention: Numbers;
+    follow_ups: number;
+  };
+};

@@ -3,14 +3,14 @@
 import { signal } from "../vendor/preact.js";
 
 /**
- * @typedef {{page: string, id: string | null, query: URLSearchParams, path: string}} Route
- *   `/inbox/{id}`: page `inbox`, id `{id}`. `/settings/people`: page `settings`, id `people`.
+ * @typedef {{page: string, id: string | null, sub: string | null, query: URLSearchParams, path: string}} Route
+ *   `/inbox/{id}`: page `inbox`, id `{id}`. `/settings/channels/shop`: page `settings`, id `channels`, sub `shop`.
  */
 
 /** @returns {Route} */
 function read() {
-  const [page = "", id = null] = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
-  return { page: page || "inbox", id, query: new URLSearchParams(location.search), path: location.pathname };
+  const [page = "", id = null, sub = null] = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  return { page: page || "inbox", id, sub, query: new URLSearchParams(location.search), path: location.pathname };
 }
 
 export const route = signal(read());
