@@ -27,14 +27,17 @@ export function whenUnauthorized(what) {
   strangers.add(what);
 }
 
+/** Below which all of the API lies, but for the doors of the webhooks. */
+const BASE = "/api/v1";
+
 /**
- * @param {string} path
+ * @param {string} path below `/api/v1`; or that of a webhook's door, `/webhooks/…`
  * @param {Record<string, any>} [query] null and undefined are left out
  */
 export function address(path, query) {
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return `/api/v1${path}${words && `?${words}`}`;
+  return `${path.startsWith("/webhooks/") ? "" : BASE}${path}${words && `?${words}`}`;
 }
 
 /**
@@ -44,7 +47,7 @@ export function address(path, query) {
 
 /**
  * @param {string} method
- * @param {string} path below `/api/v1`
+ * @param {string} path as `address` takes it
  * @param {How} [how]
  * @returns {Promise<any>}
  */
