@@ -1,2 +1,5 @@
 // Words of the pages.
-export const pages = {};
+
+import { settings } from "./pages/settings.js";
+
+export const pages = { ...settings };

@@ -1,0 +1,85 @@
+// People: who of the business may come in, and what they may do. Admins change it; the others see who there is.
+
+import { html, useSignal } from "../../vendor/preact.js";
+import { isAdmin, me } from "../../state/session.js";
+import { patch } from "../../wire/api.js";
+import { t, word } from "../../words/index.js";
+import { useListed } from "../../parts/asked.js";
+import { Confirm } from "../../parts/dialog.js";
+import { Icon } from "../../parts/icon.js";
+import { Listing, Table } from "../../parts/listing.js";
+import { say, sayProblem } from "../../parts/toast.js";
+import { Problem } from "../../wire/api.js";
+import { PersonForm } from "./person.js";
+
+/** @import * as Wire from "../../../types/wire.js" */
+
+export function People() {
+  /** @type {import("../../parts/asked.js").Listed<Wire.Agent>} */
+  const listed = useListed("/agents");
+  /** Whom the form is about; `new` is somebody to be added. @type {import("../../vendor/preact.js").Signal<Wire.Agent | "new" | null>} */
+  const edited = useSignal(null);
+  /** @type {import("../../vendor/preact.js").Signal<Wire.Agent | null>} */
+  const leaving = useSignal(null);
+  const mayChange = isAdmin() && listed.problem?.status !== 404;
+
+  /** @param {Wire.Agent} agent @param {boolean} disabled */
+  async function set(agent, disabled) {
+    try {
+      await patch(`/agents/${agent.id}`, { disabled });
+      say(t(disabled ? "people.disabled_now" : "people.enabled_now", { name: agent.name }));
+    } catch (error) {
+      if (error instanceof Problem && error.status === 409) say(t("people.last_admin"));
+      else sayProblem(error);
+    }
+    await listed.again();
+  }
+
+  // Held here: the dialog closes before it acts.
+  const leaver = leaving.value;
+  return html`
+    <header>
+      <h1>${t("settings.people")}</h1>
+      ${mayChange && html`<button class="is-primary" onClick=${() => (edited.value = "new")}><${Icon} name="plus" /> ${t("people.add")}</button>`}
+    </header>
+    <p class="lead">${t(isAdmin() ? "people.lead" : "people.lead_agent")}</p>
+    <${Listing} listed=${listed} empty=${t("people.empty")} missing=${t("people.missing")}>
+      ${(/** @type {Wire.Agent[]} */ items) => html`<${Table} label=${t("settings.people")} items=${items} id=${(/** @type {Wire.Agent} */ it) => it.id}
+        look=${(/** @type {Wire.Agent} */ it) => (it.disabled ? "is-off" : "")}
+        columns=${[...columns(), ...(mayChange ? [actions()] : [])]} />`}
+    </${Listing}>
+    ${edited.value && html`<${PersonForm} agent=${edited.value === "new" ? null : edited.value} onChanged=${listed.again} onClose=${() => (edited.value = null)} />`}
+    ${leaver && html`<${Confirm} title=${t("people.disable_title", { name: leaver.name })} text=${t("people.disable_text")} verb=${t("people.disable")}
+      onYes=${() => void set(leaver, true)} onClose=${() => (leaving.value = null)} />`}`;
+
+  /** @returns {import("../../parts/listing.js").Column<Wire.Agent>} */
+  function actions() {
+    return {
+      words: t("actions"),
+      look: "is-actions",
+      cell: (agent) => html`
+        <button onClick=${() => (edited.value = agent)} aria-label=${t("edit.what", { what: agent.name })}>${t("edit")}</button>
+        ${agent.disabled
+          ? html`<button onClick=${() => void set(agent, false)} aria-label=${t("people.enable.whom", { name: agent.name })}>${t("people.enable")}</button>`
+          : agent.id !== me.value?.id && html`<button onClick=${() => (leaving.value = agent)} aria-label=${t("people.disable.whom", { name: agent.name })}>${t("people.disable")}</button>`}`,
+    };
+  }
+}
+
+/** What an agent is not told of others has no column. @returns {import("../../parts/listing.js").Column<Wire.Agent>[]} */
+function columns() {
+  /** @type {import("../../parts/listing.js").Column<Wire.Agent>[]} */
+  const all = [{
+    words: t("you.name"),
+    isHead: true,
+    cell: (it) => html`${it.name} ${it.id === me.value?.id && html`<span class="tag">${t("people.you")}</span>`}
+      ${it.disabled && html`<span class="tag is-warn">${t("people.disabled")}</span>`}`,
+  }];
+  if (!isAdmin()) return all;
+  return [
+    ...all,
+    { words: t("sign_in.email"), cell: (it) => it.email },
+    { words: t("role"), cell: (it) => word("role", it.role) },
+    { words: t("channels"), cell: (it) => it.channels?.join(", ") ?? t("channels.every") },
+  ];
+}

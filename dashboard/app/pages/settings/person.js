@@ -1,0 +1,57 @@
+// One person: added, or changed. Who is added gets a link, which is shown once.
+
+import { html, useSignal } from "../../vendor/preact.js";
+import { patch, post } from "../../wire/api.js";
+import { t, word } from "../../words/index.js";
+import { ChannelsField, channelsOf } from "../../parts/channels_field.js";
+import { Copyable } from "../../parts/copy.js";
+import { Dialog } from "../../parts/dialog.js";
+import { Field, Form, Send } from "../../parts/form.js";
+import { say } from "../../parts/toast.js";
+
+/** @import * as Wire from "../../../types/wire.js" */
+
+const ROLES = ["agent", "admin"];
+
+/** @param {{agent: Wire.Agent | null, onChanged: () => void, onClose: () => void}} props without an agent, one is added */
+export function PersonForm({ agent, onChanged, onClose }) {
+  const link = useSignal("");
+
+  /** @param {FormData} given */
+  async function send(given) {
+    const body = { name: given.get("name"), role: given.get("role"), channels: channelsOf(given) };
+    if (agent) {
+      await patch(`/agents/${agent.id}`, body);
+      say(t("saved"));
+      onChanged();
+      return onClose();
+    }
+    const { channels, ...rest } = body;
+    const added = await post("/agents", { ...rest, email: given.get("email"), ...(channels && { channels }) });
+    link.value = whole(added.link);
+    onChanged();
+  }
+
+  if (link.value) {
+    return html`<${Dialog} title=${t("people.added")} onClose=${onClose}>
+      <p>${t("people.link_text")}</p>
+      <${Copyable} label=${t("people.link")} text=${link.value} hint=${t("people.link_hint")} />
+      <footer><button class="is-primary" onClick=${onClose}>${t("done")}</button></footer>
+    </${Dialog}>`;
+  }
+  return html`<${Dialog} title=${agent ? t("edit.what", { what: agent.name }) : t("people.add")} onClose=${onClose}>
+    <${Form} onSend=${send} words=${(/** @type {import("../../wire/api.js").Problem} */ problem) => (problem.status !== 409 ? null : t(agent ? "people.last_admin" : "people.taken"))}>
+      <${Field} name="name" label=${t("you.name")} initial=${agent?.name} autofocus required maxlength="100" autocomplete="off" />
+      ${!agent && html`<${Field} name="email" type="email" label=${t("sign_in.email")} hint=${t("people.email_hint")} required maxlength="254" autocomplete="off" />`}
+      <${Field} name="role" label=${t("role")} hint=${t("people.role_hint")} initial=${agent?.role ?? "agent"} options=${ROLES.map((value) => ({ value, words: word("role", value) }))} />
+      <${ChannelsField} initial=${agent?.channels ?? null} hint=${t("people.channels_hint")} />
+      <footer>
+        <button type="button" onClick=${onClose}>${t("cancel")}</button>
+        <${Send}>${agent ? t("save") : t("people.add_it")}</${Send}>
+      </footer>
+    </${Form}>
+  </${Dialog}>`;
+}
+
+/** A server that does not know its own address gives the path alone. @param {string} link */
+const whole = (link) => new URL(link, location.origin).href;

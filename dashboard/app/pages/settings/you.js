@@ -1,0 +1,106 @@
+// You: what others see of you, how you come in, and how the dashboard is for you.
+
+import { html } from "../../vendor/preact.js";
+import { prefer, preferences } from "../../state/preferences.js";
+import { route } from "../../state/route.js";
+import { me, signOut } from "../../state/session.js";
+import { patch } from "../../wire/api.js";
+import { LANGUAGES, t, word } from "../../words/index.js";
+import { Field, Form, OneOf, Send, Tick } from "../../parts/form.js";
+import { Icon } from "../../parts/icon.js";
+import { say, sayProblem } from "../../parts/toast.js";
+import { Notifications } from "./notifications.js";
+
+export function You() {
+  const who = me.value;
+  if (!who) return null;
+  return html`
+    <header><h1>${t("settings.you")}</h1></header>
+    ${who.email ? html`<${Profile} who=${who} /><${Password} />` : html`<p class="card hint">${t("you.is_token", { name: who.name })}</p>`}
+    <${Look} />
+    <${Working} />
+    ${who.email && html`<p class="sign-out"><button onClick=${() => void signOut().catch(sayProblem)}><${Icon} name="out" /> ${t("sign_out")}</button></p>`}`;
+}
+
+/** @param {{who: import("../../../types/wire.js").Me}} props */
+function Profile({ who }) {
+  /** @param {FormData} given */
+  async function send(given) {
+    me.value = await patch("/me", { name: given.get("name") });
+    say(t("saved"));
+  }
+  return html`<section class="card is-split" aria-labelledby="you-profile">
+    <h2 id="you-profile">${t("you.profile")}</h2>
+    <${Form} onSend=${send}>
+      <dl class="facts">
+        <div><dt>${t("sign_in.email")}</dt><dd>${who.email}</dd></div>
+        <div><dt>${t("role")}</dt><dd>${word("role", who.role)}</dd></div>
+        <div><dt>${t("channels")}</dt><dd>${who.channels ? who.channels.join(", ") : t("channels.every")}</dd></div>
+      </dl>
+      <${Field} name="name" label=${t("you.name")} hint=${t("you.name_hint")} initial=${who.name} required maxlength="100" autocomplete="name" />
+      <footer><${Send}>${t("save")}</${Send}></footer>
+    </${Form}>
+  </section>`;
+}
+
+function Password() {
+  // Who has just come in by a link has no password yet, and would be shut out when the session ends.
+  const isFirst = route.value.query.has("first");
+  /** @param {FormData} given @param {HTMLFormElement} form */
+  async function send(given, form) {
+    const current = String(given.get("current_password") ?? "");
+    await patch("/me", { password: given.get("password"), ...(current && { current_password: current }) });
+    form.reset();
+    say(t("you.password_set"));
+  }
+  return html`<section class="card is-split ${isFirst ? "is-urged" : ""}" aria-labelledby="you-password">
+    <h2 id="you-password">${t("sign_in.password")}</h2>
+    ${isFirst && html`<p class="urged" role="status">${t("you.first_time")}</p>`}
+    <${Form} onSend=${send}>
+      <input type="text" name="username" autocomplete="username" value=${me.value?.email} hidden readonly />
+      ${!isFirst && html`<${Field} name="current_password" type="password" label=${t("you.password_now")} hint=${t("you.password_now_hint")}
+        autocomplete="current-password" maxlength="200" />`}
+      <${Field} name="password" type="password" label=${t("you.password_new")} hint=${t("you.password_new_hint")}
+        required minlength="8" maxlength="200" autocomplete="new-password" />
+      <footer><${Send}>${t("you.password_set_it")}</${Send}></footer>
+    </${Form}>
+  </section>`;
+}
+
+/** Keeps a liking, and says so only if it could not be kept. @param {Partial<import("../../state/preferences.js").Preferences>} change */
+const like = (change) => void prefer(change).catch(sayProblem);
+
+function Look() {
+  const { theme, language } = preferences.value;
+  const themes = [
+    { value: "system", words: t("you.theme_system") },
+    { value: "light", words: t("you.theme_light") },
+    { value: "dark", words: t("you.theme_dark") },
+  ];
+  const languages = [
+    { value: "", words: t("you.language_browser") },
+    ...Object.entries(LANGUAGES).map(([value, { name }]) => ({ value, words: name })),
+  ];
+  return html`<section class="card is-split" aria-labelledby="you-look">
+    <h2 id="you-look">${t("you.look")}</h2>
+    <div class="form">
+      <${OneOf} name="theme" label=${t("you.theme")} options=${themes} value=${theme} onChoose=${(/** @type {any} */ value) => like({ theme: value })} />
+      <${Field} name="language" label=${t("you.language")} options=${languages} initial=${language ?? ""}
+        onChange=${(/** @type {any} */ event) => like({ language: event.target.value || null })} />
+    </div>
+  </section>`;
+}
+
+function Working() {
+  const { enterSends, sound } = preferences.value;
+  return html`<section class="card is-split" aria-labelledby="you-working">
+    <h2 id="you-working">${t("you.working")}</h2>
+    <div class="form">
+      <${Tick} label=${t("you.enter_sends")} hint=${t(enterSends ? "you.enter_sends_on" : "you.enter_sends_off")} checked=${enterSends}
+        onChange=${(/** @type {any} */ event) => like({ enterSends: event.target.checked })} />
+      <${Tick} label=${t("you.sound")} hint=${t("you.sound_hint")} checked=${sound}
+        onChange=${(/** @type {any} */ event) => like({ sound: event.target.checked })} />
+      <${Notifications} />
+    </div>
+  </section>`;
+}

@@ -1,0 +1,137 @@
+// What the server says to a question of a page: asked while it is shown, again when the question changes or when told to.
+// What was said last stays on the page until there is something newer.
+
+import { batch, useEffect, useRef, useSignal } from "../vendor/preact.js";
+import { hear, keepLoaded } from "../state/feed.js";
+import { Problem, address, get } from "../wire/api.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** Of one page of a list, and the most the API gives at once. */
+const PAGE = 50;
+const PAGE_MAX = 200;
+/** However much happens, a list is asked for again at most this often. */
+const AGAIN_MS = 1_000;
+
+/**
+ * One answer.
+ * @param {string | null} path below `/api/v1`; null asks nothing
+ * @param {Record<string, any>} [query]
+ */
+export function useAsked(path, query = {}) {
+  const question = path && address(path, query);
+  const answer = useSignal(/** @type {any} */ (null));
+  const problem = useSignal(/** @type {Problem | null} */ (null));
+  /** When it was answered last. */
+  const at = useSignal(0);
+  const asking = useRef(new AbortController());
+
+  async function again() {
+    if (!path) return;
+    asking.current.abort();
+    const mine = (asking.current = new AbortController());
+    await kept(mine.signal, problem, async () => {
+      const said = await get(path, query, mine.signal);
+      if (mine.signal.aborted) return;
+      answer.value = said;
+      at.value = Date.now();
+    });
+  }
+  useEffect(() => {
+    answer.value = null;
+    void again();
+    return () => asking.current.abort();
+  }, [question]);
+  return { answer: answer.value, problem: problem.value, at: at.value, again };
+}
+
+/**
+ * A list, page by page. `items` is null until the first page is there.
+ * @template T
+ * @param {string | null} path below `/api/v1`; null asks nothing
+ * @param {Record<string, any>} [query]
+ */
+export function useListed(path, query = {}) {
+  const question = path && address(path, query);
+  const items = useSignal(/** @type {T[] | null} */ (null));
+  const cursor = useSignal(/** @type {string | null} */ (null));
+  const problem = useSignal(/** @type {Problem | null} */ (null));
+  const asking = useRef(new AbortController());
+
+  /** @param {string | null} from @param {number} limit */
+  async function ask(from, limit) {
+    if (!path) return;
+    asking.current.abort();
+    const mine = (asking.current = new AbortController());
+    await kept(mine.signal, problem, async () => {
+      /** @type {Wire.Page<T>} */
+      const page = await get(path, { ...query, limit, cursor: from }, mine.signal);
+      if (mine.signal.aborted) return;
+      batch(() => {
+        items.value = from ? [...(items.peek() ?? []), ...page.items] : page.items;
+        cursor.value = page.next_cursor;
+      });
+    });
+  }
+  // As many as are shown: who has loaded more does not lose them, up to what one answer may hold.
+  const again = () => ask(null, Math.min(PAGE_MAX, Math.max(PAGE, items.peek()?.length ?? 0)));
+  useEffect(() => {
+    items.value = null;
+    void ask(null, PAGE);
+    return () => asking.current.abort();
+  }, [question]);
+  return {
+    items: items.value,
+    problem: problem.value,
+    hasMore: cursor.value !== null,
+    more: () => ask(cursor.peek(), PAGE),
+    again,
+  };
+}
+
+/** @template T @typedef {{items: T[] | null, problem: Problem | null, hasMore: boolean, more: () => Promise<void>, again: () => Promise<void>}} Listed */
+
+/**
+ * @param {AbortSignal} cancelled
+ * @param {import("../vendor/preact.js").Signal<Problem | null>} problem
+ * @param {() => Promise<void>} ask
+ */
+async function kept(cancelled, problem, ask) {
+  try {
+    await ask();
+    if (!cancelled.aborted) problem.value = null;
+  } catch (error) {
+    if (cancelled.aborted) return;
+    if (!(error instanceof Problem)) throw error;
+    problem.value = error;
+  }
+}
+
+/**
+ * Asks again when the feed tells of something that matters, and after a gap in it.
+ * @param {(event: Wire.Event) => boolean} matters
+ * @param {() => void} again
+ */
+export function useHeard(matters, again) {
+  // The newest of both: what is heard later belongs to what is shown then.
+  const now = useRef({ matters, again });
+  now.current = { matters, again };
+  useEffect(() => {
+    let due = 0;
+    const soon = () => {
+      if (!due) due = window.setTimeout(() => {
+        due = 0;
+        now.current.again();
+      }, AGAIN_MS);
+    };
+    // What is shown has just been asked for: the first call says nothing new.
+    let isBegun = false;
+    const ends = [
+      hear((event) => now.current.matters(event) && soon()),
+      keepLoaded(() => isBegun && soon()),
+      () => clearTimeout(due),
+    ];
+    isBegun = true;
+    return () => ends.forEach((end) => end());
+  }, []);
+}

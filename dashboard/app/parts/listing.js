@@ -1,0 +1,54 @@
+// A list on a page: rows with their heads, or in words why there are none yet.
+
+import { html } from "../vendor/preact.js";
+import { t } from "../words/index.js";
+import { problemText } from "./toast.js";
+
+/** @import { Problem } from "../wire/api.js" */
+/** @import { Listed } from "./asked.js" */
+
+/**
+ * @template T
+ * @typedef {{words: string, cell: (item: T) => any, look?: string, isHead?: boolean}} Column
+ *   `isHead`: it names its row.
+ */
+
+/**
+ * Rows and columns; on a phone each row is a card, and each cell has its head before it.
+ * @param {{label: string, columns: Column<any>[], items: any[], id: (item: any) => string, look?: (item: any) => string}} props
+ */
+export function Table({ label, columns, items, id, look }) {
+  // The roles are said again because a table that is laid out as cards is none to a reader any more.
+  return html`<div class="rows" role="region" aria-label=${label} tabindex="0">
+    <table class="cards" role="table">
+      <thead role="rowgroup"><tr role="row">${columns.map((column) => html`<th role="columnheader" scope="col" class=${column.look}>${column.words}</th>`)}</tr></thead>
+      <tbody role="rowgroup">
+        ${items.map((item) => html`<tr role="row" key=${id(item)} class=${look?.(item)}>
+          ${columns.map((column) => column.isHead
+            ? html`<th role="rowheader" scope="row" class="is-head ${column.look ?? ""}">${column.cell(item)}</th>`
+            : html`<td role="cell" class=${column.look} data-head=${column.words}>${column.cell(item)}</td>`)}
+        </tr>`)}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/**
+ * What stands where a list will be: that it is being loaded, why it could not be, that there is nothing, or the list.
+ * @param {{listed: Listed<any>, empty: any, missing?: string, children: (items: any[]) => any}} props
+ *   `missing` is said of a server that has no such thing at all.
+ */
+export function Listing({ listed, empty, missing, children }) {
+  const { items, problem } = listed;
+  if (problem?.status === 404 && missing) return html`<p class="empty">${missing}</p>`;
+  if (!items) return problem ? html`<${Failed} problem=${problem} again=${listed.again} />` : html`<p class="waiting" role="status">${t("loading")}</p>`;
+  return html`
+    ${problem && html`<${Failed} problem=${problem} again=${listed.again} />`}
+    ${items.length === 0 ? html`<div class="empty card">${empty}</div>` : children(items)}
+    ${listed.hasMore && html`<p class="more"><button onClick=${listed.more}>${t("more")}</button></p>`}`;
+}
+
+/** Why something could not be loaded, and the button that tries again. @param {{problem: Problem, again: () => void}} props */
+export function Failed({ problem, again }) {
+  return html`<p class="failed" role="alert"><span>${problemText(problem)}</span><button onClick=${again}>${t("retry")}</button></p>`;
+}
