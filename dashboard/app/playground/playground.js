@@ -1,0 +1,96 @@
+// The playground: a phone beside the inbox. On one side the contact's phone, on the other the same conversation as an agent
+// has it; beside both what Baton decided, and what can be made to go wrong.
+
+import { html, useEffect, useMemo, useSignal } from "../vendor/preact.js";
+import { preferences } from "../state/preferences.js";
+import { t } from "../words/index.js";
+import { problemText } from "../parts/toast.js";
+import { Agent } from "./agent.js";
+import { behaviour, isTroubled, loadBehaviour, sandboxProblem } from "./behaviour.js";
+import { chosen, follow as followContacts, isListed, loadContacts } from "./contacts.js";
+import { Decisions } from "./decisions.js";
+import { Knobs } from "./knobs.js";
+import { OwnPhone } from "./own_phone.js";
+import { Phone } from "./phone.js";
+import { openScreen } from "./screen.js";
+import { Panel, Tabs, useNarrow } from "./tabs.js";
+import { TourCard } from "./tour.js";
+import { follow as followTour, start, tour } from "./tour_run.js";
+
+/** @import { Contact } from "./contacts.js" */
+/** @import { Place } from "./tabs.js" */
+
+export function Playground() {
+  useEffect(() => {
+    void loadBehaviour();
+    const ends = [followContacts(), followTour()];
+    return () => ends.forEach((end) => end());
+  }, []);
+  const isThere = behaviour.value !== null && isListed.value;
+  // Whoever comes for the first time, and whoever is the first contact, is shown round with somebody made up.
+  useEffect(() => {
+    if (isThere && !tour.peek() && (!preferences.peek().toured || !chosen.peek())) start();
+  }, [isThere]);
+
+  if (sandboxProblem.value) return html`<${Absent} />`;
+  if (!isThere || !chosen.value) return html`<p class="waiting" role="status">${t("loading")}</p>`;
+  return html`<${Played} contact=${chosen.value} />`;
+}
+
+/** @param {{contact: Contact}} props */
+function Played({ contact }) {
+  const isNarrow = useNarrow();
+  const place = useSignal(/** @type {Place} */ ("phone"));
+  const screen = useMemo(() => openScreen(contact.chat, contact.name), [contact.chat]);
+  useEffect(() => screen.close, [screen]);
+  /** @type {{place: Place, words: string, isMarked?: boolean}[]} */
+  const tabs = [
+    { place: "phone", words: t("play.tab_phone") },
+    { place: "agent", words: t("play.tab_agent") },
+    { place: "decisions", words: t("play.tab_decisions") },
+    { place: "knobs", words: t("play.tab_knobs"), isMarked: isTroubled.value },
+  ];
+  const given = { isNarrow, shown: place.value };
+  return html`<div class="play ${tour.value ? "is-toured" : ""}">
+    <header class="play-head">
+      <h1>${t("nav.playground")}</h1>
+      <p class="hint">${t("play.lead")}</p>
+      ${!tour.value && html`<button id="play-tour-start" onClick=${start}>${t("tour.start")}</button>`}
+    </header>
+    ${tour.value && html`<${TourCard} screen=${screen} />`}
+    ${isNarrow && html`<${Tabs} tabs=${tabs} shown=${place.value} onShow=${(/** @type {Place} */ to) => (place.value = to)} />`}
+    <div class="play-panels">
+      <${Panel} place="phone" ...${given}>
+        <${Phone} contact=${contact} screen=${screen} />
+        <${OwnPhone} contact=${contact} screen=${screen} />
+      </${Panel}>
+      <${Panel} place="agent" ...${given}><${Agent} contact=${contact} /></${Panel}>
+      <${Panel} place="decisions" ...${given}><${Decisions} contact=${contact} /></${Panel}>
+      <${Panel} place="knobs" ...${given}><${Knobs} /></${Panel}>
+    </div>
+  </div>`;
+}
+
+/** No sandbox: why, and what to do about it. */
+function Absent() {
+  const problem = sandboxProblem.value;
+  if (problem?.status === 404) {
+    return html`<div class="sheet"><header><h1>${t("nav.playground")}</h1></header>
+      <div class="card empty">
+        <h2>${t("play.off")}</h2>
+        <p>${t("play.off_what")}</p>
+        <p>${t("play.off_how")} <code>BATON_SANDBOX=on baton serve</code></p>
+        <p>${t("play.off_demo")} <code>baton demo</code></p>
+        <p>${t("play.off_channel")}</p>
+      </div>
+    </div>`;
+  }
+  return html`<div class="empty" role="alert">
+    <p class="problem">${problem && problemText(problem)}</p>
+    <button onClick=${() => {
+      sandboxProblem.value = null;
+      void loadBehaviour();
+      void loadContacts();
+    }}>${t("retry")}</button>
+  </div>`;
+}
