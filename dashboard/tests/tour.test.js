@@ -1,0 +1,85 @@
+// The tour notices by itself when a step is done, from the events that Baton tells.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { after, afterKnob, begin } from "../app/playground/tour_steps.js";
+
+const CALM = { mode: "AI", isTroubled: false };
+
+/** @param {string} type @param {Record<string, any>} [details] @param {Record<string, any>} [rest] */
+const event = (type, details = {}, rest = {}) => ({ type, details, action: null, message: null, ...rest });
+const wrote = event("message_received", { kind: "text" });
+const taken = event("mode_changed", { from: "AI", to: "HUMAN", reason: "agent_button" });
+const given = event("mode_changed", { from: "HUMAN", to: "AI", reason: "released" });
+const began = (messages) => event("turn_started", { attempt: 1, messages });
+const part = (number, of, author = "assistant") => event("message_sent", { part: number, parts: of }, { message: { author } });
+
+/** The phases that a story goes through. */
+function phases(step, story, world = CALM) {
+  let tour = begin(step, world);
+  return [tour.phase, ...story.map((event) => (tour = after(tour, event, world)).phase)];
+}
+
+test("three messages that are answered together are step one", () => {
+  assert.deepEqual(phases(1, [wrote, wrote, wrote, began(3), event("turn_completed")]), ["write", "write", "write", "wait", "look", "done"]);
+});
+
+test("an answer that was begun anew is waited for anew", () => {
+  assert.deepEqual(phases(1, [wrote, wrote, wrote, began(3), event("turn_superseded"), began(4), event("turn_completed")]).slice(-4), ["look", "wait", "look", "done"]);
+});
+
+test("whoever writes too slowly is not done, and may write again", () => {
+  const slowly = [wrote, began(1), event("turn_completed"), wrote, wrote, began(2), event("turn_completed")];
+  assert.equal(phases(1, slowly).at(-1), "write");
+  assert.equal(phases(1, [...slowly, wrote, wrote, wrote, began(3), event("turn_completed")]).at(-1), "done");
+});
+
+test("a takeover that stops the writing is step two", () => {
+  assert.deepEqual(phases(2, [wrote, began(1), event("mode_change_during_generation"), taken]), ["ask", "ask", "press", "press", "done"]);
+});
+
+test("so is one that holds back what was written, on whichever side of the change it is told", () => {
+  const held = event("mode_change_before_send");
+  const written = [wrote, began(1), event("message_queued"), part(1, 3)];
+  assert.equal(phases(2, [...written, held, taken]).at(-1), "done");
+  assert.equal(phases(2, [...written, taken, held]).at(-1), "done");
+});
+
+test("a takeover that came too late leads back to the question", () => {
+  assert.deepEqual(phases(2, [wrote, began(1), part(1, 1), taken, given]), ["ask", "ask", "press", "ask", "late", "ask"]);
+});
+
+test("an answer of an agent and giving back are step three, in that order", () => {
+  const agent = event("message_queued", {}, { message: { author: "agent" } });
+  assert.deepEqual(phases(3, [given, agent, given]), ["answer", "answer", "give", "done"]);
+  assert.deepEqual(phases(3, [part(1, 1), agent, given]), ["answer", "answer", "give", "done"]);
+});
+
+test("a send that was found again is step four", () => {
+  const tour = afterKnob(begin(4, CALM), true);
+  assert.equal(tour.phase, "say");
+  const world = { mode: "AI", isTroubled: true };
+  const found = event("send_reconciled", { by: "journal" }, { action: "confirmed_sent" });
+  assert.deepEqual(phases(4, [wrote, event("send_uncertain"), found], world), ["say", "watch", "watch", "done"]);
+});
+
+test("so is one answer to a message that came twice", () => {
+  const world = { mode: "AI", isTroubled: true };
+  assert.deepEqual(phases(4, [wrote, event("duplicate_webhook"), part(1, 1)], world), ["say", "watch", "watch", "done"]);
+  assert.equal(phases(4, [wrote, part(1, 1)], world).at(-1), "watch", "an answer alone shows nothing");
+});
+
+test("what was set right again must be set wrong again", () => {
+  assert.equal(afterKnob(afterKnob(begin(4, CALM), true), false).phase, "choose");
+  assert.equal(afterKnob(begin(2, CALM), true).phase, "ask");
+});
+
+test("a step that needs the assistant waits until it has the conversation", () => {
+  const held = { mode: "HUMAN", isTroubled: false };
+  for (const [step, first] of [[1, "write"], [2, "ask"], [4, "choose"]]) assert.deepEqual(phases(step, [wrote, given], held), ["held", "held", first]);
+  assert.deepEqual(phases(1, [event("conversation_created", { mode: "HUMAN" }), wrote]), ["write", "held", "held"]);
+});
+
+test("what is done stays done", () => {
+  assert.equal(phases(2, [began(1), event("mode_change_during_generation"), taken, given, wrote]).at(-1), "done");
+});
