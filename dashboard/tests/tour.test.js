@@ -21,17 +21,17 @@ function phases(step, story, world = CALM) {
 }
 
 test("three messages that are answered together are step one", () => {
-  assert.deepEqual(phases(1, [wrote, wrote, wrote, began(3), event("turn_completed")]), ["write", "write", "write", "wait", "look", "done"]);
+  assert.deepEqual(phases(1, [wrote, wrote, wrote, began(3), event("turn_completed"), part(1, 1)]), ["write", "write", "write", "wait", "look", "look", "done"]);
 });
 
 test("an answer that was begun anew is waited for anew", () => {
-  assert.deepEqual(phases(1, [wrote, wrote, wrote, began(3), event("turn_superseded"), began(4), event("turn_completed")]).slice(-4), ["look", "wait", "look", "done"]);
+  assert.deepEqual(phases(1, [wrote, wrote, wrote, began(3), event("turn_superseded"), began(4), part(1, 1)]).slice(-4), ["look", "wait", "look", "done"]);
 });
 
 test("whoever writes too slowly is not done, and may write again", () => {
-  const slowly = [wrote, began(1), event("turn_completed"), wrote, wrote, began(2), event("turn_completed")];
+  const slowly = [wrote, began(1), event("turn_completed"), part(1, 1), wrote, wrote, began(2), event("turn_completed"), part(1, 1)];
   assert.equal(phases(1, slowly).at(-1), "write");
-  assert.equal(phases(1, [...slowly, wrote, wrote, wrote, began(3), event("turn_completed")]).at(-1), "done");
+  assert.equal(phases(1, [...slowly, wrote, wrote, wrote, began(3), event("turn_completed"), part(1, 1)]).at(-1), "done");
 });
 
 test("a takeover that stops the writing is step two", () => {

@@ -8,6 +8,12 @@ import { choose, contacts, makeUp, phoneOf } from "./contacts.js";
 
 /** @import { Contact } from "./contacts.js" */
 
+/** The name; with the end of the number where somebody else is called the same. @param {string} name @param {string} chat */
+function told(name, chat) {
+  const isShared = contacts.value.some((other) => other.name === name && other.chat !== chat);
+  return isShared ? `${name} · ${phoneOf(chat).slice(-4)}` : name;
+}
+
 /** @param {{contact: Contact}} props */
 export function Picker({ contact }) {
   const isNaming = useSignal(false);
@@ -16,7 +22,7 @@ export function Picker({ contact }) {
     <label for="play-contact">${t("play.you_are")}</label>
     <select id="play-contact" value=${contact.chat} onChange=${(/** @type {any} */ event) => choose(event.target.value)}>
       ${contacts.value.map(({ chat, name }) => html`<option key=${chat} value=${chat} selected=${chat === contact.chat}>
-        ${name === phoneOf(chat) ? name : `${name} · ${phoneOf(chat)}`}</option>`)}
+        ${told(name, chat)}</option>`)}
     </select>
     <button class="bare" id="play-new" aria-expanded=${isNaming.value} aria-label=${t("play.new_contact")} title=${t("play.new_contact")}
       onClick=${() => (isNaming.value = !isNaming.peek())}><${Icon} name=${isNaming.value ? "close" : "plus"} /></button>

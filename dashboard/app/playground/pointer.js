@@ -15,16 +15,22 @@ function find(selectors) {
   return null;
 }
 
+/** A little outside of it, but never outside of the window. @param {DOMRect | null} box */
+function around(box) {
+  if (!box) return null;
+  const left = Math.max(0, Math.round(box.left) - ROOM_PX);
+  const top = Math.max(0, Math.round(box.top) - ROOM_PX);
+  const right = Math.min(innerWidth, Math.round(box.right) + ROOM_PX);
+  const bottom = Math.min(innerHeight, Math.round(box.bottom) + ROOM_PX);
+  return { left, top, width: right - left, height: bottom - top };
+}
+
 /** @param {{at: string[]}} props selectors, the best first */
 export function Pointer({ at }) {
-  const place = useSignal(/** @type {{left: number, top: number, width: number, height: number} | null} */ (null));
+  const place = useSignal(/** @type {ReturnType<typeof around>} */ (null));
   useEffect(() => {
     function look() {
-      const box = find(at);
-      const next = box && {
-        left: Math.round(box.left) - ROOM_PX, top: Math.round(box.top) - ROOM_PX,
-        width: Math.round(box.width) + 2 * ROOM_PX, height: Math.round(box.height) + 2 * ROOM_PX,
-      };
+      const next = around(find(at));
       if (JSON.stringify(next) !== JSON.stringify(place.peek())) place.value = next;
     }
     look();

@@ -76,9 +76,10 @@ function burst(tour, event) {
     case "turn_failed":
       return tour.phase === "look" ? { ...tour, phase: "wait" } : tour;
     case "turn_completed":
-      if (tour.phase === "look") return { ...tour, phase: "done" };
       // It was answered before there were three: they are to be written anew.
       return tour.written < QUICK ? { ...tour, written: 0 } : tour;
+    case "message_sent":
+      return tour.phase === "look" && event.message?.author === "assistant" ? { ...tour, phase: "done" } : tour;
     case "mode_changed":
       return isTakenOver(event) ? { ...tour, phase: "held", written: 0 } : tour;
     default:

@@ -105,8 +105,8 @@ export const playground = {
   "tour_1.held": "This conversation is with a person. Press g to give it to the AI.",
   "tour_1.write": "People write in pieces. Send three messages one after another, without waiting for an answer.",
   "tour_1.wait": "Baton does not answer yet: it waits until Mei has been quiet for 3 seconds.",
-  "tour_1.look": "Now the AI writes, to all three at once. Watch it in the inbox.",
-  "tour_1.done": "Three messages, one answer. It goes out at the speed of a person who types; on the right stands what Baton decided.",
+  "tour_1.look": "Now the AI writes, to all three at once. What it wrote goes out at the speed of a person who types.",
+  "tour_1.done": "Three messages, one answer. What Baton decided meanwhile, and when, is written down here.",
 
   "tour_2.title": "Take over in the middle of an answer",
   "tour_2.held": "A person has the conversation now. Press g to give it back to the AI first.",
