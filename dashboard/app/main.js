@@ -4,6 +4,7 @@ import { effect, html, render } from "./vendor/preact.js";
 import { begin as followConversations } from "./state/conversations.js";
 import { open as openFeed } from "./state/feed.js";
 import { look, me } from "./state/session.js";
+import { begin as keepShelves } from "./state/shelf.js";
 import { Shell } from "./shell.js";
 
 /** @type {(() => void)[]} */
@@ -15,7 +16,7 @@ effect(() => {
   if (id === whose) return;
   whose = id;
   ends.forEach((end) => end());
-  ends = id ? [followConversations(), openFeed()] : [];
+  ends = id ? [followConversations(), keepShelves(), openFeed()] : [];
 });
 
 const root = /** @type {HTMLElement} */ (document.getElementById("app"));

@@ -1,8 +1,9 @@
 // The conversations this page knows, and the list that is looked at. Both follow the feed.
 
-import { batch, effect, signal } from "../vendor/preact.js";
+import { batch, effect, signal, untracked } from "../vendor/preact.js";
 import { Problem, get } from "../wire/api.js";
 import { hear, keepLoaded } from "./feed.js";
+import { route } from "./route.js";
 import { me } from "./session.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -17,18 +18,28 @@ import { me } from "./session.js";
 const PAGE = 50;
 /** Counts are asked for at most this often, however much happens. */
 const COUNT_EVERY_MS = 1_000;
+/** The order of the list follows the feed at most this often. */
+const PLACE_EVERY_MS = 100;
+/** So many that nobody looks at are kept before they are forgotten. */
+const SPARE = 500;
 
 /** @type {Map<string, Signal<Wire.Conversation | null>>} */
 const known = new Map();
 
+/** @type {Filter} */
+export const FIRST = { group: "all", status: "open", channel: null, label: null, assignee: null, unread: false, q: "" };
 /** @type {Signal<Filter>} */
-export const filter = signal({ group: "all", status: "open", channel: null, label: null, assignee: null, unread: false, q: "" });
+export const filter = signal(FIRST);
 /** Ids in the order shown. @type {Signal<string[]>} */
 export const list = signal([]);
 /** Null: nothing; else why the list could not be loaded. @type {Signal<Problem | null>} */
 export const listProblem = signal(null);
 /** False until the first page of this filter is there. */
 export const isListed = signal(false);
+/** Whether there are more than those loaded. */
+export const hasMore = signal(false);
+/** While true the order of the list waits: a row must not slip away from under the finger that presses it. */
+export const isHeld = signal(false);
 /** @type {Signal<Wire.Counts | null>} */
 export const counts = signal(null);
 
@@ -60,6 +71,16 @@ export function keep(it) {
   found.value = it.match || !before?.match ? it : { ...it, match: before.match };
 }
 
+/**
+ * What an answer says of a conversation without carrying the whole of it. The event with the whole is on its way.
+ * @param {string} id @param {Partial<Wire.Conversation>} fields
+ */
+export function amend(id, fields) {
+  const found = conversation(id);
+  const before = found.peek();
+  if (before) found.value = { ...before, ...fields };
+}
+
 /** Loads the next page of the list. Resolves when there is nothing more to do. */
 export async function more() {
   if (!cursor) return;
@@ -68,7 +89,8 @@ export async function more() {
   await page(from, listing.signal);
 }
 
-async function reload() {
+/** Loads the list anew. */
+export async function reload() {
   listing.abort();
   listing = new AbortController();
   cursor = null;
@@ -87,16 +109,26 @@ async function page(from, cancelled) {
     batch(() => {
       items.forEach(keep);
       const ids = items.map((it) => it.id);
-      list.value = from ? [...list.peek(), ...ids.filter((id) => !list.peek().includes(id))] : ids;
+      const before = new Set(list.peek());
+      list.value = from ? [...list.peek(), ...ids.filter((id) => !before.has(id))] : ids;
       listProblem.value = null;
       isListed.value = true;
+      hasMore.value = cursor !== null;
     });
+    if (!from) forgetSpare();
   } catch (error) {
     if (cancelled.aborted) return;
     if (!(error instanceof Problem)) throw error;
     cursor = from;
     listProblem.value = error;
   }
+}
+
+/** Drops what neither the list nor the open thread shows, once there is much of it. */
+function forgetSpare() {
+  if (known.size < list.peek().length + SPARE) return;
+  const wanted = new Set(list.peek()).add(route.peek().id ?? "");
+  for (const id of known.keys()) if (!wanted.has(id)) known.delete(id);
 }
 
 /** Whether the list that is looked at shows it. @param {Wire.Conversation} it */
@@ -109,6 +141,10 @@ function belongs(it) {
   if (wanted.channel && it.channel !== wanted.channel) return false;
   if (wanted.label && !it.labels.includes(wanted.label)) return false;
   if (wanted.assignee === "none" && it.assignee) return false;
+  if (wanted.assignee && wanted.assignee !== "none") {
+    const id = wanted.assignee === "me" ? me.peek()?.id : wanted.assignee;
+    if (it.assignee?.id !== id) return false;
+  }
   if (wanted.unread && it.unread === 0) return false;
   return true;
 }
@@ -120,24 +156,36 @@ export const needsPerson = (it) =>
 /** @param {Wire.Conversation | null} it */
 const newest = (it) => it?.last_message?.at ?? it?.created_at ?? "";
 
-/** Puts a conversation where it belongs in the list, or takes it out. @param {Wire.Conversation} it */
-function place(it) {
+/** What the feed told of since the list was last put in order. @type {Map<string, Wire.Conversation>} */
+const moved = new Map();
+let placing = 0;
+
+function placeSoon() {
+  if (!placing) placing = window.setTimeout(place, PLACE_EVERY_MS);
+}
+
+/** Puts what changed where it belongs in the list, or takes it out: all at once, however many they are. */
+function place() {
+  placing = 0;
   // What a search found was found by the server; nothing can be said about it here.
-  if (filter.peek().q || !isListed.peek()) return;
-  const ids = list.peek();
-  const at = ids.indexOf(it.id);
-  if (!belongs(it)) {
-    if (at >= 0) list.value = ids.filter((id) => id !== it.id);
-    return;
-  }
-  const others = at >= 0 ? ids.filter((id) => id !== it.id) : ids;
-  const mine = newest(it);
-  let to = others.findIndex((id) => newest(conversation(id).peek()) < mine);
-  // Older than all that is loaded: it stands on a page to come, unless there is none.
-  if (to < 0 && cursor && at < 0) return;
-  if (to < 0) to = others.length;
-  if (to === at) return;
-  list.value = [...others.slice(0, to), it.id, ...others.slice(to)];
+  if (filter.peek().q) return moved.clear();
+  if (isHeld.peek() || !isListed.peek()) return placeSoon();
+  const changed = [...moved.values()];
+  moved.clear();
+  const before = list.peek();
+  const stood = new Set(before);
+  const touched = new Set(changed.map((it) => it.id));
+  const after = before.filter((id) => !touched.has(id));
+  changed.filter(belongs).sort((a, b) => (newest(a) < newest(b) ? -1 : 1)).forEach((it) => {
+    const mine = newest(it);
+    let to = after.findIndex((id) => newest(known.get(id)?.peek() ?? null) < mine);
+    // Older than all that is loaded: it stands on a page to come, unless there is none.
+    if (to < 0 && cursor && !stood.has(it.id)) return;
+    if (to < 0) to = after.length;
+    after.splice(to, 0, it.id);
+    if (!known.has(it.id)) keep(it);
+  });
+  if (after.length !== before.length || after.some((id, at) => id !== before[at])) list.value = after;
 }
 
 let countsDue = 0;
@@ -150,9 +198,9 @@ function countSoon() {
 async function count() {
   clearTimeout(countsDue);
   countsDue = 0;
-  const { status, channel } = filter.peek();
+  const { status, channel, label } = filter.peek();
   try {
-    counts.value = await get("/conversations/counts", { status, channel });
+    counts.value = await get("/conversations/counts", { status, channel, label });
   } catch (error) {
     // The list tells of trouble; numbers beside it stay as they were.
     if (!(error instanceof Problem)) throw error;
@@ -169,19 +217,26 @@ export function begin() {
     hear((event) => {
       const it = event.conversation;
       if (!it) return;
-      batch(() => {
-        keep(it);
-        place(it);
-      });
+      // One that nobody has asked for is kept only if the list has a place for it.
+      if (known.has(it.id)) keep(it);
+      moved.set(it.id, it);
+      placeSoon();
       countSoon();
     }),
     // Another filter is another list.
     effect(() => {
       filter.value;
-      isListed.value = false;
-      void reload();
-      countSoon();
+      untracked(() => {
+        isListed.value = false;
+        void reload();
+        countSoon();
+      });
     }),
+    () => {
+      clearTimeout(placing);
+      placing = 0;
+      moved.clear();
+    },
   ];
   return () => ends.forEach((end) => end());
 }

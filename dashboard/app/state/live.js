@@ -50,7 +50,8 @@ export function watch(id) {
   }
   /** @param {typeof mine} state */
   function be(state) {
-    if (state === mine) return;
+    // Whoever is hidden stays away, and only a change is told.
+    if (state === mine || (document.hidden && state !== "away")) return;
     mine = state;
     void tell();
   }
@@ -61,7 +62,8 @@ export function watch(id) {
   void tell();
 
   function close() {
-    be("away");
+    mine = "away";
+    void tell();
     clearInterval(timer);
     document.removeEventListener("visibilitychange", seen);
     hangUp();

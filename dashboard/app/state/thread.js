@@ -1,34 +1,40 @@
-// The messages of the conversation that is open: the newest first, older ones as they are asked for, and what is being sent.
+// The messages of the conversation that is open: the newest first, older and newer ones as they are asked for, and what
+// is being sent. What is loaded is always one piece, without a gap.
 
-import { batch, signal } from "../vendor/preact.js";
+import { batch, computed, signal } from "../vendor/preact.js";
 import { Problem, get, post } from "../wire/api.js";
 import { hear, keepLoaded } from "./feed.js";
+import { owedOf, setOwed } from "./owed.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
-
-/**
- * What we are about to send: shown at once, and never as more than it is.
- * @typedef {{key: string, text: string, quoted: Wire.Message | null, at: string, problem: Problem | null}} Owed
- */
+/** @import { Owed } from "./owed.js" */
 
 const PAGE = 50;
 /** What changes beside the message an event names (an outcome, a part) is read again, at most this often. */
 const LOOK_AGAIN_MS = 150;
 
-/** @param {string} id of the conversation */
-export function openThread(id) {
+/** @param {string} id of the conversation @param {number | null} [at] the message to begin with; else the newest */
+export function openThread(id, at = null) {
   /** By sequence number. @type {Signal<Map<number, Wire.Message>>} */
   const messages = signal(new Map());
-  /** @type {Signal<Owed[]>} */
-  const owed = signal([]);
+  /** The same in order, the oldest first. */
+  const ordered = computed(() => [...messages.value.values()].sort((a, b) => a.seq - b.seq));
+  const owed = owedOf(id);
   /** @type {Signal<Problem | null>} */
   const problem = signal(null);
   const isLoaded = signal(false);
   /** Whether there are older ones than those loaded. */
   const hasOlder = signal(false);
+  /** Whether there are newer ones than those loaded: only after a jump to an old message. */
+  const hasNewer = signal(false);
   const closed = new AbortController();
   let again = 0;
+  /** What is being loaded now: nothing is asked for twice at once. @type {Promise<void> | null} */
+  let loading = null;
+
+  const newestKnown = () => Math.max(0, ...messages.peek().keys());
+  const oldestKnown = () => Math.min(...messages.peek().keys());
 
   /** @param {Wire.Message[]} items */
   function keep(items) {
@@ -38,90 +44,142 @@ export function openThread(id) {
     messages.value = all;
   }
 
-  /** @param {Record<string, any>} query */
-  async function read(query) {
-    /** @type {Wire.Page<Wire.Message>} */
-    const page = await get(`/conversations/${id}/messages`, { limit: PAGE, ...query }, closed.signal);
-    return page;
-  }
+  /** @param {Record<string, any>} query @returns {Promise<Wire.Page<Wire.Message>>} */
+  const read = (query) => get(`/conversations/${id}/messages`, { limit: PAGE, ...query }, closed.signal);
 
-  async function newest() {
-    try {
-      const { items, next_cursor } = await read({});
-      batch(() => {
-        const newestKnown = Math.max(0, ...messages.peek().keys());
-        const oldestRead = items.at(-1)?.seq ?? 0;
-        // A gap between what is known and what was read: what lies before it is loaded again when it is scrolled to.
-        if (isLoaded.peek() && oldestRead > newestKnown + 1) messages.value = new Map();
-        if (!isLoaded.peek() || oldestRead > newestKnown + 1) hasOlder.value = next_cursor !== null;
-        keep(items);
-        isLoaded.value = true;
+  /** Loads, and keeps why that failed. @param {() => Promise<void>} how */
+  function tryTo(how) {
+    loading ??= (async () => {
+      try {
+        await how();
         problem.value = null;
-      });
-    } catch (error) {
-      if (closed.signal.aborted) return;
-      if (!(error instanceof Problem)) throw error;
-      problem.value = error;
-    }
+      } catch (error) {
+        if (closed.signal.aborted) return;
+        if (!(error instanceof Problem)) throw error;
+        problem.value = error;
+      } finally {
+        loading = null;
+      }
+    })();
+    return loading;
   }
 
-  async function older() {
-    const before = Math.min(...messages.peek().keys());
-    const { items, next_cursor } = await read({ before });
+  /** Reads the end of what is loaded again: the newest, unless we stand further back. */
+  const newest = () => tryTo(async () => {
+    const isBack = hasNewer.peek();
+    const { items, next_cursor } = await read(isBack ? { before: newestKnown() + 1 } : {});
+    batch(() => {
+      const oldestRead = items.at(-1)?.seq ?? 0;
+      // A gap between what is known and what was read: what lies before it is loaded again when it is scrolled to.
+      const isGap = isLoaded.peek() && !isBack && oldestRead > newestKnown() + 1;
+      if (isGap) messages.value = new Map();
+      if (!isLoaded.peek() || isGap) hasOlder.value = next_cursor !== null;
+      keep(items);
+      isLoaded.value = true;
+    });
+  });
+
+  const older = () => tryTo(async () => {
+    const { items, next_cursor } = await read({ before: oldestKnown() });
     batch(() => {
       keep(items);
       hasOlder.value = next_cursor !== null;
     });
+  });
+
+  const newer = () => tryTo(async () => {
+    const { items } = await read({ after: newestKnown() });
+    batch(() => {
+      keep(items);
+      hasNewer.value = items.length === PAGE;
+    });
+  });
+
+  /** Loads what stands around a message, in place of what was loaded. @param {number} seq */
+  const around = (seq) => tryTo(async () => {
+    const { items, next_cursor } = await read({ around: seq });
+    batch(() => {
+      messages.value = new Map();
+      keep(items);
+      hasOlder.value = next_cursor !== null;
+      hasNewer.value = true;
+      isLoaded.value = true;
+    });
+  });
+
+  /** Back to the newest, from wherever we stand. */
+  async function toNewest() {
+    if (!hasNewer.peek()) return;
+    await loading;
+    batch(() => {
+      messages.value = new Map();
+      hasNewer.value = false;
+      isLoaded.value = false;
+    });
+    await newest();
   }
 
   function lookAgain() {
     if (!again) again = window.setTimeout(() => {
       again = 0;
-      void newest();
+      // What is being loaded may have been read before the change that we look for.
+      void (loading ?? Promise.resolve()).then(newest);
     }, LOOK_AGAIN_MS);
   }
 
   /**
-   * Sends a text. Until the server has it, it is owed here and shown as that; the key makes a second try safe.
-   * @param {string} text @param {Wire.Message | null} quoted
+   * Sends a text. Until the server has it, it is owed here and shown as that.
+   * @param {Pick<Owed, "kind" | "text" | "draft" | "quoted">} words
    * @returns {Promise<Wire.Receipt | null>} what the takeover stopped
    */
-  async function say(text, quoted) {
-    const it = { key: crypto.randomUUID(), text, quoted, at: new Date().toISOString(), problem: null };
-    owed.value = [...owed.peek(), it];
+  async function say(words) {
+    const it = { ...words, key: crypto.randomUUID(), at: new Date().toISOString(), after: newestKnown(), problem: null };
+    setOwed(id, [...owed.peek(), it]);
     return await bring(it);
   }
 
-  /** Brings what is owed to the server, again if need be. @param {Owed} it */
-  async function bring(it) {
-    owed.value = owed.peek().map((other) => (other.key === it.key ? { ...it, problem: null } : other));
-    const body = { text: it.text, ...(it.quoted && { quoted_message_id: it.quoted.id }) };
+  /**
+   * Brings what is owed to the server, again if need be.
+   * @param {Owed} it @param {{force?: boolean}} [how] `force`: although the suggestion is no longer fresh
+   */
+  async function bring(it, { force } = {}) {
+    mark(it, null);
+    const [path, body] = routeOf(it);
     try {
-      const { takeover, ...message } = await post(`/conversations/${id}/messages`, body, { key: it.key });
+      const answer = await post(`/conversations/${id}${path}`, force ? { ...body, force } : body, { key: it.key });
       batch(() => {
-        keep([message]);
+        // Suggestions may answer with the message inside; whichever it is, it has its place in the sequence.
+        const message = answer?.message ?? answer;
+        if (typeof message?.seq === "number" && !hasNewer.peek()) keep([message]);
         forget(it);
       });
       lookAgain();
-      return /** @type {Wire.Receipt | null} */ (takeover);
+      return /** @type {Wire.Receipt | null} */ (answer?.takeover ?? null);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      owed.value = owed.peek().map((other) => (other.key === it.key ? { ...it, problem: error } : other));
+      mark(it, error);
       throw error;
     }
   }
 
+  /** @param {Owed} it @param {Problem | null} why */
+  function mark(it, why) {
+    setOwed(id, owed.peek().map((other) => (other.key === it.key ? { ...it, problem: why } : other)));
+  }
+
   /** @param {Owed} it */
   function forget(it) {
-    owed.value = owed.peek().filter((other) => other.key !== it.key);
+    setOwed(id, owed.peek().filter((other) => other.key !== it.key));
   }
 
   const ends = [
-    keepLoaded(() => void newest()),
+    keepLoaded(() => (at && !isLoaded.peek() ? void around(at) : isLoaded.peek() ? lookAgain() : void newest())),
     hear((event) => {
       if (event.conversation_id !== id) return;
-      if (event.message) keep([event.message]);
-      lookAgain();
+      const it = event.message;
+      // Standing further back, what is newer comes when it is scrolled to.
+      if (it && isLoaded.peek() && (!hasNewer.peek() || messages.peek().has(it.seq))) keep([it]);
+      if (changesMessages(event)) lookAgain();
     }),
   ];
   function close() {
@@ -130,7 +188,20 @@ export function openThread(id) {
     ends.forEach((end) => end());
   }
 
-  return { id, messages, owed, problem, isLoaded, hasOlder, older, say, bring, forget, lookAgain, close };
+  return { id, messages, ordered, owed, problem, isLoaded, hasOlder, hasNewer, older, newer, around, toNewest, newest, say, bring, forget, keep, lookAgain, close };
+}
+
+/** Whether an event may change messages other than the one it carries. @param {Wire.Event} event */
+function changesMessages(event) {
+  return !["delivery_updated", "attention_raised", "attention_cleared", "note_added", "draft_created", "draft_retired"].includes(event.type)
+    && !(event.type === "conversation_updated" && event.action !== "closed" && event.action !== "merged");
+}
+
+/** @param {Owed} it @returns {[string, Record<string, any>]} */
+function routeOf(it) {
+  if (it.kind === "note") return ["/notes", { text: it.text }];
+  if (it.kind === "draft") return [`/drafts/${it.draft}/send`, { text: it.text }];
+  return ["/messages", { text: it.text, ...(it.quoted && { quoted_message_id: it.quoted.id }) }];
 }
 
 /** @typedef {ReturnType<typeof openThread>} Thread */

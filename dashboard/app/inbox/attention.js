@@ -1,0 +1,25 @@
+// Why a person is needed here: in words, with since when, and the button that says it is dealt with.
+
+import { html } from "../vendor/preact.js";
+import { mayAct } from "../state/session.js";
+import { Icon } from "../parts/icon.js";
+import { minute } from "../parts/now.js";
+import { moment, span, t, word } from "../words/index.js";
+import { clearAttention } from "./acts.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** @param {{it: Wire.Conversation}} props */
+export function Attention({ it }) {
+  if (!it.attention) return null;
+  const { reason, since } = it.attention;
+  const ago = span(Math.max(0, Math.max(minute.value, Date.now()) - Date.parse(since)));
+  // A send of unknown fate is settled at its message, and only there.
+  const canClear = mayAct() && reason !== "send_unknown";
+  return html`<div class="attention" role="note">
+    <${Icon} name="alert" />
+    <p><b>${word("attention", reason)}</b> <span title=${moment(since)}>${t("attention.for", { time: ago })}</span></p>
+    ${canClear ? html`<button type="button" onClick=${() => void clearAttention(it)}>${t("attention.clear")}</button>`
+    : reason === "send_unknown" && html`<p class="hint">${t("attention.settle_below")}</p>`}
+  </div>`;
+}

@@ -1,0 +1,106 @@
+// The follow-up: what will be written, when, unless the contact answers before. At most one is pending.
+
+import { html, useSignal } from "../vendor/preact.js";
+import { amend } from "../state/conversations.js";
+import { mayAct } from "../state/session.js";
+import { Problem, put, remove } from "../wire/api.js";
+import { Confirm, Dialog } from "../parts/dialog.js";
+import { Field, Form, OneOf, Send } from "../parts/form.js";
+import { Icon } from "../parts/icon.js";
+import { minute } from "../parts/now.js";
+import { say, sayProblem } from "../parts/toast.js";
+import { moment, span, t } from "../words/index.js";
+import { actorName } from "./names.js";
+import { asField, dayAt, inMinutes } from "./times.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** @param {{it: Wire.Conversation}} props */
+export function FollowUp({ it }) {
+  const isEdited = useSignal(false);
+  const isAsked = useSignal(false);
+  const pending = it.follow_up;
+
+  async function cancel() {
+    try {
+      await remove(`/conversations/${it.id}/follow-up`);
+      amend(it.id, { follow_up: null });
+      say(t("follow_up.cancelled"));
+    } catch (error) {
+      // Gone already: sent, or called off by somebody else. The event tells which.
+      if (error instanceof Problem && error.status === 404) amend(it.id, { follow_up: null });
+      else sayProblem(error);
+    }
+  }
+  const why = whyNone(it);
+  return html`<div class="follow-up">
+    ${pending ? html`
+      <p class="follow-up-when"><${Icon} name="clock" /><span><b>${dueIn(pending.due_at)}</b> <time datetime=${pending.due_at}>${moment(pending.due_at)}</time></span></p>
+      <p class="follow-up-what">${pending.text ? `“${pending.text}”` : pending.instructions ? t("follow_up.by_ai_told", { told: pending.instructions }) : t("follow_up.by_ai")}</p>
+      <p class="hint">${t("follow_up.by", { who: actorName(pending.created_by) })}</p>
+      ${mayAct() && html`<p class="buttons">
+        <button type="button" onClick=${() => (isEdited.value = true)}>${t("follow_up.edit")}</button>
+        <button type="button" onClick=${() => (isAsked.value = true)}>${t("follow_up.cancel")}</button>
+      </p>`}`
+    : html`
+      <p class="soft">${why ?? t("follow_up.none")}</p>
+      ${mayAct() && !why && html`<button type="button" class="field-button" onClick=${() => (isEdited.value = true)}><${Icon} name="plus" /><span>${t("follow_up.schedule")}</span></button>`}`}
+    ${isEdited.value && html`<${Edit} it=${it} onClose=${() => (isEdited.value = false)} />`}
+    ${isAsked.value && html`<${Confirm} title=${t("follow_up.cancel")} text=${t("follow_up.cancel_sure")} verb=${t("follow_up.cancel")}
+      onYes=${() => void cancel()} onClose=${() => (isAsked.value = false)} />`}
+  </div>`;
+}
+
+/** Why none can be scheduled, as far as is plain from here. @param {Wire.Conversation} it */
+function whyNone(it) {
+  if (it.opted_out) return t("follow_up.not.opted_out");
+  if (it.status === "closed") return t("follow_up.not.closed");
+  if (it.mode === "HUMAN") return t("follow_up.not.human");
+  return null;
+}
+
+/** @param {string} due */
+function dueIn(due) {
+  const left = Date.parse(due) - Math.max(minute.value, Date.now());
+  return left > 0 ? t("follow_up.in", { time: span(left) }) : t("follow_up.due");
+}
+
+/** @param {{it: Wire.Conversation, onClose: () => void}} props */
+function Edit({ it, onClose }) {
+  const pending = it.follow_up;
+  const how = useSignal(pending?.instructions ? "told" : pending?.text || !pending ? "text" : "ai");
+  const first = pending ? new Date(pending.due_at) : dayAt(Date.now(), 1, 9);
+  const at = useSignal(asField(first));
+
+  /** @param {FormData} given */
+  async function send(given) {
+    const words = String(given.get("words") ?? "").trim();
+    const body = { due_at: new Date(at.peek()).toISOString(), ...(how.peek() === "text" && { text: words }), ...(how.peek() === "told" && { instructions: words }) };
+    amend(it.id, { follow_up: await put(`/conversations/${it.id}/follow-up`, body) });
+    onClose();
+  }
+  const quick = (/** @type {Date} */ when) => (at.value = asField(when));
+  return html`<${Dialog} title=${pending ? t("follow_up.edit_title") : t("follow_up.schedule")} onClose=${onClose}>
+    <${Form} onSend=${send} words=${refusal}>
+      <div class="field">
+        <label for="follow-up-at">${t("follow_up.when")}</label>
+        <input id="follow-up-at" type="datetime-local" required value=${at.value} min=${asField(new Date())}
+          onInput=${(/** @type {InputEvent} */ event) => (at.value = /** @type {HTMLInputElement} */ (event.target).value)} />
+        <p class="buttons">
+          <button type="button" class="tag" onClick=${() => quick(inMinutes(Date.now(), 60))}>${t("time.in_an_hour")}</button>
+          <button type="button" class="tag" onClick=${() => quick(dayAt(Date.now(), 1, 9))}>${t("time.tomorrow")}</button>
+          <button type="button" class="tag" onClick=${() => quick(dayAt(Date.now(), 3, 9))}>${t("time.in_three_days")}</button>
+        </p>
+      </div>
+      <${OneOf} name="how" label=${t("follow_up.what")} value=${how.value} onChoose=${(/** @type {string} */ value) => (how.value = value)} options=${[
+        { value: "text", words: t("follow_up.how.text") }, { value: "told", words: t("follow_up.how.told") }, { value: "ai", words: t("follow_up.how.ai") }]} />
+      ${how.value !== "ai" && html`<${Field} key=${how.value} name="words" lines=${3} required
+        label=${how.value === "text" ? t("follow_up.text") : t("follow_up.instructions")} initial=${how.value === "text" ? pending?.text : pending?.instructions} />`}
+      <p class="hint">${t("follow_up.until")}</p>
+      <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><${Send}>${t("save")}</${Send}></footer>
+    </${Form}>
+  </${Dialog}>`;
+}
+
+/** @param {Problem} problem */
+const refusal = (problem) => (problem.code === "follow_up_not_allowed" ? t("follow_up.not.now") : null);

@@ -1,0 +1,101 @@
+// The conversations: groups, search, filters, and the list itself, gone through with j and k.
+
+import { html, useEffect, useRef, useSignal } from "../vendor/preact.js";
+import { FIRST, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, reload } from "../state/conversations.js";
+import { go, route } from "../state/route.js";
+import { Icon } from "../parts/icon.js";
+import { useKeys } from "../parts/keys.js";
+import { problemText } from "../parts/toast.js";
+import { t } from "../words/index.js";
+import { Filters, Groups, Narrowed, Search, narrow } from "./filters.js";
+import { ROW_PX, Row } from "./row.js";
+import { Virtual } from "./virtual.js";
+
+const LIST = "conversations";
+
+export function List() {
+  const hands = useRef(/** @type {import("./virtual.js").Hands | null} */ (null));
+  const selected = useSignal(/** @type {string | null} */ (null));
+  const pane = useRef(/** @type {HTMLElement | null} */ (null));
+  const ids = list.value;
+  const openId = route.value.id;
+  const here = selected.value && ids.includes(selected.value) ? selected.value : openId;
+  const at = here ? ids.indexOf(here) : -1;
+
+  /** Selects a row, shows it, and gives it the focus. @param {number} to */
+  function select(to) {
+    const id = list.peek()[Math.max(0, Math.min(list.peek().length - 1, to))];
+    if (!id) return;
+    selected.value = id;
+    hands.current?.show(list.peek().indexOf(id));
+    // The row may have to be drawn first.
+    requestAnimationFrame(() => {
+      const row = pane.current?.querySelector(`[data-row="${CSS.escape(id)}"]`);
+      if (row instanceof HTMLElement) row.focus({ preventScroll: true });
+    });
+  }
+  // Another list has nothing selected but what is open.
+  useEffect(() => {
+    selected.value = null;
+  }, [filter.value]);
+  useKeys([
+    { key: "j", words: t("keys.next"), run: () => select(at + 1) },
+    { key: "k", words: t("keys.previous"), run: () => select(Math.max(0, at - 1)) },
+    { key: "Enter", words: t("keys.open"), run: () => here && go(`/inbox/${here}`) },
+  ], [at, here]);
+
+  return html`<section class="list" ref=${pane} aria-label=${t("list")}>
+    <header class="list-head">
+      <h1 class="unseen">${t("nav.inbox")}</h1>
+      <${Groups} controls=${LIST} />
+      <div class="list-tools"><${Search} onDown=${() => select(0)} /><${Filters} /></div>
+      <${Narrowed} />
+    </header>
+    <div id=${LIST} class="list-body" role="tabpanel" aria-label=${t("list")} aria-busy=${!isListed.value}
+        onPointerDown=${hold} onPointerUp=${letGo} onPointerCancel=${letGo} onPointerLeave=${letGo}>
+      <${Virtual} ids=${ids} height=${ROW_PX} label=${t("list")} pinned=${at} reset=${filter.value} hands=${hands} onNearEnd=${() => void more()}
+          row=${(/** @type {string} */ id, /** @type {number} */ index) => html`<${Row} id=${id} isOpen=${id === openId} isSelected=${id === selected.value}
+            canTab=${at < 0 ? index === 0 : index === at} onSelect=${(/** @type {string} */ it) => (selected.value = it)} />`}>
+        <${Foot} />
+      </${Virtual}>
+    </div>
+  </section>`;
+}
+
+const hold = () => {
+  isHeld.value = true;
+};
+// The click comes after the finger is lifted: the order waits for it.
+const letGo = () => setTimeout(() => (isHeld.value = false), 0);
+
+/** Below the last row: that there is more, that it could not be loaded, or why there is nothing. */
+function Foot() {
+  const problem = listProblem.value;
+  if (problem) return html`<p class="list-foot" role="alert">${problemText(problem)} <button type="button" onClick=${() => void (list.peek().length ? more() : reload())}>${t("retry")}</button></p>`;
+  if (!isListed.value) return list.value.length === 0 && html`<p class="list-foot soft" role="status">${t("loading")}</p>`;
+  if (hasMore.value) return html`<p class="list-foot soft">${t("loading")}</p>`;
+  return list.value.length === 0 && html`<${Empty} />`;
+}
+
+function Empty() {
+  const { group, q, ...rest } = filter.value;
+  const isNarrow = Object.entries(rest).some(([name, value]) => value !== /** @type {any} */ (FIRST)[name]);
+  const isEverywhere = group === "all" && filter.value.status === null;
+  if (q) return html`<div class="empty">
+    <p>${t("list.nothing_found", { q })}</p>
+    ${!isEverywhere && html`<button type="button" onClick=${() => narrow({ ...FIRST, status: null, q })}>${t("list.search_all")}</button>`}
+  </div>`;
+  if (isNarrow) return html`<div class="empty">
+    <p>${t("list.nothing_so")}</p>
+    <button type="button" onClick=${() => narrow({ ...FIRST, group })}>${t("list.drop_filters")}</button>
+  </div>`;
+  if (group === "all" || counts.value?.all === 0) return html`<div class="empty">
+    <p>${t("list.none_yet")}</p>
+    <a class="button" href="/playground" data-within><${Icon} name="phone" />${t("list.play")}</a>
+    <a class="button" href="/settings/channels" data-within>${t("list.connect")}</a>
+  </div>`;
+  return html`<div class="empty">
+    <p>${group === "needs_you" ? t("list.none_needs_you") : group === "mine" ? t("list.none_mine") : t("list.none_ai")}</p>
+    <button type="button" onClick=${() => narrow({ group: "all" })}>${t("list.show_all")}</button>
+  </div>`;
+}

@@ -1,0 +1,54 @@
+// What is not text: a picture, sound or film where it may be shown, else what it is and why it cannot be.
+
+import { html } from "../vendor/preact.js";
+import { Icon } from "../parts/icon.js";
+import { number, t, word } from "../words/index.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** @type {Record<string, import("../parts/icon.js").IconName>} */
+const SIGNS = { image: "picture", video: "film", audio: "voice", voice: "voice", sticker: "picture", location: "pin", contact: "person", document: "file", poll: "list", list: "list", buttons: "list", call: "phone" };
+const STEP = 1024;
+
+/** @param {{it: Wire.Message}} props */
+export function Media({ it }) {
+  const { media, kind } = it;
+  if (!media) return kind === "text" || kind === "note" ? null : html`<p class="media-kind"><${Icon} name=${SIGNS[kind] ?? "file"} />${word("kind", kind)}</p>`;
+  const isThere = media.state === "available" && media.url;
+  return html`<div class="media">
+    ${isThere ? html`<${Shown} it=${it} media=${media} />` : html`<${Card} it=${it} media=${media} />`}
+    ${media.transcript && html`<p class="transcript"><b>${t("media.transcript")}</b> ${media.transcript}</p>`}
+  </div>`;
+}
+
+/** @param {{it: Wire.Message, media: Wire.Media}} props */
+function Shown({ it, media }) {
+  const name = media.file_name ?? word("kind", it.kind);
+  const url = media.url ?? "";
+  if (it.kind === "image" || it.kind === "sticker") return html`<a href=${url} target="_blank" rel="noreferrer" class="picture ${it.kind === "sticker" ? "is-sticker" : ""}">
+    <img src=${url} alt=${media.caption ?? name} loading="lazy" decoding="async" /></a>`;
+  if (it.kind === "voice" || it.kind === "audio") return html`<audio controls preload="none" src=${url} aria-label=${name}></audio>`;
+  if (it.kind === "video") return html`<video controls preload="none" src=${url} aria-label=${media.caption ?? name}></video>`;
+  return html`<${Card} it=${it} media=${media} />`;
+}
+
+/** @param {{it: Wire.Message, media: Wire.Media}} props */
+function Card({ it, media }) {
+  const facts = [media.file_name && it.kind !== "document" ? word("kind", it.kind) : null, media.size === null ? null : size(media.size), media.seconds === null ? null : length(media.seconds)].filter(Boolean).join(" · ");
+  const why = media.state && media.state !== "available" ? word("media_state", media.state) : "";
+  const name = media.file_name ?? word("kind", it.kind);
+  return html`<div class="file">
+    <${Icon} name=${SIGNS[it.kind] ?? "file"} />
+    <p><b>${media.url && !why ? html`<a href=${media.url} download=${media.file_name ?? ""} target="_blank" rel="noreferrer">${name}</a>` : name}</b>
+      ${facts && html`<small>${facts}</small>`}${why && html`<small class="file-why">${why}</small>`}</p>
+  </div>`;
+}
+
+/** @param {number} bytes */
+function size(bytes) {
+  const [value, unit] = bytes < STEP ? [bytes, "B"] : bytes < STEP * STEP ? [Math.round(bytes / STEP), "kB"] : [Math.round((bytes / STEP / STEP) * 10) / 10, "MB"];
+  return `${number(Number(value))} ${unit}`;
+}
+
+/** @param {number} seconds */
+const length = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.round(seconds) % 60).padStart(2, "0")}`;

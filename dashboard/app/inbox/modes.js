@@ -1,0 +1,120 @@
+// Switching who answers. What was pressed shows before the server says anything; what it did is said when it has.
+
+import { batch, signal } from "../vendor/preact.js";
+import { amend, keep } from "../state/conversations.js";
+import { hear } from "../state/feed.js";
+import { Problem, patch, put } from "../wire/api.js";
+import { sayProblem } from "../parts/toast.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+/** @import { Signal } from "../vendor/preact.js" */
+
+/**
+ * @typedef {{receipt: Wire.Receipt | null, problem: Problem | null, conflict: Wire.Conversation | null, isSettled: boolean, asked: "answer" | null}} Outcome
+ *   one of `receipt`, `problem` and `conflict` is what the last switch came to; `asked` what it was to do besides
+ */
+
+/** More than this is forgotten, the oldest first. */
+const OUTCOMES_MAX = 100;
+
+/** What the last switch in each conversation came to, until it is put away. @type {Signal<Map<string, Outcome>>} */
+export const outcomes = signal(new Map());
+/** What is being switched now. @type {Signal<{id: string, to: Wire.Mode} | null>} */
+export const pressed = signal(null);
+/** The server has no AI: said once, it stays said until a switch succeeds. */
+export const isModelMissing = signal(false);
+
+/** @param {string} id @param {Outcome | null} it */
+function setOutcome(id, it) {
+  const all = new Map(outcomes.peek());
+  all.delete(id);
+  if (it) all.set(id, it);
+  if (all.size > OUTCOMES_MAX) all.delete(/** @type {string} */ (all.keys().next().value));
+  outcomes.value = all;
+}
+
+/** @param {string} id */
+export const dropOutcome = (id) => setOutcome(id, null);
+
+/** What a takeover stopped, whichever way it came about. @param {string} id @param {Wire.Receipt | null} receipt */
+export function showReceipt(id, receipt) {
+  if (!receipt) return;
+  setOutcome(id, { receipt, problem: null, conflict: null, isSettled: receipt.settled, asked: null });
+  // The event with the whole conversation is on its way; who answers must not wait for it.
+  amend(id, { mode: receipt.mode, mode_version: receipt.mode_version, mode_until: receipt.mode_until, assignee: receipt.assignee });
+}
+
+/**
+ * @param {string} id @param {Record<string, any>} body as 5.2 of the contract
+ * @returns {Promise<Wire.Receipt | null>} null: it was refused, or nobody knows
+ */
+async function change(id, body) {
+  pressed.value = { id, to: body.mode };
+  try {
+    /** @type {Wire.Receipt} */
+    const receipt = await put(`/conversations/${id}/mode`, body);
+    batch(() => {
+      pressed.value = null;
+      if (receipt.mode === "AI") isModelMissing.value = false;
+      showReceipt(id, receipt);
+      const kept = outcomes.peek().get(id);
+      if (body.answer_now && kept) setOutcome(id, { ...kept, asked: "answer" });
+    });
+    return receipt;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    batch(() => {
+      pressed.value = null;
+      if (error.code === "no_model") isModelMissing.value = true;
+      const now = error.status === 409 && error.current?.id ? error.current : null;
+      if (now) keep(now);
+      setOutcome(id, { receipt: null, problem: error, conflict: error.code === "version_conflict" ? now : null, isSettled: true, asked: null });
+    });
+    return null;
+  }
+}
+
+/** At once, whatever the version: to stop the AI is never refused. @param {Wire.Conversation} it */
+export const takeOver = (it) => change(it.id, { mode: "HUMAN" });
+
+/**
+ * Only if it still stands as it is shown: what a colleague has taken meanwhile is not given away.
+ * @param {Wire.Conversation} it @param {{answer_now?: boolean, note?: string}} [how]
+ */
+export const giveBack = (it, how = {}) => change(it.id, { mode: "AI", expected_version: it.mode_version, ...how });
+
+/** The way back to AI by the clock; null stops it. @param {Wire.Conversation} it @param {Date | null} until */
+export const backAt = (it, until) => change(it.id, { mode: "HUMAN", until: until?.toISOString() ?? null });
+
+/** @param {Wire.Conversation} it */
+export async function takeFrom(it) {
+  try {
+    keep(await patch(`/conversations/${it.id}`, { assignee: "me", expected_assignee: it.assignee?.id ?? null }));
+  } catch (error) {
+    if (error instanceof Problem && error.status === 409 && error.current?.id) {
+      keep(error.current);
+      setOutcome(it.id, { receipt: null, problem: error, conflict: error.current, isSettled: true, asked: null });
+    } else sayProblem(error);
+  }
+}
+
+/** @param {Wire.Conversation} it @param {boolean} drafting */
+export async function setDrafting(it, drafting) {
+  try {
+    keep(await patch(`/conversations/${it.id}`, { drafting }));
+  } catch (error) {
+    sayProblem(error);
+  }
+}
+
+/** Follows what settles after its answer; returns what ends that. */
+export function followSettling() {
+  return hear((event) => {
+    const id = event.conversation_id;
+    const shown = id && outcomes.peek().get(id);
+    if (!id || !shown) return;
+    if (event.type === "takeover_settled" && shown.receipt?.mode === "HUMAN") setOutcome(id, { ...shown, isSettled: true });
+    // Another switch since: what the last one did is no longer how things stand.
+    if (event.type === "mode_changed" && shown.receipt && (event.mode_version ?? 0) > shown.receipt.mode_version) dropOutcome(id);
+  });
+}

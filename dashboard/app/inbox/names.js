@@ -1,0 +1,35 @@
+// What a conversation, and whoever acts in it, is called.
+
+import { me } from "../state/session.js";
+import { agentName } from "../state/shelf.js";
+import { t, word } from "../words/index.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** The contact: the name, else the phone, else the chat. @param {Wire.Conversation} it */
+export const contactName = (it) => it.contact.name || it.contact.phone || it.chat_id;
+
+/** An actor of the API, as `agent:{id}`. @param {string | null} actor */
+export function actorName(actor) {
+  if (!actor) return "";
+  const [kind, id] = actor.split(/:(.*)/s);
+  if (id && id === me.value?.id) return t("you");
+  if (kind === "environment" && me.value?.id === "environment") return t("you");
+  if (kind === "agent" && id) return agentName(id) ?? t("actor.agent");
+  return word("actor", kind);
+}
+
+/** Who answers, for the pill and the list. @param {import("./holder.js").Holder} it */
+export function holderName(it) {
+  if (it.who === "me") return t("you");
+  if (it.who === "agent") return it.name ?? (it.id && agentName(it.id)) ?? t("actor.agent");
+  return word("holder", it.who);
+}
+
+/** Who wrote a message. @param {Pick<Wire.Message, "author" | "origin" | "agent" | "sender">} it */
+export function authorName(it) {
+  if (it.origin === "phone" || it.origin === "other_system") return word("origin", it.origin);
+  if (it.author === "agent") return it.agent ? (it.agent.id === me.value?.id ? t("you") : it.agent.name) : word("author", "agent");
+  if (it.author === "contact" && it.sender) return it.sender.name;
+  return word("author", it.author);
+}

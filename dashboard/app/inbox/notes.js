@@ -1,0 +1,50 @@
+// Private notes: for colleagues, never sent, never read by the AI.
+
+import { html, useRef } from "../vendor/preact.js";
+import { mayAct } from "../state/session.js";
+import { Problem } from "../wire/api.js";
+import { Icon } from "../parts/icon.js";
+import { lately, moment, t } from "../words/index.js";
+import { authorName } from "./names.js";
+import { toMessage } from "./scroll.js";
+
+/** @import { Thread } from "../state/thread.js" */
+
+/** @param {{thread: Thread}} props */
+export function Notes({ thread }) {
+  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const notes = thread.ordered.value.filter((it) => it.kind === "note").reverse();
+
+  async function add() {
+    const text = field.current?.value.trim();
+    if (!text || !field.current) return;
+    field.current.value = "";
+    try {
+      await thread.say({ kind: "note", text, draft: null, quoted: null });
+    } catch (error) {
+      // The thread shows it as not kept, with the button that tries again.
+      if (!(error instanceof Problem)) throw error;
+    }
+  }
+  /** @param {KeyboardEvent} event */
+  function key(event) {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    void add();
+  }
+  return html`<div class="notes">
+    ${mayAct() && html`<form onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void add())}>
+      <textarea ref=${field} rows="2" placeholder=${t("notes.placeholder")} aria-label=${t("notes.add")} onKeyDown=${key}></textarea>
+      <button>${t("notes.add")}</button>
+    </form>`}
+    <ul role="list">
+      ${notes.map((it) => html`<li key=${it.id}>
+        <p>${it.text}</p>
+        <p class="hint"><${Icon} name="note" /> ${authorName(it)} · <time datetime=${it.at} title=${moment(it.at)}>${lately(it.at)}</time>
+          <button type="button" class="link" onClick=${() => void toMessage(thread, it.seq)}>${t("notes.show")}</button></p>
+      </li>`)}
+    </ul>
+    ${notes.length === 0 && thread.isLoaded.value && html`<p class="soft">${t("notes.none")}</p>`}
+    ${thread.hasOlder.value && html`<p class="hint">${t("notes.maybe_more")}</p>`}
+  </div>`;
+}

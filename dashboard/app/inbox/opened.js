@@ -1,0 +1,72 @@
+// The conversation that is open, as the address says: its thread, and what is not kept of it.
+
+import { batch, computed, effect, signal, untracked } from "../vendor/preact.js";
+import { conversation, load } from "../state/conversations.js";
+import { keepLoaded } from "../state/feed.js";
+import { watch } from "../state/live.js";
+import { route } from "../state/route.js";
+import { openThread } from "../state/thread.js";
+import { Problem } from "../wire/api.js";
+
+/** @import { Signal } from "../vendor/preact.js" */
+
+/**
+ * @typedef {{
+ *   id: string,
+ *   thread: import("../state/thread.js").Thread,
+ *   live: import("../state/live.js").Live,
+ *   problem: Signal<Problem | null>,
+ *   look: () => Promise<void>,
+ *   ends: (() => void)[],
+ * }} Opened `problem` is why the conversation itself could not be loaded; `look` asks for it again
+ */
+
+/** @type {Signal<Opened | null>} */
+export const opened = signal(null);
+
+/** The conversation that is open; null while there is none or it is not known. */
+export const current = computed(() => (opened.value ? conversation(opened.value.id).value : null));
+
+/** Follows the address for as long as the inbox is shown; returns what ends it. */
+export function followAddress() {
+  const stop = effect(() => {
+    const { page, id, query } = route.value;
+    // The page of a conversation that is not there any more has no address of its own.
+    untracked(() => open(page === "inbox" || page === "" ? id : null, Number(query.get("seq")) || null));
+  });
+  return () => {
+    stop();
+    open(null, null);
+  };
+}
+
+/** @param {string | null} id @param {number | null} at */
+function open(id, at) {
+  const before = opened.peek();
+  if (before?.id === id) {
+    if (at) void before?.thread.around(at);
+    return;
+  }
+  batch(() => {
+    before?.thread.close();
+    before?.live.close();
+    before?.ends.forEach((end) => end());
+    opened.value = id ? begin(id, at) : null;
+  });
+}
+
+/** @param {string} id @param {number | null} at @returns {Opened} */
+function begin(id, at) {
+  /** @type {Signal<Problem | null>} */
+  const problem = signal(null);
+  async function look() {
+    try {
+      await load(id);
+      problem.value = null;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      problem.value = error;
+    }
+  }
+  return { id, thread: openThread(id, at), live: watch(id), problem, look, ends: [keepLoaded(() => void look())] };
+}

@@ -1,0 +1,51 @@
+// What a switch did, as sentences: keys of words with what goes into them. Pure.
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/**
+ * @typedef {{key: string, given?: Record<string, string | number>, ms?: number}} Sentence
+ *   `ms` is a length of time that goes in as `time`
+ */
+
+/** @param {Wire.Receipt} it @returns {Sentence[]} */
+export function sentences(it) {
+  return it.mode === "HUMAN" ? tookOver(it) : gaveBack(it);
+}
+
+/** @param {Wire.Receipt} it @returns {Sentence[]} */
+function tookOver(it) {
+  const sent = it.parts_already_sent;
+  const discarded = it.parts_discarded;
+  /** @type {Sentence[]} */
+  const all = [];
+  if (it.generation_cancelled) all.push(it.generation_ms === null ? { key: "receipt.stopped" } : { key: "receipt.stopped_after", ms: it.generation_ms });
+  // How many had gone is only worth saying of a reply that was cut.
+  if (discarded > 0 && sent > 0) all.push({ key: "receipt.gone_of", given: { count: sent, of: sent + discarded } });
+  if (discarded > 0) all.push({ key: "receipt.discarded", given: { count: discarded } });
+  if (it.follow_up_cancelled) all.push({ key: "receipt.follow_up" });
+  if (all.length === 0) all.push({ key: it.changed ? "receipt.nothing" : "receipt.unchanged" });
+  return all;
+}
+
+/** @param {Wire.Receipt} it @returns {Sentence[]} */
+function gaveBack(it) {
+  /** @type {Sentence[]} */
+  const all = [{ key: it.changed ? "receipt.ai" : "receipt.ai_already" }];
+  if (it.answering) all.push({ key: "receipt.answering" });
+  return all;
+}
+
+/**
+ * What is not settled yet: sends under way whose fate is open, and what the provider has and cannot give back.
+ * @param {Wire.Receipt} it @returns {Sentence[]}
+ */
+export function unsettled(it) {
+  if (it.mode !== "HUMAN") return [];
+  /** @type {Sentence[]} */
+  const all = [];
+  if (!it.settled && it.in_flight.length > 0) all.push({ key: "receipt.not_settled", given: { count: it.in_flight.length } });
+  else if (!it.settled) all.push({ key: "receipt.not_settled_yet" });
+  else if (it.in_flight.length > 0) all.push({ key: "receipt.unknown", given: { count: it.in_flight.length } });
+  if (it.at_provider.length > 0) all.push({ key: "receipt.at_provider", given: { count: it.at_provider.length } });
+  return all;
+}

@@ -1,0 +1,132 @@
+// The thread: everything that was written, in order, with what happened between; and what is being written now.
+
+import { html, useEffect, useMemo, useRef, useSignal } from "../vendor/preact.js";
+import { Icon } from "../parts/icon.js";
+import { isLookedAt } from "../parts/looked.js";
+import { problemText, sayProblem } from "../parts/toast.js";
+import { day, moment, t } from "../words/index.js";
+import { markRead } from "./acts.js";
+import { Aside, Bubble } from "./bubble.js";
+import { entries, firstUnread } from "./entries.js";
+import { stillOwed } from "./fates.js";
+import { showReceipt } from "./modes.js";
+import { useScroller } from "./scroller.js";
+import { Unsent } from "./unsent.js";
+import { Verdict } from "./verdict.js";
+import { spoke, verdict } from "./verdicts.js";
+import { Writing } from "./writing.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+/** @import { Entry } from "./entries.js" */
+/** @import { Opened } from "./opened.js" */
+/** @import { Owed } from "../state/owed.js" */
+
+/** After it has been in view for so long it has been read. */
+const READ_MS = 400;
+
+/**
+ * @param {{
+ *   open: Opened, it: Wire.Conversation, events: Wire.Event[], acts: import("./bubble.js").Acts, isKeptUnread: boolean,
+ *   onReply: () => void, onEdit: (it: Owed) => void,
+ * }} props
+ */
+export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }) {
+  const { thread } = open;
+  const messages = thread.ordered.value;
+  const newFrom = useNewFrom(open, it);
+  const all = useMemo(() => {
+    const spoken = spoke(messages);
+    const verdictOf = (/** @type {Wire.Message} */ one) => verdict(one, it, spoken);
+    const newCount = newFrom === null ? 0 : messages.filter((one) => one.seq >= newFrom && one.author === "contact").length;
+    return entries(messages, { newFrom, newCount, events, verdictOf });
+  }, [messages, it.mode, it.activity, it.status, newFrom, events]);
+  const owed = stillOwed(thread.owed.value, messages);
+  const written = open.live.generation.value?.text;
+
+  const { box, isAtEnd, look, toEnd, letGo } = useScroller([all, owed, written, it.activity], {
+    onTop: () => thread.hasOlder.peek() && !thread.problem.peek() && void thread.older(),
+    onEnd: () => thread.hasNewer.peek() && !thread.problem.peek() && void thread.newer(),
+  });
+  const newest = messages.at(-1)?.seq ?? 0;
+  const seen = useRef(0);
+  if (isAtEnd.value && !thread.hasNewer.value) seen.current = Math.max(seen.current, newest);
+  const below = messages.filter((one) => one.seq > seen.current && one.kind !== "note").length;
+
+  // A jump to an old message lets go of the end, or the end would pull it back.
+  useEffect(() => {
+    if (thread.hasNewer.value) letGo();
+  }, [thread.hasNewer.value]);
+  useEffect(() => {
+    if (it.unread === 0 || !isLookedAt.value || !isAtEnd.value || !thread.isLoaded.value || thread.hasNewer.value || isKeptUnread) return;
+    const timer = setTimeout(() => void markRead(it.id, newest || undefined), READ_MS);
+    return () => clearTimeout(timer);
+  }, [it.id, it.unread, newest, isLookedAt.value, isAtEnd.value, thread.isLoaded.value, thread.hasNewer.value, isKeptUnread]);
+  // What one writes oneself is always seen.
+  useEffect(() => {
+    if (owed.length > 0) toEnd();
+  }, [owed.length]);
+
+  /** @param {Owed} one @param {boolean} [force] */
+  async function again(one, force) {
+    try {
+      showReceipt(it.id, await thread.bring(one, { force }));
+    } catch (error) {
+      sayProblem(error);
+    }
+  }
+  async function end() {
+    await thread.toNewest();
+    toEnd();
+  }
+
+  return html`<div class="thread-body">
+    <div class="thread-scroll" ref=${box} onScroll=${look} tabindex="0" role="region" aria-label=${t("thread.messages")}>
+      <ol role="list" class="lines">
+        <li class="edge" key="edge">${thread.problem.value ? html`<span class="problem">${problemText(thread.problem.value)}</span> <button type="button" onClick=${() => void (thread.isLoaded.peek() ? thread.older() : thread.newest())}>${t("retry")}</button>`
+          : thread.hasOlder.value || !thread.isLoaded.value ? html`<span class="soft">${t("loading")}</span>` : html`<span class="soft">${t("thread.begins")}</span>`}</li>
+        ${all.map((one) => html`<${Line} key=${one.key} entry=${one} open=${open} conversation=${it} acts=${acts} onReply=${onReply} />`)}
+        ${owed.map((one) => html`<li key=${one.key}><${Unsent} it=${one} onAgain=${again} onEdit=${onEdit} onDiscard=${thread.forget} /></li>`)}
+        ${!thread.hasNewer.value && html`<li key="writing"><${Writing} it=${it} live=${open.live} /></li>`}
+      </ol>
+    </div>
+    ${(thread.hasNewer.value || (!isAtEnd.value && thread.isLoaded.value)) && html`<button type="button" class="to-end ${below > 0 ? "is-new" : ""}" onClick=${() => void end()}>
+      <${Icon} name="down" />${below > 0 ? t("thread.new_below", { count: below }) : t("thread.to_end")}</button>`}
+  </div>`;
+}
+
+/** @param {{entry: Entry, open: Opened, conversation: Wire.Conversation, acts: import("./bubble.js").Acts, onReply: () => void}} props */
+function Line({ entry, open, conversation, acts, onReply }) {
+  if (entry.type === "day") return html`<li class="day" role="separator"><time datetime=${entry.at}>${day(entry.at)}</time></li>`;
+  if (entry.type === "new") return html`<li class="new-line" role="separator"><span>${t("thread.new_from", { count: entry.count })}</span></li>`;
+  if (entry.type === "event") return html`<li class="happened"><time datetime=${entry.event.at} title=${moment(entry.event.at)}></time></li>`;
+  const last = /** @type {Wire.Message} */ (entry.messages.at(-1));
+  const below = entry.verdict && html`<${Verdict} it=${last} found=${entry.verdict} count=${entry.verdictCount} conversation=${conversation} onReply=${onReply} />`;
+  if (entry.type === "aside") return html`<li class="line"><${Aside} it=${last} />${below}</li>`;
+  const seal = entry.verdict ? `${entry.verdict.why} ${entry.verdict.tone} ${entry.verdictCount} ${conversation.mode_version} ${conversation.mode} ${conversation.assignee?.id}` : "";
+  return html`<li class="line"><${Bubble} parts=${entry.messages} isFirst=${entry.isFirst} thread=${open.thread} acts=${acts} below=${below} seal=${seal} /></li>`;
+}
+
+/**
+ * Where the line above what is new stands: set when the thread is opened, and again when something arrives while nobody looks.
+ * @param {Opened} open @param {Wire.Conversation} it
+ */
+function useNewFrom(open, it) {
+  const from = useSignal(/** @type {number | null} */ (null));
+  const isDue = useRef(true);
+  const messages = open.thread.ordered.value;
+  useEffect(() => {
+    from.value = null;
+    isDue.current = true;
+  }, [open]);
+  useEffect(() => {
+    if (messages.length === 0 || (it.unread > 0 && !isDue.current)) return;
+    if (it.unread > 0) from.value = firstUnread(messages, it.unread);
+    // What comes while one looks on is not new, but simply next.
+    isDue.current = false;
+  }, [it.unread, messages]);
+  useEffect(() => {
+    // Whoever leaves has seen what is here: what comes while they are away is new.
+    if (!isLookedAt.value && it.unread === 0) isDue.current = true;
+  }, [isLookedAt.value, it.unread]);
+  return from.value;
+}

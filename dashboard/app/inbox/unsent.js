@@ -1,0 +1,36 @@
+// What was written here and the server has not confirmed: never shown as more than that.
+
+import { html } from "../vendor/preact.js";
+import { Icon } from "../parts/icon.js";
+import { problemText } from "../parts/toast.js";
+import { clock, t } from "../words/index.js";
+
+/** @import { Owed } from "../state/owed.js" */
+
+/** @param {{it: Owed, onAgain: (it: Owed, force?: boolean) => void, onEdit: (it: Owed) => void, onDiscard: (it: Owed) => void}} props */
+export function Unsent({ it, onAgain, onEdit, onDiscard }) {
+  const { problem } = it;
+  // A refusal is certain; with anything else it may have arrived all the same.
+  const isRefused = problem !== null && problem.status >= 400 && problem.status < 500 && problem.status !== 408 && problem.status !== 429;
+  const isStale = problem?.code === "stale";
+  return html`<div class="bubble-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
+    <div class="bubble">
+      <p class="bubble-by"><${Icon} name=${it.kind === "note" ? "note" : "person"} />${it.kind === "note" ? t("bubble.note_by", { name: t("you") }) : t("you")}</p>
+      ${it.quoted && html`<div class="quote"><span>${it.quoted.text}</span></div>`}
+      <p class="says" dir="auto">${it.text}</p>
+      <p class="bubble-foot"><time datetime=${it.at}>${clock(it.at)}</time>
+        ${!problem && html`<span class="ticks"><${Icon} name="clock" /><span>${it.kind === "note" ? t("unsent.keeping") : t("unsent.bringing")}</span></span>`}</p>
+      ${problem && html`<div class="unsent-problem" role="alert">
+        <p><${Icon} name="alert" /> ${isStale ? t("unsent.stale") : isRefused ? t("unsent.refused", { why: problemText(problem) })
+          : problem.code === "interrupted" ? t("unsent.interrupted") : t("unsent.unconfirmed")}</p>
+        <p class="buttons">
+          ${isStale ? html`<button type="button" onClick=${() => onAgain(it, true)}>${t("unsent.force")}</button>`
+          : !isRefused && html`<button type="button" onClick=${() => onAgain(it)}><${Icon} name="retry" />${t("retry")}</button>`}
+          <button type="button" onClick=${() => onEdit(it)}><${Icon} name="pen" />${t("unsent.edit")}</button>
+          <button type="button" onClick=${() => onDiscard(it)}><${Icon} name="trash" />${t("unsent.discard")}</button>
+        </p>
+        ${!isRefused && html`<p class="hint">${t("unsent.once")}</p>`}
+      </div>`}
+    </div>
+  </div>`;
+}

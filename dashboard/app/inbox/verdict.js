@@ -1,0 +1,47 @@
+// Below a message that the AI did not answer: why, in plain words, and the button that mends it.
+
+import { html, useSignal } from "../vendor/preact.js";
+import { mayAct } from "../state/session.js";
+import { Problem, get, post } from "../wire/api.js";
+import { Icon } from "../parts/icon.js";
+import { say, sayProblem } from "../parts/toast.js";
+import { t, word } from "../words/index.js";
+import { canAct } from "./holding.js";
+import { giveBack } from "./modes.js";
+import { letterOf } from "./verdicts.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+/** @import { Verdict as Found } from "./verdicts.js" */
+
+/** @param {{it: Wire.Message, found: Found, count: number, conversation: Wire.Conversation, onReply: () => void}} props */
+export function Verdict({ it, found, count, conversation, onReply }) {
+  const isBusy = useSignal(false);
+  const words = found.why === "person_answered" ? t("verdict.person_answered", { name: found.by ?? t("actor.agent") }) : word("verdict", found.why);
+
+  async function retry() {
+    isBusy.value = true;
+    try {
+      const { items } = await get("/dead-letters", { conversation_id: conversation.id, limit: 50 });
+      const letter = letterOf(items, it.id);
+      // Without its letter there is nothing to replay, but the question still stands.
+      if (letter) await post(`/dead-letters/${letter.id}/retry`, {});
+      else await giveBack(conversation, { answer_now: true });
+      say(t("verdict.retried"));
+    } catch (error) {
+      if (error instanceof Problem && error.status === 409) say(error.message);
+      else sayProblem(error);
+    } finally {
+      isBusy.value = false;
+    }
+  }
+  const mayAnswer = mayAct() && canAct(conversation);
+  return html`<div class="verdict is-${found.tone}">
+    <${Icon} name=${found.tone === "wait" ? "clock" : found.tone === "bad" ? "alert" : "check"} />
+    <p>${count > 1 && html`<b>${t("verdict.count", { count })}</b> `}${words}</p>
+    ${found.acts.includes("retry") && mayAct() && html`<button type="button" disabled=${isBusy.value} onClick=${() => void retry()}><${Icon} name="retry" />${t("verdict.retry")}</button>`}
+    ${found.acts.includes("answer") && mayAnswer && html`<button type="button" onClick=${() => void giveBack(conversation, { answer_now: true })}>
+      <${Icon} name="spark" />${conversation.mode === "AI" ? t("verdict.answer") : t("verdict.give_back_answer")}</button>`}
+    ${found.acts.includes("reply") && mayAct() && html`<button type="button" onClick=${onReply}><${Icon} name="reply" />${t("verdict.reply")}</button>`}
+    ${found.acts.includes("rule") && html`<a class="button" href="/settings/channels/${encodeURIComponent(conversation.channel)}" data-within>${t("verdict.rule")}</a>`}
+  </div>`;
+}

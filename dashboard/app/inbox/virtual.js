@@ -1,0 +1,88 @@
+// A long list of rows of one height, of which only those in view exist. When rows move above, what is in view stays put.
+
+import { html, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
+
+/** Rows drawn beyond what is in view, on either side. */
+const BEYOND = 8;
+
+/**
+ * @typedef {{show: (at: number) => void, toTop: () => void}} Hands what others may do with it
+ * @param {{
+ *   ids: string[], height: number, label: string, pinned: number, reset: any, hands: {current: Hands | null},
+ *   row: (id: string, at: number) => any, onNearEnd: () => void, children?: any,
+ * }} props
+ *   `pinned` is a row that exists wherever it is, since it may have the focus; another `reset` begins at the top;
+ *   `children` stand after the last row
+ */
+export function Virtual({ ids, height, label, pinned, reset, hands, row, onNearEnd, children }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const first = useSignal(0);
+  const count = useSignal(2 * BEYOND);
+  const stood = useRef(ids);
+
+  function look() {
+    const { scrollTop, clientHeight, scrollHeight } = /** @type {HTMLElement} */ (box.current);
+    // In steps of a few rows: not every wheel tick draws anew.
+    first.value = Math.max(0, Math.floor(scrollTop / height / 4) * 4 - BEYOND);
+    count.value = Math.ceil(clientHeight / height) + 2 * BEYOND + 4;
+    if (scrollHeight - scrollTop - clientHeight < 10 * height) onNearEnd();
+  }
+  useLayoutEffect(() => {
+    const shown = /** @type {HTMLElement} */ (box.current);
+    const watcher = new ResizeObserver(look);
+    watcher.observe(shown);
+    return () => watcher.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    /** @type {HTMLElement} */ (box.current).scrollTop = 0;
+    stood.current = ids;
+    look();
+  }, [reset]);
+  useLayoutEffect(() => {
+    const shown = /** @type {HTMLElement} */ (box.current);
+    const moved = shift(stood.current, ids, Math.ceil(shown.scrollTop / height), Math.ceil(shown.clientHeight / height));
+    stood.current = ids;
+    // At the top one wants to see what is new; further down, to go on reading.
+    if (shown.scrollTop >= height / 2 && moved !== 0) shown.scrollTop += moved * height;
+    look();
+  }, [ids]);
+
+  hands.current = {
+    show(at) {
+      const shown = /** @type {HTMLElement} */ (box.current);
+      const top = at * height;
+      if (top < shown.scrollTop) shown.scrollTop = top;
+      else if (top + height > shown.scrollTop + shown.clientHeight) shown.scrollTop = top + height - shown.clientHeight;
+    },
+    toTop() {
+      /** @type {HTMLElement} */ (box.current).scrollTop = 0;
+    },
+  };
+
+  const last = Math.min(ids.length, first.value + count.value);
+  const drawn = [];
+  for (let at = Math.min(first.value, last); at < last; at++) drawn.push(at);
+  if (pinned >= 0 && pinned < ids.length && !drawn.includes(pinned)) drawn[pinned < first.value ? "unshift" : "push"](pinned);
+  return html`<div class="virtual" ref=${box} onScroll=${look}>
+    <ul role="list" aria-label=${label} style=${{ height: `${ids.length * height}px` }}>
+      ${drawn.map((at) => html`<li key=${ids[at]} aria-setsize=${ids.length} aria-posinset=${at + 1} style=${{ top: `${at * height}px`, height: `${height}px` }}>
+        ${row(ids[at], at)}
+      </li>`)}
+    </ul>
+    ${children}
+  </div>`;
+}
+
+/**
+ * By how many rows what is in view has moved: the middle of them all, since one that jumps says nothing of the others.
+ * @param {string[]} before @param {string[]} after @param {number} from @param {number} rows
+ */
+export function shift(before, after, from, rows) {
+  if (before === after || from >= before.length) return 0;
+  const inView = before.slice(from, from + rows);
+  const wanted = new Set(inView);
+  const now = new Map();
+  for (let at = 0; at < after.length && now.size < wanted.size; at++) if (wanted.has(after[at])) now.set(after[at], at);
+  const moves = inView.flatMap((id, at) => (now.has(id) ? [now.get(id) - (from + at)] : [])).sort((a, b) => a - b);
+  return moves[Math.floor(moves.length / 2)] ?? 0;
+}

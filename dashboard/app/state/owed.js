@@ -1,0 +1,53 @@
+// What this page is about to bring to the server and has no answer for yet. It outlives the thread that is open and a
+// reload of the page: a text that was sent is never silently gone.
+
+import { signal } from "../vendor/preact.js";
+import { Problem } from "../wire/api.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+/** @import { Signal } from "../vendor/preact.js" */
+
+/**
+ * What we are about to send: shown at once, and never as more than it is.
+ * @typedef {{
+ *   key: string, kind: "text" | "note" | "draft", text: string, draft: string | null, quoted: Wire.Message | null,
+ *   at: string, after: number, problem: Problem | null,
+ * }} Owed
+ *   `key` makes a second try safe. `after` is the newest sequence number known when it was written. `draft` is the suggestion
+ *   that it began as.
+ */
+
+/** @param {string} id */
+const keyOf = (id) => `baton.owed.${id}`;
+
+/** @type {Map<string, Signal<Owed[]>>} */
+const all = new Map();
+
+/** What is owed in one conversation. @param {string} id */
+export function owedOf(id) {
+  let found = all.get(id);
+  if (!found) all.set(id, (found = signal(kept(id))));
+  return found;
+}
+
+/** @param {string} id @param {Owed[]} items */
+export function setOwed(id, items) {
+  owedOf(id).value = items;
+  try {
+    if (items.length > 0) sessionStorage.setItem(keyOf(id), JSON.stringify(items));
+    else sessionStorage.removeItem(keyOf(id));
+  } catch {
+    // A browser that keeps nothing still shows it until the page is left.
+  }
+}
+
+/** What the page that was here before left behind: nobody knows whether it arrived. @param {string} id @returns {Owed[]} */
+function kept(id) {
+  try {
+    /** @type {Owed[]} */
+    const items = JSON.parse(sessionStorage.getItem(keyOf(id)) ?? "[]");
+    return items.map((it) => ({ ...it, problem: new Problem({ status: 0, code: "interrupted" }) }));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,3 @@
+// Words of the inbox: who answers, and with what.
+export const answering = {
+};
