@@ -19,7 +19,7 @@ import { problemText } from "./toast.js";
  */
 export function Table({ label, columns, items, id, look }) {
   // The roles are said again because a table that is laid out as cards is none to a reader any more.
-  return html`<div class="rows" role="region" aria-label=${label} tabindex="0">
+  return html`<div class="rows" role="region" aria-label=${label}>
     <table class="cards" role="table">
       <thead role="rowgroup"><tr role="row">${columns.map((column) => html`<th role="columnheader" scope="col" class=${column.look}>${column.words}</th>`)}</tr></thead>
       <tbody role="rowgroup">

@@ -4,7 +4,7 @@ import { html, useSignal } from "../../vendor/preact.js";
 import { isAdmin } from "../../state/session.js";
 import { patch, post, remove } from "../../wire/api.js";
 import { t } from "../../words/index.js";
-import { useListed } from "../../parts/asked.js";
+import { useHeard, useListed } from "../../parts/asked.js";
 import { Confirm, Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
@@ -27,6 +27,7 @@ export function Labels() {
   const edited = useSignal(null);
   /** @type {import("../../vendor/preact.js").Signal<Wire.Label | null>} */
   const leaving = useSignal(null);
+  useHeard((event) => event.type === "label_updated", listed.again);
   const mayChange = isAdmin() && listed.problem?.status !== 404;
 
   /** @param {Wire.Label} label */

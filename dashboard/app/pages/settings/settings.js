@@ -5,6 +5,7 @@ import { route } from "../../state/route.js";
 import { isAdmin } from "../../state/session.js";
 import { t } from "../../words/index.js";
 import { Icon } from "../../parts/icon.js";
+import { Channels } from "../channels/channels.js";
 import { AllSettings } from "./all_settings.js";
 import { CannedReplies } from "./canned_replies.js";
 import { Labels } from "./labels.js";
@@ -21,6 +22,7 @@ import { You } from "./you.js";
 const SECTIONS = [
   { id: "you", words: "settings.you", icon: "person", Page: You },
   { id: "people", words: "settings.people", icon: "people", Page: People },
+  { id: "channels", words: "settings.channels", icon: "phone", Page: Channels },
   { id: "labels", words: "settings.labels", icon: "label", Page: Labels },
   { id: "canned-replies", words: "settings.canned_replies", icon: "note", Page: CannedReplies },
   { id: "tokens", words: "settings.tokens", icon: "key", Page: Tokens, forAdmins: true },
@@ -30,7 +32,9 @@ const SECTIONS = [
 export function Settings() {
   const { id } = route.value;
   const mine = SECTIONS.filter(({ forAdmins }) => !forAdmins || isAdmin());
-  const open = mine.find((section) => section.id === id) ?? mine[0];
+  // Connecting a number is part of the channels.
+  const named = id === "connect" ? "channels" : id;
+  const open = mine.find((section) => section.id === named) ?? mine[0];
   // On a phone there is room for one of the two: the list, until a section is named.
   return html`<div class="settings ${id ? "has-section" : "has-none"}">
     <nav class="sections" aria-label=${t("settings.sections")}>

@@ -1,5 +1,7 @@
 // Words of the pages.
 
+import { channels } from "./pages/channels.js";
+import { rules } from "./pages/rules.js";
 import { settings } from "./pages/settings.js";
 
-export const pages = { ...settings };
+export const pages = { ...settings, ...channels, ...rules };

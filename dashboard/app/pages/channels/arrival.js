@@ -1,0 +1,41 @@
+// Whether a number that is being connected works, said live: each way is ticked once something has come by it.
+
+import { html, useEffect, useSignal } from "../../vendor/preact.js";
+import { hear } from "../../state/feed.js";
+import { t } from "../../words/index.js";
+import { useAsked, useHeard } from "../../parts/asked.js";
+import { Icon } from "../../parts/icon.js";
+import { isLinked, StateWords } from "./state.js";
+
+/** @import * as Wire from "../../../types/wire.js" */
+
+/** What can only have come by a webhook. */
+const BY_WEBHOOK = ["message_received", "webhook_ignored", "duplicate_webhook", "webhook_dead_lettered"];
+
+/** @param {{channel: Wire.Channel}} props */
+export function Arrival({ channel }) {
+  const { answer, again } = useAsked("/conversations", { channel: channel.name, limit: 1 });
+  const first = /** @type {Wire.Conversation | null} */ (answer?.items[0] ?? null);
+  const isReached = useSignal(false);
+  useEffect(() => hear((event) => {
+    if (event.channel === channel.name && BY_WEBHOOK.includes(event.type)) isReached.value = true;
+  }), [channel.name]);
+  useHeard((event) => event.channel === channel.name && event.type === "message_received" && first === null, again);
+  const linked = isLinked(channel);
+  const reached = isReached.value || first !== null;
+  return html`<ul class="arrival" aria-live="polite">
+    <${Step} isDone=${linked} words=${t(linked ? "arrival.linked" : "arrival.not_linked")}>${!linked && html`<div class="hint"><${StateWords} channel=${channel} /></div>`}</${Step}>
+    <${Step} isDone=${reached} words=${t(reached ? "arrival.reached" : "arrival.not_reached")}>${!reached && html`<p class="hint">${t("arrival.not_reached_hint")}</p>`}</${Step}>
+    <${Step} isDone=${first !== null} words=${t(first ? "arrival.message" : "arrival.no_message")}>
+      ${first ? html`<a href="/inbox/${first.id}" data-within>${t("arrival.open", { name: first.contact.name ?? first.contact.phone ?? first.chat_id })}</a>` : html`<p class="hint">${t("arrival.no_message_hint")}</p>`}
+    </${Step}>
+  </ul>`;
+}
+
+/** @param {{isDone: boolean, words: string, children?: any}} props */
+function Step({ isDone, words, children }) {
+  return html`<li class=${isDone ? "is-done" : ""}>
+    <span class="mark" aria-hidden="true">${isDone && html`<${Icon} name="check" />`}</span>
+    <div><p>${words}</p>${children}</div>
+  </li>`;
+}
