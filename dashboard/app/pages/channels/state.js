@@ -41,5 +41,5 @@ export function About({ channel }) {
   // Who only answers is told the name and the state.
   if (!channel.provider) return html`<code>${channel.name}</code>`;
   if (channel.provider === "sandbox") return html`<code>${channel.name}</code> · ${t("channels.sandbox")}`;
-  return html`<code>${channel.name}</code> · Green API · ${t("channels.instance")} ${channel.instance ?? t("none")}${channel.managed_by && ` · ${t("channels.from_environment")}`}`;
+  return html`<code>${channel.name}</code> · ${t("channels.instance", { id: channel.instance ?? t("none") })}${channel.managed_by && ` · ${t("channels.from_environment")}`}`;
 }
