@@ -4,7 +4,7 @@ import { keep } from "../state/conversations.js";
 import { me } from "../state/session.js";
 import { Problem, patch, post, remove } from "../wire/api.js";
 import { say, sayProblem } from "../parts/toast.js";
-import { moment, t } from "../words/index.js";
+import { appointment, t } from "../words/index.js";
 import { contactName } from "./names.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -46,7 +46,7 @@ export const open = (it) => change(it.id, { status: "open" });
 /** @param {Wire.Conversation} it @param {Date} until */
 export async function snooze(it, until) {
   if (await change(it.id, { status: "snoozed", snoozed_until: until.toISOString() })) {
-    say(t("done.snoozed", { at: moment(until) }), { label: t("undo"), run: () => void open(it) });
+    say(t("done.snoozed", { at: appointment(until) }), { label: t("undo"), run: () => void open(it) });
   }
 }
 

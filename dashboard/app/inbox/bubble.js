@@ -39,12 +39,12 @@ export function Bubble({ parts, isFirst, thread, acts, below, seal }) {
     const all = fate(parts);
     const name = authorName(head);
     const isPhone = head.origin === "phone";
-    return html`<div class="bubble-line ${side} ${isFirst ? "is-first" : ""}">
-      <div class="bubble">
-        ${(isFirst || side === "is-note") && side !== "from-contact" && html`<p class="bubble-by"><${Icon} name=${isPhone ? "phone" : SIGNS[side]} />${side === "is-note" ? t("bubble.note_by", { name }) : name}${head.origin === "follow_up" && html` · ${t("bubble.follow_up")}`}</p>`}
-        ${isFirst && side === "from-contact" && head.sender && html`<p class="bubble-by">${name}</p>`}
+    return html`<div class="speech-line ${side} ${isFirst ? "is-first" : ""}">
+      <div class="speech">
+        ${(isFirst || side === "is-note") && side !== "from-contact" && html`<p class="speech-by"><${Icon} name=${isPhone ? "phone" : SIGNS[side]} />${side === "is-note" ? t("bubble.note_by", { name }) : name}${head.origin === "follow_up" && html` · ${t("bubble.follow_up")}`}</p>`}
+        ${isFirst && side === "from-contact" && head.sender && html`<p class="speech-by">${name}</p>`}
         ${parts.map((it) => html`<${Part} key=${it.id} it=${it} thread=${thread} isAlone=${!all?.isMixed} name=${name} />`)}
-        <p class="bubble-foot">
+        <p class="speech-foot">
           ${parts.length > 1 && html`<span title=${t("bubble.parts_title")}>${all?.isMixed ? t("bubble.parts_gone", { count: all.gone, of: all.of }) : t("bubble.parts", { count: parts.length })}</span>`}
           ${parts.length === 1 && (head.delivery?.parts ?? 1) > 1 && html`<span>${t("bubble.part", { part: head.delivery?.part ?? 1, of: head.delivery?.parts ?? 1 })}</span>`}
           ${head.edited_at && html`<span title=${moment(head.edited_at)}>${t("bubble.edited")}</span>`}
@@ -55,7 +55,7 @@ export function Bubble({ parts, isFirst, thread, acts, below, seal }) {
           html`<span title=${actorName(one.author)}>${one.emoji}</span>`)}</p>`}
       </div>
       <${More} it=${last} parts=${parts} acts=${acts} />
-      ${below && html`<div class="bubble-below">${below}</div>`}
+      ${below && html`<div class="speech-below">${below}</div>`}
     </div>`;
   }, [...parts, parts.length, isFirst, seal, acts]);
 }
@@ -87,7 +87,7 @@ function More({ it, parts, acts }) {
   const text = parts.map((one) => one.text).join("\n\n");
   const copy = () => navigator.clipboard?.writeText(text).then(() => say(t("copied")), () => say(t("bubble.cannot_copy")));
   const canQuote = mayAct() && it.kind !== "note" && it.provider_message_id !== null && !it.deleted_at;
-  return html`<div class="bubble-more"><${Menu} icon="more" label=${t("bubble.more")} items=${[
+  return html`<div class="speech-more"><${Menu} icon="more" label=${t("bubble.more")} items=${[
     canQuote && { icon: "reply", words: t("bubble.quote"), run: () => acts.onQuote(it) },
     { icon: "question", words: t("bubble.why"), hint: t("bubble.why_hint"), run: () => acts.onWhy(it) },
     text && { icon: "file", words: t("copy"), run: copy },

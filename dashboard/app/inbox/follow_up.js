@@ -9,7 +9,7 @@ import { Field, Form, OneOf, Send } from "../parts/form.js";
 import { Icon } from "../parts/icon.js";
 import { minute } from "../parts/now.js";
 import { say, sayProblem } from "../parts/toast.js";
-import { moment, span, t } from "../words/index.js";
+import { appointment, span, t } from "../words/index.js";
 import { actorName } from "./names.js";
 import { asField, dayAt, inMinutes } from "./times.js";
 
@@ -35,7 +35,7 @@ export function FollowUp({ it }) {
   const why = whyNone(it);
   return html`<div class="follow-up">
     ${pending ? html`
-      <p class="follow-up-when"><${Icon} name="clock" /><span><b>${dueIn(pending.due_at)}</b> <time datetime=${pending.due_at}>${moment(pending.due_at)}</time></span></p>
+      <p class="follow-up-when"><${Icon} name="clock" /><span><b>${dueIn(pending.due_at)}</b> <time datetime=${pending.due_at}>${appointment(pending.due_at)}</time></span></p>
       <p class="follow-up-what">${pending.text ? `“${pending.text}”` : pending.instructions ? t("follow_up.by_ai_told", { told: pending.instructions }) : t("follow_up.by_ai")}</p>
       <p class="hint">${t("follow_up.by", { who: actorName(pending.created_by) })}</p>
       ${mayAct() && html`<p class="buttons">
@@ -66,7 +66,7 @@ function dueIn(due) {
 }
 
 /** @param {{it: Wire.Conversation, onClose: () => void}} props */
-function Edit({ it, onClose }) {
+export function Edit({ it, onClose }) {
   const pending = it.follow_up;
   const how = useSignal(pending?.instructions ? "told" : pending?.text || !pending ? "text" : "ai");
   const first = pending ? new Date(pending.due_at) : dayAt(Date.now(), 1, 9);

@@ -9,6 +9,7 @@ import { t } from "../words/index.js";
 import { Context } from "./context.js";
 import { Head } from "./head.js";
 import { List } from "./list.js";
+import { Mode } from "./mode.js";
 import { followSettling } from "./modes.js";
 import { followAddress, opened } from "./opened.js";
 import { Thread } from "./thread.js";
@@ -38,6 +39,7 @@ function Pane({ open }) {
   return html`
     <section class="thread" aria-labelledby="thread-title">
       <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => (isKeptUnread.value = true)} />
+      <${Mode} it=${it} />
       <${Thread} open=${open} it=${it} events=${[]} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => {}} onEdit=${() => {}} />
     </section>
     <${Aside} isOpen=${isAside.value} onClose=${() => (isAside.value = false)}><${Context} it=${it} thread=${open.thread} /></${Aside}>`;

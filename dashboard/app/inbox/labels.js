@@ -13,7 +13,7 @@ import { change } from "./acts.js";
 /** @param {{it: Wire.Conversation}} props */
 export function Labels({ it }) {
   return html`<div class="labels">
-    ${it.labels.map((name) => html`<span key=${name} class="tag label-tag">
+    ${it.labels.map((name) => html`<span key=${name} class="tag on-label">
       <${Dot} colour=${label(name)?.colour} />${name}
       ${mayAct() && html`<button type="button" class="bare" aria-label=${t("label.remove", { name })} onClick=${() => void change(it.id, { remove_labels: [name] })}><${Icon} name="close" /></button>`}
     </span>`)}

@@ -3,7 +3,7 @@
 import { html, useSignal } from "../vendor/preact.js";
 import { Dialog } from "../parts/dialog.js";
 import { Menu } from "../parts/menu.js";
-import { clock, moment, t, word } from "../words/index.js";
+import { clock, appointment, t, word } from "../words/index.js";
 import { close, open, snooze } from "./acts.js";
 import { asField, dayAt, inMinutes, mondayAt } from "./times.js";
 
@@ -17,10 +17,10 @@ export function Status({ it }) {
   const isAsking = useSignal(false);
   const now = Date.now();
   /** @param {import("../words/index.js").Key} key @param {Date} until @returns {import("../parts/menu.js").Item} */
-  const until = (key, until) => ({ icon: "moon", words: t(key), hint: moment(until), run: () => void snooze(it, until) });
+  const until = (key, until) => ({ icon: "moon", words: t(key), hint: appointment(until), run: () => void snooze(it, until) });
   return html`
     <${Menu} class="status-button" icon=${it.status === "open" ? "inbox" : it.status === "snoozed" ? "moon" : "check"} label=${t("status.change", { status: word("status", it.status) })}
-      words=${html`<span>${it.status === "snoozed" && it.snoozed_until ? t("status.snoozed_until", { at: sameDay(it.snoozed_until) ? clock(it.snoozed_until) : moment(it.snoozed_until) }) : word("status", it.status)}</span>`}
+      words=${html`<span>${it.status === "snoozed" && it.snoozed_until ? t("status.snoozed_until", { at: sameDay(it.snoozed_until) ? clock(it.snoozed_until) : appointment(it.snoozed_until) }) : word("status", it.status)}</span>`}
       items=${[
         it.status !== "open" && { icon: "inbox", words: t("status.open"), run: () => void open(it) },
         it.status !== "closed" && { icon: "check", words: t("status.close"), key: "e", hint: t("status.close_hint"), run: () => void close(it) },

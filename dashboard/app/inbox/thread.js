@@ -23,6 +23,8 @@ import { Writing } from "./writing.js";
 
 /** After it has been in view for so long it has been read. */
 const READ_MS = 400;
+/** Shown above the line over what is new, so that one sees what it follows. */
+const NEW_PX = 80;
 
 /**
  * @param {{
@@ -61,6 +63,13 @@ export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }
     const timer = setTimeout(() => void markRead(it.id, newest || undefined), READ_MS);
     return () => clearTimeout(timer);
   }, [it.id, it.unread, newest, isLookedAt.value, isAtEnd.value, thread.isLoaded.value, thread.hasNewer.value, isKeptUnread]);
+  // What is new is read from its beginning, if it is more than fits.
+  useEffect(() => {
+    const line = newFrom !== null && box.current?.querySelector(".new-line");
+    if (!(line instanceof HTMLElement) || !box.current || line.offsetTop >= box.current.scrollTop) return;
+    letGo();
+    box.current.scrollTop = line.offsetTop - NEW_PX;
+  }, [newFrom]);
   // What one writes oneself is always seen.
   useEffect(() => {
     if (owed.length > 0) toEnd();

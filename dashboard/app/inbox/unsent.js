@@ -13,12 +13,12 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   // A refusal is certain; with anything else it may have arrived all the same.
   const isRefused = problem !== null && problem.status >= 400 && problem.status < 500 && problem.status !== 408 && problem.status !== 429;
   const isStale = problem?.code === "stale";
-  return html`<div class="bubble-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
-    <div class="bubble">
-      <p class="bubble-by"><${Icon} name=${it.kind === "note" ? "note" : "person"} />${it.kind === "note" ? t("bubble.note_by", { name: t("you") }) : t("you")}</p>
+  return html`<div class="speech-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
+    <div class="speech">
+      <p class="speech-by"><${Icon} name=${it.kind === "note" ? "note" : "person"} />${it.kind === "note" ? t("bubble.note_by", { name: t("you") }) : t("you")}</p>
       ${it.quoted && html`<div class="quote"><span>${it.quoted.text}</span></div>`}
       <p class="says" dir="auto">${it.text}</p>
-      <p class="bubble-foot"><time datetime=${it.at}>${clock(it.at)}</time>
+      <p class="speech-foot"><time datetime=${it.at}>${clock(it.at)}</time>
         ${!problem && html`<span class="ticks"><${Icon} name="clock" /><span>${it.kind === "note" ? t("unsent.keeping") : t("unsent.bringing")}</span></span>`}</p>
       ${problem && html`<div class="unsent-problem" role="alert">
         <p><${Icon} name="alert" /> ${isStale ? t("unsent.stale") : isRefused ? t("unsent.refused", { why: problemText(problem) })

@@ -13,9 +13,9 @@ export function Writing({ it, live }) {
   const typing = live.typing.value;
   // The stream says more, and sooner; without it the conversation itself says that much.
   if (written || it.activity === "generating") {
-    return html`<div class="bubble-line from-ai is-first" key="writing">
-      <div class="bubble is-written">
-        <p class="bubble-by"><${Icon} name="spark" />${it.mode === "HUMAN" ? t("writing.draft") : t("writing")}<${Since} at=${it.activity_since} /></p>
+    return html`<div class="speech-line from-ai is-first" key="writing">
+      <div class="speech is-written">
+        <p class="speech-by"><${Icon} name="spark" />${it.mode === "HUMAN" ? t("writing.draft") : t("writing")}<${Since} at=${it.activity_since} /></p>
         ${written?.text && html`<p class="says" dir="auto">${written.text}</p>`}
         <span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>
       </div>

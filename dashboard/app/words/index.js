@@ -77,6 +77,9 @@ const dates = (name, options) =>
 export const clock = (at) => dates("clock", { hour: "2-digit", minute: "2-digit" }).format(new Date(at));
 /** Day and time, whole: for titles. @param {string | number | Date} at */
 export const moment = (at) => dates("moment", { dateStyle: "medium", timeStyle: "medium" }).format(new Date(at));
+/** Day and time as people make an appointment: no seconds, no year. @param {string | number | Date} at */
+export const appointment = (at) =>
+  dates("appointment", { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).format(new Date(at));
 /** The day, as a separator names it. @param {string | number | Date} at */
 export function day(at) {
   const days = Math.round((midnight(new Date()) - midnight(new Date(at))) / 86_400_000);

@@ -1,0 +1,54 @@
+// The other ways to change who answers: with an answer at once, with a note for the AI, by the clock; and the AI's suggestions.
+
+import { html, useSignal } from "../vendor/preact.js";
+import { Dialog } from "../parts/dialog.js";
+import { Menu } from "../parts/menu.js";
+import { appointment, t } from "../words/index.js";
+import { backAt, giveBack, setDrafting } from "./modes.js";
+import { dayAt, inMinutes } from "./times.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+const NOTE_MAX = 20_000;
+
+/** @param {{it: Wire.Conversation, isOthers: boolean, onGive: () => void}} props */
+export function ModeMenu({ it, isOthers, onGive }) {
+  const isNoting = useSignal(false);
+  const isAi = it.mode === "AI";
+  const now = Date.now();
+  /** @param {import("../words/index.js").Key} key @param {Date} until @returns {import("../parts/menu.js").Item} */
+  const back = (key, until) => ({ icon: "clock", words: t(key), hint: appointment(until), run: () => void backAt(it, until) });
+  const answer = { icon: /** @type {const} */ ("spark"), words: isAi ? t("mode.answer_now") : t("mode.give_answer"), hint: t("mode.answer_hint"), run: () => void giveBack(it, { answer_now: true }) };
+  return html`
+    <${Menu} icon="down" class="bare" label=${t("mode.more")} items=${[
+      isOthers ? { icon: "spark", words: t("mode.give"), run: onGive } : answer,
+      !isOthers && { icon: "note", words: isAi ? t("mode.note_ai") : t("mode.give_note"), hint: t("mode.note_hint"), run: () => (isNoting.value = true) },
+      "line",
+      { title: isAi ? t("mode.take_until") : t("mode.give_in") },
+      back("mode.in_half_hour", inMinutes(now, 30)),
+      back("mode.in_hour", inMinutes(now, 60)),
+      back("mode.tomorrow", dayAt(now, 1, 9)),
+      "line",
+      { words: t("mode.drafting"), hint: t("mode.drafting_hint"), isChecked: it.drafting, run: () => void setDrafting(it, !it.drafting) },
+    ]} />
+    ${isNoting.value && html`<${NoteDialog} it=${it} onClose=${() => (isNoting.value = false)} />`}`;
+}
+
+/** @param {{it: Wire.Conversation, onClose: () => void}} props */
+function NoteDialog({ it, onClose }) {
+  /** @param {SubmitEvent} event */
+  function submit(event) {
+    event.preventDefault();
+    const given = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    onClose();
+    void giveBack(it, { note: String(given.get("note")).trim(), ...(given.get("answer") && { answer_now: true }) });
+  }
+  return html`<${Dialog} title=${it.mode === "AI" ? t("mode.note_ai") : t("mode.give_note")} onClose=${onClose}>
+    <form class="form" onSubmit=${submit}>
+      <label>${t("mode.note")}<textarea name="note" rows="4" required maxlength=${NOTE_MAX} placeholder=${t("mode.note_placeholder")}></textarea></label>
+      <p class="hint">${t("mode.note_hint")}</p>
+      <label class="is-check"><input type="checkbox" name="answer" defaultChecked /><span>${t("mode.and_answer")}</span></label>
+      <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><button class="is-primary">${t("mode.give")}</button></footer>
+    </form>
+  </${Dialog}>`;
+}

@@ -1,0 +1,50 @@
+// Under the pill: what the last switch did, or why it did not.
+
+import { html } from "../vendor/preact.js";
+import { Icon } from "../parts/icon.js";
+import { problemText } from "../parts/toast.js";
+import { span, t } from "../words/index.js";
+import { canAct, heldBy } from "./holding.js";
+import { dropOutcome, giveBack, outcomes, takeOver } from "./modes.js";
+import { holderName } from "./names.js";
+import { sentences, unsettled } from "./receipts.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** @param {{it: Wire.Conversation}} props */
+export function Outcome({ it }) {
+  const outcome = outcomes.value.get(it.id);
+  // The region is there before its words are, or a reader would not hear of them.
+  return html`<div class="outcome" role="status">
+    ${outcome?.receipt && html`<${Receipt} it=${it} receipt=${outcome.receipt} isSettled=${outcome.isSettled} asked=${outcome.asked} />`}
+    ${outcome?.conflict && html`<${Said} it=${it} look="is-warn" text=${t("mode.conflict", { who: holderName(heldBy(outcome.conflict)) })} />`}
+    ${outcome?.problem && !outcome.conflict && outcome.problem.code !== "no_model" && html`<${Said} it=${it} look="is-bad" text=${t("mode.not_changed", { why: problemText(outcome.problem) })}>
+      ${it.mode === "AI" && html`<button type="button" onClick=${() => void takeOver(it)}><${Icon} name="retry" />${t("mode.take_again")}</button>`}
+    </${Said}>`}
+  </div>`;
+}
+
+/** @param {{it: Wire.Conversation, receipt: Wire.Receipt, isSettled: boolean, asked: "answer" | null}} props */
+function Receipt({ it, receipt, isSettled, asked }) {
+  const now = { ...receipt, settled: isSettled, in_flight: isSettled && !receipt.settled ? [] : receipt.in_flight };
+  const open = unsettled(now);
+  const isOurs = receipt.mode === "HUMAN" && it.mode === "HUMAN" && canAct(it);
+  return html`<${Said} it=${it} look=${open.length > 0 ? "is-warn" : "is-good"} text=${words(sentences(receipt))}>
+    ${receipt.mode === "AI" && asked === "answer" && !receipt.answering && html`<b>${t("receipt.nothing_to_answer")}</b>`}
+    ${open.length > 0 && html`<b class="unsettled">${words(open)}</b>`}
+    ${isSettled && !receipt.settled && html`<b>${t("receipt.settled")}</b>`}
+    ${isOurs && receipt.changed && html`<button type="button" onClick=${() => void giveBack(it)}><${Icon} name="undo" />${t("receipt.undo")}</button>`}
+  </${Said}>`;
+}
+
+/** @param {import("./receipts.js").Sentence[]} all */
+const words = (all) => all.map(({ key, given = {}, ms }) => t(/** @type {any} */ (key), ms === undefined ? given : { ...given, time: span(ms) })).join(" ");
+
+/** @param {{it: Wire.Conversation, look: string, text: string, children?: any}} props */
+function Said({ it, look, text, children }) {
+  return html`<div class="said ${look}">
+    <${Icon} name=${look === "is-good" ? "check" : "alert"} />
+    <p>${text} ${children}</p>
+    <button type="button" class="bare" aria-label=${t("close")} onClick=${() => dropOutcome(it.id)}><${Icon} name="close" /></button>
+  </div>`;
+}

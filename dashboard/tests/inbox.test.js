@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { holder } from "../app/inbox/holder.js";
+import { sentences, unsettled } from "../app/inbox/receipts.js";
+import { countdown, mondayAt } from "../app/inbox/times.js";
+import { shift } from "../app/inbox/virtual.js";
+import { en } from "../app/words/en.js";
+import { conversation } from "./made.js";
+
+const receipt = (more) => ({
+  conversation_id: "c", mode: "HUMAN", mode_version: 5, changed: true, generation_cancelled: false, parts_already_sent: 0, parts_discarded: 0,
+  follow_up_cancelled: false, settled: true, in_flight: [], at_provider: [], generation_ms: null, answering: false, mode_until: null, assignee: null, ...more,
+});
+
+/** As it is read, with what goes in. */
+const words = (all) => all.map(({ key, given = {}, ms }) => {
+  const found = en[key];
+  assert.ok(found, key);
+  const text = typeof found === "string" ? found : found[given.count === 1 ? "one" : "other"];
+  return text.replace(/\{(\w+)\}/g, (_, name) => (name === "time" ? `${ms / 1000} s` : given[name]));
+}).join(" ");
+
+test("a receipt says what was stopped, in words", () => {
+  assert.equal(
+    words(sentences(receipt({ generation_cancelled: true, generation_ms: 1800, parts_already_sent: 1, parts_discarded: 2, follow_up_cancelled: true }))),
+    "Stopped the AI while it was writing, after 1.8 s. 1 of 3 messages had already gone. 2 were discarded. The follow-up was called off.");
+  assert.equal(words(sentences(receipt({ parts_discarded: 1 }))), "1 was discarded.");
+  assert.equal(words(sentences(receipt({}))), "Nothing of the AI was under way.");
+  assert.equal(words(sentences(receipt({ changed: false }))), "A person was answering already, and nothing of the AI was under way.");
+});
+
+test("giving back says whether the AI answers now", () => {
+  assert.equal(words(sentences(receipt({ mode: "AI", answering: true }))), "The AI answers from here. It is answering what waits now.");
+});
+
+test("what is not settled is said, and what the provider has is said to be beyond recall", () => {
+  assert.deepEqual(unsettled(receipt({})), []);
+  assert.equal(words(unsettled(receipt({ settled: false, in_flight: ["a", "b"] }))), "Not settled yet: 2 messages may still arrive.");
+  assert.equal(words(unsettled(receipt({ at_provider: ["a"] }))), "1 message is with WhatsApp's provider already and cannot be called back.");
+});
+
+test("who answers is told from who was asked to", () => {
+  const who = (more, mine = "me") => holder(conversation(more), mine).who;
+  assert.equal(who({}), "ai");
+  assert.equal(who({ mode: "HUMAN", mode_actor: "assistant" }), "nobody");
+  assert.equal(who({ mode: "HUMAN", mode_actor: "contact" }), "nobody");
+  assert.equal(who({ mode: "HUMAN", mode_actor: "agent:ana" }), "agent");
+  assert.equal(who({ mode: "HUMAN", mode_actor: "agent:ana", assignee: { id: "me", name: "Bo" } }), "me");
+  assert.equal(who({ mode: "HUMAN", mode_actor: "phone" }), "phone");
+  assert.equal(who({ mode: "HUMAN", mode_actor: "environment" }), "other_system");
+  assert.equal(who({ mode: "HUMAN", mode_actor: "environment" }, "environment"), "me");
+});
+
+test("rows in view stay where they are when others pass them", () => {
+  const before = ["a", "b", "c", "d", "e", "f"];
+  assert.equal(shift(before, ["x", "y", ...before], 2, 3), 2);
+  // One of those in view jumps to the top: the others say how far the view moved.
+  assert.equal(shift(before, ["d", "a", "b", "c", "e", "f"], 2, 4), 0);
+  assert.equal(shift(before, ["b", "c", "d", "e", "f"], 2, 3), -1);
+  assert.equal(shift(before, [], 2, 3), 0);
+});
+
+test("a clock counts down to zero and no further", () => {
+  assert.equal(countdown(3_723_000), "1:02:03");
+  assert.equal(countdown(59_001), "1:00");
+  assert.equal(countdown(-5), "0:00");
+});
+
+test("Monday is always one to come", () => {
+  for (let day = 1; day <= 14; day++) {
+    const now = new Date(2026, 2, day, 12).getTime();
+    const at = mondayAt(now, 9);
+    assert.equal(at.getDay(), 1);
+    assert.ok(at.getTime() > now && at.getTime() - now <= 7 * 86_400_000);
+  }
+});
