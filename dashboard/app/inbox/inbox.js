@@ -1,12 +1,18 @@
 // The inbox: conversations, the thread of the one that is open, and what is known beside it.
 
-import { html, useEffect, useSignal } from "../vendor/preact.js";
+import { html, useEffect, useMemo, useRef, useSignal } from "../vendor/preact.js";
 import { conversation } from "../state/conversations.js";
 import { route } from "../state/route.js";
+import { mayAct } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
+import { useKeys } from "../parts/keys.js";
 import { problemText } from "../parts/toast.js";
 import { t } from "../words/index.js";
+import { close } from "./acts.js";
+import { Composer } from "./composer.js";
 import { Context } from "./context.js";
+import { lay, put } from "./desk.js";
+import { Draft, SuggestNow } from "./drafts.js";
 import { Head } from "./head.js";
 import { List } from "./list.js";
 import { Mode } from "./mode.js";
@@ -14,7 +20,12 @@ import { followSettling } from "./modes.js";
 import { followAddress, opened } from "./opened.js";
 import { Thread } from "./thread.js";
 
+/** @import * as Wire from "../../types/wire.js" */
 /** @import { Opened } from "./opened.js" */
+/** @import { Owed } from "../state/owed.js" */
+
+/** @type {Wire.Event[]} */
+const NONE = [];
 
 export function Inbox() {
   useEffect(() => {
@@ -32,15 +43,42 @@ export function Inbox() {
 /** @param {{open: Opened}} props */
 function Pane({ open }) {
   const it = conversation(open.id).value;
+  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const isAside = useSignal(false);
   const isKeptUnread = useSignal(false);
+  // The same object for as long as the thread is open: bubbles are drawn anew when it changes.
+  const acts = useMemo(() => ({
+    onQuote: (/** @type {Wire.Message} */ one) => write({ quoted: one, isNote: false }),
+    onWhy: () => (isAside.value = true),
+  }), []);
+
+  /** Into the field, as it is changed. @param {Partial<import("./desk.js").Desk>} [change] */
+  function write(change = {}) {
+    lay(open.id, change);
+    // At once, for the next key; and again when what was put there has been drawn.
+    field.current?.focus();
+    requestAnimationFrame(() => {
+      const end = field.current?.value.length ?? 0;
+      field.current?.focus();
+      field.current?.setSelectionRange(end, end);
+    });
+  }
+  const newestOfContact = () => open.thread.ordered.peek().findLast((one) => one.author === "contact" && one.provider_message_id && one.kind !== "reaction" && !one.deleted_at) ?? null;
+  useKeys([
+    { key: "r", words: t("keys.reply"), run: () => write({ isNote: false }) },
+    { key: "R", words: t("keys.quote"), run: () => write({ quoted: newestOfContact(), isNote: false }) },
+    { key: "n", words: t("keys.note"), run: () => write({ isNote: true }) },
+    { key: "e", words: t("keys.close"), run: () => it && mayAct() && void close(it) },
+  ], [it]);
   if (!it) return html`<${Missing} open=${open} />`;
-  const acts = { onQuote: () => {}, onWhy: () => {} };
   return html`
     <section class="thread" aria-labelledby="thread-title">
       <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => (isKeptUnread.value = true)} />
       <${Mode} it=${it} />
-      <${Thread} open=${open} it=${it} events=${[]} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => {}} onEdit=${() => {}} />
+      <${Thread} open=${open} it=${it} events=${NONE} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => write({ isNote: false })}
+        onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), put(open.id, { text: one.text, quoted: one.quoted, draft: one.draft, isNote: one.kind === "note" }), write())} />
+      <${Draft} it=${it} open=${open} onEdit=${() => write()} />
+      ${mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
     </section>
     <${Aside} isOpen=${isAside.value} onClose=${() => (isAside.value = false)}><${Context} it=${it} thread=${open.thread} /></${Aside}>`;
 }

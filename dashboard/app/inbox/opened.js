@@ -7,6 +7,7 @@ import { watch } from "../state/live.js";
 import { route } from "../state/route.js";
 import { openThread } from "../state/thread.js";
 import { Problem } from "../wire/api.js";
+import { openSuggestions } from "./suggestions.js";
 
 /** @import { Signal } from "../vendor/preact.js" */
 
@@ -15,6 +16,7 @@ import { Problem } from "../wire/api.js";
  *   id: string,
  *   thread: import("../state/thread.js").Thread,
  *   live: import("../state/live.js").Live,
+ *   suggestions: import("./suggestions.js").Suggestions,
  *   problem: Signal<Problem | null>,
  *   look: () => Promise<void>,
  *   ends: (() => void)[],
@@ -50,6 +52,7 @@ function open(id, at) {
   batch(() => {
     before?.thread.close();
     before?.live.close();
+    before?.suggestions.close();
     before?.ends.forEach((end) => end());
     opened.value = id ? begin(id, at) : null;
   });
@@ -68,5 +71,5 @@ function begin(id, at) {
       problem.value = error;
     }
   }
-  return { id, thread: openThread(id, at), live: watch(id), problem, look, ends: [keepLoaded(() => void look())] };
+  return { id, thread: openThread(id, at), live: watch(id), suggestions: openSuggestions(id), problem, look, ends: [keepLoaded(() => void look())] };
 }

@@ -8,7 +8,7 @@ import { Icon } from "../parts/icon.js";
 import { minute } from "../parts/now.js";
 import { lately, moment, number, span, t, word } from "../words/index.js";
 import { ModeSign } from "./mode_sign.js";
-import { contactName } from "./names.js";
+import { authorName, contactName } from "./names.js";
 import { hits, summary } from "./summary.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -71,6 +71,5 @@ function Writer({ of }) {
   if (of.author === "assistant") return html`<span class="is-ai"><${Icon} name="spark" label=${t("row.by_ai")} /></span>`;
   if (of.origin === "phone") return html`<${Icon} name="phone" label=${t("row.by_phone")} />`;
   if (of.author === "system") return html`<${Icon} name="bolt" label=${t("row.by_system")} />`;
-  if (of.agent && of.agent.id !== me.value?.id) return html`<b>${of.agent.name}: </b>`;
-  return html`<b>${t("row.by_you")} </b>`;
+  return html`<b>${authorName(of)}: </b>`;
 }

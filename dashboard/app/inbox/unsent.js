@@ -12,6 +12,7 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   const { problem } = it;
   // A refusal is certain; with anything else it may have arrived all the same.
   const isRefused = problem !== null && problem.status >= 400 && problem.status < 500 && problem.status !== 408 && problem.status !== 429;
+  // What may have arrived is not written anew by one click: then it could arrive twice.
   const isStale = problem?.code === "stale";
   return html`<div class="speech-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
     <div class="speech">
@@ -26,7 +27,7 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
         <p class="buttons">
           ${isStale ? html`<button type="button" onClick=${() => onAgain(it, true)}>${t("unsent.force")}</button>`
           : !isRefused && html`<button type="button" onClick=${() => onAgain(it)}><${Icon} name="retry" />${t("retry")}</button>`}
-          <button type="button" onClick=${() => onEdit(it)}><${Icon} name="pen" />${t("unsent.edit")}</button>
+          ${(isRefused || isStale) && html`<button type="button" onClick=${() => onEdit(it)}><${Icon} name="pen" />${t("unsent.edit")}</button>`}
           <button type="button" onClick=${() => onDiscard(it)}><${Icon} name="trash" />${t("unsent.discard")}</button>
         </p>
         ${!isRefused && html`<p class="hint">${t("unsent.once")}</p>`}

@@ -8,9 +8,12 @@ import { Problem } from "../wire/api.js";
 /** @import { Signal } from "../vendor/preact.js" */
 
 /**
+ * A suggestion of the AI, as it was taken up.
+ * @typedef {{id: string, text: string}} Suggestion
+ *
  * What we are about to send: shown at once, and never as more than it is.
  * @typedef {{
- *   key: string, kind: "text" | "note" | "draft", text: string, draft: string | null, quoted: Wire.Message | null,
+ *   key: string, kind: "text" | "note" | "draft", text: string, draft: Suggestion | null, quoted: Wire.Message | null,
  *   at: string, after: number, problem: Problem | null,
  * }} Owed
  *   `key` makes a second try safe. `after` is the newest sequence number known when it was written. `draft` is the suggestion

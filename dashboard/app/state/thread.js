@@ -200,7 +200,8 @@ function changesMessages(event) {
 /** @param {Owed} it @returns {[string, Record<string, any>]} */
 function routeOf(it) {
   if (it.kind === "note") return ["/notes", { text: it.text }];
-  if (it.kind === "draft") return [`/drafts/${it.draft}/send`, { text: it.text }];
+  // Without a text it goes as it was suggested, and counts as that.
+  if (it.draft) return [`/drafts/${it.draft.id}/send`, it.text === it.draft.text ? {} : { text: it.text }];
   return ["/messages", { text: it.text, ...(it.quoted && { quoted_message_id: it.quoted.id }) }];
 }
 

@@ -43,7 +43,6 @@ export const inbox = {
   "row.by_ai": "AI:",
   "row.by_phone": "From the phone:",
   "row.by_system": "Baton:",
-  "row.by_you": "You:",
   "mode.drafts_for": "AI drafts · {name}",
 
   "thread.none": "Choose a conversation. j and k go through the list, Enter opens.",

@@ -1,0 +1,193 @@
+// Where an agent writes: to the contact, or a note for colleagues. What is sent leaves the field at once and stands in the
+// thread as not confirmed, until the server has it.
+
+import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
+import { prefer, preferences } from "../state/preferences.js";
+import { me } from "../state/session.js";
+import { cannedReplies, channelTitle } from "../state/shelf.js";
+import { Problem } from "../wire/api.js";
+import { Icon } from "../parts/icon.js";
+import { number, t } from "../words/index.js";
+import { Canned, SHOWN, optionId } from "./canned.js";
+import { clear, deskOf, lay } from "./desk.js";
+import { heldBy } from "./holding.js";
+import { showReceipt } from "./modes.js";
+import { authorName, holderName } from "./names.js";
+import { summary } from "./summary.js";
+import { fill, matching, slashed, unfilled, valuesOf } from "./variables.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+/** @import { Opened } from "./opened.js" */
+
+/** What the server takes of one text, in characters. */
+const TEXT_MAX = 20_000;
+/** WhatsApp's own limit of one message: Baton cuts what is longer. */
+const MESSAGE_MAX = 4_096;
+/** After the last key for so long, one is no longer seen as writing. */
+const WRITING_MS = 5_000;
+/** The field grows to so much, then scrolls. */
+const GROWN_PX = 220;
+
+const isTouch = matchMedia("(pointer: coarse)").matches;
+const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+
+/** @param {{it: Wire.Conversation, open: Opened, field: {current: HTMLTextAreaElement | null}, tools?: any}} props */
+export function Composer({ it, open, field, tools }) {
+  const desk = deskOf(it.id).value;
+  const said = useSignal("");
+  const chosen = useSignal(0);
+  const caret = useSignal(desk.text.length);
+  const isShut = useSignal(false);
+  const quiet = useRef(0);
+  const { enterSends } = preferences.value;
+
+  const asked = desk.isNote || isShut.value ? null : slashed(desk.text.slice(0, caret.value));
+  const found = asked ? matching(cannedReplies.items.value.filter((one) => !one.channels || one.channels.includes(it.channel)), asked.q).slice(0, SHOWN) : [];
+  const values = valuesOf({ contact: it.contact, agent: me.value?.name ?? null, channel: channelTitle(it.channel) });
+  const missing = desk.isNote ? [] : unfilled(desk.text);
+  const over = desk.text.length > TEXT_MAX ? [...desk.text].length - TEXT_MAX : 0;
+  const canSend = desk.text.trim() !== "" && missing.length === 0 && over <= 0;
+
+  useLayoutEffect(() => {
+    const shown = field.current;
+    if (!shown) return;
+    shown.style.height = "auto";
+    shown.style.height = `${Math.min(shown.scrollHeight + 2, GROWN_PX)}px`;
+  }, [desk.text]);
+  useEffect(() => () => {
+    clearTimeout(quiet.current);
+    open.live.be("viewing");
+  }, []);
+
+  /** @param {InputEvent} event */
+  function type(event) {
+    const { value, selectionStart } = /** @type {HTMLTextAreaElement} */ (event.target);
+    lay(it.id, { text: value });
+    caret.value = selectionStart;
+    chosen.value = 0;
+    isShut.value = false;
+    said.value = "";
+    if (desk.isNote) return;
+    open.live.be("writing");
+    clearTimeout(quiet.current);
+    quiet.current = window.setTimeout(() => open.live.be("viewing"), WRITING_MS);
+  }
+  /** @param {Wire.CannedReply} one */
+  function choose(one) {
+    if (!asked) return;
+    const words = fill(one.text, values);
+    const text = desk.text.slice(0, asked.from) + words + desk.text.slice(caret.peek());
+    lay(it.id, { text });
+    caret.value = asked.from + words.length;
+    requestAnimationFrame(() => {
+      field.current?.focus();
+      field.current?.setSelectionRange(caret.peek(), caret.peek());
+    });
+  }
+  async function send() {
+    if (!canSend) {
+      if (missing.length > 0) said.value = t("composer.fill_in", { names: missing.map((name) => `{{${name}}}`).join(", ") });
+      return;
+    }
+    clearTimeout(quiet.current);
+    open.live.be("viewing");
+    const text = desk.text.trim();
+    clear(it.id);
+    if (desk.isNote) lay(it.id, { isNote: false });
+    try {
+      const kind = desk.isNote ? "note" : desk.draft ? "draft" : "text";
+      showReceipt(it.id, await open.thread.say({ kind, text, draft: desk.isNote ? null : desk.draft, quoted: desk.isNote || desk.draft ? null : desk.quoted }));
+    } catch (error) {
+      // The thread shows it as not confirmed, and what can be done.
+      if (!(error instanceof Problem)) throw error;
+    }
+  }
+  /** @param {KeyboardEvent} event */
+  function key(event) {
+    if (event.isComposing) return;
+    if (asked && found.length > 0 && choosing(event)) return;
+    const isMod = event.ctrlKey || event.metaKey;
+    if (event.key === "Enter" && !event.altKey) {
+      // On glass, the key is for lines and the button for sending.
+      const sends = isMod ? !enterSends || isTouch : enterSends && !event.shiftKey && !isTouch;
+      if (sends) {
+        event.preventDefault();
+        void send();
+      } else if (isMod) {
+        event.preventDefault();
+        breakLine();
+      }
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      if (asked) isShut.value = true;
+      else if (desk.quoted) lay(it.id, { quoted: null });
+      else if (desk.isNote) lay(it.id, { isNote: false });
+      else field.current?.blur();
+    } else if (event.key === "Backspace" && desk.quoted && desk.text === "") {
+      lay(it.id, { quoted: null });
+    }
+  }
+  /** @param {KeyboardEvent} event @returns {boolean} whether the key was for the canned replies */
+  function choosing(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by) chosen.value = (chosen.peek() + by + found.length) % found.length;
+    else if (event.key === "Enter" || event.key === "Tab") choose(found[chosen.peek()]);
+    else return false;
+    event.preventDefault();
+    return true;
+  }
+  function breakLine() {
+    const shown = field.current;
+    if (!shown) return;
+    shown.setRangeText("\n", shown.selectionStart, shown.selectionEnd, "end");
+    lay(it.id, { text: shown.value });
+  }
+  /** @param {DataTransfer | null} given @param {Event} event */
+  function refuseFiles(given, event) {
+    if (!given || given.files.length === 0) return;
+    event.preventDefault();
+    said.value = t("composer.no_files");
+  }
+  const moved = () => (caret.value = field.current?.selectionStart ?? 0);
+  const label = desk.isNote ? t("composer.note_label") : t("composer.label");
+
+  return html`<form class="composer ${desk.isNote ? "is-note" : ""}" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void send())}
+      onDragOver=${(/** @type {DragEvent} */ event) => event.preventDefault()} onDrop=${(/** @type {DragEvent} */ event) => refuseFiles(event.dataTransfer, event)}>
+    ${asked && html`<${Canned} found=${found} at=${chosen.value} preview=${(/** @type {Wire.CannedReply} */ one) => fill(one.text, values)} onChoose=${choose} />`}
+    <${Told} it=${it} />
+    ${desk.quoted && !desk.isNote && html`<div class="composer-quote"><${Icon} name="reply" /><p><b>${authorName(desk.quoted)}</b> <span>${summary(desk.quoted).text || t("bubble.quoted_gone")}</span></p>
+      <button type="button" class="bare" aria-label=${t("composer.drop_quote")} onClick=${() => lay(it.id, { quoted: null })}><${Icon} name="close" /></button></div>`}
+    <textarea ref=${field} rows="1" dir="auto" value=${desk.text} aria-label=${label} placeholder=${label} aria-describedby="composer-said"
+      aria-autocomplete="list" aria-controls=${asked && found.length ? "canned" : undefined} aria-activedescendant=${asked && found.length ? optionId(chosen.value) : undefined}
+      onInput=${type} onKeyDown=${key} onKeyUp=${moved} onClick=${moved} onPaste=${(/** @type {ClipboardEvent} */ event) => refuseFiles(event.clipboardData, event)}></textarea>
+    <p id="composer-said" class="composer-said" role="status">${said.value || lengthWords(desk.text.length, over)
+      || (missing.length > 0 ? t("composer.fill_in", { names: missing.map((name) => `{{${name}}}`).join(", ") }) : "")}</p>
+    <div class="composer-tools">
+      <button type="button" class="bare ${desk.isNote ? "is-on" : ""}" aria-pressed=${desk.isNote} aria-keyshortcuts="n" title=${t("composer.note_hint")} onClick=${() => (lay(it.id, { isNote: !desk.isNote }), field.current?.focus())}>
+        <${Icon} name="note" /><span>${t("composer.note")}</span></button>
+      ${tools}
+      ${!isTouch && html`<button type="button" class="bare enter-choice" aria-pressed=${enterSends} title=${t("composer.enter_hint", { mod: MOD })} onClick=${() => void prefer({ enterSends: !enterSends })}>
+        ${enterSends ? t("composer.enter_sends") : t("composer.mod_enter_sends", { mod: MOD })}</button>`}
+      <button class="is-primary" aria-disabled=${!canSend} title=${missing.length > 0 ? t("composer.held") : undefined}>
+        <${Icon} name=${desk.isNote ? "note" : "send"} />${desk.isNote ? t("composer.keep_note") : t("composer.send")}</button>
+    </div>
+  </form>`;
+}
+
+/** @param {number} length @param {number} over */
+function lengthWords(length, over) {
+  if (over > 0) return t("composer.too_long", { max: number(TEXT_MAX), count: over });
+  return length > MESSAGE_MAX ? t("composer.in_parts", { count: Math.ceil(length / MESSAGE_MAX) }) : "";
+}
+
+/** What sending will do beside sending. @param {{it: Wire.Conversation}} props */
+function Told({ it }) {
+  const desk = deskOf(it.id).value;
+  if (desk.isNote) return html`<p class="composer-told is-note"><${Icon} name="note" />${t("composer.note_told")}</p>`;
+  if (desk.draft) return html`<p class="composer-told"><${Icon} name="pen" />${t("composer.from_draft")}</p>`;
+  if (!desk.text.trim()) return null;
+  const held = heldBy(it);
+  if (it.mode === "AI") return html`<p class="composer-told is-human"><${Icon} name="hand" />${t("composer.takes_over")}</p>`;
+  if (held.who === "agent") return html`<p class="composer-told is-human"><${Icon} name="people" />${t("composer.others", { name: holderName(held) })}</p>`;
+  return null;
+}

@@ -1,0 +1,85 @@
+// The AI's suggestions for the conversation that is open: the fresh one, as long as it is.
+
+import { batch, signal } from "../vendor/preact.js";
+import { hear, keepLoaded } from "../state/feed.js";
+import { Problem, get, post, remove } from "../wire/api.js";
+import { sayProblem } from "../parts/toast.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+/** @import { Signal } from "../vendor/preact.js" */
+
+/** One that was asked for and did not come in this time is no longer waited for. */
+const ASKED_MS = 120_000;
+
+/** @param {string} id of the conversation */
+export function openSuggestions(id) {
+  /** @type {Signal<Wire.Draft | null>} */
+  const fresh = signal(null);
+  /** Whether one was asked for and is on its way. */
+  const isAsked = signal(false);
+  /** False where the server knows no suggestions. */
+  const isThere = signal(true);
+  const closed = new AbortController();
+  let patience = 0;
+
+  async function load() {
+    try {
+      /** @type {Wire.Page<Wire.Draft>} */
+      const { items } = await get(`/conversations/${id}/drafts`, { limit: 5 }, closed.signal);
+      fresh.value = items.find((it) => it.state === "fresh") ?? null;
+    } catch (error) {
+      if (closed.signal.aborted) return;
+      if (!(error instanceof Problem)) throw error;
+      if (error.status === 404) isThere.value = false;
+    }
+  }
+  function wait(/** @type {boolean} */ on) {
+    clearTimeout(patience);
+    isAsked.value = on;
+    if (on) patience = window.setTimeout(() => (isAsked.value = false), ASKED_MS);
+  }
+  async function ask() {
+    wait(true);
+    try {
+      await post(`/conversations/${id}/drafts`);
+    } catch (error) {
+      wait(false);
+      sayProblem(error);
+    }
+  }
+  /** @param {Wire.Draft} it */
+  async function discard(it) {
+    if (fresh.peek()?.id === it.id) fresh.value = null;
+    try {
+      await remove(`/conversations/${id}/drafts/${it.id}`);
+    } catch (error) {
+      // Retired meanwhile: it is gone either way.
+      if (!(error instanceof Problem && [404, 409].includes(error.status))) sayProblem(error);
+      void load();
+    }
+  }
+
+  const ends = [
+    keepLoaded(() => void load()),
+    hear((event) => {
+      if (event.conversation_id !== id) return;
+      if (event.type === "draft_created") {
+        wait(false);
+        void load();
+      }
+      if (event.type === "draft_retired") batch(() => {
+        const gone = event.details.draft_id;
+        if (!gone || gone === fresh.peek()?.id) fresh.value = null;
+        void load();
+      });
+    }),
+  ];
+  function close() {
+    closed.abort();
+    clearTimeout(patience);
+    ends.forEach((end) => end());
+  }
+  return { fresh, isAsked, isThere, ask, discard, close };
+}
+
+/** @typedef {ReturnType<typeof openSuggestions>} Suggestions */

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fill, matching, slashed, unfilled, valuesOf } from "../app/inbox/variables.js";
+
+const known = { contact: { name: "Mei Lin", phone: null }, agent: "Ana", channel: "The shop" };
+
+test("what is known goes in, with or without another word for it", () => {
+  const text = 'Dear {{contact.first_name|"friend"}} ({{ contact.name }}), {{agent.name}} of {{channel.title}}';
+  assert.equal(fill(text, valuesOf(known)), "Dear Mei (Mei Lin), Ana of The shop");
+});
+
+test("what is not known takes the other word, or stays to be seen and holds the message", () => {
+  const values = valuesOf({ contact: { name: " ", phone: null }, agent: null, channel: null });
+  const text = fill('Hello {{contact.first_name|"there"}}, is {{contact.phone}} right?', values);
+  assert.equal(text, "Hello there, is {{contact.phone}} right?");
+  assert.deepEqual(unfilled(text), ["contact.phone"]);
+  assert.deepEqual(unfilled("{{something.else}} and {{contact.phone}} {{contact.phone}}"), ["contact.phone"]);
+});
+
+test("a name that looks like a replacement pattern or a variable is only a name", () => {
+  const values = valuesOf({ ...known, contact: { name: "$& {{agent.name}}", phone: null } });
+  assert.equal(fill("{{contact.name}}", values), "$& {{agent.name}}");
+});
+
+test("a slash looks for a canned reply where a word begins, and nowhere else", () => {
+  assert.deepEqual(slashed("/ho"), { q: "ho", from: 0 });
+  assert.deepEqual(slashed("Hello\n/"), { q: "", from: 6 });
+  for (const text of ["and/or", "https://a", "1/2", "/ho rs"]) assert.equal(slashed(text), null, text);
+});
+
+test("shortcuts that begin so come first, then those that hold it, then texts", () => {
+  const all = [{ shortcut: "z", text: "our hours" }, { shortcut: "open-hours", text: "" }, { shortcut: "hours", text: "" }, { shortcut: "x", text: "" }];
+  assert.deepEqual(matching(all, "Hou").map((it) => it.shortcut), ["hours", "open-hours", "z"]);
+});
