@@ -112,5 +112,5 @@ export function span(ms) {
     : s < 86_400 ? [Math.floor(s / 3600), "hour"]
     : [Math.floor(s / 86_400), "day"];
   const make = () => new Intl.NumberFormat(language.value, { style: "unit", unit: String(unit), unitDisplay: "short" });
-  return once(`${unit} ${language.value}`, make).format(Number(value));
+  return once(`span ${unit} ${language.value}`, make).format(Number(value));
 }
