@@ -70,7 +70,8 @@ function Rest({ words }) {
 /** Sends the form; says so while it is sent. @param {{children?: any, class?: string, disabled?: boolean}} props */
 export function Send({ children, class: look = "is-primary", disabled = false }) {
   const { isBusy } = useContext(Within);
-  return html`<button class=${look} disabled=${isBusy || disabled}>${isBusy ? t("form.sending") : children}</button>`;
+  // Not disabled while it is sent: that would take the focus away from it. A second press does nothing.
+  return html`<button class=${look} disabled=${disabled} aria-disabled=${isBusy ? "true" : undefined}>${isBusy ? t("form.sending") : children}</button>`;
 }
 
 /**

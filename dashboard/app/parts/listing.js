@@ -1,6 +1,6 @@
 // A list on a page: rows with their heads, or in words why there are none yet.
 
-import { html } from "../vendor/preact.js";
+import { html, useEffect, useRef } from "../vendor/preact.js";
 import { t } from "../words/index.js";
 import { problemText } from "./toast.js";
 
@@ -40,12 +40,42 @@ export function Table({ label, columns, items, id, look }) {
  */
 export function Listing({ listed, empty, missing, children }) {
   const { items, problem } = listed;
+  const place = usePlace(items);
   if (problem?.status === 404 && missing) return html`<p class="empty">${missing}</p>`;
   if (!items) return problem ? html`<${Failed} problem=${problem} again=${listed.again} />` : html`<p class="waiting" role="status">${t("loading")}</p>`;
-  return html`
+  return html`<div class="listing" ...${place}>
     ${problem && html`<${Failed} problem=${problem} again=${listed.again} />`}
     ${items.length === 0 ? html`<div class="empty card">${empty}</div>` : children(items)}
-    ${listed.hasMore && html`<p class="more"><button onClick=${listed.more}>${t("more")}</button></p>`}`;
+    ${listed.hasMore && html`<p class="more"><button onClick=${listed.more}>${t("more")}</button></p>`}
+  </div>`;
+}
+
+const ROWS = "tbody > tr, .entries > li";
+
+/**
+ * Keeps whoever goes by keyboard where they were: when the row with the focus goes away, the one that takes its place has it;
+ * when there is none left, the heading of the page.
+ * @param {any[] | null} items
+ */
+function usePlace(items) {
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const at = useRef(-1);
+  const rows = () => [...(list.current?.querySelectorAll(ROWS) ?? [])];
+  useEffect(() => {
+    if (at.current < 0 || document.activeElement !== document.body) return;
+    const left = rows();
+    const row = left[Math.min(at.current, left.length - 1)];
+    const heading = list.current?.parentElement?.querySelector("h1");
+    heading?.setAttribute("tabindex", "-1");
+    const next = row?.querySelector("button, a[href], summary") ?? heading;
+    if (next instanceof HTMLElement) next.focus();
+  }, [items]);
+  return {
+    ref: list,
+    onFocusIn: (/** @type {FocusEvent} */ event) => {
+      at.current = rows().findIndex((row) => event.target instanceof Node && row.contains(event.target));
+    },
+  };
 }
 
 /** Why something could not be loaded, and the button that tries again. @param {{problem: Problem, again: () => void}} props */

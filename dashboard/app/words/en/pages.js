@@ -1,7 +1,8 @@
 // Words of the pages.
 
 import { channels } from "./pages/channels.js";
+import { lists } from "./pages/lists.js";
 import { rules } from "./pages/rules.js";
 import { settings } from "./pages/settings.js";
 
-export const pages = { ...settings, ...channels, ...rules };
+export const pages = { ...settings, ...channels, ...lists, ...rules };

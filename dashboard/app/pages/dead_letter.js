@@ -1,0 +1,101 @@
+// One dead letter: what it is, why it was given up, what is in it, and what can be done.
+
+import { html, useSignal } from "../vendor/preact.js";
+import { isAdmin } from "../state/session.js";
+import { Problem, post, remove } from "../wire/api.js";
+import { t, word } from "../words/index.js";
+import { Ago } from "../parts/ago.js";
+import { ConversationLink } from "../parts/conversation_link.js";
+import { Confirm } from "../parts/dialog.js";
+import { Icon } from "../parts/icon.js";
+import { problemText, say } from "../parts/toast.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** Of these kinds one can be tried although it is no longer wanted. @param {Wire.DeadLetter["kind"]} kind */
+const isForced = (kind) => kind === "turn" || kind === "send";
+
+/** Why, in words: the values differ by kind, and a webhook's reason is a sentence of the server's. @param {Wire.DeadLetter} letter */
+function reasonOf(letter) {
+  if (letter.kind === "turn") return word("turn_reason", letter.reason);
+  if (letter.kind === "send") return word("delivery_reason", letter.reason);
+  return letter.reason;
+}
+
+/** @param {{letter: Wire.DeadLetter, again: () => Promise<void>}} props */
+export function Letter({ letter, again }) {
+  const isBusy = useSignal(false);
+  const isAsked = useSignal(false);
+  /** Why it was not done; `mayForce` while trying all the same would change that. */
+  const refused = useSignal(/** @type {{text: string, mayForce: boolean} | null} */ (null));
+
+  /** @param {() => Promise<any>} what @param {string} done @param {boolean} mayForce */
+  async function attempt(what, done, mayForce) {
+    if (isBusy.peek()) return;
+    isBusy.value = true;
+    refused.value = null;
+    try {
+      await what();
+      say(done);
+      await again();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      // Somebody else has decided meanwhile: the list says how it is now.
+      const isOver = error.status === 404 || (error.status === 409 && error.current?.state && error.current.state !== "open");
+      if (isOver) {
+        say(t("letters.decided"));
+        await again();
+      } else {
+        const text = error.status === 409 ? t("letters.refused", { why: error.message }) : problemText(error);
+        refused.value = { text, mayForce: mayForce && error.status === 409 && isForced(letter.kind) };
+      }
+    } finally {
+      isBusy.value = false;
+    }
+  }
+  const retry = (/** @type {boolean} */ force) =>
+    attempt(() => post(`/dead-letters/${letter.id}/retry`, force ? { force: true } : {}), t("letters.retried"), !force);
+  const discard = () => attempt(() => remove(`/dead-letters/${letter.id}`), t("letters.discarded"), false);
+  const mayDecide = letter.state === "open" && isAdmin();
+  return html`<li class="card entry">
+    <div class="entry-head">
+      <span class="tag ${letter.state === "open" ? "is-bad" : ""}">${word("letter_kind", letter.kind)}</span>
+      <p class="entry-title">${t(`letters.what_${letter.kind}`)}</p>
+    </div>
+    <p>${t("letters.why", { why: reasonOf(letter) })}</p>
+    <${Inside} letter=${letter} />
+    <p class="entry-facts hint">
+      ${letter.conversation_id && html`<${ConversationLink} id=${letter.conversation_id} />`}
+      <span>${t("letters.attempts", { count: letter.attempts })}</span>
+      <span>${t("letters.given_up")} <${Ago} at=${letter.last_at} /></span>
+      <span>${t("letters.on", { channel: letter.channel })}</span>
+    </p>
+    ${refused.value && html`<div class="refused" role="alert">
+      <p>${refused.value.text}</p>
+      ${refused.value.mayForce && html`<p>${t(letter.kind === "turn" ? "letters.force_turn" : "letters.force_send")}</p>
+        <p><button class="is-danger" aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => void retry(true)}>${t("letters.force")}</button></p>`}
+    </div>`}
+    ${mayDecide && html`<p class="entry-acts">
+      ${letter.kind !== "delivery" && html`<button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => void retry(false)}><${Icon} name="retry" /> ${t(`letters.retry_${letter.kind}`)}</button>`}
+      <button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => (isAsked.value = true)}><${Icon} name="trash" /> ${t("letters.discard")}</button>
+    </p>`}
+    ${isAsked.value && html`<${Confirm} title=${t("letters.discard_title")} text=${t(`letters.discard_${letter.kind}`)} verb=${t("letters.discard")}
+      onYes=${() => void discard()} onClose=${() => (isAsked.value = false)} />`}
+  </li>`;
+}
+
+/** What is in it, only ever as text. @param {{letter: Wire.DeadLetter}} props */
+function Inside({ letter }) {
+  const { payload } = letter;
+  const isSend = letter.kind === "send" && typeof payload?.text === "string";
+  return html`
+    ${isSend && html`<blockquote class="entry-text">${payload.text}</blockquote>`}
+    <details><summary>${t("letters.inside")}</summary><pre tabindex="0" aria-label=${t("letters.inside")}>${textOf(payload)}</pre></details>`;
+}
+
+/** @param {any} payload */
+function textOf(payload) {
+  // What is no text came in base64, and is shown as it came.
+  if (payload?.encoding === "base64") return payload.data;
+  return typeof payload === "string" ? payload : JSON.stringify(payload, null, 2);
+}

@@ -1,0 +1,63 @@
+// One follow-up in the list: when, to whom, what, and, while it is pending, changing it or calling it off.
+
+import { html, useEffect, useSignal } from "../vendor/preact.js";
+import { Edit } from "../inbox/follow_up.js";
+import { actorName } from "../inbox/names.js";
+import { conversation } from "../state/conversations.js";
+import { mayAct } from "../state/session.js";
+import { Problem, put, remove } from "../wire/api.js";
+import { clock, day, t, word } from "../words/index.js";
+import { Ago } from "../parts/ago.js";
+import { ConversationLink, bring } from "../parts/conversation_link.js";
+import { minute } from "../parts/now.js";
+import { say, sayProblem } from "../parts/toast.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** @type {Record<string, string>} */
+const LOOKS = { sent: "is-good", withheld: "is-warn" };
+
+/** @param {{plan: Wire.FollowUp, again: () => Promise<void>}} props */
+export function Planned({ plan, again }) {
+  const isEdited = useSignal(false);
+  useEffect(() => bring(plan.conversation_id), [plan.conversation_id]);
+  const it = conversation(plan.conversation_id).value;
+  const isPending = plan.state === "pending";
+  const isLate = isPending && Date.parse(plan.due_at) < minute.value;
+  const when = `${day(plan.due_at)}, ${clock(plan.due_at)}`;
+  const path = `/conversations/${plan.conversation_id}/follow-up`;
+
+  async function restore() {
+    const words = plan.text ? { text: plan.text } : plan.instructions ? { instructions: plan.instructions } : {};
+    await put(path, { due_at: plan.due_at, ...words }).catch(sayProblem);
+    await again();
+  }
+  async function cancel() {
+    try {
+      await remove(path);
+      say(t("plans.cancelled"), { label: t("undo"), run: () => void restore() });
+    } catch (error) {
+      // Gone already: sent, or called off by somebody else. The list tells which.
+      if (!(error instanceof Problem && error.status === 404)) sayProblem(error);
+    }
+    await again();
+  }
+  return html`<li class="card entry">
+    <div class="entry-head">
+      <p class="entry-title"><${ConversationLink} id=${plan.conversation_id} /></p>
+      ${!isPending && html`<span class="tag ${LOOKS[plan.state] ?? ""}">${word("follow_up_state", plan.state)}</span>`}
+      ${isLate && html`<span class="tag is-warn">${t("plans.late")}</span>`}
+      ${isPending
+        ? html`<p class="entry-when"><strong><${Ago} at=${plan.due_at} /></strong> <span class="hint">${when}</span></p>`
+        : html`<p class="entry-when hint">${t("plans.was_due", { when })}</p>`}
+    </div>
+    ${plan.text ? html`<blockquote class="entry-text">${plan.text}</blockquote>`
+      : html`<p>${plan.instructions ? t("follow_up.by_ai_told", { told: plan.instructions }) : t("follow_up.by_ai")}</p>`}
+    <p class="entry-facts hint"><span>${t("follow_up.by", { who: actorName(plan.created_by) })}</span></p>
+    ${isPending && mayAct() && html`<p class="entry-acts">
+      <button disabled=${!it?.follow_up} onClick=${() => (isEdited.value = true)}>${t("edit")}</button>
+      <button onClick=${() => void cancel()}>${t("plans.cancel")}</button>
+    </p>`}
+    ${isEdited.value && it && html`<${Edit} it=${it} onClose=${() => ((isEdited.value = false), void again())} />`}
+  </li>`;
+}

@@ -1,0 +1,49 @@
+// Follow-ups: what will be written to whom and when, unless they write before; and what became of the others.
+
+import { html } from "../vendor/preact.js";
+import { route } from "../state/route.js";
+import { t, word } from "../words/index.js";
+import { useAsked, useHeard, useListed } from "../parts/asked.js";
+import { Icon } from "../parts/icon.js";
+import { Listing } from "../parts/listing.js";
+import { Segments } from "../parts/segments.js";
+import { Planned } from "./follow_up.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+const STATES = /** @type {const} */ (["pending", "sent", "cancelled", "withheld"]);
+
+export function FollowUps() {
+  const wanted = route.value.query.get("state");
+  const state = STATES.find((it) => it === wanted) ?? "pending";
+  /** @type {import("../parts/asked.js").Listed<Wire.FollowUp>} */
+  const listed = useListed("/follow-ups", { state });
+  useHeard((event) => event.type.startsWith("follow_up_"), listed.again);
+  return html`<div class="sheet">
+    <header>
+      <h1>${t("nav.follow_ups")}</h1>
+      <${Segments} label=${t("plans.state")} places=${STATES.map((it) => ({
+        href: it === "pending" ? "/follow-ups" : `/follow-ups?state=${it}`, words: word("follow_up_state", it), isHere: it === state }))} />
+    </header>
+    <p class="lead">${t(`plans.lead_${state}`)}</p>
+    ${state === "pending" && html`<${QuietHours} />`}
+    <${Listing} listed=${listed} empty=${t(`plans.none_${state}`)}>
+      ${(/** @type {Wire.FollowUp[]} */ items) => html`<ul class="entries">
+        ${items.map((plan) => html`<${Planned} key=${plan.id} plan=${plan} again=${listed.again} />`)}
+      </ul>`}
+    </${Listing}>
+  </div>`;
+}
+
+/** When none leaves, if the server says so. Whoever may not read the settings is told nothing. */
+function QuietHours() {
+  const { answer } = useAsked("/settings");
+  const channels = useListed("/channels");
+  const everywhere = /** @type {Wire.Setting[]} */ (answer?.items ?? []).find(({ name }) => name === "BATON_QUIET_HOURS")?.value;
+  const own = /** @type {Wire.Channel[]} */ (channels.items ?? []).filter(({ settings }) => settings?.quiet_hours);
+  if (!everywhere && own.length === 0) return null;
+  return html`<p class="quiet-hours"><${Icon} name="pause" />
+    <span>${everywhere ? t("plans.quiet", { hours: everywhere }) : t("plans.quiet_some")}
+    ${own.map((it) => html` ${t("plans.quiet_on", { channel: it.title || it.name, hours: String(it.settings?.quiet_hours) })}`)}</span>
+  </p>`;
+}
