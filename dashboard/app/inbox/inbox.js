@@ -40,8 +40,8 @@ export function Inbox() {
   </div>`;
 }
 
-/** @param {{open: Opened}} props */
-function Pane({ open }) {
+/** The thread with all that belongs to it: also for the playground, which shows it beside the phone. @param {{open: Opened}} props */
+export function Pane({ open }) {
   const it = conversation(open.id).value;
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const isAside = useSignal(false);

@@ -42,6 +42,9 @@ export function followAddress() {
   };
 }
 
+/** Opens one on a page whose address does not name it, as the playground; null closes it. @param {string | null} id */
+export const show = (id) => open(id, null);
+
 /** @param {string | null} id @param {number | null} at */
 function open(id, at) {
   const before = opened.peek();
