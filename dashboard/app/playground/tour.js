@@ -20,13 +20,14 @@ const PHONE_TAB = "#play-tab-phone";
 const AGENT_TAB = "#play-tab-agent";
 const DECISIONS_TAB = "#play-tab-decisions";
 const KNOBS_TAB = "#play-tab-knobs";
-const MODE = ["#mode-control", AGENT_TAB];
+const MODE = ["#play-agent .mode-line", AGENT_TAB];
+const RECEIPT = ["#play-agent .said", ...MODE];
 
 /** What each phase of a step is about. @type {Record<Step, Partial<Record<Phase, string[]>>>} */
 const PLACES = {
-  1: { held: MODE, write: ["#play-three", PHONE_TAB], wait: ["#play-log", PHONE_TAB], look: ["#play-agent", AGENT_TAB], done: ["#play-decisions", DECISIONS_TAB] },
-  2: { held: MODE, ask: ["#tour-do"], press: MODE, late: MODE, done: MODE },
-  3: { answer: ["#composer", AGENT_TAB], give: MODE, done: MODE },
+  1: { held: MODE, write: ["#play-three", PHONE_TAB], wait: ["#play-log", PHONE_TAB], look: ["#play-agent .thread-body", AGENT_TAB], done: ["#play-decisions", DECISIONS_TAB] },
+  2: { held: MODE, ask: ["#tour-do"], press: MODE, late: MODE, done: RECEIPT },
+  3: { answer: ["#play-agent .composer", AGENT_TAB], give: MODE, done: MODE },
   4: { held: MODE, choose: ["#play-provider-fault", KNOBS_TAB], say: ["#tour-do"], watch: ["#play-decisions", DECISIONS_TAB], done: ["#play-decisions", DECISIONS_TAB] },
 };
 
@@ -43,7 +44,7 @@ export function TourCard({ screen }) {
     </ol>
     <div role="status">
       <h2><span class="unseen">${t("tour.step", { step: at.step, of: STEPS.length })} </span>${word(WORDS[at.step], "title")}</h2>
-      <p>${word(WORDS[at.step], at.phase)}${at.phase === "write" && at.written > 0 && ` ${t("tour.written", { count: at.written, of: QUICK })}`}</p>
+      <p>${keyed(word(WORDS[at.step], at.phase))}${at.phase === "write" && at.written > 0 && ` ${t("tour.written", { count: at.written, of: QUICK })}`}</p>
     </div>
     <footer>
       <${Act} at=${at} screen=${screen} />
@@ -54,6 +55,9 @@ export function TourCard({ screen }) {
     <${Pointer} at=${PLACES[at.step][at.phase] ?? []} />
   </section>`;
 }
+
+/** Keys stand in brackets, and are drawn as such. @param {string} text */
+const keyed = (text) => text.split(/\[([^\]]+)\]/).map((piece, index) => (index % 2 ? html`<kbd key=${index}>${piece}</kbd>` : piece));
 
 /** The step's own button, where there is something that it can do for whoever would rather not type. @param {{at: Tour, screen: Screen}} props */
 function Act({ at, screen }) {
