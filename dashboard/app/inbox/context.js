@@ -1,6 +1,6 @@
 // What is known beside the thread: who the contact is, how the conversation stands, what is planned, and what happened.
 
-import { html } from "../vendor/preact.js";
+import { html, useEffect, useRef } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
 import { t, word } from "../words/index.js";
 import { Assignee } from "./assignee.js";
@@ -8,13 +8,24 @@ import { Attention } from "./attention.js";
 import { ContactCard } from "./contact_card.js";
 import { FollowUp } from "./follow_up.js";
 import { Labels } from "./labels.js";
+import { Lanes } from "./lanes.js";
 import { Notes } from "./notes.js";
 import { Status } from "./status.js";
+import { Timeline } from "./timeline.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
-/** @param {{it: Wire.Conversation, thread: import("../state/thread.js").Thread}} props */
-export function Context({ it, thread }) {
+/** @import { Opened } from "./opened.js" */
+
+/** @param {{it: Wire.Conversation, open: Opened, about: Wire.Message | null, onAll: () => void}} props `about` is the message whose "why" was asked */
+export function Context({ it, open, about, onAll }) {
+  const { thread, decisions } = open;
+  const happened = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    if (!about) return;
+    happened.current?.scrollIntoView({ block: "start" });
+    happened.current?.focus({ preventScroll: true });
+  }, [about]);
   return html`
     <${ContactCard} it=${it} />
     <${Attention} it=${it} />
@@ -24,7 +35,12 @@ export function Context({ it, thread }) {
       <div><dt>${t("context.labels")}</dt><dd><${Labels} it=${it} /></dd></div>
     </dl>
     <${Part} title=${t("context.follow_up")}><${FollowUp} it=${it} /></${Part}>
-    <${Part} title=${t("context.notes")}><${Notes} thread=${thread} /></${Part}>`;
+    <${Part} title=${t("context.notes")}><${Notes} thread=${thread} /></${Part}>
+    <section class="context-part" ref=${happened} tabindex="-1" aria-labelledby="happened-title">
+      <h3 id="happened-title">${t("timeline")}</h3>
+      ${!about && html`<${Lanes} id=${it.id} thread=${thread} events=${decisions.events.value} />`}
+      <${Timeline} id=${it.id} thread=${thread} decisions=${decisions} about=${about} onAll=${onAll} />
+    </section>`;
 }
 
 /** @param {{title: string, children?: any}} props */

@@ -11,6 +11,7 @@ import { t } from "../words/index.js";
 import { close } from "./acts.js";
 import { Composer } from "./composer.js";
 import { Context } from "./context.js";
+import { isTold } from "./decisions.js";
 import { lay, put } from "./desk.js";
 import { Draft, SuggestNow } from "./drafts.js";
 import { Head } from "./head.js";
@@ -23,9 +24,6 @@ import { Thread } from "./thread.js";
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Opened } from "./opened.js" */
 /** @import { Owed } from "../state/owed.js" */
-
-/** @type {Wire.Event[]} */
-const NONE = [];
 
 export function Inbox() {
   useEffect(() => {
@@ -45,11 +43,15 @@ export function Pane({ open }) {
   const it = conversation(open.id).value;
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const isAside = useSignal(false);
+  const about = useSignal(/** @type {Wire.Message | null} */ (null));
   const isKeptUnread = useSignal(false);
   // The same object for as long as the thread is open: bubbles are drawn anew when it changes.
   const acts = useMemo(() => ({
     onQuote: (/** @type {Wire.Message} */ one) => write({ quoted: one, isNote: false }),
-    onWhy: () => (isAside.value = true),
+    onWhy: (/** @type {Wire.Message} */ one) => {
+      about.value = one;
+      isAside.value = true;
+    },
   }), []);
 
   /** Into the field, as it is changed. @param {Partial<import("./desk.js").Desk>} [change] */
@@ -63,6 +65,7 @@ export function Pane({ open }) {
       field.current?.setSelectionRange(end, end);
     });
   }
+  const events = useMemo(() => open.decisions.events.value.filter(isTold).reverse(), [open.decisions.events.value]);
   const newestOfContact = () => open.thread.ordered.peek().findLast((one) => one.author === "contact" && one.provider_message_id && one.kind !== "reaction" && !one.deleted_at) ?? null;
   useKeys([
     { key: "r", words: t("keys.reply"), run: () => write({ isNote: false }) },
@@ -75,12 +78,12 @@ export function Pane({ open }) {
     <section class="thread" aria-labelledby="thread-title">
       <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => (isKeptUnread.value = true)} />
       <${Mode} it=${it} />
-      <${Thread} open=${open} it=${it} events=${NONE} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => write({ isNote: false })}
+      <${Thread} open=${open} it=${it} events=${events} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => write({ isNote: false })}
         onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), put(open.id, { text: one.text, quoted: one.quoted, draft: one.draft, isNote: one.kind === "note" }), write())} />
       <${Draft} it=${it} open=${open} onEdit=${() => write()} />
       ${mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
     </section>
-    <${Aside} isOpen=${isAside.value} onClose=${() => (isAside.value = false)}><${Context} it=${it} thread=${open.thread} /></${Aside}>`;
+    <${Aside} isOpen=${isAside.value} onClose=${() => (isAside.value = false)}><${Context} it=${it} open=${open} about=${about.value} onAll=${() => (about.value = null)} /></${Aside}>`;
 }
 
 /** Beside the thread where there is room; else drawn over it. @param {{isOpen: boolean, onClose: () => void, children?: any}} props */

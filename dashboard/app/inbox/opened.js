@@ -8,6 +8,7 @@ import { route } from "../state/route.js";
 import { openThread } from "../state/thread.js";
 import { Problem } from "../wire/api.js";
 import { openSuggestions } from "./suggestions.js";
+import { openDecisions } from "./timeline.js";
 
 /** @import { Signal } from "../vendor/preact.js" */
 
@@ -16,6 +17,7 @@ import { openSuggestions } from "./suggestions.js";
  *   id: string,
  *   thread: import("../state/thread.js").Thread,
  *   live: import("../state/live.js").Live,
+ *   decisions: import("./story.js").Story,
  *   suggestions: import("./suggestions.js").Suggestions,
  *   problem: Signal<Problem | null>,
  *   look: () => Promise<void>,
@@ -56,6 +58,7 @@ function open(id, at) {
     before?.thread.close();
     before?.live.close();
     before?.suggestions.close();
+    before?.decisions.close();
     before?.ends.forEach((end) => end());
     opened.value = id ? begin(id, at) : null;
   });
@@ -74,5 +77,5 @@ function begin(id, at) {
       problem.value = error;
     }
   }
-  return { id, thread: openThread(id, at), live: watch(id), suggestions: openSuggestions(id), problem, look, ends: [keepLoaded(() => void look())] };
+  return { id, thread: openThread(id, at), live: watch(id), decisions: openDecisions(id), suggestions: openSuggestions(id), problem, look, ends: [keepLoaded(() => void look())] };
 }

@@ -4,13 +4,15 @@ import { html, useEffect, useMemo, useRef, useSignal } from "../vendor/preact.js
 import { Icon } from "../parts/icon.js";
 import { isLookedAt } from "../parts/looked.js";
 import { problemText, sayProblem } from "../parts/toast.js";
-import { day, moment, t } from "../words/index.js";
+import { clock, day, moment, t } from "../words/index.js";
 import { markRead } from "./acts.js";
 import { Aside, Bubble } from "./bubble.js";
+import { told } from "./decisions.js";
 import { entries, firstUnread } from "./entries.js";
 import { stillOwed } from "./fates.js";
 import { showReceipt } from "./modes.js";
 import { useScroller } from "./scroller.js";
+import { codeOf, tell } from "./telling.js";
 import { Unsent } from "./unsent.js";
 import { Verdict } from "./verdict.js";
 import { spoke, verdict } from "./verdicts.js";
@@ -107,12 +109,21 @@ export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }
 function Line({ entry, open, conversation, acts, onReply }) {
   if (entry.type === "day") return html`<li class="day" role="separator"><time datetime=${entry.at}>${day(entry.at)}</time></li>`;
   if (entry.type === "new") return html`<li class="new-line" role="separator"><span>${t("thread.new_from", { count: entry.count })}</span></li>`;
-  if (entry.type === "event") return html`<li class="happened"><time datetime=${entry.event.at} title=${moment(entry.event.at)}></time></li>`;
+  if (entry.type === "event") return html`<${Happened} it=${entry.event} />`;
   const last = /** @type {Wire.Message} */ (entry.messages.at(-1));
   const below = entry.verdict && html`<${Verdict} it=${last} found=${entry.verdict} count=${entry.verdictCount} conversation=${conversation} onReply=${onReply} />`;
   if (entry.type === "aside") return html`<li class="line"><${Aside} it=${last} />${below}</li>`;
   const seal = entry.verdict ? `${entry.verdict.why} ${entry.verdict.tone} ${entry.verdictCount} ${conversation.mode_version} ${conversation.mode} ${conversation.assignee?.id}` : "";
   return html`<li class="line"><${Bubble} parts=${entry.messages} isFirst=${entry.isFirst} thread=${open.thread} acts=${acts} below=${below} seal=${seal} /></li>`;
+}
+
+/** @type {Record<string, import("../parts/icon.js").IconName>} */
+const SIGNS = { ai: "spark", human: "hand", bad: "alert" };
+
+/** What happened between the messages. @param {{it: Wire.Event}} props */
+function Happened({ it }) {
+  const { tone } = told(it);
+  return html`<li class="happened is-${tone}" title=${`${moment(it.at)} · ${codeOf(it)}`}><span><${Icon} name=${SIGNS[tone] ?? "clock"} />${tell(it)} <time datetime=${it.at}>${clock(it.at)}</time></span></li>`;
 }
 
 /**

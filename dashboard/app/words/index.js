@@ -75,6 +75,8 @@ const dates = (name, options) =>
 
 /** Hour and minute. @param {string | number | Date} at */
 export const clock = (at) => dates("clock", { hour: "2-digit", minute: "2-digit" }).format(new Date(at));
+/** To the second: in a race they matter. @param {string | number | Date} at */
+export const exact = (at) => dates("exact", { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(new Date(at));
 /** Day and time, whole: for titles. @param {string | number | Date} at */
 export const moment = (at) => dates("moment", { dateStyle: "medium", timeStyle: "medium" }).format(new Date(at));
 /** Day and time as people make an appointment: no seconds, no year. @param {string | number | Date} at */

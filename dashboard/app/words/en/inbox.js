@@ -2,6 +2,7 @@
 
 import { answering } from "./inbox_answering.js";
 import { beside } from "./inbox_beside.js";
+import { story } from "./inbox_story.js";
 
 export const inbox = {
   "you": "You",
@@ -110,4 +111,5 @@ export const inbox = {
 
   ...answering,
   ...beside,
+  ...story,
 };

@@ -1,0 +1,71 @@
+// Events as sentences: which words say each, and what goes into them. Pure.
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** What the timeline shows unless more is asked for: decisions, not each step on the way. */
+export const DECISIONS = [
+  "conversation_created", "mode_changed", "mode_change_during_generation", "mode_change_before_send", "mode_until_changed", "takeover_settled",
+  "turn_failed", "turn_superseded", "fallback_sent", "cached_answer_used", "flood",
+  "message_failed", "message_cancelled", "send_uncertain", "send_reconciled", "message_edited", "message_deleted",
+  "follow_up_scheduled", "follow_up_cancelled", "follow_up_sent", "follow_up_withheld",
+  "attention_raised", "attention_cleared", "conversation_updated", "draft_created", "draft_retired",
+  "dead_letter_replayed", "dead_letter_discarded", "duplicate_webhook", "lock_contended", "lock_lost", "lease_taken_over",
+];
+
+/** Changes of a conversation that nobody asks "why" about. */
+const TRIFLES = new Set(["read", "renamed"]);
+
+/** @param {Wire.Event} it */
+export const isDecision = (it) => DECISIONS.includes(it.type) && !(it.type === "conversation_updated" && TRIFLES.has(it.action ?? ""));
+
+/** What stands in the thread itself, between the messages. @param {Wire.Event} it */
+export const isTold = (it) =>
+  it.type === "mode_changed" || it.type === "mode_change_during_generation" || it.type === "flood"
+  || (it.type === "turn_failed" && it.action === "handed_over")
+  || (it.type === "conversation_updated" && ["opened", "closed", "snoozed", "assigned", "merged"].includes(it.action ?? ""));
+
+/**
+ * @typedef {{
+ *   keys: string[], given: Record<string, string | number>, words: Record<string, [group: string, value: string]>,
+ *   ms: number | null, at: string | null, agent: string | null, tone: "good" | "bad" | "warn" | "ai" | "human" | "plain",
+ * }} Told
+ *   `keys`: the first of them that there are words for; `words` go in as the words of a value of the API; `ms` as `time`, `at` as `when`, `agent` as `name`
+ */
+
+/** @type {Record<string, Told["tone"]>} */
+const TONES = {
+  turn_failed: "bad", message_failed: "bad", send_uncertain: "warn", attention_raised: "bad", lock_lost: "warn", follow_up_withheld: "warn",
+  webhook_dead_lettered: "bad", breaker_opened: "bad", mode_change_during_generation: "human", mode_change_before_send: "human",
+  message_sent: "good", turn_completed: "ai", turn_started: "ai", draft_created: "ai", attention_cleared: "good", takeover_settled: "good", send_reconciled: "good",
+};
+
+/** @param {Wire.Event} it @returns {Told} */
+export function told(it) {
+  const { details = {} } = it;
+  /** @type {Told["given"]} */
+  const given = {};
+  /** @type {Told["words"]} */
+  const words = {};
+  for (const [name, value] of Object.entries(details)) if (typeof value === "string" || typeof value === "number") given[name] = value;
+  // The same question has other words by what it is about.
+  const reason = typeof details.reason === "string" ? details.reason : null;
+  if (reason) words.reason = [reasonGroup(it.type), reason];
+  if (typeof details.kind === "string") words.kind = [it.type === "turn_failed" ? "failure" : "kind", details.kind];
+  if (typeof details.state === "string") words.state = ["delivery", details.state];
+  const cause = it.type === "mode_changed" ? reason : it.action;
+  return {
+    keys: [cause && `event.${it.type}.${cause}`, details.parts > 1 && `event.${it.type}.part`, `event.${it.type}`].filter((key) => typeof key === "string"),
+    given, words,
+    ms: typeof details.generation_ms === "number" ? details.generation_ms : null,
+    at: [details.due_at, details.until].find((value) => typeof value === "string") ?? null,
+    agent: typeof details.assignee === "string" ? details.assignee : null,
+    tone: it.type === "mode_changed" ? (details.to === "AI" ? "ai" : "human") : it.action === "gave_up" ? "warn" : TONES[it.type] ?? "plain",
+  };
+}
+
+/** @param {string} type */
+function reasonGroup(type) {
+  if (type.startsWith("attention_")) return "attention.short";
+  if (type === "follow_up_cancelled" || type === "follow_up_withheld") return "follow_up_reason";
+  return "delivery_reason";
+}
