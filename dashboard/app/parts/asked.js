@@ -17,9 +17,10 @@ const AGAIN_MS = 1_000;
  * One answer.
  * @param {string | null} path below `/api/v1`; null asks nothing
  * @param {Record<string, any>} [query]
+ * @param {string | null} [question] what the question is to people: while it stays, what was said last stays on the page,
+ *   although the query (such as a time) moves on
  */
-export function useAsked(path, query = {}) {
-  const question = path && address(path, query);
+export function useAsked(path, query = {}, question = path && address(path, query)) {
   const answer = useSignal(/** @type {any} */ (null));
   const problem = useSignal(/** @type {Problem | null} */ (null));
   /** When it was answered last. */

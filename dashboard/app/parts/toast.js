@@ -37,7 +37,8 @@ export function sayProblem(error) {
 /** @param {Problem} problem */
 export function problemText(problem) {
   if (problem.code === "unreachable") return t("problem.unreachable");
-  if (problem.status === 503) return t("problem.unavailable");
+  // A proxy in front, which has words of its own, is not there for long either.
+  if (problem.status === 503 || problem.code === "unavailable") return t("problem.unavailable");
   if (problem.code === "forbidden") return t("problem.forbidden");
   return problem.errors.length > 0
     ? problem.errors.map(({ pointer, detail }) => `${pointer.replace(/^\//, "")}: ${detail}`).join("; ")

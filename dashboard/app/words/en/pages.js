@@ -2,7 +2,8 @@
 
 import { channels } from "./pages/channels.js";
 import { lists } from "./pages/lists.js";
+import { overview } from "./pages/overview.js";
 import { rules } from "./pages/rules.js";
 import { settings } from "./pages/settings.js";
 
-export const pages = { ...settings, ...channels, ...lists, ...rules };
+export const pages = { ...settings, ...channels, ...lists, ...overview, ...rules };
