@@ -26,3 +26,5 @@ mod feed;
 mod bad_input;
 
 mod command_line;
+
+mod browser;

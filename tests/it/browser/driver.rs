@@ -10,6 +10,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use baton::adapters::http_client::http_client;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -29,7 +30,6 @@ const RECORDER: &str = "window.faults = []; \
 pub(super) mod key {
     pub(crate) const ENTER: &str = "\u{e007}";
     pub(crate) const ESCAPE: &str = "\u{e00c}";
-    pub(crate) const TAB: &str = "\u{e004}";
     pub(crate) const CONTROL: &str = "\u{e009}";
 }
 
@@ -58,8 +58,7 @@ impl Browser {
     /// Opens a window of its own, with no memory of others.
     pub(super) async fn open() -> Self {
         let (driver, port) = start_driver();
-        let http = reqwest::Client::builder().timeout(Duration::from_millis(2 * PATIENCE_MS));
-        let http = http.build().expect("a client");
+        let http = http_client(Duration::from_millis(2 * PATIENCE_MS)).expect("a client");
         let address = format!("http://127.0.0.1:{port}/session");
         let wish = json!({ "capabilities": { "alwaysMatch": {
             "timeouts": { "script": PATIENCE_MS, "pageLoad": PATIENCE_MS },
@@ -103,7 +102,8 @@ impl Browser {
 
     /// What a script of ours returns.
     pub(super) async fn run(&self, script: &str, arguments: Value) -> Value {
-        self.command(Method::POST, "/execute/sync", Some(json!({ "script": script, "args": arguments }))).await
+        self.command(Method::POST, "/execute/sync", Some(json!({ "script": script, "args": arguments })))
+            .await
     }
 
     /// What a promise of a script comes to.
@@ -112,7 +112,8 @@ impl Browser {
             "const done = arguments[arguments.length - 1]; \
              (async (...given) => {{ {script} }})(...[...arguments].slice(0, -1)).then(done, (error) => done({{ fault: String(error) }}))"
         );
-        self.command(Method::POST, "/execute/async", Some(json!({ "script": script, "args": arguments }))).await
+        self.command(Method::POST, "/execute/async", Some(json!({ "script": script, "args": arguments })))
+            .await
     }
 
     /// Waits until this holds in the page, looking at every frame.
@@ -129,7 +130,10 @@ impl Browser {
         let held = self.settled(&script, arguments.clone()).await;
         if held != json!(true) {
             let page = self.run("return document.body.innerText", json!([])).await;
-            panic!("never: {condition} {arguments} ({held})\nthe page: {}", page.as_str().unwrap_or_default());
+            panic!(
+                "never: {condition} {arguments} ({held})\nthe page: {}",
+                page.as_str().unwrap_or_default()
+            );
         }
     }
 
@@ -178,7 +182,9 @@ impl Browser {
     pub(super) async fn press(&self, keys: &str) {
         let taps: Vec<Value> = keys
             .chars()
-            .flat_map(|letter| ["keyDown", "keyUp"].map(|what| json!({ "type": what, "value": letter.to_string() })))
+            .flat_map(|letter| {
+                ["keyDown", "keyUp"].map(|what| json!({ "type": what, "value": letter.to_string() }))
+            })
             .collect();
         self.keyboard(taps).await;
     }

@@ -53,9 +53,19 @@ impl Server {
             }
         }
         command
-            .args(["serve", "--listen", "127.0.0.1:0", "--sandbox", "on", "--ai-provider", "scripted", "--log", "warn"])
-            // Quick, but with time enough to come between.
-            .args(["--burst-quiet-ms", "300", "--typing-ms-per-char", "0", "--typing-jitter-ms", "0"])
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--sandbox",
+                "--ai-provider",
+                "scripted",
+                "--log",
+                "warn",
+            ])
+            // Quick, but with time enough to come between two parts of a reply.
+            .args(["--burst-quiet-ms", "300", "--typing-ms-per-char", "20", "--typing-jitter-ms", "0"])
+            .args(["--typing-max-ms", "3000"])
             .args(["--send-interval-ms", "0", "--green-api-timeout-ms", "2000"])
             .env("BATON_DATABASE_URL", database.url())
             .env("BATON_API_TOKEN", TOKEN)
@@ -66,7 +76,8 @@ impl Server {
             command.env("BATON_REDIS_URL", redis);
         }
         let mut process = command.spawn().expect("the program starts");
-        let mut said = BufReader::new(process.stderr.take().expect("its words")).lines().map_while(Result::ok);
+        let mut said =
+            BufReader::new(process.stderr.take().expect("its words")).lines().map_while(Result::ok);
         let mut before = Vec::new();
         let link = loop {
             let Some(line) = said.next() else { panic!("it ended: {}", before.join("\n")) };
@@ -115,7 +126,7 @@ impl Server {
         let screen = self.asks("GET", &format!("/api/v1/sandbox/chats/{chat}"), None).await;
         let bubbles = screen["messages"].as_array().expect("messages").iter();
         bubbles
-            .filter(|bubble| bubble["from_contact"] == false)
+            .filter(|bubble| bubble["author"] != "contact")
             .map(|bubble| bubble["text"].as_str().unwrap_or_default().to_owned())
             .collect()
     }

@@ -49,18 +49,27 @@ impl Database {
         Self::Postgres { server, name }
     }
 
+    /// Where it is, as a setting says it.
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::Sqlite(folder) => format!("sqlite://{}", folder.path().join("baton.db").display()),
+            Self::Postgres { server, name } => {
+                let (server, _) = server.rsplit_once('/').expect("a URL with the name of a database");
+                format!("{server}/{name}")
+            }
+        }
+    }
+
     /// Opens it as a process does when it starts.
     pub(crate) async fn open(&self, clock: Arc<dyn Clock>) -> Store {
+        let url = self.url();
         match self {
-            Self::Sqlite(folder) => {
-                let url = format!("sqlite://{}", folder.path().join("baton.db").display());
+            Self::Sqlite(_) => {
                 let store = Sqlite::connect(&url, clock).await.expect("the file can be opened");
                 store.migrate().await.expect("it takes the migrations");
                 Store::Sqlite(store)
             }
-            Self::Postgres { server, name } => {
-                let (server, _) = server.rsplit_once('/').expect("a URL with the name of a database");
-                let url = format!("{server}/{name}");
+            Self::Postgres { .. } => {
                 let store = Postgres::connect(&url, 8, clock).await.expect("the database can be opened");
                 store.migrate().await.expect("it takes the migrations");
                 Store::Postgres(store)
@@ -70,9 +79,8 @@ impl Database {
 
     /// Takes what was being sent when a process died for what was never tried, as a careless start would.
     pub(crate) async fn queue_again(&self) {
-        let Self::Sqlite(folder) = self else { panic!("only ever done to SQLite") };
-        let url = format!("sqlite://{}", folder.path().join("baton.db").display());
-        let mut connection = SqliteConnection::connect(&url).await.expect("the file can be opened");
+        assert!(matches!(self, Self::Sqlite(_)), "only ever done to SQLite");
+        let mut connection = SqliteConnection::connect(&self.url()).await.expect("the file can be opened");
         for statement in [
             "update conversations set send_at = 0
              where id in (select conversation_id from messages where state = 'sending')",
@@ -86,7 +94,8 @@ impl Database {
     /// Removes it. A test that fails leaves it behind, to be looked at.
     pub(crate) async fn remove(self) {
         if let Self::Postgres { server, name } = self {
-            run(&server, &format!("drop database {name}")).await;
+            // A process that was killed has not said goodbye.
+            run(&server, &format!("drop database {name} with (force)")).await;
         }
     }
 }

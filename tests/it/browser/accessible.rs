@@ -1,0 +1,137 @@
+//! For everybody: nothing that axe objects to, in the light and in the dark, and nothing wider than a small phone. The
+//! same walk takes the pictures that the README shows, where BATON_PICTURES names a folder for them.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Browser, MEI, Server, on_both_footings, signed_in};
+
+on_both_footings!(every_page_is_for_everybody, every_page_fits_a_small_phone);
+
+const PAGES: [&str; 12] = [
+    "/inbox",
+    "/follow-ups",
+    "/dead-letters",
+    "/overview",
+    "/playground",
+    "/settings/you",
+    "/settings/people",
+    "/settings/channels",
+    "/settings/labels",
+    "/settings/canned-replies",
+    "/settings/tokens",
+    "/settings/all",
+];
+
+/// Something of everything: an answer in parts that was cut, one in one piece, a note, a label, a person needed.
+async fn furnish(server: &Server) -> String {
+    server.behaves(json!({ "model_delay_ms": 0 })).await;
+    server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
+    server.until(|| server.phone(MEI), |sent| sent.len() == 1).await;
+    let mode = format!("/api/v1/channels/sandbox/chats/{MEI}/mode");
+    server.asks("PUT", &mode, Some(json!({ "mode": "HUMAN" }))).await;
+    let id = server.conversation(MEI).await["id"].as_str().expect("an id").to_owned();
+    let at = |what: &str| format!("/api/v1/conversations/{id}/{what}");
+    server.asks("POST", &at("notes"), Some(json!({ "text": "She ordered in March, too." }))).await;
+    server.asks("POST", &at("messages"), Some(json!({ "text": "Shall I put one aside for you?" }))).await;
+    let label = json!({ "name": "regular", "colour": "#1c6b3a", "description": "has bought before" });
+    server.asks("POST", "/api/v1/labels", Some(label)).await;
+    server
+        .asks("PATCH", &format!("/api/v1/conversations/{id}"), Some(json!({ "labels": ["regular"] })))
+        .await;
+    server.writes("6580000002@c.us", "Jonas", &["Hallo! How much is delivery?"]).await;
+    server.writes("6580000003@c.us", "Amara", &["Can I talk to a person?"]).await;
+    server.until(|| server.phone("6580000003@c.us"), |sent| !sent.is_empty()).await;
+    id
+}
+
+/// The pages and, as the last, the inbox with a conversation open.
+fn paths(id: &str) -> Vec<String> {
+    PAGES.iter().map(|page| (*page).to_owned()).chain([format!("/inbox/{id}")]).collect()
+}
+
+async fn show(browser: &Browser, server: &Server, path: &str) {
+    browser.go(&format!("{}{path}", server.address)).await;
+    browser.until("return document.querySelector('.connection.is-live')", json!([])).await;
+    browser.until("return !document.querySelector('[aria-busy=true]')", json!([])).await;
+}
+
+async fn every_page_is_for_everybody(server: &Server) {
+    let id = furnish(server).await;
+    let browser = signed_in(server).await;
+    let axe = concat!(env!("CARGO_MANIFEST_DIR"), "/dashboard/node_modules/axe-core/axe.min.js");
+    let axe =
+        std::fs::read_to_string(axe).expect("axe is there: `npm ci` in dashboard/, or cargo xtask test");
+    let mut wrong: Vec<String> = Vec::new();
+    for is_dark in [false, true] {
+        browser.dark(is_dark).await;
+        for path in paths(&id) {
+            show(&browser, server, &path).await;
+            let script = format!("{axe}; return await axe.run(document, {{ resultTypes: ['violations'] }});");
+            let found = browser.settled(&script, json!([])).await;
+            let violations =
+                found["violations"].as_array().unwrap_or_else(|| panic!("{path}: {found}")).clone();
+            wrong.extend(violations.iter().map(|it| described(&path, is_dark, it)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    browser.close().await;
+}
+
+fn described(path: &str, is_dark: bool, violation: &Value) -> String {
+    let nodes: Vec<&Value> =
+        violation["nodes"].as_array().into_iter().flatten().map(|node| &node["html"]).collect();
+    format!("{path} (dark: {is_dark}): {}: {} {nodes:?}", violation["id"], violation["help"])
+}
+
+async fn every_page_fits_a_small_phone(server: &Server) {
+    let id = furnish(server).await;
+    let browser = signed_in(server).await;
+    browser.size(320, 640).await;
+    for path in paths(&id) {
+        show(&browser, server, &path).await;
+        let width = browser.run("return document.documentElement.scrollWidth", json!([])).await;
+        assert_eq!(width, json!(320), "{path} is wider than the phone");
+        // What is to be pressed lies within it.
+        let outside = browser
+            .run(
+                "return [...document.querySelectorAll('button, a[href], input, select, textarea')].filter((it) => it.checkVisibility()) \
+                   .filter((it) => { const { left, right, width } = it.getBoundingClientRect(); \
+                     const scroller = it.closest('.rows, [role=tablist], .unseen, .skip'); \
+                     return width > 0 && !scroller && (left < -1 || right > innerWidth + 1); }).map((it) => it.outerHTML.slice(0, 120))",
+                json!([]),
+            )
+            .await;
+        assert_eq!(outside, json!([]), "{path}");
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn the_pictures_of_the_readme_are_taken() {
+    let server = Server::on_sqlite().await;
+    let id = furnish(&server).await;
+    let browser = signed_in(&server).await;
+    let folder = std::env::var_os("BATON_PICTURES").map(PathBuf::from);
+    let kept = tempfile::tempdir().expect("a folder");
+    let folder = folder.as_deref().unwrap_or(kept.path());
+    for (name, path, width, height, is_dark) in [
+        ("inbox", format!("/inbox/{id}"), 1280, 800, false),
+        ("dark", format!("/inbox/{id}"), 1280, 800, true),
+        ("overview", "/overview".to_owned(), 1280, 800, false),
+        ("playground", "/playground".to_owned(), 1280, 800, false),
+        ("phone", format!("/inbox/{id}"), 390, 760, false),
+    ] {
+        browser.size(width, height).await;
+        browser.dark(is_dark).await;
+        show(&browser, &server, &path).await;
+        browser.picture(&folder.join(format!("{name}.png"))).await;
+        assert!(
+            folder.join(format!("{name}.png")).metadata().is_ok_and(|file| file.len() > 10_000),
+            "{name}"
+        );
+    }
+    browser.close().await;
+    server.end().await;
+}

@@ -1,0 +1,37 @@
+//! Two agents at once: each sees what the other does, and one can take from the other.
+
+use serde_json::json;
+
+use super::{Browser, MEI, Server, on_both_footings, open, reading_mei};
+
+on_both_footings!(two_agents_see_each_other_and_one_takes_from_the_other);
+
+async fn two_agents_see_each_other_and_one_takes_from_the_other(server: &Server) {
+    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    let first = reading_mei(server).await;
+    let wish = json!({ "name": "Ana", "email": "ana@example.com", "role": "agent" });
+    let ana = server.asks("POST", "/api/v1/agents", Some(wish)).await;
+    let second = Browser::open().await;
+    second.go(ana["link"].as_str().expect("a link")).await;
+    second.sees("nav", "Live").await;
+    second.go(&format!("{}/inbox", server.address)).await;
+    open(&second, "Mei").await;
+    first.sees(".thread-head", "Ana is looking").await;
+
+    second.press("t").await;
+    second.sees(".mode-pill", "You").await;
+    first.sees(".mode-pill", "Ana").await;
+    second.click(".composer textarea").await;
+    second.press("Hello").await;
+    first.sees(".thread-head", "Ana is writing").await;
+
+    // Who holds it is said before anybody talks over them.
+    first.sees(".mode-acts", "Take from Ana").await;
+    first.press("t").await;
+    first.sees(".mode-pill", "You").await;
+    second.sees(".mode-pill", "Admin").await;
+    second.sees(".composer", "Admin").await;
+    first.close().await;
+    second.close().await;
+}

@@ -1,0 +1,70 @@
+//! The keyboard alone suffices.
+
+use serde_json::json;
+
+use super::{MEI, Server, key, on_both_footings, open, signed_in};
+
+on_both_footings!(a_day_at_the_inbox_needs_no_mouse, no_key_fires_while_somebody_types);
+
+async fn a_day_at_the_inbox_needs_no_mouse(server: &Server) {
+    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.writes("6580000002@c.us", "Jonas", &["Hallo!"]).await;
+    server.until(|| server.conversation("6580000002@c.us"), |it| it["unread"] == 1).await;
+    server.writes(MEI, "Mei", &["Is the blue bowl still there?"]).await;
+    let browser = signed_in(server).await;
+    browser.sees(".row", "Mei").await;
+    browser.sees(".row", "Jonas").await;
+
+    // Down, and up again: Mei wrote last and stands first.
+    browser.press("jjk").await;
+    browser.press(key::ENTER).await;
+    browser.sees("#thread-title", "Mei").await;
+    browser.press("t").await;
+    browser.sees(".mode-pill", "You").await;
+    browser.press("r").await;
+    browser.press("Yes, it is.").await;
+    browser.press(key::ENTER).await;
+    browser.sees(".from-agent", "Yes, it is.").await;
+    browser.press(key::ESCAPE).await;
+    browser.press("n").await;
+    browser.press("She haggles.").await;
+    browser.press(key::ENTER).await;
+    browser.sees(".is-note", "She haggles.").await;
+    browser.press(key::ESCAPE).await;
+    browser.press("g").await;
+    browser.sees(".mode-pill", "AI").await;
+    browser.press("e").await;
+    browser.misses(".list .row", "Mei").await;
+
+    browser.press("/").await;
+    browser.press("Jonas").await;
+    browser.sees(".row", "Jonas").await;
+    browser.press(key::ESCAPE).await;
+    browser.press("?").await;
+    browser.sees("dialog[open]", "Take over").await;
+    browser.press(key::ESCAPE).await;
+    browser.chord(key::CONTROL, "k").await;
+    browser.until("return document.querySelector('dialog[open] input')", json!([])).await;
+    browser.press("over").await;
+    browser.press(key::ENTER).await;
+    browser.sees("h1", "Overview").await;
+    browser.close().await;
+}
+
+async fn no_key_fires_while_somebody_types(server: &Server) {
+    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    let browser = signed_in(server).await;
+    open(&browser, "Mei").await;
+    browser.sees(".mode-pill", "AI").await;
+    browser.click(".composer textarea").await;
+    browser.press("getting the jug, then?").await;
+    let typed = browser.run("return document.querySelector('.composer textarea').value", json!([])).await;
+    assert_eq!(typed, json!("getting the jug, then?"));
+    assert_eq!(
+        server.conversation(MEI).await["mode"],
+        "AI",
+        "the letter t takes over only where nobody types"
+    );
+    browser.close().await;
+}

@@ -1,0 +1,83 @@
+//! The dashboard in a real browser, served by the real program, on both footings: what people see and do.
+
+mod driver;
+
+mod line;
+
+mod server;
+
+mod accessible;
+
+mod agents;
+
+mod feed;
+
+mod hostile;
+
+mod keyboard;
+
+mod sending;
+
+mod signing_in;
+
+mod takeover;
+
+use self::{
+    driver::{Browser, key},
+    line::Line,
+    server::Server,
+};
+
+/// Runs each story, written once for any footing, on both.
+macro_rules! on_both_footings {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                let server = $crate::browser::Server::on_sqlite().await;
+                super::$name(&server).await;
+                server.end().await;
+            })+
+        }
+        mod postgres_and_redis {
+            $(#[tokio::test]
+            async fn $name() {
+                let server = $crate::browser::Server::on_postgres().await;
+                super::$name(&server).await;
+                server.end().await;
+            })+
+        }
+    };
+}
+
+use on_both_footings;
+
+const MEI: &str = "6580000001@c.us";
+
+/// A browser with the first admin signed in, in the inbox.
+async fn signed_in(server: &Server) -> Browser {
+    let browser = Browser::open().await;
+    browser.go(&server.link).await;
+    browser.sees("nav", "Live").await;
+    browser.go(&format!("{}/inbox", server.address)).await;
+    browser.sees("nav", "Live").await;
+    browser
+}
+
+/// The same, with Mei's conversation open. She has written something already.
+async fn reading_mei(server: &Server) -> Browser {
+    let browser = signed_in(server).await;
+    open(&browser, "Mei").await;
+    browser
+}
+
+/// Opens the conversation with that contact.
+async fn open(browser: &Browser, name: &str) {
+    browser.sees(".row", name).await;
+    browser.run(
+        "[...document.querySelectorAll('.row')].find((it) => it.innerText.includes(arguments[0])).click()",
+        serde_json::json!([name]),
+    )
+    .await;
+    browser.sees("#thread-title", name).await;
+}

@@ -1,0 +1,47 @@
+//! What an agent sends is never shown as more than it is.
+
+use serde_json::json;
+
+use super::{MEI, Server, key, on_both_footings, reading_mei};
+
+on_both_footings!(
+    what_is_sent_takes_over_and_gets_its_ticks,
+    what_nobody_knows_is_said_and_decided_by_a_person
+);
+
+async fn what_is_sent_takes_over_and_gets_its_ticks(server: &Server) {
+    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.writes(MEI, "Mei", &["Is the blue bowl still there?"]).await;
+    let browser = reading_mei(server).await;
+    browser.fill(".composer textarea", "Yes, and I have put it aside for you.").await;
+    browser.sees(".composer", "takes over").await;
+    browser.press(key::ENTER).await;
+    browser.sees(".from-agent", "Yes, and I have put it aside for you.").await;
+    browser.sees(".outcome", "Stopped the AI while it was writing").await;
+    browser.until("return document.querySelector('.from-agent .ticks.is-read, .from-agent .ticks.is-delivered, .from-agent .ticks.is-sent')", json!([])).await;
+    assert_eq!(server.phone(MEI).await, ["Yes, and I have put it aside for you."]);
+    assert_eq!(
+        browser.run("return document.querySelector('.composer textarea').value", json!([])).await,
+        json!("")
+    );
+    browser.close().await;
+}
+
+async fn what_nobody_knows_is_said_and_decided_by_a_person(server: &Server) {
+    server.behaves(json!({ "provider_fault": "hang" })).await;
+    server.writes(MEI, "Mei", &["Hello?"]).await;
+    let browser = reading_mei(server).await;
+    browser.press("t").await;
+    browser.sees(".mode-pill", "You").await;
+    browser.press("r").await;
+    browser.press("Hello Mei.").await;
+    browser.press(key::ENTER).await;
+    browser.sees(".from-agent", "Hello Mei.").await;
+    // The provider never answers: in the end it is said that nobody knows, and never that it went.
+    browser.until("return document.querySelector('.from-agent .ticks.is-unknown')", json!([])).await;
+    browser.sees(".from-agent .mends", "Send again").await;
+    browser.click_named("It arrived").await;
+    browser.click("dialog[open] .is-danger").await;
+    browser.until("return document.querySelector('.from-agent .ticks.is-sent')", json!([])).await;
+    browser.close().await;
+}

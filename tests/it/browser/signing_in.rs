@@ -1,0 +1,42 @@
+//! Who may come in: by a link that is good once, then by a password.
+
+use serde_json::json;
+
+use super::{Browser, Server, key, on_both_footings};
+
+on_both_footings!(the_first_person_comes_in_by_the_link_and_later_by_a_password);
+
+async fn the_first_person_comes_in_by_the_link_and_later_by_a_password(server: &Server) {
+    let browser = Browser::open().await;
+    browser.go(&server.address).await;
+    browser.sees("form", "Sign in").await;
+    browser.go(&server.link).await;
+    browser.sees("nav", "Live").await;
+    let address = browser.run("return location.href", json!([])).await;
+    assert!(!address.as_str().expect("an address").contains('#'), "the link stays nowhere: {address}");
+
+    let me = server.asks("GET", "/api/v1/agents", None).await["items"][0].clone();
+    let (id, email) = (me["id"].as_str().expect("an id"), me["email"].as_str().expect("an address"));
+    server
+        .asks("PATCH", &format!("/api/v1/agents/{id}"), Some(json!({ "password": "correct horse battery" })))
+        .await;
+    browser.settled("await fetch('/api/v1/session', { method: 'DELETE' })", json!([])).await;
+
+    // A link is good once.
+    let again = Browser::open().await;
+    again.go(&server.link).await;
+    again.sees("form [role=alert]", "This link was used already").await;
+    again.fill("input[type=email]", email).await;
+    again.fill("input[type=password]", &format!("wrong{}", key::ENTER)).await;
+    again.sees("form [role=alert]", "not the e-mail and password").await;
+    again.run("document.querySelector('input[type=password]').value = ''", json!([])).await;
+    again.fill("input[type=password]", &format!("correct horse battery{}", key::ENTER)).await;
+    again.sees("nav", "Live").await;
+    // The cookie is out of reach of scripts.
+    assert_eq!(again.run("return document.cookie", json!([])).await, json!(""));
+    again.close().await;
+
+    browser.go(&format!("{}/inbox", server.address)).await;
+    browser.sees("form", "Sign in").await;
+    browser.close().await;
+}
