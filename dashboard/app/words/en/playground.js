@@ -112,7 +112,7 @@ export const playground = {
   "tour_2.title": "Take over in the middle of an answer",
   "tour_2.held": "A person has the conversation now. Press [g] to give it back to the AI first.",
   "tour_2.ask": "Ask something with a long answer. For this step the AI takes 8 seconds, so that there is time.",
-  "tour_2.press": "Now press [t], before all of it has gone. (If the cursor stands in a text field, press [Esc] first.)",
+  "tour_2.press": "Now take over, before all of it has gone: press [t], or the button. (If the cursor stands in a text field, press [Esc] first.)",
   "tour_2.late": "The conversation is yours, but nothing was under way any more. Press [g] to give it back, and ask once more.",
   "tour_2.done": "Yours at once. Read the receipt: what was stopped, what had gone already, and that nothing more of it will go.",
 
