@@ -9,6 +9,7 @@ import { number, t } from "./words/index.js";
 import { Icon } from "./parts/icon.js";
 import { Toasts } from "./parts/toast.js";
 import { Inbox } from "./inbox/inbox.js";
+import { Overlays } from "./inbox/overlays.js";
 import { SignIn } from "./pages/sign_in.js";
 import { PAGES } from "./pages/index.js";
 
@@ -33,7 +34,7 @@ export function Shell() {
       <${Navigation} />
       <main id="page" class="page-${page}"><${Page} /></main>
     </div>
-    <${Toasts} />`;
+    <${Overlays} /><${Toasts} />`;
 }
 
 function Navigation() {

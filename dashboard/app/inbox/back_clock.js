@@ -18,7 +18,7 @@ export function BackClock({ it }) {
   const words = left > 0 ? t("clock.back_in", { time: countdown(left) }) : t("clock.back_now");
   if (!mayAct()) return html`<span class="back-clock" title=${appointment(until)}><${Icon} name="clock" />${words}</span>`;
   const later = (/** @type {number} */ minutes) => backAt(it, inMinutes(Math.max(until, Date.now()), minutes));
-  return html`<${Menu} class="back-clock" icon="clock" label=${t("clock.change", { at: appointment(until) })} words=${html`<span class="number">${words}</span>`} items=${[
+  return html`<${Menu} class="back-clock" icon="clock" label=${t("clock.change", { words, at: appointment(until) })} words=${html`<span class="number">${words}</span>`} items=${[
     { icon: "plus", words: t("clock.half_hour_more"), run: () => void later(30) },
     { icon: "plus", words: t("clock.hour_more"), run: () => void later(60) },
     { icon: "clock", words: t("clock.tomorrow"), run: () => void backAt(it, dayAt(Date.now(), 1, 9)) },

@@ -25,6 +25,8 @@ import { Thread } from "./thread.js";
 /** @import { Opened } from "./opened.js" */
 /** @import { Owed } from "../state/owed.js" */
 
+const ONE_PANE = matchMedia("(max-width: 720px)");
+
 export function Inbox() {
   useEffect(() => {
     const ends = [followAddress(), followSettling()];
@@ -32,10 +34,29 @@ export function Inbox() {
   }, []);
   const open = opened.value;
   const isOpen = route.value.id !== null;
+  useFocus(route.value.id);
   return html`<div class="inbox ${isOpen ? "has-thread" : ""}">
+    <h1 class="unseen">${t("nav.inbox")}</h1>
     <${List} />
     ${open ? html`<${Pane} key=${open.id} open=${open} />` : html`<section class="thread is-none"><p class="empty"><${Icon} name="inbox" />${isOpen ? t("loading") : t("thread.none")}</p></section>`}
   </div>`;
+}
+
+/**
+ * Where one pane is seen at a time, the focus goes with what is seen: to the thread's title, and back to the row one came from.
+ * @param {string | null} id
+ */
+function useFocus(id) {
+  const before = useRef(id);
+  useEffect(() => {
+    const came = before.current;
+    before.current = id;
+    if (came === id || !ONE_PANE.matches) return;
+    requestAnimationFrame(() => {
+      const to = id ? document.getElementById("thread-title") : document.querySelector(`[data-row="${CSS.escape(came ?? "")}"]`);
+      if (to instanceof HTMLElement) to.focus();
+    });
+  }, [id]);
 }
 
 /** The thread with all that belongs to it: also for the playground, which shows it beside the phone. @param {{open: Opened}} props */
@@ -88,7 +109,16 @@ export function Pane({ open }) {
 
 /** Beside the thread where there is room; else drawn over it. @param {{isOpen: boolean, onClose: () => void, children?: any}} props */
 function Aside({ isOpen, onClose, children }) {
-  return html`<aside id="context" class="context ${isOpen ? "is-open" : ""}" aria-label=${t("context")}
+  const pane = useRef(/** @type {HTMLElement | null} */ (null));
+  const came = useRef(/** @type {Element | null} */ (null));
+  useEffect(() => {
+    if (!pane.current || getComputedStyle(pane.current).position === "relative") return;
+    if (isOpen) {
+      came.current = document.activeElement;
+      pane.current.querySelector("button")?.focus();
+    } else if (came.current instanceof HTMLElement && pane.current.contains(document.activeElement)) came.current.focus();
+  }, [isOpen]);
+  return html`<aside id="context" ref=${pane} class="context ${isOpen ? "is-open" : ""}" aria-label=${t("context")}
       onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !event.defaultPrevented && onClose()}>
     <button type="button" class="bare context-close" onClick=${onClose} aria-label=${t("close")}><${Icon} name="close" /></button>
     ${children}

@@ -28,11 +28,13 @@ export function List() {
     if (!id) return;
     selected.value = id;
     hands.current?.show(list.peek().indexOf(id));
-    // The row may have to be drawn first.
-    requestAnimationFrame(() => {
+    const focus = () => {
       const row = pane.current?.querySelector(`[data-row="${CSS.escape(id)}"]`);
       if (row instanceof HTMLElement) row.focus({ preventScroll: true });
-    });
+      return row !== null;
+    };
+    // At once, for the next key; a row that is out of view has to be drawn first.
+    if (!focus()) requestAnimationFrame(focus);
   }
   // Another list has nothing selected but what is open.
   useEffect(() => {
@@ -46,7 +48,6 @@ export function List() {
 
   return html`<section class="list" ref=${pane} aria-label=${t("list")}>
     <header class="list-head">
-      <h1 class="unseen">${t("nav.inbox")}</h1>
       <${Groups} controls=${LIST} />
       <div class="list-tools"><${Search} onDown=${() => select(0)} /><${Filters} /></div>
       <${Narrowed} />

@@ -107,8 +107,8 @@ export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }
 
 /** @param {{entry: Entry, open: Opened, conversation: Wire.Conversation, acts: import("./bubble.js").Acts, onReply: () => void}} props */
 function Line({ entry, open, conversation, acts, onReply }) {
-  if (entry.type === "day") return html`<li class="day" role="separator"><time datetime=${entry.at}>${day(entry.at)}</time></li>`;
-  if (entry.type === "new") return html`<li class="new-line" role="separator"><span>${t("thread.new_from", { count: entry.count })}</span></li>`;
+  if (entry.type === "day") return html`<li class="day"><time datetime=${entry.at}>${day(entry.at)}</time></li>`;
+  if (entry.type === "new") return html`<li class="new-line"><span>${t("thread.new_from", { count: entry.count })}</span></li>`;
   if (entry.type === "event") return html`<${Happened} it=${entry.event} />`;
   const last = /** @type {Wire.Message} */ (entry.messages.at(-1));
   const below = entry.verdict && html`<${Verdict} it=${last} found=${entry.verdict} count=${entry.verdictCount} conversation=${conversation} onReply=${onReply} />`;

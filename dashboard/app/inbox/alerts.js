@@ -1,0 +1,103 @@
+// Calling a person who looks elsewhere: the number in the title, a sound, a notification, and words for who listens.
+
+import { effect, signal } from "../vendor/preact.js";
+import { counts, conversation, needsPerson } from "../state/conversations.js";
+import { hear } from "../state/feed.js";
+import { preferences } from "../state/preferences.js";
+import { go, route } from "../state/route.js";
+import { me } from "../state/session.js";
+import { isLookedAt } from "../parts/looked.js";
+import { number, t, word } from "../words/index.js";
+import { contactName } from "./names.js";
+import { summary } from "./summary.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+const NAME = "Baton";
+/** However many need somebody at once, they ring once. */
+const QUIET_MS = 3_000;
+const TONES_HZ = [660, 880];
+const TONE_S = 0.14;
+
+/** What a reader is told of: the newest. */
+export const announcement = signal("");
+
+/** Begins; returns what ends it. */
+export function begin() {
+  const ends = [effect(title), hear(attend), () => (document.title = NAME)];
+  addEventListener("pointerdown", wake, { once: true });
+  addEventListener("keydown", wake, { once: true });
+  return () => ends.forEach((end) => end());
+}
+
+function title() {
+  const { id, page } = route.value;
+  const it = id && page === "inbox" ? conversation(id).value : null;
+  const needed = counts.value?.needs_you ?? 0;
+  document.title = `${needed > 0 ? `(${number(needed)}) ` : ""}${it ? `${contactName(it)} · ` : ""}${NAME}`;
+}
+
+/** @param {Wire.Event} event */
+function attend(event) {
+  const it = event.conversation;
+  if (!it || (event.type !== "attention_raised" && event.type !== "message_received")) return;
+  const isOpen = route.peek().id === it.id;
+  const isSeen = isOpen && isLookedAt.peek();
+  if (event.type === "message_received" && isOpen && event.message) announcement.value = t("alert.message", { name: contactName(it), text: words(event.message) });
+  if (!needsPerson(it) || !isMine(it) || isSeen) return;
+  const reason = it.attention ? word("attention", it.attention.reason) : t("alert.wrote");
+  if (!isOpen) announcement.value = t("alert.needs", { name: contactName(it), reason });
+  ring();
+  notify(it, event.message ? words(event.message) : reason);
+}
+
+/** A colleague's conversation calls the colleague. @param {Wire.Conversation} it */
+const isMine = (it) => it.assignee === null || it.assignee.id === me.peek()?.id;
+
+/** @param {Wire.Message} it */
+function words(it) {
+  const { kind, text } = summary(it);
+  return [kind && word("kind", kind), text].filter(Boolean).join(": ");
+}
+
+/** @type {AudioContext | null} */
+let sound = null;
+let rangAt = 0;
+
+/** A browser lets a page sound only after somebody has touched it. */
+function wake() {
+  sound ??= new AudioContext();
+  void sound.resume();
+}
+
+function ring() {
+  if (!preferences.peek().sound || sound?.state !== "running" || Date.now() - rangAt < QUIET_MS) return;
+  rangAt = Date.now();
+  TONES_HZ.forEach((hertz, at) => {
+    const { currentTime, destination } = /** @type {AudioContext} */ (sound);
+    const from = currentTime + at * TONE_S;
+    const tone = new OscillatorNode(/** @type {AudioContext} */ (sound), { frequency: hertz });
+    const loud = new GainNode(/** @type {AudioContext} */ (sound), { gain: 0 });
+    // Swells and fades, or it would click.
+    loud.gain.setTargetAtTime(0.12, from, 0.01);
+    loud.gain.setTargetAtTime(0, from + TONE_S * 0.7, 0.04);
+    tone.connect(loud).connect(destination);
+    tone.start(from);
+    tone.stop(from + TONE_S * 3);
+  });
+}
+
+/** Asked for in the settings, by a click, and never here. @param {Wire.Conversation} it @param {string} body */
+function notify(it, body) {
+  if (!preferences.peek().notifications || isLookedAt.peek() || !("Notification" in globalThis) || Notification.permission !== "granted") return;
+  try {
+    const shown = new Notification(t("alert.title", { name: contactName(it) }), { body, tag: it.id });
+    shown.onclick = () => {
+      window.focus();
+      go(`/inbox/${it.id}`);
+      shown.close();
+    };
+  } catch {
+    // Phones let only a service worker notify: there the title and the sound must do.
+  }
+}
