@@ -1,62 +1,126 @@
-// Sign in: by the link that somebody was given, or by e-mail and password.
+// Sign in: by the link that somebody was given, or by e-mail and password. Where the server cannot be asked who sits here, it
+// is asked again.
 
 import { html, useEffect, useSignal } from "../vendor/preact.js";
+import { preferences } from "../state/preferences.js";
 import { go, route } from "../state/route.js";
-import { signIn } from "../state/session.js";
-import { Problem } from "../wire/api.js";
-import { problemText } from "../parts/toast.js";
+import { hasEnded, look, me, signIn, unreached } from "../state/session.js";
+import { Problem, get } from "../wire/api.js";
 import { span, t } from "../words/index.js";
+import { Field, Form, Send } from "../parts/form.js";
+import { now } from "../parts/now.js";
+import { problemText } from "../parts/toast.js";
+
+/** @import * as Wire from "../../types/wire.js" */
+
+/** A server that is away is asked again this often. */
+const AGAIN_MS = 5_000;
+/** The wait after too many tries, where the server does not say it. */
+const WAIT_S = 60;
 
 export function SignIn() {
-  const problem = useSignal("");
-  const isBusy = useSignal(false);
-
-  /** @param {Parameters<typeof signIn>[0]} proof */
-  async function enter(proof) {
-    isBusy.value = true;
-    problem.value = "";
-    try {
-      await signIn(proof);
-      go(route.peek().page === "sign-in" ? "/" : route.peek().path, { replace: true });
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      problem.value = wordsFor(error, "link" in proof);
-    } finally {
-      isBusy.value = false;
-    }
-  }
+  const link = useSignal(/** @type {"none" | "used" | Problem} */ ("none"));
+  const isByLink = useSignal(false);
+  /** Until when tries are refused. */
+  const until = useSignal(0);
 
   useEffect(() => {
-    const link = location.hash.slice(1);
-    if (route.peek().page !== "sign-in" || !link) return;
+    const secret = location.hash.slice(1);
+    if (route.peek().page !== "sign-in") return;
+    // Whoever is signed in has no business here, unless they bring a link.
+    if (!secret) return void (me.peek() && go("/", { replace: true }));
     // A link is good once: it stays neither in the address nor in the history.
     history.replaceState(null, "", "/sign-in");
-    void enter({ link });
+    void byLink(secret);
   }, []);
 
-  /** @param {SubmitEvent} event */
-  function submit(event) {
-    event.preventDefault();
-    const given = new FormData(/** @type {HTMLFormElement} */ (event.target));
-    void enter({ email: String(given.get("email")), password: String(given.get("password")) });
+  /** @param {string} secret */
+  async function byLink(secret) {
+    isByLink.value = true;
+    try {
+      await signIn({ link: secret });
+      go(await landing(), { replace: true });
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      link.value = error.status === 401 ? "used" : error;
+      isByLink.value = false;
+    }
   }
-
-  return html`<main class="sign-in">
-    <form onSubmit=${submit}>
-      <img src=${new URL("../icon.svg", import.meta.url).pathname} alt="" width="48" height="48" />
-      <h1>Baton</h1>
-      <label>${t("sign_in.email")}<input name="email" type="email" autocomplete="username" required autofocus /></label>
-      <label>${t("sign_in.password")}<input name="password" type="password" autocomplete="current-password" required /></label>
-      <p class="problem" role="alert">${problem.value}</p>
-      <button class="is-primary" disabled=${isBusy.value}>${t("sign_in.go")}</button>
-      <p class="hint">${t("sign_in.no_password")}</p>
-    </form>
+  /** @param {FormData} given */
+  async function byPassword(given) {
+    try {
+      await signIn({ email: String(given.get("email")), password: String(given.get("password")) });
+    } catch (error) {
+      if (error instanceof Problem && error.status === 429) until.value = Date.now() + (error.retryAfter ?? WAIT_S) * 1_000;
+      throw error;
+    }
+    go(route.peek().page === "sign-in" ? "/" : location.pathname + location.search, { replace: true });
+  }
+  return html`<main class="door">
+    <div class="door-card">
+      <p class="brand"><img src=${new URL("../icon.svg", import.meta.url).pathname} alt="" width="40" height="40" /> Baton</p>
+      ${isByLink.value ? html`<p role="status">${t("sign_in.by_link")}</p>`
+      : unreached.value ? html`<${Unreached} problem=${unreached.value} />`
+      : html`
+        <h1>${t("sign_in")}</h1>
+        ${link.value !== "none" && html`<p class="urged is-warn" role="alert">${link.value === "used" ? t("sign_in.link_void") : wordsFor(link.value)}</p>`}
+        ${hasEnded.value && html`<p class="urged" role="status">${t("sign_in.ended")}</p>`}
+        <${Form} onSend=${byPassword} words=${wordsFor}>
+          <${Field} name="email" type="email" label=${t("sign_in.email")} autocomplete="username" required autofocus maxlength="254" />
+          <${Field} name="password" type="password" label=${t("sign_in.password")} autocomplete="current-password" required maxlength="200" />
+          <${Go} until=${until.value} />
+        </${Form}>
+        <p class="hint">${t("sign_in.no_password")}</p>`}
+    </div>
   </main>`;
 }
 
-/** @param {Problem} problem @param {boolean} byLink */
-function wordsFor(problem, byLink) {
-  if (problem.status === 429) return t("sign_in.too_many", { time: span((problem.retryAfter ?? 60) * 1000) });
-  if (problem.status === 401) return byLink ? t("sign_in.link_void") : t("sign_in.wrong");
+/** The button, which counts down while tries are refused. @param {{until: number}} props */
+function Go({ until }) {
+  const left = until && Math.ceil((until - now.value) / 1_000) * 1_000;
+  return html`<${Send} disabled=${left > 0}>${left > 0 ? t("sign_in.go_in", { time: span(left) }) : t("sign_in.go")}</${Send}>`;
+}
+
+/** The server does not say who sits here. @param {{problem: Problem}} props */
+function Unreached({ problem }) {
+  const isAsking = useSignal(false);
+  async function again() {
+    if (isAsking.peek()) return;
+    isAsking.value = true;
+    await look().catch((error) => {
+      if (!(error instanceof Problem)) throw error;
+    });
+    isAsking.value = false;
+  }
+  useEffect(() => {
+    const timer = setInterval(() => void again(), AGAIN_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return html`
+    <h1>${t("sign_in.unreached")}</h1>
+    <p role="alert">${problem.code === "unreachable" || problem.code === "unavailable" ? t("sign_in.unreached_text") : problemText(problem)}</p>
+    <p class="hint">${t("sign_in.unreached_again", { time: span(AGAIN_MS) })}</p>
+    <button class="is-primary" aria-disabled=${isAsking.value ? "true" : undefined} onClick=${() => void again()}>${t("retry")}</button>`;
+}
+
+/** @param {Problem} problem */
+function wordsFor(problem) {
+  if (problem.status === 429) return t("sign_in.too_many", { time: span((problem.retryAfter ?? WAIT_S) * 1_000) });
+  if (problem.status === 401) return t("sign_in.wrong");
+  if (problem.code === "unreachable") return t("sign_in.unreached_text");
   return problemText(problem);
+}
+
+/** Where a link leads: to a password; in the demo, whose people are gone with it, to the playground and its tour. */
+async function landing() {
+  try {
+    /** @type {Wire.Page<Wire.Setting>} */
+    const { items } = await get("/settings");
+    const sandbox = items.find(({ name }) => name === "BATON_SANDBOX");
+    // Only the demo has a sandbox that nobody has asked for.
+    if (sandbox?.value === "on" && sandbox.source === "default" && !preferences.peek().toured) return "/playground";
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+  }
+  return "/settings/you?first";
 }

@@ -1,7 +1,7 @@
 // Who sits here. Null: nobody yet, so the sign-in page shows.
 
 import { signal } from "../vendor/preact.js";
-import { call, get, post, whenUnauthorized } from "../wire/api.js";
+import { Problem, call, get, post, whenUnauthorized } from "../wire/api.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
@@ -11,7 +11,13 @@ export const me = signal(null);
 /** False until the server has said who sits here, or that nobody does. */
 export const isKnown = signal(false);
 
+/** Why it could not be asked who sits here; null: it could. @type {Signal<Problem | null>} */
+export const unreached = signal(null);
+/** Whether somebody sat here until the server no longer knew them. */
+export const hasEnded = signal(false);
+
 whenUnauthorized(() => {
+  hasEnded.value ||= me.peek() !== null;
   me.value = null;
   isKnown.value = true;
 });
@@ -20,6 +26,12 @@ whenUnauthorized(() => {
 export async function look() {
   try {
     me.value = await get("/me");
+    unreached.value = null;
+    hasEnded.value = false;
+  } catch (error) {
+    // Nobody is signed in: that is known, and no failure.
+    if (error instanceof Problem) unreached.value = error.status === 401 ? null : error;
+    throw error;
   } finally {
     isKnown.value = true;
   }

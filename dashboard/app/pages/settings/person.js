@@ -19,7 +19,7 @@ export function PersonForm({ agent, onChanged, onClose }) {
 
   /** @param {FormData} given */
   async function send(given) {
-    const body = { name: given.get("name"), role: given.get("role"), channels: channelsOf(given) };
+    const body = { name: given.get("name"), email: given.get("email"), role: given.get("role"), channels: channelsOf(given) };
     if (agent) {
       await patch(`/agents/${agent.id}`, body);
       say(t("saved"));
@@ -27,7 +27,7 @@ export function PersonForm({ agent, onChanged, onClose }) {
       return onClose();
     }
     const { channels, ...rest } = body;
-    const added = await post("/agents", { ...rest, email: given.get("email"), ...(channels && { channels }) });
+    const added = await post("/agents", { ...rest, ...(channels && { channels }) });
     link.value = whole(added.link);
     onChanged();
   }
@@ -40,9 +40,9 @@ export function PersonForm({ agent, onChanged, onClose }) {
     </${Dialog}>`;
   }
   return html`<${Dialog} title=${agent ? t("edit.what", { what: agent.name }) : t("people.add")} onClose=${onClose}>
-    <${Form} onSend=${send} words=${(/** @type {import("../../wire/api.js").Problem} */ problem) => (problem.status !== 409 ? null : t(agent ? "people.last_admin" : "people.taken"))}>
+    <${Form} onSend=${send} words=${(/** @type {import("../../wire/api.js").Problem} */ problem) => (problem.status !== 409 ? null : t(problem.code === "last_admin" ? "people.last_admin" : "people.taken"))}>
       <${Field} name="name" label=${t("you.name")} initial=${agent?.name} autofocus required maxlength="100" autocomplete="off" />
-      ${!agent && html`<${Field} name="email" type="email" label=${t("sign_in.email")} hint=${t("people.email_hint")} required maxlength="254" autocomplete="off" />`}
+      <${Field} name="email" type="email" label=${t("sign_in.email")} hint=${t("people.email_hint")} initial=${agent?.email} required maxlength="254" autocomplete="off" />
       <${Field} name="role" label=${t("role")} hint=${t("people.role_hint")} initial=${agent?.role ?? "agent"} options=${ROLES.map((value) => ({ value, words: word("role", value) }))} />
       <${ChannelsField} initial=${agent?.channels ?? null} hint=${t("people.channels_hint")} />
       <footer>

@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/preact.js";
 import { prefer, preferences } from "../../state/preferences.js";
-import { route } from "../../state/route.js";
+import { go, route } from "../../state/route.js";
 import { me, signOut } from "../../state/session.js";
 import { patch } from "../../wire/api.js";
 import { LANGUAGES, t, word } from "../../words/index.js";
@@ -11,15 +11,19 @@ import { Icon } from "../../parts/icon.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { Notifications } from "./notifications.js";
 
+/** Who has just come in by a link may have no password, and would be shut out when the session ends. */
+const isFirst = () => route.value.query.has("first");
+
 export function You() {
   const who = me.value;
   if (!who) return null;
+  const own = [html`<${Profile} key="profile" who=${who} />`, html`<${SigningIn} key="signing-in" who=${who} />`];
   return html`
     <header><h1>${t("settings.you")}</h1></header>
-    ${who.email ? html`<${Profile} who=${who} /><${Password} />` : html`<p class="card hint">${t("you.is_token", { name: who.name })}</p>`}
+    ${who.email ? (isFirst() ? own.reverse() : own) : html`<p class="card hint">${t("you.is_token", { name: who.name })}</p>`}
     <${Look} />
     <${Working} />
-    ${who.email && html`<p class="sign-out"><button onClick=${() => void signOut().catch(sayProblem)}><${Icon} name="out" /> ${t("sign_out")}</button></p>`}`;
+    ${who.email && html`<p class="sign-out"><button onClick=${() => void signOut().then(() => go("/sign-in"), sayProblem)}><${Icon} name="out" /> ${t("sign_out")}</button></p>`}`;
 }
 
 /** @param {{who: import("../../../types/wire.js").Me}} props */
@@ -33,7 +37,6 @@ function Profile({ who }) {
     <h2 id="you-profile">${t("you.profile")}</h2>
     <${Form} onSend=${send}>
       <dl class="facts">
-        <div><dt>${t("sign_in.email")}</dt><dd>${who.email}</dd></div>
         <div><dt>${t("role")}</dt><dd>${word("role", who.role)}</dd></div>
         <div><dt>${t("channels")}</dt><dd>${who.channels ? who.channels.join(", ") : t("channels.every")}</dd></div>
       </dl>
@@ -43,26 +46,32 @@ function Profile({ who }) {
   </section>`;
 }
 
-function Password() {
-  // Who has just come in by a link has no password yet, and would be shut out when the session ends.
-  const isFirst = route.value.query.has("first");
+/** @param {{who: import("../../../types/wire.js").Me}} props */
+function SigningIn({ who }) {
   /** @param {FormData} given @param {HTMLFormElement} form */
   async function send(given, form) {
-    const current = String(given.get("current_password") ?? "");
-    await patch("/me", { password: given.get("password"), ...(current && { current_password: current }) });
-    form.reset();
-    say(t("you.password_set"));
+    const text = (/** @type {string} */ name) => String(given.get(name) ?? "");
+    const email = text("email").trim();
+    const change = { ...(email !== who.email && { email }), ...(text("password") && { password: text("password") }) };
+    if (Object.keys(change).length === 0) return say(t("rules.unchanged"));
+    me.value = await patch("/me", { ...change, ...(text("current_password") && { current_password: text("current_password") }) });
+    for (const name of ["password", "current_password"]) {
+      const field = form.elements.namedItem(name);
+      if (field instanceof HTMLInputElement) field.value = "";
+    }
+    say(t(change.password ? "you.password_set" : "saved"));
+    if (isFirst() && change.password) go("/settings/you", { replace: true });
   }
-  return html`<section class="card is-split ${isFirst ? "is-urged" : ""}" aria-labelledby="you-password">
-    <h2 id="you-password">${t("sign_in.password")}</h2>
-    ${isFirst && html`<p class="urged" role="status">${t("you.first_time")}</p>`}
-    <${Form} onSend=${send}>
-      <input type="text" name="username" autocomplete="username" value=${me.value?.email} hidden readonly />
-      ${!isFirst && html`<${Field} name="current_password" type="password" label=${t("you.password_now")} hint=${t("you.password_now_hint")}
+  return html`<section class="card is-split ${isFirst() ? "is-urged" : ""}" aria-labelledby="you-signing-in">
+    <h2 id="you-signing-in">${t("you.signing_in")}</h2>
+    ${isFirst() && html`<p class="urged" role="status">${t("you.first_time")}</p>`}
+    <${Form} onSend=${send} words=${(/** @type {import("../../wire/api.js").Problem} */ problem) => (problem.status === 409 ? t("people.taken") : null)}>
+      <${Field} name="email" type="email" label=${t("sign_in.email")} hint=${t("people.email_hint")} initial=${who.email} required maxlength="254" autocomplete="username" />
+      <${Field} name="password" type="password" label=${t("you.password_new")} hint=${t(isFirst() ? "you.password_first_hint" : "you.password_new_hint")}
+        required=${isFirst()} minlength="8" maxlength="200" autocomplete="new-password" />
+      ${!isFirst() && html`<${Field} name="current_password" type="password" label=${t("you.password_now")} hint=${t("you.password_now_hint")}
         autocomplete="current-password" maxlength="200" />`}
-      <${Field} name="password" type="password" label=${t("you.password_new")} hint=${t("you.password_new_hint")}
-        required minlength="8" maxlength="200" autocomplete="new-password" />
-      <footer><${Send}>${t("you.password_set_it")}</${Send}></footer>
+      <footer><${Send}>${t(isFirst() ? "you.password_set_it" : "save")}</${Send}></footer>
     </${Form}>
   </section>`;
 }

@@ -5,5 +5,6 @@ import { lists } from "./pages/lists.js";
 import { overview } from "./pages/overview.js";
 import { rules } from "./pages/rules.js";
 import { settings } from "./pages/settings.js";
+import { values } from "./pages/values.js";
 
-export const pages = { ...settings, ...channels, ...lists, ...overview, ...rules };
+export const pages = { ...settings, ...channels, ...lists, ...overview, ...rules, ...values };
