@@ -38,12 +38,11 @@ export function Decisions({ contact }) {
   </section>`;
 }
 
-/**
- * The same thing several times in a row is one line.
- * @param {Wire.Event[]} events the newest first
- * @returns {{key: string, text: string, it: Wire.Event, count: number}[]} `it` is the newest of them, `key` the id of the oldest
- */
+/** @typedef {{key: string, text: string, it: Wire.Event, count: number}} Told `it` is the newest of them, `key` the id of the oldest */
+
+/** The same thing several times in a row is one line. @param {Wire.Event[]} events the newest first */
 function lines(events) {
+  /** @type {Told[]} */
   const all = [];
   for (const it of events) {
     const text = tell(it);
@@ -54,7 +53,7 @@ function lines(events) {
   return all;
 }
 
-/** @param {{line: ReturnType<typeof lines>[number]}} props */
+/** @param {{line: Told}} props */
 function Line({ line: { text, it, count } }) {
   const { tone } = told(it);
   return html`<li class="is-${tone}" data-type=${it.type} title=${codeOf(it)}>
