@@ -10,6 +10,9 @@ import { en } from "./en.js";
 /** @type {Record<string, {name: string, load: () => Promise<Record<string, Words>>}>} */
 export const LANGUAGES = {
   en: { name: "English", load: async () => en },
+  es: { name: "Español", load: async () => (await import("./es.js")).es },
+  pt: { name: "Português (Brasil)", load: async () => (await import("./pt.js")).pt },
+  ru: { name: "Русский", load: async () => (await import("./ru.js")).ru },
 };
 
 /** @type {import("../vendor/preact.js").Signal<Record<string, Record<string, Words>>>} */
