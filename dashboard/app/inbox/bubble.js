@@ -1,8 +1,9 @@
 // Words in the thread: one message, or the parts of one reply, with who wrote them and where they are.
 
-import { html, useMemo } from "../vendor/preact.js";
+import { html } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
+import { memo } from "../parts/memo.js";
 import { Menu } from "../parts/menu.js";
 import { say } from "../parts/toast.js";
 import { clock, moment, t, word } from "../words/index.js";
@@ -29,36 +30,42 @@ function look(it) {
 /** @type {Record<string, import("../parts/icon.js").IconName>} */
 const SIGNS = { "from-ai": "spark", "from-agent": "person", "from-system": "bolt", "is-note": "note" };
 
-/** @param {{parts: Wire.Message[], isFirst: boolean, thread: Thread, acts: Acts, below?: any, seal: string}} props `seal` changes with whatever `below` is drawn from */
-export function Bubble({ parts, isFirst, thread, acts, below, seal }) {
-  // The parts are objects that never change: the same ones are the same bubble.
-  return useMemo(() => {
-    const head = parts[0];
-    const last = /** @type {Wire.Message} */ (parts.at(-1));
-    const side = look(head);
-    const all = fate(parts);
-    const name = authorName(head);
-    const isPhone = head.origin === "phone";
-    return html`<div class="speech-line ${side} ${isFirst ? "is-first" : ""}">
-      <div class="speech">
-        ${(isFirst || side === "is-note") && side !== "from-contact" && html`<p class="speech-by"><${Icon} name=${isPhone ? "phone" : SIGNS[side]} />${side === "is-note" ? t("bubble.note_by", { name }) : name}${head.origin === "follow_up" && html` · ${t("bubble.follow_up")}`}</p>`}
-        ${isFirst && side === "from-contact" && head.sender && html`<p class="speech-by">${name}</p>`}
-        ${parts.map((it) => html`<${Part} key=${it.id} it=${it} thread=${thread} isAlone=${!all?.isMixed} name=${name} />`)}
-        <p class="speech-foot">
-          ${parts.length > 1 && html`<span title=${t("bubble.parts_title")}>${all?.isMixed ? t("bubble.parts_gone", { count: all.gone, of: all.of }) : t("bubble.parts", { count: parts.length })}</span>`}
-          ${parts.length === 1 && (head.delivery?.parts ?? 1) > 1 && html`<span>${t("bubble.part", { part: head.delivery?.part ?? 1, of: head.delivery?.parts ?? 1 })}</span>`}
-          ${head.edited_at && html`<span title=${moment(head.edited_at)}>${t("bubble.edited")}</span>`}
-          <time datetime=${last.at} title=${moment(last.at)}>${clock(last.at)}</time>
-          ${last.delivery && all && !all.isMixed && html`<${Ticks} of=${last.delivery} />`}
-        </p>
-        ${parts.flatMap((it) => it.reactions).length > 0 && html`<p class="reactions">${parts.flatMap((it) => it.reactions).map((one) =>
-          html`<span title=${actorName(one.author)}>${one.emoji}</span>`)}</p>`}
-      </div>
-      <${More} it=${last} parts=${parts} acts=${acts} />
-      ${below && html`<div class="speech-below">${below}</div>`}
-    </div>`;
-  }, [...parts, parts.length, isFirst, seal, acts]);
-}
+/**
+ * @typedef {{parts: Wire.Message[], isFirst: boolean, thread: Thread, acts: Acts, below?: any, seal: string}} Given
+ *   `seal` changes with whatever `below` is drawn from
+ */
+
+/** Messages are objects that never change: the same ones are the same bubble. @type {import("../parts/memo.js").Same} */
+const isSame = (before, after) =>
+  before.isFirst === after.isFirst && before.seal === after.seal && before.acts === after.acts
+  && before.parts.length === after.parts.length && before.parts.every((/** @type {Wire.Message} */ it, /** @type {number} */ at) => it === after.parts[at]);
+
+export const Bubble = memo(function Bubble(/** @type {Given} */ { parts, isFirst, thread, acts, below }) {
+  const head = parts[0];
+  const last = /** @type {Wire.Message} */ (parts.at(-1));
+  const side = look(head);
+  const all = fate(parts);
+  const name = authorName(head);
+  const isPhone = head.origin === "phone";
+  return html`<div class="speech-line ${side} ${isFirst ? "is-first" : ""}">
+    <div class="speech">
+      ${(isFirst || side === "is-note") && side !== "from-contact" && html`<p class="speech-by"><${Icon} name=${isPhone ? "phone" : SIGNS[side]} />${side === "is-note" ? t("bubble.note_by", { name }) : name}${head.origin === "follow_up" && html` · ${t("bubble.follow_up")}`}</p>`}
+      ${isFirst && side === "from-contact" && head.sender && html`<p class="speech-by">${name}</p>`}
+      ${parts.map((it) => html`<${Part} key=${it.id} it=${it} thread=${thread} isAlone=${!all?.isMixed} name=${name} />`)}
+      <p class="speech-foot">
+        ${parts.length > 1 && html`<span title=${t("bubble.parts_title")}>${all?.isMixed ? t("bubble.parts_gone", { count: all.gone, of: all.of }) : t("bubble.parts", { count: parts.length })}</span>`}
+        ${parts.length === 1 && (head.delivery?.parts ?? 1) > 1 && html`<span>${t("bubble.part", { part: head.delivery?.part ?? 1, of: head.delivery?.parts ?? 1 })}</span>`}
+        ${head.edited_at && html`<span title=${moment(head.edited_at)}>${t("bubble.edited")}</span>`}
+        <time datetime=${last.at} title=${moment(last.at)}>${clock(last.at)}</time>
+        ${last.delivery && all && !all.isMixed && html`<${Ticks} of=${last.delivery} />`}
+      </p>
+      ${parts.flatMap((it) => it.reactions).length > 0 && html`<p class="reactions">${parts.flatMap((it) => it.reactions).map((one) =>
+        html`<span title=${actorName(one.author)}>${one.emoji}</span>`)}</p>`}
+    </div>
+    <${More} it=${last} parts=${parts} acts=${acts} />
+    ${below && html`<div class="speech-below">${below}</div>`}
+  </div>`;
+}, isSame);
 
 /** @param {{it: Wire.Message, thread: Thread, isAlone: boolean, name: string}} props `isAlone`: the foot of the bubble says where it is */
 function Part({ it, thread, isAlone, name }) {
@@ -94,9 +101,9 @@ function More({ it, parts, acts }) {
   ]} /></div>`;
 }
 
-/** What happened, rather than was said: a reaction, a call, a vote. @param {{it: Wire.Message}} props */
-export function Aside({ it }) {
-  return useMemo(() => html`<p class="aside" id="message-${it.seq}" tabindex="-1">
+/** What happened, rather than was said: a reaction, a call, a vote. */
+export const Aside = memo(function Aside(/** @type {{it: Wire.Message}} */ { it }) {
+  return html`<p class="aside" id="message-${it.seq}" tabindex="-1">
     ${t("aside", { name: authorName(it), what: word("aside", it.kind) })} ${it.text} <time datetime=${it.at} title=${moment(it.at)}>${clock(it.at)}</time>
-  </p>`, [it]);
-}
+  </p>`;
+});

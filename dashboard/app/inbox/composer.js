@@ -28,6 +28,8 @@ const WRITING_MS = 5_000;
 /** The field grows to so much, then scrolls. */
 const GROWN_PX = 220;
 
+/** Browsers that let a field grow by itself. */
+const GROWS = CSS.supports("field-sizing", "content");
 const isTouch = matchMedia("(pointer: coarse)").matches;
 const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
 
@@ -50,7 +52,7 @@ export function Composer({ it, open, field, tools }) {
 
   useLayoutEffect(() => {
     const shown = field.current;
-    if (!shown) return;
+    if (!shown || GROWS) return;
     shown.style.height = "auto";
     shown.style.height = `${Math.min(shown.scrollHeight + 2, GROWN_PX)}px`;
   }, [desk.text]);

@@ -25,6 +25,7 @@ import { Thread } from "./thread.js";
 /** @import { Opened } from "./opened.js" */
 /** @import { Owed } from "../state/owed.js" */
 
+const ROOM_FOR_ASIDE = matchMedia("(min-width: 1200px)");
 const ONE_PANE = matchMedia("(max-width: 720px)");
 
 export function Inbox() {
@@ -110,6 +111,14 @@ export function Pane({ open }) {
 /** Beside the thread where there is room; else drawn over it. @param {{isOpen: boolean, onClose: () => void, children?: any}} props */
 function Aside({ isOpen, onClose, children }) {
   const pane = useRef(/** @type {HTMLElement | null} */ (null));
+  // Where it lies over the thread, it is made only once it is opened.
+  const isMade = useSignal(ROOM_FOR_ASIDE.matches);
+  useEffect(() => {
+    const look = () => (isMade.value ||= ROOM_FOR_ASIDE.matches);
+    ROOM_FOR_ASIDE.addEventListener("change", look);
+    return () => ROOM_FOR_ASIDE.removeEventListener("change", look);
+  }, []);
+  if (isOpen) isMade.value = true;
   const came = useRef(/** @type {Element | null} */ (null));
   useEffect(() => {
     if (!pane.current || getComputedStyle(pane.current).position === "relative") return;
@@ -121,7 +130,7 @@ function Aside({ isOpen, onClose, children }) {
   return html`<aside id="context" ref=${pane} class="context ${isOpen ? "is-open" : ""}" aria-label=${t("context")}
       onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !event.defaultPrevented && onClose()}>
     <button type="button" class="bare context-close" onClick=${onClose} aria-label=${t("close")}><${Icon} name="close" /></button>
-    ${children}
+    ${isMade.value && children}
   </aside>`;
 }
 

@@ -1,6 +1,6 @@
 // The conversations: groups, search, filters, and the list itself, gone through with j and k.
 
-import { html, useEffect, useRef, useSignal } from "../vendor/preact.js";
+import { html, useCallback, useEffect, useRef, useSignal } from "../vendor/preact.js";
 import { FIRST, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, reload } from "../state/conversations.js";
 import { go, route } from "../state/route.js";
 import { Icon } from "../parts/icon.js";
@@ -36,6 +36,7 @@ export function List() {
     // At once, for the next key; a row that is out of view has to be drawn first.
     if (!focus()) requestAnimationFrame(focus);
   }
+  const pick = useCallback((/** @type {string} */ id) => (selected.value = id), []);
   // Another list has nothing selected but what is open.
   useEffect(() => {
     selected.value = null;
@@ -56,7 +57,7 @@ export function List() {
         onPointerDown=${hold} onPointerUp=${letGo} onPointerCancel=${letGo} onPointerLeave=${letGo}>
       <${Virtual} ids=${ids} height=${ROW_PX} label=${t("list")} pinned=${at} reset=${filter.value} hands=${hands} onNearEnd=${() => void more()}
           row=${(/** @type {string} */ id, /** @type {number} */ index) => html`<${Row} id=${id} isOpen=${id === openId} isSelected=${id === selected.value}
-            canTab=${at < 0 ? index === 0 : index === at} onSelect=${(/** @type {string} */ it) => (selected.value = it)} />`}>
+            canTab=${at < 0 ? index === 0 : index === at} onSelect=${pick} />`}>
         <${Foot} />
       </${Virtual}>
     </div>

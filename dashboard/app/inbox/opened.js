@@ -68,7 +68,9 @@ function open(id, at) {
 function begin(id, at) {
   /** @type {Signal<Problem | null>} */
   const problem = signal(null);
+  let isBegun = false;
   async function look() {
+    isBegun = true;
     try {
       await load(id);
       problem.value = null;
@@ -77,5 +79,8 @@ function begin(id, at) {
       problem.value = error;
     }
   }
-  return { id, thread: openThread(id, at), live: watch(id), decisions: openDecisions(id), suggestions: openSuggestions(id), problem, look, ends: [keepLoaded(() => void look())] };
+  return { id, thread: openThread(id, at), live: watch(id), decisions: openDecisions(id), suggestions: openSuggestions(id), problem, look, ends: [
+    // One that is known is followed by the feed; after a gap in it, nothing is.
+    keepLoaded(() => (conversation(id).peek() && !isBegun ? (isBegun = true) : void look())),
+  ] };
 }

@@ -1,10 +1,10 @@
 // One conversation in the list: who, when, what was said last, and whether it waits for a person.
 
-import { html, useMemo } from "../vendor/preact.js";
+import { html } from "../vendor/preact.js";
 import { conversation, filter, needsPerson } from "../state/conversations.js";
-import { me } from "../state/session.js";
 import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
+import { memo } from "../parts/memo.js";
 import { minute } from "../parts/now.js";
 import { lately, moment, number, span, t, word } from "../words/index.js";
 import { ModeSign } from "./mode_sign.js";
@@ -16,34 +16,31 @@ import { hits, summary } from "./summary.js";
 /** As high as each row is, whatever stands in it. The style sheet takes it from here. */
 export const ROW_PX = 72;
 
-/** @param {{id: string, isOpen: boolean, isSelected: boolean, canTab: boolean, onSelect: (id: string) => void}} props */
-export function Row({ id, isOpen, isSelected, canTab, onSelect }) {
+/** Rows move far more often than they change: one that did not change is not drawn again. */
+export const Row = memo(function Row(/** @type {{id: string, isOpen: boolean, isSelected: boolean, canTab: boolean, onSelect: (id: string) => void}} */ { id, isOpen, isSelected, canTab, onSelect }) {
   const it = conversation(id).value;
-  const at = minute.value;
   const { q } = filter.value;
-  const mine = me.value?.id;
-  // Rows move far more often than they change: one that did not change is not drawn again.
-  return useMemo(() => it && html`<a href=${hrefOf(it)} data-within data-row=${id} class="row ${isOpen ? "is-open" : ""} ${isSelected ? "is-selected" : ""} ${it.unread > 0 ? "is-unread" : ""}"
+  return it && html`<a href=${hrefOf(it)} data-within data-row=${id} class="row ${isOpen ? "is-open" : ""} ${isSelected ? "is-selected" : ""} ${it.unread > 0 ? "is-unread" : ""}"
       aria-current=${isOpen ? "true" : undefined} tabindex=${canTab ? 0 : -1} onFocus=${() => onSelect(id)}>
-    <span class="row-face"><${Avatar} name=${it.contact.name} chat=${it.chat_id} /><${ModeSign} of=${it} /></span>
+  <span class="row-face"><${Avatar} name=${it.contact.name} chat=${it.chat_id} /><${ModeSign} of=${it} /></span>
     <span class="row-name"><span dir="auto">${contactName(it)}</span>${it.status !== "open" && html`<small class="tag">${word("status", it.status)}</small>`}</span>
-    <${When} it=${it} at=${at} />
+    <${When} it=${it} />
     <span class="row-says">
       ${it.attention && html`<span class="tag is-bad">${word("attention.short", it.attention.reason)}</span>`}
       <${Preview} it=${it} q=${q} />
     </span>
     ${it.unread > 0 && html`<span class="badge row-unread"><span aria-hidden="true">${number(it.unread)}</span><span class="unseen">${t("row.unread", { count: it.unread })}</span></span>`}
-  </a>`, [it, isOpen, isSelected, canTab, at, q, mine]);
-}
+  </a>`;
+});
 
 /** A search opens what it found. @param {Wire.Conversation} it */
 const hrefOf = (it) => `/inbox/${it.id}${it.match?.seq && filter.peek().q ? `?seq=${it.match.seq}` : ""}`;
 
-/** When it waits for a person: since when; else when it was written to last. @param {{it: Wire.Conversation, at: number}} props */
-function When({ it, at }) {
+/** When it waits for a person: since when; else when it was written to last. @param {{it: Wire.Conversation}} props */
+function When({ it }) {
   const since = it.attention?.since ?? it.waiting_since;
   if (needsPerson(it) && since) {
-    const waits = span(Math.max(0, Math.max(at, Date.now()) - Date.parse(since)));
+    const waits = span(Math.max(0, Math.max(minute.value, Date.now()) - Date.parse(since)));
     return html`<span class="row-when is-waiting" title=${t("row.waits_since", { at: moment(since) })}>
       <${Icon} name="clock" /><span class="unseen">${t("row.waits")}</span><time datetime=${since}>${waits}</time>
     </span>`;

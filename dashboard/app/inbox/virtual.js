@@ -6,7 +6,7 @@ import { html, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 const BEYOND = 8;
 
 /**
- * @typedef {{show: (at: number) => void, toTop: () => void}} Hands what others may do with it
+ * @typedef {{show: (at: number) => void}} Hands what others may do with it
  * @param {{
  *   ids: string[], height: number, label: string, pinned: number, reset: any, hands: {current: Hands | null},
  *   row: (id: string, at: number) => any, onNearEnd: () => void, children?: any,
@@ -19,43 +19,54 @@ export function Virtual({ ids, height, label, pinned, reset, hands, row, onNearE
   const first = useSignal(0);
   const count = useSignal(2 * BEYOND);
   const stood = useRef(ids);
+  // What is asked of the browser right after a change makes it lay the page out then and there: it is remembered instead.
+  const view = useRef({ top: 0, height: 0 });
 
   function look() {
-    const { scrollTop, clientHeight, scrollHeight } = /** @type {HTMLElement} */ (box.current);
+    const { top, height: seen } = view.current;
     // In steps of a few rows: not every wheel tick draws anew.
-    first.value = Math.max(0, Math.floor(scrollTop / height / 4) * 4 - BEYOND);
-    count.value = Math.ceil(clientHeight / height) + 2 * BEYOND + 4;
-    if (scrollHeight - scrollTop - clientHeight < 10 * height) onNearEnd();
+    first.value = Math.max(0, Math.floor(top / height / 4) * 4 - BEYOND);
+    count.value = Math.ceil(seen / height) + 2 * BEYOND + 4;
+    if (ids.length * height - top - seen < 10 * height) onNearEnd();
   }
+  /** @param {number} top */
+  function scrollTo(top) {
+    view.current.top = top;
+    /** @type {HTMLElement} */ (box.current).scrollTop = top;
+  }
+  function scrolled() {
+    view.current.top = /** @type {HTMLElement} */ (box.current).scrollTop;
+    look();
+  }
+  const now = useRef(look);
+  now.current = look;
   useLayoutEffect(() => {
-    const shown = /** @type {HTMLElement} */ (box.current);
-    const watcher = new ResizeObserver(look);
-    watcher.observe(shown);
+    const watcher = new ResizeObserver(([{ contentRect }]) => {
+      view.current.height = contentRect.height;
+      now.current();
+    });
+    watcher.observe(/** @type {HTMLElement} */ (box.current));
     return () => watcher.disconnect();
   }, []);
   useLayoutEffect(() => {
-    /** @type {HTMLElement} */ (box.current).scrollTop = 0;
+    if (view.current.top > 0) scrollTo(0);
     stood.current = ids;
     look();
   }, [reset]);
   useLayoutEffect(() => {
-    const shown = /** @type {HTMLElement} */ (box.current);
-    const moved = shift(stood.current, ids, Math.ceil(shown.scrollTop / height), Math.ceil(shown.clientHeight / height));
+    const { top, height: seen } = view.current;
+    const moved = shift(stood.current, ids, Math.ceil(top / height), Math.ceil(seen / height));
     stood.current = ids;
     // At the top one wants to see what is new; further down, to go on reading.
-    if (shown.scrollTop >= height / 2 && moved !== 0) shown.scrollTop += moved * height;
+    if (top >= height / 2 && moved !== 0) scrollTo(top + moved * height);
     look();
   }, [ids]);
 
   hands.current = {
     show(at) {
-      const shown = /** @type {HTMLElement} */ (box.current);
-      const top = at * height;
-      if (top < shown.scrollTop) shown.scrollTop = top;
-      else if (top + height > shown.scrollTop + shown.clientHeight) shown.scrollTop = top + height - shown.clientHeight;
-    },
-    toTop() {
-      /** @type {HTMLElement} */ (box.current).scrollTop = 0;
+      const { top, height: seen } = view.current;
+      if (at * height < top) scrollTo(at * height);
+      else if ((at + 1) * height > top + seen) scrollTo((at + 1) * height - seen);
     },
   };
 
@@ -63,9 +74,9 @@ export function Virtual({ ids, height, label, pinned, reset, hands, row, onNearE
   const drawn = [];
   for (let at = Math.min(first.value, last); at < last; at++) drawn.push(at);
   if (pinned >= 0 && pinned < ids.length && !drawn.includes(pinned)) drawn[pinned < first.value ? "unshift" : "push"](pinned);
-  return html`<div class="virtual" ref=${box} onScroll=${look}>
+  return html`<div class="virtual" ref=${box} onScroll=${scrolled}>
     <ul role="list" aria-label=${label} style=${{ height: `${ids.length * height}px` }}>
-      ${drawn.map((at) => html`<li key=${ids[at]} aria-setsize=${ids.length} aria-posinset=${at + 1} style=${{ top: `${at * height}px`, height: `${height}px` }}>
+      ${drawn.map((at) => html`<li key=${ids[at]} aria-setsize=${ids.length} aria-posinset=${at + 1} style=${{ transform: `translateY(${at * height}px)`, height: `${height}px` }}>
         ${row(ids[at], at)}
       </li>`)}
     </ul>

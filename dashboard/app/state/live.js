@@ -25,20 +25,30 @@ export function watch(id) {
   /** @type {"viewing" | "writing" | "away"} */
   let mine = "viewing";
 
-  const hangUp = follow(address(`/conversations/${id}/live`), {
-    onFrame: ({ type, data }) => {
-      if (type === "generation") generation.value = data;
-      if (type === "generation_ended" && generation.peek()?.turn_id === data.turn_id) generation.value = null;
-      if (type === "typing") typing.value = data;
-      if (type === "presence") present.value = data.agents;
-    },
-    // What was being written when the line broke is no longer known.
-    onLost: () => {
-      generation.value = null;
-      typing.value = null;
-      present.value = [];
-    },
-  });
+  // A page that nobody sees keeps no line open for it: browsers give all pages of a site few lines together.
+  /** @type {(() => void) | null} */
+  let hangUp = null;
+  function listen() {
+    if (document.hidden) {
+      hangUp?.();
+      hangUp = null;
+      forget();
+    } else hangUp ??= follow(address(`/conversations/${id}/live`), {
+      onFrame: ({ type, data }) => {
+        if (type === "generation") generation.value = data;
+        if (type === "generation_ended" && generation.peek()?.turn_id === data.turn_id) generation.value = null;
+        if (type === "typing") typing.value = data;
+        if (type === "presence") present.value = data.agents;
+      },
+      onLost: forget,
+    });
+  }
+  /** What was being written when the line broke is no longer known. */
+  function forget() {
+    generation.value = null;
+    typing.value = null;
+    present.value = [];
+  }
 
   async function tell() {
     try {
@@ -57,7 +67,11 @@ export function watch(id) {
   }
 
   const timer = setInterval(() => void tell(), TELL_EVERY_MS);
-  const seen = () => be(document.hidden ? "away" : "viewing");
+  const seen = () => {
+    listen();
+    be(document.hidden ? "away" : "viewing");
+  };
+  listen();
   document.addEventListener("visibilitychange", seen);
   void tell();
 
@@ -66,7 +80,7 @@ export function watch(id) {
     void tell();
     clearInterval(timer);
     document.removeEventListener("visibilitychange", seen);
-    hangUp();
+    hangUp?.();
   }
   return { generation, typing, present, be, close };
 }
