@@ -11,6 +11,8 @@ mod entry;
 
 mod kept;
 
+mod head;
+
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +20,7 @@ use std::collections::BTreeSet;
 
 pub use changes::{Changes, Clocks};
 pub use entry::Entry;
+pub use head::Typing;
 pub use kept::{ChannelStanding, Parked, Remembered, Report};
 pub use loaded::Loaded;
 
@@ -278,29 +281,17 @@ impl Docket {
 
     /// When somebody must look again, from everything the docket holds.
     pub fn clocks(&self) -> Clocks {
-        let head = self.head();
+        let head = head::head(&self.messages);
         Clocks {
             turn_at: match &self.conversation.lease {
                 Some(lease) => Some(lease.until),
                 None => self.conversation.memo.ripe_at.map(Time),
             },
-            send_at: head.map(|(due_at, _)| due_at),
-            send_rank: head.map_or(0, |(_, rank)| rank),
+            send_at: head.map(|delivery| delivery.due_at),
+            send_rank: head.map_or(0, |delivery| delivery.lane.rank(delivery.due_at)),
             follow_up_at: self.follow_up.as_ref().map(|follow_up| follow_up.due_at),
             tend_at: self.tend_at(),
         }
-    }
-
-    /// When the first owed message may be claimed and its rank; None while another is being sent, or while an
-    /// earlier part of the same reply has an unknown fate.
-    fn head(&self) -> Option<(Time, i64)> {
-        let head = self.messages.iter().find(|message| message.is(DeliveryState::Queued))?;
-        let delivery = head.delivery.as_ref()?;
-        let is_held = self.messages.iter().filter_map(|message| message.delivery.as_ref()).any(|other| {
-            other.state == DeliveryState::Sending
-                || (other.state == DeliveryState::Unknown && other.reply == delivery.reply)
-        });
-        (!is_held).then(|| (delivery.due_at, delivery.lane.rank(delivery.due_at)))
     }
 
     fn tend_at(&self) -> Option<Time> {

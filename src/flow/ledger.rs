@@ -17,11 +17,11 @@ use uuid::Uuid;
 use crate::domain::{
     chat::ChatId,
     conversation::Opening,
-    docket::{Clocks, Docket},
+    docket::{Clocks, Docket, Typing},
     event::Event,
     mode::Mode,
     time::Time,
-    turn::DeadLetter,
+    turn::{DeadLetter, TurnState},
 };
 
 /// Which conversation a step is about.
@@ -150,6 +150,10 @@ pub struct Committed {
     pub standing: Standing,
     /// When somebody must look again.
     pub clocks: Clocks,
+    /// Turns that it ended, then one that it began, each as it stands now.
+    pub turns: Vec<(Uuid, TurnState)>,
+    /// A part that our side would be typing now.
+    pub typing: Option<Typing>,
     /// What happened.
     pub events: Vec<Event>,
 }

@@ -111,6 +111,8 @@ fn committed(changes: &Changes) -> Committed {
             contact_seq: conversation.contact_seq,
         },
         clocks: changes.clocks,
+        turns: changes.turns.iter().chain(&changes.new_turns).map(|turn| (turn.id, turn.state)).collect(),
+        typing: changes.typing,
         events: changes.events.clone(),
     }
 }

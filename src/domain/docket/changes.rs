@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{ChannelStanding, Docket, Loaded, Parked, Remembered};
+use super::{ChannelStanding, Docket, Loaded, Parked, Remembered, Typing};
 use crate::domain::{
     conversation::Conversation,
     event::Event,
@@ -27,6 +27,8 @@ pub struct Changes {
     pub is_changed: bool,
     /// When somebody must look again.
     pub clocks: Clocks,
+    /// A part that our side would be typing now.
+    pub typing: Option<Typing>,
     /// Messages to insert, by sequence number.
     pub new_messages: Vec<Message>,
     /// Messages to overwrite.
@@ -75,7 +77,7 @@ impl Docket {
         if is_changed {
             self.conversation.updated_at = self.now;
         }
-        let clocks = self.clocks();
+        let (clocks, typing) = (self.clocks(), Typing::of(&self.messages, self.now));
         let open = self.open_business();
         let dirty = self.dirty;
         let (new_messages, messages) = self
@@ -95,6 +97,7 @@ impl Docket {
             is_new: self.before.is_new,
             is_changed,
             clocks,
+            typing,
             conversation: self.conversation,
             new_messages,
             messages,

@@ -286,6 +286,36 @@ fn the_head_may_leave_unless_another_is_on_its_way_or_an_earlier_part_is_unclear
 }
 
 #[test]
+fn our_side_types_while_a_part_waits_out_the_time_that_a_person_would_take() {
+    use DeliveryState::{Queued, Sending, Sent};
+    let part = |state, typing_ms, attempts| {
+        let mut message = owed(2, state, 7, 5_000);
+        let delivery = message.delivery.as_mut().expect("it is ours");
+        (delivery.part, delivery.typing_ms, delivery.attempts) = (2, typing_ms, attempts);
+        message
+    };
+    #[rustfmt::skip]
+    let table = [
+        // the part before, this part, typing, attempts, at     types
+        (Sent,    Queued,  701, 0, 4_999, true),
+        (Sent,    Queued,  701, 0, 5_000, false),
+        (Sent,    Queued,  700, 0, 4_999, false),
+        (Sent,    Queued,  701, 1, 4_999, false),
+        (Sending, Queued,  701, 0, 4_999, false),
+        (Sent,    Sending, 701, 0, 4_999, false),
+    ];
+    for (before, state, typing_ms, attempts, at, types) in table {
+        let messages = [owed(1, before, 7, 0), part(state, typing_ms, attempts)];
+        let expected = types.then_some(Typing { part: 2, until: Time(5_000) });
+        assert_eq!(
+            Typing::of(&messages, Time(at)),
+            expected,
+            "{before}, {state}, {typing_ms}, {attempts}, {at}"
+        );
+    }
+}
+
+#[test]
 fn a_message_is_open_business_while_it_is_owed_or_an_attempt_at_it_is_unclear() {
     let mut message = owed(1, DeliveryState::Queued, 7, 0);
     assert!(message.is_open() && message.is_machine_made() && message.is(DeliveryState::Queued));
