@@ -14,6 +14,7 @@ use baton::{
     domain::pacing,
     flow::{
         generator::{Draft, Generator, Line, Progress, Request},
+        onlookers::Onlookers,
         provider::Provider,
     },
 };
@@ -24,6 +25,7 @@ use tokio::{
     net::TcpListener,
     runtime::Runtime,
 };
+use uuid::Uuid;
 
 const CHANNEL: &str = "default";
 const INSTANCE: &str = "7103000001";
@@ -87,6 +89,19 @@ fn call_of_the_model(bencher: Bencher<'_, '_>, lines: usize) {
     let model = runtime.block_on(model_at_once());
     let request = request(lines);
     bencher.bench(|| runtime.block_on(model.reply(black_box(&request), &Nobody)).expect("it answers"));
+}
+
+/// What a generation tells of its words, at most ten times a second: while so many others run, and nobody watches any.
+#[divan::bench(args = [1, 10_000], threads = [1, 2])]
+fn words_that_nobody_watches(bencher: Bencher<'_, '_>, turns: usize) {
+    let onlookers = Onlookers::default();
+    let _others: Vec<_> = (1..turns).map(|_| onlookers.writes(Uuid::now_v7(), Uuid::now_v7())).collect();
+    let words = "We are open until eight, and the table by the window is yours if you like. ".repeat(10);
+    bencher.with_inputs(|| onlookers.writes(Uuid::now_v7(), Uuid::now_v7())).bench_refs(|writing| {
+        for _ in 0..100 {
+            writing.wrote(black_box(&words));
+        }
+    });
 }
 
 fn body(name: &str) -> &'static [u8] {

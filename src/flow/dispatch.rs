@@ -1,7 +1,7 @@
 //! Step: what a commit sets in motion here. The one observer of the ledger.
 //!
 //! In: every commit of this instance, and what other instances tell. Out: local queues wound, running turns judged,
-//! the journal's log lines, the feed and whoever waits for a conversation woken, other instances told.
+//! the journal's log lines, the feed and whoever waits for a conversation woken, onlookers and other instances told.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{
     journal,
     ledger::{Committed, Due, Observer, Standing, Work},
+    onlookers::Onlookers,
     overhead::Overhead,
     queue::Queue,
     running::Running,
@@ -60,6 +61,8 @@ pub struct Dispatch {
     pub tends: Queue,
     /// Turns that run here.
     pub running: Running,
+    /// Who watches a conversation, and what they see.
+    pub onlookers: Arc<Onlookers>,
     /// What replies cost beside the model.
     pub overhead: Overhead,
     /// Rung after each commit that wrote events: the feed reads on.
@@ -80,6 +83,7 @@ impl Default for Dispatch {
             follow_ups: Queue::default(),
             tends: Queue::default(),
             running: Running::default(),
+            onlookers: Arc::default(),
             overhead: Overhead::default(),
             feed: Arc::default(),
             typing: None,
@@ -200,6 +204,7 @@ impl Observer for Dispatch {
         let mut wrote_events = false;
         for commit in commits {
             self.running.judge(&commit.standing);
+            self.onlookers.committed(commit);
             self.wind(commit);
             self.tell_others(commit);
             self.show_typing(commit);

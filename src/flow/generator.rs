@@ -122,7 +122,7 @@ pub struct Failure {
     pub detail: String,
 }
 
-/// Hears of the words as they come.
+/// Hears of the words as they come: ten times a second at most, or whoever watches is told more than they can read.
 pub trait Progress: Send + Sync {
     /// So far it reads.
     fn wrote(&self, so_far: &str);

@@ -11,7 +11,7 @@
 //! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, sign_in, and the
 //! breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply are rules over
 //! a docket, run inside the ledger; ledger, archive, registry, people, generator, provider, answers, pace are traits with an
-//! adapter behind them.
+//! adapter behind them; onlookers is what this instance shows of work as it is done.
 
 pub mod intake;
 
@@ -80,6 +80,8 @@ pub mod sign_in;
 pub mod channels;
 
 pub mod journal;
+
+pub mod onlookers;
 
 pub mod dispatch;
 

@@ -35,6 +35,7 @@ use super::{
     ledger::{self, Key, Ledger, Need, change},
     measure::{Gauge, Stopwatch, seconds},
     model_breaker::ModelBreaker,
+    onlookers::Writing,
     pace::Pace,
     reply::{Committed, Cost, Draft},
     sender::Sender,
@@ -189,6 +190,11 @@ impl Turns {
     ) -> Result<Ended, ledger::Error> {
         let _held = Stopwatch::start("baton_lock_hold_seconds");
         let guard = self.dispatch.running.begin(&begun, lock, &self.stop);
+        let progress = Words {
+            clock: self.clock,
+            first_at: AtomicI64::new(0),
+            writing: self.dispatch.onlookers.writes(begun.conversation, begun.turn.id),
+        };
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
@@ -196,13 +202,14 @@ impl Turns {
         let request = context::request(&*self.archive, channel, &mut begun).await?;
         let asked_at = (self.clock)();
         let is_alone = request.lines.len() == 1;
-        let first_token_at = Arc::new(AtomicI64::new(0));
         let written = tokio::select! {
             biased;
             () = guard.token.cancelled() => None,
-            written = self.write(request, &begun, &first_token_at) => Some(written),
+            written = self.write(request, &begun, &progress) => Some(written),
         };
-        let first_token_at = Some(first_token_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(Time);
+        let first_token_at = progress.first_at();
+        // What follows ends the turn: nobody who comes now shall be shown its words as being written.
+        drop(progress);
         match written {
             None => {
                 let cost = Cost { first_token_at, ..Cost::default() };
@@ -239,7 +246,7 @@ impl Turns {
         &self,
         mut request: Request,
         begun: &Begun,
-        first: &Arc<AtomicI64>,
+        progress: &Words<'_>,
     ) -> Result<Draft, (Failure, Cost)> {
         let queued_at = (self.clock)();
         let slot = match &self.pace {
@@ -253,7 +260,7 @@ impl Turns {
         let (mut asked_for, mut used_tools) = (None, false);
         for _ in 0..=self.tool_rounds {
             let written =
-                self.ask(&request, begun.conversation, first).await.map_err(|failure| (failure, cost))?;
+                self.ask(&request, begun.conversation, progress).await.map_err(|failure| (failure, cost))?;
             cost.input_tokens += written.input_tokens;
             cost.output_tokens += written.output_tokens;
             used_tools |= !written.calls.is_empty();
@@ -282,12 +289,11 @@ impl Turns {
         &self,
         request: &Request,
         conversation: Uuid,
-        first: &Arc<AtomicI64>,
+        progress: &Words<'_>,
     ) -> Result<Written, Failure> {
         let permit = self.breaker.permit(&request.channel)?;
         let began = (self.clock)();
-        let progress = FirstWord { clock: self.clock, at: Arc::clone(first) };
-        let written = self.generator.reply(request, &progress).await;
+        let written = self.generator.reply(request, progress).await;
         histogram!("baton_generation_seconds").record(seconds((self.clock)().since(began)));
         self.breaker.hear(&request.channel, conversation, permit, &written);
         written
@@ -308,16 +314,26 @@ fn waited_since(begun: &Begun) -> Time {
     begun.burst.last().map_or(begun.at, |message| message.at)
 }
 
-struct FirstWord {
+/// Hears the words of one turn.
+struct Words<'a> {
     clock: fn() -> Time,
-    at: Arc<AtomicI64>,
+    /// When the first one came; 0: none has.
+    first_at: AtomicI64,
+    writing: Writing<'a>,
 }
 
-impl Progress for FirstWord {
-    fn wrote(&self, _so_far: &str) {
-        let now = (self.clock)().0;
-        // Only the first word's moment is kept; a later one finds the place taken.
-        let _ = self.at.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+impl Words<'_> {
+    fn first_at(&self) -> Option<Time> {
+        Some(self.first_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(Time)
+    }
+}
+
+impl Progress for Words<'_> {
+    fn wrote(&self, so_far: &str) {
+        if self.first_at.load(Ordering::Relaxed) == 0 {
+            self.first_at.store((self.clock)().0, Ordering::Relaxed);
+        }
+        self.writing.wrote(so_far);
     }
 }
 
