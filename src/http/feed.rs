@@ -65,14 +65,15 @@ impl Frame {
     /// Written down once.
     pub fn of(recorded: Recorded) -> Self {
         let bytes =
-            write_frame(&recorded.id, recorded.event.kind.as_str(), &to_json(&Event::from(&recorded)));
+            write_frame(Some(&recorded.id), recorded.event.kind.as_str(), &to_json(&Event::from(&recorded)));
         Self { recorded, bytes }
     }
 }
 
-/// An event of a stream: its id, its name, its data.
-pub fn write_frame(id: &str, name: &str, json: &[u8]) -> Bytes {
-    let mut frame = format!("id: {id}\nevent: {name}\ndata: ").into_bytes();
+/// An event of a stream: its id, if the stream can go on from there, its name, its data.
+pub fn write_frame(id: Option<&str>, name: &str, json: &[u8]) -> Bytes {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    let mut frame = format!("{id}event: {name}\ndata: ").into_bytes();
     // JSON has no line breaks outside of its strings, and none inside.
     frame.extend_from_slice(json);
     frame.extend_from_slice(b"\n\n");

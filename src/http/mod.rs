@@ -27,6 +27,8 @@ mod api;
 
 pub mod feed;
 
+mod listener;
+
 mod stream;
 
 mod csv;

@@ -1,31 +1,20 @@
 //! One client of the live feed: what it may see of the events goes out to it as `text/event-stream`.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use tokio::{
-    sync::mpsc,
-    time::{Interval, MissedTickBehavior, interval},
-};
+use tokio::sync::mpsc;
 
 use super::{
     answer::to_json,
     auth::Caller,
     doors::Doors,
     feed::{Frame, write_frame},
+    listener::{Ended, Listener},
     problem::Problem,
     view::View,
 };
 use crate::flow::{archive::Tail, ledger::Error};
-
-/// A comment keeps proxies from closing a silent stream.
-const HEARTBEAT: Duration = Duration::from_secs(15);
-
-/// A token revoked on another instance ends its streams within this and what `auth` remembers.
-const ASK_AGAIN: Duration = Duration::from_secs(3);
-
-/// A client that takes nothing for this long is let go; it comes back with its last id.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Frames on their way to one client.
 const FRAMES_MAX: usize = 64;
@@ -47,23 +36,27 @@ pub(crate) async fn open(
         return Err(Problem::unavailable("too many live feeds"));
     }
     let newest = doors.archive.newest_event().await?;
-    let (out, frames) = mpsc::channel(FRAMES_MAX);
-    let client = Client { at: after.unwrap_or_else(|| newest.clone()), doors, caller, view, out };
-    let main = client.doors.main.clone();
+    let (listener, frames) = Listener::new(Arc::clone(&doors), caller, FRAMES_MAX);
+    let main = doors.main.clone();
+    let client = Client { at: after.unwrap_or_else(|| newest.clone()), doors, listener, view };
     main.spawn(client.run(newest));
     Ok(frames)
 }
 
-/// The client is gone, or must go.
-struct Ended;
-
 struct Client {
     doors: Arc<Doors>,
-    caller: Caller,
+    listener: Listener,
     view: View,
     /// The last event looked at.
     at: String,
-    out: mpsc::Sender<Bytes>,
+}
+
+/// What a client waits for.
+enum News {
+    /// There are events.
+    Events,
+    /// There are some that the feed may not give yet.
+    Stall,
 }
 
 impl Client {
@@ -79,28 +72,23 @@ impl Client {
         // Before following: the reader may find a stall at the very nudge that this gives.
         let mut stalls = doors.feed.stalls();
         let mut changes = doors.feed.follow();
-        let mut revocations = doors.auth.changes();
-        let (mut heartbeat, mut ask_again) = (ticks(HEARTBEAT), ticks(ASK_AGAIN));
         // The frame's id is where the stream goes on from: a client that is cut off before it has caught up resumes there.
-        self.send(write_frame(&self.at, "hello", &named(&newest))).await?;
+        self.send(write_frame(Some(&self.at), "hello", &named(&newest))).await?;
         loop {
             changes.mark_unchanged();
             self.catch_up().await?;
-            tokio::select! {
-                biased;
-                () = doors.stopping.cancelled() => return Err(Ended),
-                () = self.out.closed() => return Err(Ended),
-                _ = changes.changed() => {}
-                _ = stalls.changed() => self.load_what_there_is().await?,
-                _ = heartbeat.tick() => self.send(Bytes::from_static(b": still here\n\n")).await?,
-                _ = revocations.changed() => self.ask_again().await?,
-                _ = ask_again.tick() => self.ask_again().await?,
+            let news = async {
+                tokio::select! {
+                    biased;
+                    _ = changes.changed() => News::Events,
+                    _ = stalls.changed() => News::Stall,
+                }
+            };
+            match self.listener.until(news).await? {
+                News::Events => {}
+                News::Stall => self.load_what_there_is().await?,
             }
         }
-    }
-
-    async fn ask_again(&self) -> Result<(), Ended> {
-        if self.doors.auth.still_knows(&self.caller).await { Ok(()) } else { Err(Ended) }
     }
 
     /// Sends everything up to now.
@@ -140,7 +128,8 @@ impl Client {
             return self.send(frame.bytes.clone()).await;
         }
         let shown = self.view.event(self.doors.archive.as_ref(), &frame.recorded).await.map_err(|_| Ended)?;
-        self.send(write_frame(&frame.recorded.id, frame.recorded.event.kind.as_str(), &to_json(&shown))).await
+        self.send(write_frame(Some(&frame.recorded.id), frame.recorded.event.kind.as_str(), &to_json(&shown)))
+            .await
     }
 
     /// Events that the feed may not give yet are in the lists already. They come here too, once it may.
@@ -154,30 +143,18 @@ impl Client {
 
     /// The gap cannot be filled: load everything again.
     async fn resync(&mut self, id: String) -> Result<(), Ended> {
-        self.send(write_frame(&id, "resync", &named(&id))).await?;
+        self.send(write_frame(Some(&id), "resync", &named(&id))).await?;
         self.at = id;
         Ok(())
     }
 
     async fn send(&self, frame: Bytes) -> Result<(), Ended> {
-        tokio::select! {
-            biased;
-            () = self.doors.stopping.cancelled() => Err(Ended),
-            sent = self.out.send_timeout(frame, PATIENCE) => sent.map_err(|_| Ended),
-        }
+        self.listener.send(frame).await
     }
 }
 
 fn named(id: &str) -> Vec<u8> {
     to_json(&serde_json::json!({ "id": id }))
-}
-
-fn ticks(every: Duration) -> Interval {
-    let mut ticks = interval(every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // The first tick of an interval is at once.
-    ticks.reset();
-    ticks
 }
 
 /// Counts a client while it is there.
