@@ -33,6 +33,7 @@ use crate::{
         auth::Auth,
         doors::Doors,
         feed::Feed,
+        names::Directory,
         ports::{self, Behaviour, Bubble, ModelFault, ProviderFault, Readiness, Screen, Secret, Setting},
         site::Site,
     },
@@ -89,6 +90,7 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
             Arc::clone(&people),
             now,
         ),
+        directory: Directory::new(Arc::clone(&people)),
         sign_in: SignIn::new(people, now),
         site: Site::new(settings.public_url.as_deref()),
         feed: Feed::open(

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     auth::Auth,
     feed::Feed,
+    names::Directory,
     ports::{Channels, Desk, Health, Intake, ModeSwitch, SandboxDoor, Setting, Vault},
     problem::Problem,
     site::Site,
@@ -43,6 +44,8 @@ pub struct Doors {
     pub health: Arc<dyn Health>,
     /// Who is who.
     pub auth: Auth,
+    /// What agents are called.
+    pub directory: Directory,
     /// Lets people in.
     pub sign_in: SignIn,
     /// Where this is for browsers.
@@ -66,8 +69,9 @@ pub struct Doors {
 
 impl Doors {
     /// An agent is another: what is remembered of all of them is read again.
-    pub fn people_changed(&self) {
+    pub async fn people_changed(&self) {
         self.auth.forget();
+        self.directory.forget().await;
     }
 
     /// Runs work on the main runtime, to its end even if the client goes away.

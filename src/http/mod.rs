@@ -11,6 +11,8 @@ mod edge;
 
 pub mod site;
 
+pub mod names;
+
 pub mod auth;
 
 mod read;

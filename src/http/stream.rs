@@ -127,7 +127,7 @@ impl Client {
         if !self.view.includes() {
             return self.send(frame.bytes.clone()).await;
         }
-        let shown = self.view.event(self.doors.archive.as_ref(), &frame.recorded).await.map_err(|_| Ended)?;
+        let shown = self.view.event(&self.doors, &frame.recorded).await.map_err(|_| Ended)?;
         self.send(write_frame(Some(&frame.recorded.id), frame.recorded.event.kind.as_str(), &to_json(&shown)))
             .await
     }

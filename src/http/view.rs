@@ -2,10 +2,11 @@
 
 use crate::{
     flow::{
-        archive::{Archive, EventFilter, Recorded},
+        archive::{EventFilter, Recorded},
         ledger::Error,
     },
     http::{
+        doors::Doors,
         problem::Problem,
         wire::{Conversation, Event, Message},
     },
@@ -51,21 +52,23 @@ impl View {
     }
 
     /// The event, with what is shown beside it as it is now.
-    pub(crate) async fn event(&self, archive: &dyn Archive, recorded: &Recorded) -> Result<Event, Error> {
+    pub(crate) async fn event(&self, doors: &Doors, recorded: &Recorded) -> Result<Event, Error> {
+        let (archive, names) = (&doors.archive, doors.directory.names().await);
         let mut shown = Event::from(recorded);
         if self.conversation {
             let found = match recorded.event.conversation {
                 Some(id) => archive.conversation(id).await?,
                 None => None,
             };
-            shown.conversation = Some(found.map(Conversation::from));
+            shown.conversation = Some(found.map(|overview| Conversation::of(overview, &names)));
         }
         if self.message {
             let found = match recorded.event.message {
                 Some(id) => archive.message(id).await?,
                 None => None,
             };
-            shown.message = Some(found.map(|placed| Message::of(placed.conversation, placed.message)));
+            shown.message =
+                Some(found.map(|placed| Message::of(placed.conversation, placed.message, &names)));
         }
         Ok(shown)
     }

@@ -9,7 +9,7 @@ use super::{Answered, key, listed, seen, told};
 use crate::{
     domain::conversation::Status,
     flow::{
-        archive::{ConversationFilter, Group, Sort},
+        archive::{ConversationFilter, Group, Overview, Sort},
         desk::Patch,
     },
     http::{
@@ -116,7 +116,8 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>
         return Ok(Answer::ok(&List::<Conversation> { items: Vec::new(), next_cursor: None }));
     };
     let page = listed(doors.archive.conversations(&filter, &page).await)?;
-    Ok(Answer::ok(&List::of(page, Conversation::from)))
+    let names = doors.directory.names().await;
+    Ok(Answer::ok(&List::of(page, |overview| Conversation::of(overview, &names))))
 }
 
 /// How many conversations there are in each group.
@@ -154,7 +155,13 @@ pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Whic
 #[utoipa::path(get, path = "/api/v1/conversations/{id}", tag = "Conversations", params(("id" = Id, Path,)),
     responses((status = 200, body = Conversation)))]
 pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
-    Ok(Answer::ok(&Conversation::from(seen(&doors, &caller, id.0).await?)))
+    shown(&doors, seen(&doors, &caller, id.0).await?).await
+}
+
+/// With the names that agents have now.
+async fn shown(doors: &Doors, overview: Overview) -> Answered {
+    let names = doors.directory.names().await;
+    Ok(Answer::ok(&Conversation::of(overview, &names)))
 }
 
 /// What is to be changed; what is left out stays.
@@ -235,11 +242,27 @@ impl Change {
 pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
     let patch = body.value.patch(&caller)?;
     let key = key(&doors, &caller, id.0).await?;
+    if let Some(Some(agent)) = patch.assignee {
+        check_assignee(&doors, &caller, id.0, agent).await?;
+    }
     let id = match doors.desk.patch(key.clone(), patch, &caller.who()).await {
         Ok(id) => id,
         Err(refusal) => return Err(told(&doors, &key, refusal).await),
     };
-    Ok(Answer::ok(&Conversation::from(seen(&doors, &caller, id).await?)))
+    shown(&doors, seen(&doors, &caller, id).await?).await
+}
+
+/// A conversation is held by somebody who can open it.
+async fn check_assignee(doors: &Doors, caller: &Caller, id: Uuid, agent: Uuid) -> Result<(), Problem> {
+    let refused = |detail| Err(Problem::invalid("/assignee", detail));
+    let Some(agent) = doors.people.agent(agent).await? else { return refused("there is no such agent") };
+    if agent.is_disabled {
+        return refused("this agent is disabled");
+    }
+    if agent.channels.is_some() && !agent.sees(&seen(doors, caller, id).await?.conversation.channel) {
+        return refused("this agent does not see this channel");
+    }
+    Ok(())
 }
 
 /// How far it was read.
@@ -259,7 +282,7 @@ pub(crate) async fn read(doors: Data<Doors>, caller: Caller, id: Path<Id>, body:
     }
     let key = key(&doors, &caller, id.0).await?;
     doors.desk.read(key, body.0.seq, &caller.who()).await?;
-    Ok(Answer::ok(&Conversation::from(seen(&doors, &caller, id.0).await?)))
+    shown(&doors, seen(&doors, &caller, id.0).await?).await
 }
 
 /// Marks one unread again.

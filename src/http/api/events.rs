@@ -140,11 +140,7 @@ async fn shown(doors: &Doors, view: View, page: &PageOf) -> Answered {
 }
 
 async fn beside(doors: &Doors, view: &View, recorded: &Recorded) -> Result<Event, Problem> {
-    if view.includes() {
-        Ok(view.event(doors.archive.as_ref(), recorded).await?)
-    } else {
-        Ok(recorded.into())
-    }
+    if view.includes() { Ok(view.event(doors, recorded).await?) } else { Ok(recorded.into()) }
 }
 
 fn is_descending(order: Option<&str>) -> Result<bool, Problem> {

@@ -84,7 +84,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, body: Json<Change
     }
     let change = people::Change { password: agents::hashed(&doors, wanted.password).await?, ..change };
     match doors.people.change_agent(id, &change, (doors.now)()).await? {
-        Outcome::Changed => doors.people_changed(),
+        Outcome::Changed => doors.people_changed().await,
         Outcome::Gone => return Err(Problem::unauthorized()),
         Outcome::Taken => {
             return Err(Problem::conflict("name_taken", "this address is another agent's", None));

@@ -62,7 +62,8 @@ impl Which {
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query: Query<Which>) -> Answered {
     let (window, limit) = (query.0.window()?, read::limit_of(query.0.limit)?);
     seen(&doors, &caller, id.0).await?;
-    let items = shown(id.0, doors.archive.messages(id.0, window, limit).await?);
+    let names = doors.directory.names().await;
+    let items = shown(id.0, doors.archive.messages(id.0, window, limit).await?, &names);
     let goes_on = items.len() == limit && !matches!(window, Window::After(_));
     let first = items.last().map(Message::seq).filter(|seq| goes_on && *seq > 1);
     Ok(Answer::ok(&Messages { items, next_cursor: first.map(|seq| seq.to_string()) }))
@@ -73,7 +74,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query
     responses((status = 200, body = Message)))]
 pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
     let placed = seen_message(&doors, &caller, id.0).await?;
-    Ok(Answer::ok(&Message::of(placed.conversation, placed.message)))
+    Ok(Answer::ok(&in_words(&doors, placed.conversation, placed.message).await))
 }
 
 /// A text to send.
@@ -128,7 +129,10 @@ async fn said(doors: &Doors, caller: &Caller, key: Key, once: Once, body: Json<S
     let once = idempotency(once, caller, &body);
     let words = vec![body.value.words("")?];
     match doors.desk.say(key.clone(), words, &caller.who(), once).await {
-        Ok(said) => Ok(Answer::accepted(&Said::first_of(said).ok_or_else(Problem::internal)?)),
+        Ok(said) => {
+            let names = doors.directory.names().await;
+            Ok(Answer::accepted(&Said::first_of(said, &names).ok_or_else(Problem::internal)?))
+        }
         Err(refusal) => Err(told(doors, &key, refusal).await),
     }
 }
@@ -166,7 +170,10 @@ pub(crate) async fn say_all(
         words.map(|(at, saying)| saying.words(&format!("/messages/{at}"))).collect::<Result<_, _>>()?;
     let key = key(&doors, &caller, id.0).await?;
     match doors.desk.say(key.clone(), words, &caller.who(), once).await {
-        Ok(said) => Ok(Answer::accepted(&SaidAll::from(said))),
+        Ok(said) => {
+            let names = doors.directory.names().await;
+            Ok(Answer::accepted(&SaidAll::of(said, &names)))
+        }
         Err(refusal) => Err(told(&doors, &key, refusal).await),
     }
 }
@@ -194,7 +201,7 @@ pub(crate) async fn note(
     let key = key(&doors, &caller, id.0).await?;
     let note = doors.desk.note(key, text, &caller.who(), once).await?;
     let location = format!("/api/v1/messages/{}", note.id);
-    Ok(Answer::created(location, &Message::of(id.0, note)))
+    Ok(Answer::created(location, &in_words(&doors, id.0, note).await))
 }
 
 /// Sends a failed, dead or unknown message again: it then counts as the caller's own.
@@ -203,7 +210,7 @@ pub(crate) async fn note(
 pub(crate) async fn retry(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
     let conversation = seen_message(&doors, &caller, id.0).await?.conversation;
     let message = decided(&doors, id.0, doors.desk.retry(id.0, &caller.who()).await).await?;
-    Ok(Answer::accepted(&Message::of(conversation, message)))
+    Ok(Answer::accepted(&in_words(&doors, conversation, message).await))
 }
 
 /// Treats an unknown message as sent.
@@ -212,7 +219,7 @@ pub(crate) async fn retry(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> A
 pub(crate) async fn confirm(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
     let conversation = seen_message(&doors, &caller, id.0).await?.conversation;
     let message = decided(&doors, id.0, doors.desk.confirm(id.0, &caller.who()).await).await?;
-    Ok(Answer::ok(&Message::of(conversation, message)))
+    Ok(Answer::ok(&in_words(&doors, conversation, message).await))
 }
 
 /// Withdraws a message that is still queued.
@@ -235,6 +242,15 @@ async fn decided(
         other => return Ok(other?),
     };
     let found = doors.archive.message(id).await.ok().flatten();
-    let current = found.map(|placed| json(&Message::of(placed.conversation, placed.message)));
+    let current = match found {
+        Some(placed) => Some(json(&in_words(doors, placed.conversation, placed.message).await)),
+        None => None,
+    };
     Err(Problem::from(refusal).with_current(current))
+}
+
+/// A message with the names that agents have now.
+async fn in_words(doors: &Doors, conversation: Uuid, message: message::Message) -> Message {
+    let names = doors.directory.names().await;
+    Message::of(conversation, message, &names)
 }

@@ -88,7 +88,10 @@ async fn told(doors: &Doors, key: &Key, refusal: impl Into<Problem>) -> Problem 
         Key::Chat { channel, chat, .. } => doors.archive.conversation_of(channel, chat).await,
     };
     match found {
-        Ok(found) => problem.with_current(found.map(|overview| shown(&wire::Conversation::from(overview)))),
+        Ok(found) => {
+            let names = doors.directory.names().await;
+            problem.with_current(found.map(|overview| shown(&wire::Conversation::of(overview, &names))))
+        }
         Err(error) => error.into(),
     }
 }

@@ -104,7 +104,10 @@ pub(crate) async fn switch_chat(
 async fn switched(doors: &Doors, caller: &Caller, key: Key, wanted: Switch) -> Answered {
     let (to, request) = wanted.request(caller, (doors.now)(), doors.settle_ms)?;
     match doors.mode_switch.switch(key.clone(), to, request).await {
-        Ok(receipt) => Ok(Answer::ok(&Receipt::from(receipt))),
+        Ok(receipt) => {
+            let names = doors.directory.names().await;
+            Ok(Answer::ok(&Receipt::of(receipt, &names)))
+        }
         Err(refusal) => Err(told(doors, &key, refusal).await),
     }
 }

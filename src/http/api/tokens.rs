@@ -61,6 +61,8 @@ pub(crate) struct Wanted {
     role: RoleWord,
     /// On which channels; null or left out: on all that you may see.
     channels: Option<Vec<String>>,
+    /// As which agent it acts: it may do what both may, and goes with them.
+    agent_id: Option<Id>,
     /// Void after this.
     expires_at: Option<At>,
 }
@@ -79,7 +81,7 @@ pub(crate) async fn create(doors: Data<Doors>, caller: Caller, body: Json<Wanted
         name: read::text("/name", wanted.name, NAME_MAX)?,
         role: wanted.role.0,
         channels: channels(&doors, &caller, wanted.channels).await?,
-        agent: None,
+        agent: agent(&doors, &caller, wanted.agent_id).await?,
         expires_at: wanted.expires_at.map(|at| at.0),
         created_at: now,
     };
@@ -88,6 +90,17 @@ pub(crate) async fn create(doors: Data<Doors>, caller: Caller, body: Json<Wanted
     doors.auth.forget();
     let location = format!("/api/v1/tokens/{}", kept.id);
     Ok(Answer::created(location, &NewToken { kept: kept.into(), token }))
+}
+
+/// A token acts as somebody who is let in, and whom its maker could make.
+async fn agent(doors: &Doors, caller: &Caller, wanted: Option<Id>) -> Result<Option<Uuid>, Problem> {
+    let Some(id) = wanted else { return Ok(None) };
+    let found = doors.people.agent(id.0).await?;
+    match found.filter(|agent| caller.sees_all_of(agent.channels.as_deref())) {
+        Some(agent) if agent.is_disabled => Err(Problem::invalid("/agent_id", "this agent is disabled")),
+        Some(agent) => Ok(Some(agent.id)),
+        None => Err(Problem::invalid("/agent_id", "there is no such agent")),
+    }
 }
 
 /// Nobody makes a token, or an agent, that sees more than they do.

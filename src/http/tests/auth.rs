@@ -148,6 +148,47 @@ async fn a_new_token_is_shown_once_and_kept_as_a_hash() {
 }
 
 #[tokio::test]
+async fn a_token_may_act_as_an_agent_and_do_what_both_may() {
+    let world = World::new();
+    for channel in ["shop", "till", "desk"] {
+        let secret = crate::http::ports::Secret("webhook".to_owned());
+        world.house.webhook_tokens.lock().unwrap().push((channel.to_owned(), secret));
+    }
+    let ben = world.agent("ben", "agent", serde_json::json!(["shop", "till"])).await;
+    let id = ben.get("/api/v1/me").await.json()["id"].as_str().expect("an id").to_owned();
+    let make = async |agent: &str| {
+        let channels = ["till", "desk"];
+        let wanted =
+            serde_json::json!({ "name": "bot", "role": "admin", "agent_id": agent, "channels": channels });
+        world.ask("POST", "/api/v1/tokens", Some(wanted)).await
+    };
+    assert_eq!(make(&Uuid::now_v7().to_string()).await.pointer(), "/agent_id");
+    let made = make(&id).await;
+    assert_eq!((made.status, &made.json()["agent_id"]), (201, &serde_json::json!(id)), "{}", made.body);
+    assert_eq!(world.get(made.header("location")).await.json()["agent_id"], id);
+    let token = made.json()["token"].as_str().expect("a token").to_owned();
+    let ask = async |method: &str, path: &str, body: Option<serde_json::Value>| {
+        let asked = request(method, path, body).insert_header(("Authorization", format!("Bearer {token}")));
+        world.send(asked).await
+    };
+    let me = ask("GET", "/api/v1/me", None).await.json();
+    let wanted = serde_json::json!({ "id": id, "name": "ben", "email": "ben@example.com", "role": "agent",
+        "channels": ["till"], "actor": format!("agent:{id}"), "preferences": {} });
+    assert_eq!(me, wanted);
+    assert_eq!(ask("GET", "/api/v1/tokens", None).await.status, 403);
+    let name = serde_json::json!({ "name": "Ben" });
+    assert_eq!(ask("PATCH", "/api/v1/me", Some(name)).await.json()["name"], "Ben");
+    let sign_in = serde_json::json!({ "password": "a new one", "current_password": "correct horse" });
+    assert_eq!(ask("PATCH", "/api/v1/me", Some(sign_in)).await.problem(), (403, "forbidden".to_owned()));
+
+    let path = format!("/api/v1/agents/{id}");
+    let off = serde_json::json!({ "disabled": true });
+    assert_eq!(world.ask("PATCH", &path, Some(off)).await.status, 200);
+    assert_eq!(ask("GET", "/api/v1/me", None).await.status, 401, "it goes with its agent");
+    assert_eq!(make(&id).await.pointer(), "/agent_id");
+}
+
+#[tokio::test]
 async fn nobody_makes_a_token_that_sees_more_than_their_own() {
     let world = World::new();
     token(&world, "shop-admin", Role::Admin, Some(&["shop"]));

@@ -44,7 +44,7 @@ use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::sync::CancellationToken;
 
 use self::fakes::{Clerk, Crew, House, Shelf};
-use super::{auth::Auth, doors::Doors, feed::Feed, ports::SandboxDoor, site::Site};
+use super::{auth::Auth, doors::Doors, feed::Feed, names::Directory, ports::SandboxDoor, site::Site};
 use crate::{domain::time::Time, flow::sign_in::SignIn};
 
 /// The moment at which all of this happens.
@@ -108,6 +108,7 @@ impl World {
             sandbox,
             health: house.clone(),
             auth: Auth::new(Some(ADMIN), house.clone(), crew.clone(), clock),
+            directory: Directory::new(crew.clone()),
             sign_in: SignIn::new(crew.clone(), clock),
             site: Site::new(public_url),
             feed: Feed::open(shelf.clone(), nudge.clone(), stopping.clone(), &Handle::current()),

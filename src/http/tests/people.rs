@@ -1,9 +1,10 @@
 //! Agents, and what each may change about themselves and others.
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::{ADMIN, Reply, World, fakes, request, sign_in::Browser};
-use crate::http::ports::Secret;
+use crate::{domain::message::Message, flow::archive::Placed, http::ports::Secret};
 
 async fn id_of(browser: &Browser<'_>) -> String {
     browser.get("/api/v1/me").await.json()["id"].as_str().expect("an id").to_owned()
@@ -202,6 +203,62 @@ async fn what_an_agent_may_do_changes_at_once() {
     assert_eq!(change(json!({ "password": "set by an admin" })).await.status, 200);
     let show = json!({ "email": "ben@example.com", "password": "set by an admin" });
     assert_eq!(world.show(show).await.status, 204);
+}
+
+#[tokio::test]
+async fn agents_are_shown_by_the_names_they_have_now() {
+    let world = World::new();
+    let ben = world.agent("ben", "agent", Value::Null).await;
+    let id: Uuid = id_of(&ben).await.parse().expect("an id");
+    let stranger = Uuid::now_v7();
+    let mut chat = fakes::conversation("shop", "6580000001@c.us");
+    chat.assignee = Some(id);
+    let mut other = fakes::conversation("shop", "6580000002@c.us");
+    other.assignee = Some(stranger);
+    let (conversation, channel, of) = (chat.id, chat.channel.clone(), chat.chat.clone());
+    let message = Message { agent: Some(id), ..fakes::message(1, "Hi") };
+    let path = format!("/api/v1/messages/{}", message.id);
+    world.shelf.messages.lock().unwrap().push(Placed { conversation, channel, chat: of, message });
+    world.shelf.put(fakes::overview(chat));
+    world.shelf.put(fakes::overview(other));
+    for (name, stored) in [("ben", None), ("Ben B.", Some("Ben B."))] {
+        if let Some(name) = stored {
+            ben.ask("PATCH", "/api/v1/me", Some(json!({ "name": name }))).await;
+        }
+        let listed = ben.get("/api/v1/conversations").await.json();
+        assert_eq!(listed["items"][0]["assignee"], json!({ "id": id, "name": name }));
+        assert_eq!(listed["items"][1]["assignee"], json!({ "id": stranger, "name": "" }), "nobody's name");
+        assert_eq!(ben.get(&path).await.json()["agent"], json!({ "id": id, "name": name }));
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_is_given_only_to_who_can_open_it() {
+    let world = World::new();
+    know(&world, &["shop", "till"]);
+    let (ana, ben) = (
+        world.agent("ana", "agent", json!(["till"])).await,
+        world.agent("ben", "agent", json!(["shop"])).await,
+    );
+    let id = world.shelf.put(fakes::overview(fakes::conversation("shop", "6580000001@c.us")));
+    let give = async |to: &str| {
+        let path = format!("/api/v1/conversations/{id}");
+        ben.ask("PATCH", &path, Some(json!({ "assignee": to }))).await
+    };
+    let (ana, of_ben) = (id_of(&ana).await, id_of(&ben).await);
+    for wrong in [ana.as_str(), &Uuid::now_v7().to_string(), "ana"] {
+        let reply = give(wrong).await;
+        assert_eq!((reply.status, reply.pointer().as_str()), (400, "/assignee"), "{wrong}");
+    }
+    assert!(world.clerk.heard().is_empty(), "the step was not even asked");
+    for right in [of_ben.as_str(), "me"] {
+        assert_eq!(give(right).await.status, 200, "{right}");
+        assert!(world.clerk.heard().join("").contains(&of_ben));
+    }
+    world.ask("PATCH", &format!("/api/v1/agents/{ana}"), Some(json!({ "channels": null }))).await;
+    assert_eq!(give(&ana).await.status, 200, "now she sees it");
+    world.ask("PATCH", &format!("/api/v1/agents/{ana}"), Some(json!({ "disabled": true }))).await;
+    assert_eq!(give(&ana).await.pointer(), "/assignee");
 }
 
 #[tokio::test]

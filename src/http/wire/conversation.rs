@@ -8,6 +8,7 @@ use super::{At, AttentionWord, FollowUp, Id, Message, ModeWord, ReasonWord, Stat
 use crate::{
     domain::{conversation::Lease, time::Time},
     flow::{archive::Overview, mode_switch},
+    http::names::Names,
 };
 
 /// One chat on one channel.
@@ -69,9 +70,9 @@ pub(crate) struct Person {
     name: String,
 }
 
-/// Names of agents are not kept yet: an id has an empty one.
-pub(crate) fn chosen_agent(agent: Option<Uuid>) -> Option<Person> {
-    agent.map(|id| Person { id: Id(id), name: String::new() })
+/// An agent by the name they have now.
+pub(super) fn person(agent: Option<Uuid>, names: &Names) -> Option<Person> {
+    agent.map(|id| Person { id: Id(id), name: names.of(id) })
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -98,8 +99,9 @@ enum Activity {
     Sending,
 }
 
-impl From<Overview> for Conversation {
-    fn from(overview: Overview) -> Self {
+impl Conversation {
+    /// As it stands, with the names that agents have now.
+    pub(crate) fn of(overview: Overview, names: &Names) -> Self {
         let owed = overview.queued + overview.sending;
         let it = overview.conversation;
         let lease = it.live_lease(overview.read_at).cloned();
@@ -122,7 +124,7 @@ impl From<Overview> for Conversation {
             mode_until: it.mode.until.map(At),
             drafting: it.drafting,
             status: Word(it.status),
-            assignee: chosen_agent(it.assignee),
+            assignee: person(it.assignee, names),
             labels: Vec::new(),
             unread: it.unread,
             waiting_since: it.waiting_since.map(At),
@@ -137,7 +139,7 @@ impl From<Overview> for Conversation {
             follow_up: overview.follow_up.map(|follow_up| FollowUp::of(it.id, follow_up)),
             snoozed_until: it.snoozed_until.map(At),
             opted_out: it.opted_out,
-            last_message: overview.last_message.map(|message| Message::of(it.id, message)),
+            last_message: overview.last_message.map(|message| Message::of(it.id, message, names)),
             created_at: At(it.created_at),
             updated_at: At(it.updated_at),
         }
@@ -179,10 +181,10 @@ pub(crate) struct Receipt {
     assignee: Option<Person>,
 }
 
-impl From<mode_switch::Receipt> for Receipt {
-    fn from(receipt: mode_switch::Receipt) -> Self {
+impl Receipt {
+    /// Of a switch, with the names that agents have now.
+    pub(crate) fn of(receipt: mode_switch::Receipt, names: &Names) -> Self {
         let it = receipt.conversation;
-
         Self {
             conversation_id: Id(it.id),
             mode: Word(it.mode.mode),
@@ -198,7 +200,7 @@ impl From<mode_switch::Receipt> for Receipt {
             generation_ms: receipt.generation_ms,
             answering: receipt.answering,
             mode_until: it.mode.until.map(At),
-            assignee: chosen_agent(it.assignee),
+            assignee: person(it.assignee, names),
         }
     }
 }

@@ -6,11 +6,14 @@ use uuid::Uuid;
 
 use super::{
     At, AuthorWord, DeliveryReasonWord, DeliveryStateWord, Id, KindWord, LaneWord, OriginWord,
-    OutcomeReasonWord, OutcomeWord, Receipt, basic::Word, chosen_agent, conversation::Person,
+    OutcomeReasonWord, OutcomeWord, Receipt,
+    basic::Word,
+    conversation::{Person, person},
 };
 use crate::{
     domain::message::{self, DeliveryState},
     flow::desk,
+    http::names::Names,
 };
 
 /// A message of a conversation.
@@ -105,7 +108,7 @@ struct Delivery {
 
 impl Message {
     /// A message of that conversation.
-    pub(crate) fn of(conversation: Uuid, it: message::Message) -> Self {
+    pub(crate) fn of(conversation: Uuid, it: message::Message, names: &Names) -> Self {
         Self {
             id: Id(it.id),
             conversation_id: Id(conversation),
@@ -114,7 +117,7 @@ impl Message {
             origin: Word(it.origin),
             kind: Word(it.kind),
             text: it.text,
-            agent: chosen_agent(it.agent),
+            agent: person(it.agent, names),
             sender: it.sender.map(|sender| Sender { id: sender.id, name: sender.name }),
             quoted: it.quoted.map(|quoted| Quoted {
                 message_id: None,
@@ -143,8 +146,9 @@ impl Message {
 }
 
 /// Messages of one conversation side by side: what one quotes is named where it is among them.
-pub(crate) fn shown(conversation: Uuid, messages: Vec<message::Message>) -> Vec<Message> {
-    let mut shown: Vec<Message> = messages.into_iter().map(|it| Message::of(conversation, it)).collect();
+pub(crate) fn shown(conversation: Uuid, messages: Vec<message::Message>, names: &Names) -> Vec<Message> {
+    let mut shown: Vec<Message> =
+        messages.into_iter().map(|it| Message::of(conversation, it, names)).collect();
     for at in 0..shown.len() {
         let Some(wanted) = shown[at].quoted.as_ref().map(|quoted| &quoted.provider_message_id) else {
             continue;
@@ -214,10 +218,10 @@ pub(crate) struct Said {
 
 impl Said {
     /// A text that is too long for one message was cut: the first of its parts stands for it.
-    pub(crate) fn first_of(said: desk::Said) -> Option<Self> {
+    pub(crate) fn first_of(said: desk::Said, names: &Names) -> Option<Self> {
         let first = said.messages.into_iter().next()?;
-        let takeover = said.takeover.map(Receipt::from);
-        Some(Self { message: Message::of(said.conversation, first), takeover })
+        let takeover = said.takeover.map(|receipt| Receipt::of(receipt, names));
+        Some(Self { message: Message::of(said.conversation, first, names), takeover })
     }
 }
 
@@ -229,11 +233,13 @@ pub(crate) struct SaidAll {
     takeover: Option<Receipt>,
 }
 
-impl From<desk::Said> for SaidAll {
-    fn from(said: desk::Said) -> Self {
+impl SaidAll {
+    /// What was said, with the names that agents have now.
+    pub(crate) fn of(said: desk::Said, names: &Names) -> Self {
+        let shown = |it| Message::of(said.conversation, it, names);
         Self {
-            items: said.messages.into_iter().map(|it| Message::of(said.conversation, it)).collect(),
-            takeover: said.takeover.map(Receipt::from),
+            items: said.messages.into_iter().map(shown).collect(),
+            takeover: said.takeover.map(|receipt| Receipt::of(receipt, names)),
         }
     }
 }

@@ -18,7 +18,7 @@ mod person;
 
 pub(crate) use basic::{At, Id, List, Word, vocabulary::*};
 pub(crate) use channel::{Channel, ChannelGlance, NewToken, Token};
-pub(crate) use conversation::{Conversation, Receipt, chosen_agent};
+pub(crate) use conversation::{Conversation, Receipt};
 pub(crate) use event::Event;
 pub(crate) use message::{Message, Messages, Said, SaidAll, shown};
 pub(crate) use person::{Agent, AgentGlance, Me, NewAgent, Raw};
