@@ -20,6 +20,10 @@ mod fingerprint;
 
 mod dead_letters;
 
+mod agent;
+
+mod password;
+
 mod token;
 
 mod openapi;
@@ -71,6 +75,8 @@ enum Command {
     #[command(subcommand)]
     DeadLetters(dead_letters::DeadLetters),
     #[command(subcommand)]
+    Agent(agent::Agent),
+    #[command(subcommand)]
     Token(token::Token),
     Openapi(openapi::Openapi),
 }
@@ -112,6 +118,7 @@ impl Command {
             Self::Lock(command) => command.run(&settings).await?,
             Self::Fingerprint(command) => command.run(&settings).await?,
             Self::DeadLetters(command) => command.run(&settings).await?,
+            Self::Agent(command) => command.run(&settings).await?,
             Self::Token(command) => command.run(&settings).await?,
             Self::Openapi(command) => command.run()?,
         }

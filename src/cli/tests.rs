@@ -30,6 +30,12 @@ fn every_command_of_the_contract_can_be_typed() {
         "dead-letters list --kind send --state replayed",
         "dead-letters retry 0199d9a0-0000-7000-8000-000000000000 --force",
         "dead-letters discard 0199d9a0-0000-7000-8000-000000000000",
+        "agent add ana@example.com --name Ana --role admin --channels shop,default",
+        "agent add ana@example.com --json",
+        "agent list --json",
+        "agent disable ana@example.com",
+        "agent password ana@example.com",
+        "agent link ana@example.com",
         "token create ci --role read --channels shop,default",
         "token list",
         "token revoke 0199d9a0-0000-7000-8000-000000000000",
@@ -48,6 +54,9 @@ fn wrong_usage_is_refused_before_anything_begins() {
         "serve --burst often",
         "mode set 1@c.us BOTH",
         "token create x --role king",
+        "agent add ana",
+        "agent add ana@example.com --role read",
+        "agent password ana@example.com secret",
         "mode get x",
     ] {
         assert!(read(line(words)).is_err(), "{words}");
@@ -91,6 +100,7 @@ fn the_first_help_is_the_list_of_commands() {
         "lock",
         "fingerprint",
         "dead-letters",
+        "agent",
         "token",
         "openapi",
     ] {

@@ -1,19 +1,44 @@
 //! The program as a shell sees it: what it says, where, and with which exit code.
 
 use std::{
+    io::{BufRead as _, BufReader, Write as _},
     path::Path,
-    process::{Command, Output},
+    process::{Child, Command, Output, Stdio},
 };
 
-/// Runs `baton` in an empty folder, with these variables and no others of its own.
-fn baton(folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Output {
+use serde_json::{Value, json};
+
+/// `baton` in that folder, with no variables of its own.
+fn command(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("BATON_") {
             command.env_remove(name);
         }
     }
-    command.current_dir(folder).args(words).envs(variables.iter().copied()).output().expect("it runs")
+    command.current_dir(folder).args(words);
+    command
+}
+
+/// Runs `baton` in an empty folder, with these variables and no others of its own.
+fn baton(folder: &Path, words: &[&str], variables: &[(&str, &str)]) -> Output {
+    command(folder, words).envs(variables.iter().copied()).output().expect("it runs")
+}
+
+/// What it answers, and with which exit code.
+fn said(output: &Output) -> (String, Option<i32>) {
+    (String::from_utf8_lossy(&output.stdout).trim().to_owned(), output.status.code())
+}
+
+/// A server, until the end of the test.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn folder() -> tempfile::TempDir {
@@ -76,4 +101,60 @@ fn help_and_version_are_answers_and_anything_unknown_is_wrong_usage() {
         std::fs::read_dir(folder.path()).expect("a folder").next().is_none(),
         "nothing was made by asking"
     );
+}
+
+/// The status of a sign-in with that.
+async fn sign_in(base: &str, body: &Value) -> u16 {
+    let http =
+        baton::adapters::http_client::http_client(std::time::Duration::from_secs(5)).expect("a client");
+    let asked = http.post(format!("{base}/api/v1/session")).json(body).send().await.expect("an answer");
+    asked.status().as_u16()
+}
+
+#[tokio::test]
+async fn the_first_start_invites_past_the_log_and_agents_are_kept_from_a_shell_beside_it() {
+    let folder = folder();
+    let mut serve = command(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+    let child = serve.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut server = Server(child);
+    let mut lines =
+        BufReader::new(server.0.stderr.take().expect("piped")).lines().map(|line| line.expect("text"));
+    let link = lines.find(|line| line.contains("/sign-in#")).expect("a link").trim().to_owned();
+    assert!(link.starts_with("http://127.0.0.1:"), "a line of its own, not of the log: {link}");
+    let base = link.split_once("/sign-in#").expect("a link").0.to_owned();
+    for status in [204, 401] {
+        assert_eq!(sign_in(&base, &json!({ "link": link })).await, status, "once");
+    }
+
+    let agent = |words: &[&str]| baton(folder.path(), &[&["agent"], words].concat(), &[]);
+    let (added, code) = said(&agent(&["add", "Ana@example.com", "--json"]));
+    let added: Value = serde_json::from_str(&added).expect("JSON");
+    assert_eq!((code, &added["name"], &added["role"]), (Some(0), &json!("Ana"), &json!("agent")));
+    assert_eq!(sign_in(&base, &json!({ "link": added["link"] })).await, 204);
+    let (again, code) = said(&agent(&["link", "ana@example.com"]));
+    assert_eq!((sign_in(&base, &json!({ "link": again })).await, code), (204, Some(0)));
+
+    let mut set = command(folder.path(), &["agent", "password", "ana@example.com"]);
+    let mut set = set.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    set.stdin.take().expect("piped").write_all(b"correct horse\nnot this\n").expect("written");
+    assert_eq!(said(&set.wait_with_output().expect("it ends")), ("set".to_owned(), Some(0)));
+    let right = json!({ "email": "ana@example.com", "password": "correct horse" });
+    assert_eq!(sign_in(&base, &right).await, 204);
+    assert_eq!(said(&agent(&["disable", "ana@example.com"])), ("disabled".to_owned(), Some(0)));
+    assert_eq!(sign_in(&base, &right).await, 401);
+
+    let (table, _) = said(&agent(&["list"]));
+    assert!(table.contains("admin@localhost") && table.contains("disabled"), "{table}");
+    for (words, wrong) in [
+        (&["add", "ana@EXAMPLE.com"][..], "there is an agent with the address"),
+        (&["add", "ben@example.com", "--channels", "nowhere"], "there is no channel nowhere"),
+        (&["disable", "admin@localhost"], "is the last admin"),
+        (&["disable", "nobody@example.com"], "there is no agent with the address"),
+        (&["link", "ana@example.com"], "is disabled"),
+    ] {
+        let output = agent(words);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(stderr.contains(wrong), "{words:?}: {stderr}");
+        assert_eq!(said(&output), (String::new(), Some(1)));
+    }
 }

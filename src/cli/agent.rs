@@ -1,0 +1,186 @@
+//! `baton agent`: the people of the business. A sign-in link is shown once; a password is asked for, never an argument.
+
+use anyhow::{Context as _, bail};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    password,
+    print::{self, Format},
+};
+use crate::{
+    app::{self, Opened},
+    config::Settings,
+    flow::{
+        people::{self, Change, Outcome, Role, password::Passwords},
+        sign_in::fresh_link,
+    },
+    http::site::sign_in_link,
+};
+
+/// People who answer: add, list, disable, set a password, make a sign-in link
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Agent {
+    /// Add an agent. The link that signs them in is shown this once: it is good once, for 24 hours
+    Add(Wish),
+    /// The agents there are, by name
+    List {
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Let an agent in no more: within seconds their sessions, links and tokens open nothing
+    Disable {
+        /// Their e-mail address
+        email: String,
+    },
+    /// Set an agent's password, asked for on the terminal, else the first line of stdin. Their sessions end
+    Password {
+        /// Their e-mail address
+        email: String,
+    },
+    /// Make a link that signs an agent in: good once, for 24 hours
+    Link {
+        /// Their e-mail address
+        email: String,
+    },
+}
+
+/// What an agent is to be.
+#[derive(Debug, clap::Args)]
+pub(super) struct Wish {
+    /// With which they sign in
+    #[arg(value_parser = people::checked_email)]
+    email: String,
+    /// What they are called. Unset: what stands before the @
+    #[arg(long, value_parser = people::checked_name)]
+    name: Option<String>,
+    /// admin (everything) or agent (read and answer)
+    #[arg(long, value_name = "ROLE", default_value = "agent")]
+    role: Role,
+    /// On these channels only, comma-separated. Unset: on all
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    channels: Option<Vec<String>>,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Agent {
+    pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
+        let opened = app::open(settings).await?;
+        match self {
+            Self::Add(wish) => add(&opened, settings, wish).await?,
+            Self::List { format } => {
+                let agents = opened.people.agents().await?;
+                if format.json {
+                    print::json(&agents.iter().map(as_json).collect())?;
+                } else {
+                    print::text(&as_table(&agents))?;
+                }
+            }
+            Self::Disable { email } => {
+                let agent = find(&opened, &email).await?;
+                change(&opened, &agent, &Change { is_disabled: Some(true), ..Change::default() }).await?;
+                print::text("disabled")?;
+            }
+            Self::Password { email } => {
+                let agent = find(&opened, &email).await?;
+                let password = password::ask().await?;
+                if let Err(wrong) = people::check_password(&password) {
+                    bail!("the password {wrong}");
+                }
+                let hash = Passwords::default().hash(password).await?;
+                change(&opened, &agent, &Change { password: Some(hash), ..Change::default() }).await?;
+                print::text("set")?;
+            }
+            Self::Link { email } => {
+                let agent = find(&opened, &email).await?;
+                if agent.is_disabled {
+                    bail!("{} is disabled: a link would not let them in", agent.email);
+                }
+                let now = opened.ledger.now().await?;
+                print::text(&app::invite(&*opened.people, &agent, &base(settings), now).await?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result<()> {
+    let known = opened.registry.channels().await?;
+    let is_known = |name: &&String| known.iter().any(|channel| channel.name == **name);
+    if let Some(strange) = wish.channels.iter().flatten().find(|name| !is_known(name)) {
+        bail!("there is no channel {strange}");
+    }
+    let now = opened.ledger.now().await?;
+    let before_at = wish.email.split('@').next().unwrap_or_default();
+    let agent = people::Agent {
+        id: Uuid::now_v7(),
+        name: wish.name.unwrap_or_else(|| before_at.chars().take(people::NAME_MAX).collect()),
+        email: wish.email,
+        role: wish.role,
+        channels: wish.channels,
+        is_disabled: false,
+        created_at: now,
+        updated_at: now,
+    };
+    let (link, secret) = fresh_link(agent.id, now).context("the system gives no randomness")?;
+    if !opened.people.add_agent(&agent, None, Some(&link)).await? {
+        bail!("there is an agent with the address {}", agent.email);
+    }
+    let link = sign_in_link(&base(settings), &secret);
+    if wish.format.json {
+        let mut told = as_json(&agent);
+        told["link"] = link.into();
+        print::json(&told)?;
+    } else {
+        print::text(&link)?;
+    }
+    Ok(())
+}
+
+fn base(settings: &Settings) -> String {
+    app::base(settings, settings.listen)
+}
+
+async fn find(opened: &Opened, email: &str) -> anyhow::Result<people::Agent> {
+    let found = opened.people.agent_of(email).await?;
+    found.map(|(agent, _)| agent).with_context(|| format!("there is no agent with the address {email}"))
+}
+
+async fn change(opened: &Opened, agent: &people::Agent, change: &Change) -> anyhow::Result<()> {
+    let now = opened.ledger.now().await?;
+    match opened.people.change_agent(agent.id, change, now).await? {
+        Outcome::Changed => Ok(()),
+        Outcome::LastAdmin => bail!("{} is the last admin: make another one first", agent.email),
+        Outcome::Gone => bail!("{} is gone", agent.email),
+        Outcome::Taken => bail!("another agent has this address"),
+    }
+}
+
+fn as_table(agents: &[people::Agent]) -> String {
+    let row = |agent: &people::Agent| {
+        [
+            agent.name.clone(),
+            agent.email.clone(),
+            agent.role.to_string(),
+            agent.channels.as_ref().map_or_else(|| "all".to_owned(), |names| names.join(",")),
+            if agent.is_disabled { "disabled" } else { "let in" }.to_owned(),
+            agent.id.to_string(),
+        ]
+    };
+    let rows: Vec<_> = agents.iter().map(row).collect();
+    print::table(["NAME", "E-MAIL", "ROLE", "CHANNELS", "STATE", "ID"], &rows)
+}
+
+fn as_json(agent: &people::Agent) -> Value {
+    json!({
+        "id": agent.id.to_string(),
+        "name": agent.name,
+        "email": agent.email,
+        "role": agent.role.as_str(),
+        "channels": agent.channels,
+        "disabled": agent.is_disabled,
+        "created_at": agent.created_at.to_string(),
+        "updated_at": agent.updated_at.to_string(),
+    })
+}

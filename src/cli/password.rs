@@ -1,0 +1,74 @@
+//! A password, asked for: twice and unseen on a terminal, else the first line of stdin. Never an argument, which other
+//! users of the machine can read.
+
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    thread,
+};
+
+use anyhow::{Context as _, bail};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use tokio::sync::oneshot;
+
+pub(super) async fn ask() -> anyhow::Result<String> {
+    if !io::stdin().is_terminal() {
+        return read_line().await;
+    }
+    let hidden = Hidden::begin()?;
+    let password = answer("New password: ").await?;
+    let again = answer("Once more: ").await?;
+    drop(hidden);
+    if password != again {
+        bail!("that was not the same twice");
+    }
+    Ok(password)
+}
+
+async fn answer(question: &str) -> anyhow::Result<String> {
+    let mut out = io::stderr();
+    write!(out, "{question}")?;
+    out.flush()?;
+    let line = tokio::select! {
+        line = read_line() => line,
+        interrupted = tokio::signal::ctrl_c() => {
+            interrupted?;
+            bail!("interrupted")
+        }
+    };
+    writeln!(out)?;
+    line
+}
+
+/// On a thread of its own, which nothing waits for when whoever types gives up.
+async fn read_line() -> anyhow::Result<String> {
+    let (tell, told) = oneshot::channel();
+    thread::spawn(move || {
+        let mut line = String::new();
+        let read = io::stdin().lock().read_line(&mut line).map(|_| line);
+        // Nobody waits for it any more: then it is not needed.
+        let _ = tell.send(read);
+    });
+    let line = told.await.context("nothing could be read")??;
+    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// A terminal that does not show what is typed, until this is dropped.
+struct Hidden(Termios);
+
+impl Hidden {
+    fn begin() -> anyhow::Result<Self> {
+        let before = tcgetattr(io::stdin()).context("the terminal does not say how it is set")?;
+        let mut unseen = before.clone();
+        unseen.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(io::stdin(), OptionalActions::Flush, &unseen).context("the terminal cannot be set")?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        if let Err(error) = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0) {
+            eprintln!("the terminal could not be set back ({error}); `stty sane` does it");
+        }
+    }
+}
