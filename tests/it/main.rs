@@ -13,6 +13,8 @@ mod once;
 
 mod people;
 
+mod sign_in;
+
 mod follow_up;
 
 mod failures;

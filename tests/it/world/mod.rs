@@ -363,6 +363,14 @@ impl World {
         reply_of(self.http.execute(request).await.expect("an answer")).await
     }
 
+    /// Sends a request as it is. Returns the status, and the cookie that is to come back.
+    pub(crate) async fn cookie(&self, request: reqwest::Request) -> (u16, Option<String>) {
+        let response = self.http.execute(request).await.expect("an answer");
+        let set = response.headers().get("set-cookie").map(|value| value.to_str().expect("text"));
+        let cookie = set.and_then(|set| set.split(';').next()).map(str::to_owned);
+        (response.status().as_u16(), cookie)
+    }
+
     pub(crate) fn process(&self) -> Arc<Process> {
         lock(&self.process).clone()
     }

@@ -1,0 +1,143 @@
+//! People who are signed in, over real stores: from the first link to what a contact's conversation shows of them.
+
+use baton::flow::sign_in::begin;
+use serde_json::{Value, json};
+
+use crate::world::{Reply, World, answered, on_both_stores};
+
+on_both_stores!(
+    an_agent_signs_in_takes_over_and_is_known_by_name,
+    whoever_is_disabled_is_out_within_seconds_and_so_is_their_token,
+    a_link_that_two_browsers_open_lets_one_in,
+);
+
+const MEI: &str = "6580000001@c.us";
+
+/// A browser on one of Baton's own pages.
+struct Browser<'w> {
+    world: &'w World,
+    cookie: String,
+}
+
+impl Browser<'_> {
+    async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
+        let mut request = self.world.request(method, path, body).build().expect("a request");
+        request.headers_mut().remove("authorization");
+        request.headers_mut().insert("cookie", self.cookie.parse().expect("a cookie"));
+        request.headers_mut().insert("sec-fetch-site", "same-origin".parse().expect("a word"));
+        self.world.execute(request).await
+    }
+
+    async fn me(&self) -> Value {
+        self.ask("GET", "/api/v1/me", None).await.body
+    }
+}
+
+/// Signs in; None if that is refused.
+async fn sign_in(world: &World, body: Value) -> Option<Browser<'_>> {
+    let mut request = world.request("POST", "/api/v1/session", Some(body)).build().expect("a request");
+    request.headers_mut().remove("authorization");
+    let (status, cookie) = world.cookie(request).await;
+    (status == 204).then(|| Browser { world, cookie: cookie.expect("a cookie") })
+}
+
+async fn first(world: &World) -> Browser<'_> {
+    let people = world.process().store.people();
+    let link = begin(&*people, world.now()).await.expect("writes").expect("the first");
+    sign_in(world, json!({ "link": link })).await.expect("let in")
+}
+
+async fn an_agent_signs_in_takes_over_and_is_known_by_name(world: &World) {
+    let admin = first(world).await;
+    let wanted = json!({ "name": "Ana", "email": "ana@example.com", "role": "agent" });
+    let made = admin.ask("POST", "/api/v1/agents", Some(wanted)).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let ana = sign_in(world, json!({ "link": made.body["link"] })).await.expect("let in");
+    let id = ana.me().await["id"].clone();
+    assert_eq!(id, made.body["id"]);
+    let set = ana.ask("PATCH", "/api/v1/me", Some(json!({ "password": "correct horse" }))).await;
+    assert_eq!(set.status, 200, "{set:?}");
+    let body = json!({ "email": "Ana@example.com", "password": "correct horse" });
+    assert!(sign_in(world, body).await.is_some());
+
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    let conversation = mei.conversation().await["id"].as_str().expect("an id").to_owned();
+    let path = format!("/api/v1/conversations/{conversation}");
+    let receipt = ana.ask("PUT", &format!("{path}/mode"), Some(json!({ "mode": "HUMAN" }))).await;
+    let person = json!({ "id": id, "name": "Ana" });
+    assert_eq!((receipt.status, &receipt.body["assignee"]), (200, &person), "{receipt:?}");
+    let said = ana.ask("POST", &format!("{path}/messages"), Some(json!({ "text": "Hi Mei." }))).await;
+    assert_eq!((said.status, &said.body["agent"], &said.body["origin"]), (202, &person, &json!("dashboard")));
+    world.drain().await;
+
+    admin
+        .ask(
+            "PATCH",
+            &format!("/api/v1/agents/{}", id.as_str().expect("an id")),
+            Some(json!({ "name": "Ana B." })),
+        )
+        .await;
+    let shown = ana.ask("GET", &path, None).await.body;
+    assert_eq!(shown["assignee"]["name"], "Ana B.");
+    assert_eq!(shown["last_message"]["agent"]["name"], "Ana B.");
+    assert_eq!(shown["mode_actor"], format!("agent:{}", id.as_str().expect("an id")));
+    let mine = ana.ask("GET", "/api/v1/conversations?group=mine", None).await.body;
+    assert_eq!(mine["items"].as_array().map(Vec::len), Some(1));
+    let given = admin.ask("PATCH", &path, Some(json!({ "assignee": "me" }))).await;
+    assert_eq!(given.body["assignee"]["name"], "Admin");
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        agent: Hi Mei. [sent]
+        * mode_changed
+        * agent_took_over
+        = HUMAN 2, agent_button
+        = the phone shows: Two condos. | Hi Mei.
+        ",
+    )
+    .await;
+}
+
+async fn whoever_is_disabled_is_out_within_seconds_and_so_is_their_token(world: &World) {
+    let admin = first(world).await;
+    let wanted =
+        json!({ "name": "Ben", "email": "ben@example.com", "role": "agent", "password": "correct horse" });
+    let id = admin.ask("POST", "/api/v1/agents", Some(wanted)).await.body["id"].clone();
+    let ben = sign_in(world, json!({ "email": "ben@example.com", "password": "correct horse" })).await;
+    let ben = ben.expect("let in");
+    let wanted = json!({ "name": "bot", "role": "admin", "agent_id": id });
+    let token = admin.ask("POST", "/api/v1/tokens", Some(wanted)).await.body["token"].clone();
+    let with_token = async || {
+        let mut request = world.request("GET", "/api/v1/me", None).build().expect("a request");
+        let bearer = format!("Bearer {}", token.as_str().expect("a token"));
+        request.headers_mut().insert("authorization", bearer.parse().expect("a header"));
+        world.execute(request).await
+    };
+    let acting = with_token().await;
+    assert_eq!((acting.status, &acting.body["id"], &acting.body["role"]), (200, &id, &json!("agent")));
+    assert_eq!(ben.me().await["id"], id);
+
+    let path = format!("/api/v1/agents/{}", id.as_str().expect("an id"));
+    let off = admin.ask("PATCH", &path, Some(json!({ "disabled": true }))).await;
+    assert_eq!((off.status, &off.body["disabled"]), (200, &json!(true)));
+    assert_eq!(ben.ask("GET", "/api/v1/me", None).await.status, 401);
+    assert_eq!(with_token().await.status, 401);
+    let last = admin.me().await["id"].as_str().expect("an id").to_owned();
+    let refused =
+        admin.ask("PATCH", &format!("/api/v1/agents/{last}"), Some(json!({ "role": "agent" }))).await;
+    assert_eq!((refused.status, &refused.body["code"]), (409, &json!("last_admin")));
+    let forged = answered(world.request("GET", "/api/v1/me", None).header("cookie", &ben.cookie)).await;
+    assert_eq!(forged.body["actor"], "environment", "a token comes before a cookie");
+}
+
+async fn a_link_that_two_browsers_open_lets_one_in(world: &World) {
+    let people = world.process().store.people();
+    let link = begin(&*people, world.now()).await.expect("writes").expect("the first");
+    let open = || sign_in(world, json!({ "link": link }));
+    let (one, other) = tokio::join!(open(), open());
+    assert!(one.is_some() != other.is_some());
+}
