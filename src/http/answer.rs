@@ -26,7 +26,7 @@ enum Body {
     None,
     Json(Vec<u8>),
     Text(&'static str, String),
-    Page(String, &'static str),
+    Page(String, Option<&'static str>),
     Asset(Asset),
     Feed(mpsc::Receiver<Bytes>),
     File { media_type: &'static str, name: &'static str, pieces: mpsc::Receiver<Piece> },
@@ -102,8 +102,8 @@ impl Answer {
         Self::of(StatusCode::OK, Body::Text(media_type, text))
     }
 
-    /// 200: a page, under this content security policy.
-    pub(crate) const fn page(html: String, policy: &'static str) -> Self {
+    /// 200: a page, under a content security policy of its own or that of all pages.
+    pub(crate) const fn page(html: String, policy: Option<&'static str>) -> Self {
         Self::of(StatusCode::OK, Body::Page(html, policy))
     }
 
@@ -145,10 +145,13 @@ impl Responder for Answer {
             Body::None => response.finish(),
             Body::Json(json) => response.content_type("application/json").body(json),
             Body::Text(media_type, text) => response.content_type(media_type).body(text),
-            Body::Page(html, policy) => response
-                .content_type("text/html; charset=utf-8")
-                .insert_header((header::CONTENT_SECURITY_POLICY, policy))
-                .body(html),
+            Body::Page(html, policy) => {
+                response.content_type("text/html; charset=utf-8");
+                if let Some(policy) = policy {
+                    response.insert_header((header::CONTENT_SECURITY_POLICY, policy));
+                }
+                response.body(html)
+            }
             Body::Asset(asset) => {
                 let caching =
                     if asset.is_immutable { "public, max-age=31536000, immutable" } else { "no-cache" };

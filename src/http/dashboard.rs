@@ -48,12 +48,6 @@ pub(super) const PATHS: [&str; 10] = [
 /// Where its files are.
 pub(super) const FILES: &str = "/app/{version}/{path:.+}";
 
-/// Nothing from elsewhere is loaded, and nothing that is not a file of ours is run: a text that was meant to be a script
-/// stays a text.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-    media-src 'self' blob:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
-    require-trusted-types-for 'script'";
-
 /// The first sheets, in their order: the others build on them.
 const FIRST_SHEETS: [&str; 2] = ["style/tokens.css", "style/base.css"];
 
@@ -61,7 +55,7 @@ const FIRST_SHEETS: [&str; 2] = ["style/tokens.css", "style/base.css"];
 pub(super) async fn page() -> Result<Answer, Problem> {
     static PAGE: OnceLock<Option<String>> = OnceLock::new();
     let html = if IS_READ_AGAIN { written() } else { PAGE.get_or_init(written).clone() };
-    html.map(|html| Answer::page(html, POLICY)).ok_or_else(Problem::internal)
+    html.map(|html| Answer::page(html, None)).ok_or_else(Problem::internal)
 }
 
 /// A file.

@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::{answer::Answer, openapi, problem::Problem};
+use super::{answer::Answer, edge::PAGES, openapi, problem::Problem};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
@@ -18,14 +18,12 @@ table{border-collapse:collapse;margin:.5rem 0}\
 td,th{text-align:left;vertical-align:top;padding:.1rem .8rem .1rem 0}\
 details{border-top:1px solid #8884;margin:0}";
 
-/// Nothing may be loaded or run; the one style is allowed by its hash.
+/// That of all pages, but for the one style, which is in the page itself and allowed by its hash.
 fn policy() -> &'static str {
     static POLICY: OnceLock<String> = OnceLock::new();
     POLICY.get_or_init(|| {
         let hash = STANDARD.encode(Sha256::digest(STYLE));
-        format!(
-            "default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        )
+        PAGES.replace("style-src 'self'", &format!("style-src 'sha256-{hash}'"))
     })
 }
 
@@ -35,7 +33,7 @@ fn page(title: &str, body: &str) -> Answer {
          <meta name=\"viewport\" content=\"width=device-width\"><title>{title}</title><style>{STYLE}</style></head>\
          <body>{body}</body></html>\n"
     );
-    Answer::page(html, policy())
+    Answer::page(html, Some(policy()))
 }
 
 /// The description of the API.

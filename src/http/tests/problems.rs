@@ -1,6 +1,8 @@
 use std::sync::atomic::Ordering;
 
+use base64::Engine as _;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::{ADMIN, World, fakes, request};
@@ -95,8 +97,16 @@ async fn every_response_carries_the_headers_that_keep_browsers_careful() {
         let reply = world.get(path).await;
         assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
         assert_eq!(reply.header("cache-control"), "no-store", "{path}");
-        assert_ne!(reply.header("referrer-policy"), "", "{path}");
-        assert!(reply.header("content-security-policy").starts_with("default-src 'none'"), "{path}");
+        assert_eq!(reply.header("referrer-policy"), "no-referrer", "{path}");
+        assert_eq!(reply.header("cross-origin-opener-policy"), "same-origin", "{path}");
+        let policy = reply.header("content-security-policy");
+        assert!(
+            policy.starts_with("default-src 'none'; ") && policy.contains("frame-ancestors 'none'"),
+            "{path}"
+        );
+        let is_of_a_page = policy.contains("script-src 'self';") && policy.contains("base-uri 'none'");
+        assert_eq!(is_of_a_page, !path.starts_with("/api/"), "{path}: {policy}");
+        assert!(!policy.contains("unsafe"), "{path}: {policy}");
     }
 }
 
@@ -126,7 +136,12 @@ async fn the_pages_need_nothing_from_elsewhere_and_describe_every_route() {
     let world = World::new();
     let docs = world.get("/docs").await;
     assert_eq!(docs.header("content-type"), "text/html; charset=utf-8");
-    assert!(docs.header("content-security-policy").contains("style-src 'sha256-"));
+    let policy = docs.header("content-security-policy");
+    assert!(policy.contains("style-src 'sha256-") && policy.contains("require-trusted-types-for 'script'"));
+    let (style, _) =
+        docs.body.split_once("<style>").and_then(|(_, rest)| rest.split_once("</style>")).unwrap();
+    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(style));
+    assert!(policy.contains(&hash), "the style of the page is the one that is allowed");
     assert!(!docs.body.contains("<script") && !docs.body.contains("://"), "{}", docs.body);
     let is_dashboard = |row: &Row| dashboard::PATHS.contains(&row.path) || row.path == dashboard::FILES;
     for row in routes().into_iter().filter(|row| !is_dashboard(row)) {
