@@ -99,6 +99,7 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
             behind.stopping.clone(),
             &tokio::runtime::Handle::current(),
         ),
+        onlookers: Arc::clone(&parts.dispatch.onlookers),
         settings: settings.describe().into_iter().map(as_setting).collect(),
         settle_ms: i64::try_from(settings.settle_ms).unwrap_or(i64::MAX),
         render_metrics: Box::new(move || metrics.render()),

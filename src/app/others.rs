@@ -16,7 +16,7 @@ use super::{parts::Parts, prefix, redis};
 use crate::{
     config::Settings,
     domain::mode::Mode,
-    flow::{ledger::Standing, registry::Registry},
+    flow::{ledger::Standing, onlookers, registry::Registry},
 };
 
 /// A webhook's claim in the quick memory lasts this long if nobody confirms it.
@@ -50,7 +50,7 @@ impl Coordination {
     }
 }
 
-/// Tells other instances of withdrawn permits, and hears of theirs.
+/// Tells other instances of withdrawn permits and of what is seen of conversations, and hears of theirs.
 pub(super) fn listen(
     parts: &Parts,
     others: Option<Arc<dyn Broadcast>>,
@@ -79,6 +79,8 @@ pub(super) fn listen(
             }
         }
     });
+    let onlookers = Arc::clone(&parts.dispatch.onlookers);
+    tasks.spawn(onlookers::share(onlookers, Arc::clone(&others), stopping.clone()));
     let stop = stopping.clone();
     tasks.spawn(async move {
         loop {

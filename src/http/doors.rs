@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     domain::time::Time,
-    flow::{archive::Archive, ledger::Ledger, people::People, registry::Registry, sign_in::SignIn},
+    flow::{
+        archive::Archive, ledger::Ledger, onlookers::Onlookers, people::People, registry::Registry,
+        sign_in::SignIn,
+    },
 };
 
 /// Everything that lies behind the routes.
@@ -52,6 +55,8 @@ pub struct Doors {
     pub site: Site,
     /// The live feed.
     pub feed: Arc<Feed>,
+    /// Who watches a conversation, and what they see.
+    pub onlookers: Arc<Onlookers>,
     /// Settings in force, secrets left out.
     pub settings: Vec<Setting>,
     /// Longest wait of a switch, `BATON_SETTLE_MS`.

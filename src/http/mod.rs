@@ -33,6 +33,8 @@ mod listener;
 
 mod stream;
 
+mod live;
+
 mod csv;
 
 mod view;

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use super::{
     answer::Answer,
     api::{
-        agents, channels, conversations, dead_letters, events, export, follow_ups, me, messages, modes,
+        agents, channels, conversations, dead_letters, events, export, follow_ups, live, me, messages, modes,
         sandbox, session, settings, stats, tokens, turns,
     },
     auth::{
@@ -51,6 +51,8 @@ pub fn routes() -> Vec<Row> {
         delete("/api/v1/conversations/{id}/read", Acts, conversations::unread),
         put("/api/v1/conversations/{id}/mode", Acts, modes::switch),
         put("/api/v1/channels/{channel}/chats/{chat_id}/mode", Acts, modes::switch_chat),
+        get("/api/v1/conversations/{id}/live", Reads, live::watch),
+        put("/api/v1/conversations/{id}/presence", Acts, live::present),
         get("/api/v1/conversations/{id}/messages", Reads, messages::list),
         post("/api/v1/conversations/{id}/messages", Acts, messages::say),
         post("/api/v1/conversations/{id}/messages/batch", Acts, messages::say_all),

@@ -25,6 +25,8 @@ mod webhooks;
 
 mod feed;
 
+mod live;
+
 mod bad_input;
 
 mod command_line;

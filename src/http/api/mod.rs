@@ -16,6 +16,8 @@ pub(crate) mod follow_ups;
 
 pub(crate) mod turns;
 
+pub(crate) mod live;
+
 pub(crate) mod events;
 
 pub(crate) mod dead_letters;

@@ -17,18 +17,19 @@ use crate::{
     http::auth::hash_token,
 };
 
-/// A client of the live feed.
+/// A client of a stream.
 pub(super) struct Client(BoxBody);
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Frame {
-    id: String,
+    /// Empty, if the stream cannot go on from there.
+    pub(super) id: String,
     pub(super) name: String,
-    data: Value,
+    pub(super) data: Value,
 }
 
 impl Client {
-    async fn open(world: &World, path: &str, after: Option<&str>, token: &str) -> Self {
+    pub(super) async fn open(world: &World, path: &str, after: Option<&str>, token: &str) -> Self {
         let asked = request("GET", path, None)
             .insert_header(("Authorization", format!("Bearer {token}")))
             .insert_header(("Accept", "text/event-stream"));
@@ -57,7 +58,8 @@ impl Client {
                 let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
                 line.unwrap_or_default().to_owned()
             };
-            assert!(text.ends_with("\n\n") && text.lines().count() == 4, "{text:?}");
+            let fields = if text.starts_with("id: ") { 3 } else { 2 };
+            assert!(text.ends_with("\n\n") && text.lines().count() == fields + 1, "{text:?}");
             let data = serde_json::from_str(&field("data")).expect("json");
             return Some(Frame { id: field("id"), name: field("event"), data });
         }

@@ -26,6 +26,8 @@ mod dashboard;
 
 mod feed;
 
+mod live;
+
 mod server;
 
 use std::{
@@ -45,7 +47,10 @@ use tokio_util::sync::CancellationToken;
 
 use self::fakes::{Clerk, Crew, House, Shelf};
 use super::{auth::Auth, doors::Doors, feed::Feed, names::Directory, ports::SandboxDoor, site::Site};
-use crate::{domain::time::Time, flow::sign_in::SignIn};
+use crate::{
+    domain::time::Time,
+    flow::{onlookers::Onlookers, sign_in::SignIn},
+};
 
 /// The moment at which all of this happens.
 const NOW: Time = Time(1_767_600_000_000);
@@ -76,6 +81,7 @@ struct World {
     clerk: Arc<Clerk>,
     crew: Arc<Crew>,
     nudge: Arc<Notify>,
+    onlookers: Arc<Onlookers>,
 }
 
 impl World {
@@ -94,6 +100,7 @@ impl World {
         let clerk = Arc::new(Clerk::default());
         let crew = Arc::new(Crew::default());
         let nudge = Arc::new(Notify::new());
+        let onlookers = Arc::new(Onlookers::default());
         let stopping = CancellationToken::new();
         let doors = Arc::new(Doors {
             archive: shelf.clone(),
@@ -112,6 +119,7 @@ impl World {
             sign_in: SignIn::new(crew.clone(), clock),
             site: Site::new(public_url),
             feed: Feed::open(shelf.clone(), nudge.clone(), stopping.clone(), &Handle::current()),
+            onlookers: Arc::clone(&onlookers),
             settings: Vec::new(),
             settle_ms: 10_000,
             render_metrics: Box::new(|| "baton_up 1\n".to_owned()),
@@ -119,7 +127,7 @@ impl World {
             main: Handle::current(),
             stopping,
         });
-        Self { doors, shelf, house, clerk, crew, nudge }
+        Self { doors, shelf, house, clerk, crew, nudge, onlookers }
     }
 
     /// The response as it comes, its body not yet read.

@@ -137,7 +137,7 @@ pub(crate) mod vocabulary {
             mode::{Mode, Reason},
             turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
         },
-        flow::{people::Role as AgentRole, registry::Role},
+        flow::{onlookers::Presence, people::Role as AgentRole, registry::Role},
         http::ports::{ModelFault, ProviderFault},
     };
 
@@ -181,6 +181,7 @@ pub(crate) mod vocabulary {
         TurnStateWord = TurnState,
         RoleWord = Role,
         AgentRoleWord = AgentRole,
+        PresenceWord = Presence,
         ModelFaultWord = ModelFault,
         ProviderFaultWord = ProviderFault,
     }

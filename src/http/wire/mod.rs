@@ -12,6 +12,8 @@ mod turn;
 
 mod event;
 
+mod live;
+
 mod channel;
 
 mod person;
@@ -20,6 +22,7 @@ pub(crate) use basic::{At, Id, List, Word, vocabulary::*};
 pub(crate) use channel::{Channel, ChannelGlance, NewToken, Token};
 pub(crate) use conversation::{Conversation, Receipt};
 pub(crate) use event::Event;
+pub(crate) use live::{Generation, GenerationEnded, Present, Typing};
 pub(crate) use message::{Message, Messages, Said, SaidAll, shown};
 pub(crate) use person::{Agent, AgentGlance, Me, NewAgent, Raw};
 pub(crate) use turn::{DeadLetter, FollowUp, Turn};

@@ -23,6 +23,7 @@ use baton::{
         ledger::{self, Ledger, Work},
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
+        onlookers::Onlookers,
         poll::{Polled, Poller},
         provider::Provider,
         reconcile::Reconciler,
@@ -70,6 +71,7 @@ pub(crate) struct Process {
     steps: Steps,
     chores: Chores,
     pub(crate) store: Store,
+    pub(crate) onlookers: Arc<Onlookers>,
     server: ServerHandle,
     stopping: CancellationToken,
     /// Turns that began with their messages.
@@ -178,6 +180,7 @@ impl Process {
                 clock: machine_clock,
             },
         };
+        let onlookers = dispatch.onlookers.clone();
         let doors = Doors {
             intake: intake.clone(),
             desk: Arc::new(Desk {
@@ -198,6 +201,7 @@ impl Process {
             site: Site::new(None),
             people: store.people(),
             feed: Feed::open(archive.clone(), dispatch.feed.clone(), stopping.clone(), &Handle::current()),
+            onlookers: onlookers.clone(),
             settings: Vec::new(),
             settle_ms: SETTLE_MS,
             render_metrics: Box::new(String::new),
@@ -213,8 +217,19 @@ impl Process {
         let running = http::serve(Arc::new(doors), listener, Duration::from_secs(1)).expect("a server");
         let server = running.handle();
         tokio::spawn(running);
-        let process =
-            Self { address, fuse, channels, provider, steps, chores, store, server, stopping, tasks };
+        let process = Self {
+            address,
+            fuse,
+            channels,
+            provider,
+            steps,
+            chores,
+            store,
+            onlookers,
+            server,
+            stopping,
+            tasks,
+        };
         process.set(policy);
         process
     }

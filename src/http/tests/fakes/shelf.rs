@@ -30,6 +30,7 @@ use crate::{
 pub(in super::super) struct Shelf {
     pub(in super::super) overviews: Mutex<Vec<Overview>>,
     pub(in super::super) messages: Mutex<Vec<Placed>>,
+    pub(in super::super) turns: Mutex<Vec<(Uuid, Turn)>>,
     pub(in super::super) events: Mutex<Vec<Event>>,
     pub(in super::super) asked: Log,
     pub(in super::super) is_away: AtomicBool,
@@ -141,8 +142,10 @@ impl Archive for Shelf {
         Ok(Page { items: Vec::new(), next: None })
     }
 
-    async fn turn(&self, _: Uuid) -> Result<Option<(Uuid, String, Turn)>, Error> {
-        Ok(None)
+    async fn turn(&self, id: Uuid) -> Result<Option<(Uuid, String, Turn)>, Error> {
+        let all = self.turns.lock().unwrap();
+        let found = all.iter().find(|(_, turn)| turn.id == id).cloned();
+        Ok(found.map(|(conversation, turn)| (conversation, "default".to_owned(), turn)))
     }
 
     async fn follow_ups(&self, _: &FollowUpFilter, _: &PageOf) -> Result<Page<(Uuid, FollowUp)>, Error> {
