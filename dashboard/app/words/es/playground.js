@@ -86,7 +86,7 @@ export const playground = {
   "watch_provider.server_error": "Puede haber salido o no. Baton lo busca antes de hacer nada y pregunta a una persona si sigue sin saberse.",
 
   "tour.title": "Visita guiada",
-  "tour.start": "Ver la visita guiada",
+  "tour.start": "Visita guiada",
   "tour.step": "Paso {step} de {of}:",
   "tour.mei": "Mei Lin",
   "tour.next": "Siguiente paso",

@@ -10,7 +10,7 @@ export const shell = {
   "copy": "Copiar",
   "copied": "Copiado",
   "nav.inbox": "Bandeja",
-  "nav.follow_ups": "Segui\u00admientos",
+  "nav.follow_ups": "Seguimientos",
   "nav.dead_letters": "Fallidos",
   "nav.overview": "Resumen",
   "nav.playground": "Pruebas",

@@ -91,7 +91,7 @@ export const rules = {
   "rule.human_hold_ms": "Volta à IA depois de",
   "rule_hint.human_hold_ms": "Desde que uma pessoa escreveu por último. 0 é só quando mandado.",
   "rule.human_overdue_ms": "Um contato espera demais depois de",
-  "rule_hint.human_overdue_ms": "Por uma pessoa; aí aparece em Precisam de você. 0 é nunca.",
+  "rule_hint.human_overdue_ms": "Por uma pessoa; aí aparece em “À espera”. 0 é nunca.",
   "rule.handover_words": "Palavras que pedem uma pessoa",
   "rule_hint.handover_words": "Separadas por vírgulas; a mensagem inteira, com maiúsculas ou minúsculas.",
 

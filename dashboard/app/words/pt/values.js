@@ -5,7 +5,7 @@ export const values = {
   "status.open": "Aberta",
   "status.snoozed": "Adiada",
   "status.closed": "Encerrada",
-  "group.needs_you": "Precisam de você",
+  "group.needs_you": "À espera",
   "group.mine": "Minhas",
   "group.ai": "IA",
   "group.all": "Todas",

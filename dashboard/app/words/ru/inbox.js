@@ -106,7 +106,7 @@ export const inbox = {
 
   "context": "Контакт и подробности",
   "context.status": "Статус",
-  "context.assignee": "Ответственный",
+  "context.assignee": "Кто ведёт",
   "context.labels": "Метки",
   "context.follow_up": "Напоминание",
   "context.notes": "Заметки",

@@ -10,7 +10,7 @@ export const shell = {
   "copy": "Копировать",
   "copied": "Скопировано",
   "nav.inbox": "Входящие",
-  "nav.follow_ups": "Напоми\u00adнания",
+  "nav.follow_ups": "Напоминания",
   "nav.dead_letters": "Сбои",
   "nav.overview": "Обзор",
   "nav.playground": "Песочница",
