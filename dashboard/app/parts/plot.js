@@ -91,8 +91,8 @@ function Tip({ series, places, told, at, width }) {
 }
 
 /** @param {PlotProps} props */
-function Numbers({ series, places, told, head }) {
-  return html`<div class="rows"><table>
+function Numbers({ title, series, places, told, head }) {
+  return html`<div class="rows" role="region" aria-label=${title} tabindex="0"><table>
     <thead><tr><th scope="col">${head}</th>${series.map(({ words }) => html`<th key=${words} scope="col" class="is-number">${words}</th>`)}</tr></thead>
     <tbody>${places.map((place, at) => html`<tr key=${place.whole}>
       <th scope="row">${place.whole}</th>

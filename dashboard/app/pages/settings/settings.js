@@ -38,7 +38,7 @@ export function Settings() {
   // On a phone there is room for one of the two: the list, until a section is named.
   return html`<div class="settings ${id ? "has-section" : "has-none"}">
     <nav class="sections" aria-label=${t("settings.sections")}>
-      <p class="sections-title">${t("nav.settings")}</p>
+      ${id ? html`<p class="sections-title">${t("nav.settings")}</p>` : html`<h1 class="sections-title">${t("nav.settings")}</h1>`}
       ${mine.map((section) => html`
         <a key=${section.id} href="/settings/${section.id}" data-within aria-current=${section === open ? "page" : undefined}>
           <${Icon} name=${section.icon} /><span>${t(section.words)}</span>
