@@ -7,7 +7,6 @@ export const es = {
   "save": "Guardar",
   "retry": "Reintentar",
   "loading": "Cargando…",
-  "nothing": "Aquí no hay nada",
   "more": "Más",
   "copy": "Copiar",
   "copied": "Copiado",

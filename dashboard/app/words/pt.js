@@ -7,7 +7,6 @@ export const pt = {
   "save": "Salvar",
   "retry": "Tentar de novo",
   "loading": "Carregando…",
-  "nothing": "Nada por aqui",
   "more": "Mais",
   "copy": "Copiar",
   "copied": "Copiado",

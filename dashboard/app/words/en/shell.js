@@ -5,7 +5,6 @@ export const shell = {
   "save": "Save",
   "retry": "Try again",
   "loading": "Loading…",
-  "nothing": "Nothing here",
   "more": "More",
   "copy": "Copy",
   "copied": "Copied",
