@@ -92,7 +92,7 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
         ),
         directory: Directory::new(Arc::clone(&people)),
         sign_in: SignIn::new(people, now),
-        site: Site::new(settings.public_url.as_deref()),
+        site: Site::new(settings.public_url.as_deref(), settings.trusted_proxies.clone().unwrap_or_default()),
         feed: Feed::open(
             Arc::clone(&parts.archive),
             Arc::clone(&parts.dispatch.feed),

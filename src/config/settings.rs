@@ -13,7 +13,10 @@ use super::{
         http_url, instance, redis, socket, switch, text, time_zone, whole,
     },
 };
-use crate::domain::policy::{BurstPolicy, Groups, ReadReceipts, UnknownSend};
+use crate::domain::{
+    network::Networks,
+    policy::{BurstPolicy, Groups, ReadReceipts, UnknownSend},
+};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -44,6 +47,10 @@ pub struct Settings {
     /// How the provider reaches us from outside, such as `https://baton.example.com`
     #[arg(long, value_name = "URL", value_parser = http_url)]
     pub public_url: Option<String>,
+
+    /// Proxies in front of us, whose X-Forwarded-For counts: addresses or blocks such as 10.0.0.0/8, comma-separated
+    #[arg(long, value_name = "NETWORKS")]
+    pub trusted_proxies: Option<Networks>,
 
     /// A bearer token with the admin role, at least 20 characters
     #[arg(long, value_name = "TOKEN", value_parser = api_token)]

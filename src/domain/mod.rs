@@ -33,3 +33,5 @@ pub mod cadence;
 pub mod hours;
 
 pub mod phrases;
+
+pub mod network;

@@ -1,9 +1,14 @@
-//! Where Baton is for browsers: which pages are its own, where its links lead, and the cookie of who is signed in.
+//! Where Baton is for browsers: which pages are its own, where its links lead, the cookie of who is signed in, and from
+//! where a request came.
+
+use std::net::IpAddr;
 
 use actix_web::{
     cookie::{Cookie, SameSite, time::Duration},
     http::header::{self, HeaderMap},
 };
+
+use crate::domain::network::Networks;
 
 /// The name of the cookie.
 pub(super) const SESSION: &str = "baton_session";
@@ -14,12 +19,19 @@ const KEPT: Duration = Duration::days(400);
 /// The address of this installation.
 pub struct Site {
     public_url: Option<String>,
+    proxies: Networks,
 }
 
 impl Site {
-    /// At `BATON_PUBLIC_URL`, or wherever browsers find it.
-    pub fn new(public_url: Option<&str>) -> Self {
-        Self { public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()) }
+    /// At `BATON_PUBLIC_URL`, or wherever browsers find it, behind those proxies.
+    pub fn new(public_url: Option<&str>, proxies: Networks) -> Self {
+        Self { public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()), proxies }
+    }
+
+    /// The network address that a request came from.
+    pub(super) fn origin(&self, connected: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let named = headers.get_all(header::X_FORWARDED_FOR).filter_map(|value| value.to_str().ok());
+        self.proxies.origin(connected, &named.collect::<Vec<_>>().join(","))
     }
 
     /// The address before every path: the public one, or that at which the request came.
@@ -92,6 +104,10 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
 mod tests {
     use super::*;
 
+    fn at(public_url: Option<&str>) -> Site {
+        Site::new(public_url, Networks::default())
+    }
+
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         let named = |(name, value): &(&'static str, &str)| {
             (header::HeaderName::from_static(name), value.parse().expect("a value"))
@@ -101,7 +117,7 @@ mod tests {
 
     #[test]
     fn only_our_own_pages_are_our_own() {
-        let site = Site::new(Some("https://baton.example.com/"));
+        let site = at(Some("https://baton.example.com/"));
         let host = ("host", "10.0.0.5:8080");
         for (given, is_ours) in [
             (&[("sec-fetch-site", "same-origin")][..], true),
@@ -122,24 +138,24 @@ mod tests {
             assert_eq!(site.is_asked_by_our_page(&headers(&all)), is_ours, "{given:?}");
         }
         let nowhere = headers(&[("origin", "http://"), ("host", "")]);
-        assert!(!Site::new(None).is_asked_by_our_page(&nowhere));
+        assert!(!at(None).is_asked_by_our_page(&nowhere));
     }
 
     #[test]
     fn a_cookie_is_for_us_alone_and_for_tls_where_there_is_tls() {
-        let plain = Site::new(None).cookie("secret");
+        let plain = at(None).cookie("secret");
         assert_eq!(plain, "baton_session=secret; HttpOnly; SameSite=Lax; Path=/; Max-Age=34560000");
-        let secure = Site::new(Some("https://baton.example.com")).cookie("secret");
+        let secure = at(Some("https://baton.example.com")).cookie("secret");
         assert_eq!(secure, "baton_session=secret; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=34560000");
-        assert!(Site::new(Some("http://10.0.0.5")).no_cookie().contains("baton_session=; "));
-        assert!(Site::new(None).no_cookie().ends_with("Max-Age=0"));
+        assert!(at(Some("http://10.0.0.5")).no_cookie().contains("baton_session=; "));
+        assert!(at(None).no_cookie().ends_with("Max-Age=0"));
     }
 
     #[test]
     fn links_lead_to_the_public_address_or_to_where_the_request_came() {
         let here = headers(&[("host", "127.0.0.1:8080")]);
-        assert_eq!(Site::new(None).base(&here), "http://127.0.0.1:8080");
-        assert_eq!(Site::new(Some("https://b.example/")).base(&here), "https://b.example");
+        assert_eq!(at(None).base(&here), "http://127.0.0.1:8080");
+        assert_eq!(at(Some("https://b.example/")).base(&here), "https://b.example");
         assert_eq!(sign_in_link("https://b.example/", "S"), "https://b.example/sign-in#S");
     }
 }

@@ -78,7 +78,10 @@ impl FromRequest for Address {
     type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(request.peer_addr().map(|address| counted(address.ip())))))
+        let doors = request.app_data::<Data<Doors>>();
+        let connected = request.peer_addr().map(|address| address.ip());
+        let origin = connected.map(|ip| doors.map_or(ip, |doors| doors.site.origin(ip, request.headers())));
+        ready(Ok(Self(origin.map(counted))))
     }
 }
 

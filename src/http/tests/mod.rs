@@ -117,7 +117,7 @@ impl World {
             auth: Auth::new(Some(ADMIN), house.clone(), crew.clone(), clock),
             directory: Directory::new(crew.clone()),
             sign_in: SignIn::new(crew.clone(), clock),
-            site: Site::new(public_url),
+            site: Site::new(public_url, "10.0.0.1".parse().expect("a network")),
             feed: Feed::open(shelf.clone(), nudge.clone(), stopping.clone(), &Handle::current()),
             onlookers: Arc::clone(&onlookers),
             settings: Vec::new(),

@@ -182,6 +182,13 @@ async fn from_one_place_only_so_many_tries_are_made() {
     }
     assert_eq!(world.send(from(60, "10.0.0.5")).await.status, 429);
     assert_eq!(world.send(from(61, "10.0.0.6")).await.status, 401);
+    let forwarded = |place: &str| from(62, place).insert_header(("X-Forwarded-For", "10.0.0.5"));
+    assert_eq!(
+        world.send(forwarded("10.0.0.1")).await.status,
+        429,
+        "a proxy of ours says where it came from"
+    );
+    assert_eq!(world.send(forwarded("10.0.0.6")).await.status, 401, "anybody can say that");
 }
 
 #[tokio::test]

@@ -198,7 +198,7 @@ impl Process {
             auth: Auth::new(Some(API_TOKEN), registry.clone(), store.people(), || BEGINNING),
             directory: Directory::new(store.people()),
             sign_in: SignIn::new(store.people(), || BEGINNING),
-            site: Site::new(None),
+            site: Site::new(None, Default::default()),
             people: store.people(),
             feed: Feed::open(archive.clone(), dispatch.feed.clone(), stopping.clone(), &Handle::current()),
             onlookers: onlookers.clone(),
