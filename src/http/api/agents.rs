@@ -163,7 +163,7 @@ fn is_shown(caller: &Caller, agent: &people::Agent) -> bool {
     caller.role != Role::Admin || caller.sees_all_of(agent.channels.as_deref())
 }
 
-pub(super) async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<people::Agent, Problem> {
+async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<people::Agent, Problem> {
     let found = doors.people.agent(id).await?;
     found.filter(|agent| is_shown(caller, agent)).ok_or_else(Problem::not_found)
 }

@@ -1,5 +1,8 @@
 //! Agents, and what each may change about themselves and others.
 
+use std::sync::atomic::Ordering;
+
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -230,6 +233,26 @@ async fn agents_are_shown_by_the_names_they_have_now() {
         assert_eq!(listed["items"][1]["assignee"], json!({ "id": stranger, "name": "" }), "nobody's name");
         assert_eq!(ben.get(&path).await.json()["agent"], json!({ "id": id, "name": name }));
     }
+}
+
+#[tokio::test]
+async fn names_are_read_once_for_all_who_look_and_nothing_fails_for_want_of_one() {
+    let world = World::new();
+    let id: Uuid = id_of(&world.agent("ben", "agent", Value::Null).await).await.parse().expect("an id");
+    let mut chat = fakes::conversation("shop", "6580000001@c.us");
+    chat.assignee = Some(id);
+    world.shelf.put(fakes::overview(chat));
+    let shown = async || {
+        let listed = world.get("/api/v1/conversations").await;
+        (listed.status, listed.json()["items"][0]["assignee"]["name"].clone())
+    };
+    let all = join_all((0..8).map(|_| shown())).await;
+    assert!(all.iter().all(|shown| *shown == (200, json!("ben"))), "{all:?}");
+    assert_eq!(world.crew.listed.load(Ordering::SeqCst), 1);
+    world.crew.is_away.store(true, Ordering::SeqCst);
+    world.doors.people_changed().await;
+    assert_eq!((shown().await, shown().await), ((200, json!("ben")), (200, json!("ben"))));
+    assert_eq!(world.crew.listed.load(Ordering::SeqCst), 2, "it is asked again, and not by everyone");
 }
 
 #[tokio::test]

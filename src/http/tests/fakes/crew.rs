@@ -1,8 +1,12 @@
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
+use super::away;
 use crate::{
     domain::time::Time,
     flow::{
@@ -13,7 +17,13 @@ use crate::{
 
 /// The people, in memory.
 #[derive(Default)]
-pub(in super::super) struct Crew(Mutex<Kept>);
+pub(in super::super) struct Crew {
+    kept: Mutex<Kept>,
+    /// The list cannot be read.
+    pub(in super::super) is_away: AtomicBool,
+    /// How often it was.
+    pub(in super::super) listed: AtomicUsize,
+}
 
 #[derive(Default)]
 struct Kept {
@@ -32,7 +42,7 @@ struct Member {
 
 impl Crew {
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap()
+        self.kept.lock().unwrap()
     }
 
     /// How often a session was renewed.
@@ -75,6 +85,10 @@ fn may_everything(agent: &Agent) -> bool {
 #[async_trait]
 impl People for Crew {
     async fn agents(&self) -> Result<Vec<Agent>, Error> {
+        self.listed.fetch_add(1, Ordering::SeqCst);
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(away());
+        }
         let mut all: Vec<Agent> = self.kept().members.iter().map(|member| member.agent.clone()).collect();
         all.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(all)
