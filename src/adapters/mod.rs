@@ -12,6 +12,8 @@ mod registry;
 
 mod people;
 
+mod stationery;
+
 mod generation_starts;
 
 mod cached_answers;

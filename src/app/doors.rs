@@ -76,6 +76,7 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
         archive: Arc::clone(&parts.archive),
         registry: Arc::clone(&parts.registry),
         people: Arc::clone(&people),
+        stationery: behind.store.stationery(),
         ledger: Arc::clone(&parts.ledger),
         intake: behind.intake,
         mode_switch: behind.switch,

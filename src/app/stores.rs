@@ -19,6 +19,7 @@ use crate::{
         pace::Starts,
         people::People,
         registry::Registry,
+        stationery::Stationery,
     },
 };
 
@@ -134,6 +135,14 @@ impl Store {
 
     /// Where agents, sessions and sign-in links are.
     pub(super) fn people(&self) -> Arc<dyn People> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// Where labels are.
+    pub(super) fn stationery(&self) -> Arc<dyn Stationery> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),

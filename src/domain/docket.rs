@@ -29,6 +29,7 @@ use uuid::Uuid;
 use super::{
     conversation::Conversation,
     event::{Event, EventType},
+    label::Label,
     message::{DeliveryState, Message},
     time::Time,
     turn::{DeadLetter, FollowUp, FollowUpState, Turn},
@@ -48,6 +49,8 @@ pub struct Docket {
     pub channel: Option<ChannelStanding>,
     /// A step held something back because of how many sends are under way: they must have been counted.
     pub found_full: bool,
+    /// What it is labelled with; there if the step asked for it.
+    pub labels: Vec<Label>,
     /// What an earlier request with the same idempotency key made; there if the step asked for it.
     pub remembered: Option<Remembered>,
     messages: Vec<Message>,
@@ -65,6 +68,7 @@ pub struct Docket {
 struct Before {
     conversation: Conversation,
     channel: Option<ChannelStanding>,
+    labels: Vec<Label>,
     is_new: bool,
 }
 
@@ -88,6 +92,7 @@ impl Docket {
         let before = Before {
             conversation: loaded.conversation.clone(),
             channel: loaded.channel.clone(),
+            labels: loaded.labels.clone(),
             is_new: loaded.is_new,
         };
         let mut docket = Self {
@@ -95,6 +100,7 @@ impl Docket {
             conversation: loaded.conversation,
             channel: loaded.channel,
             found_full: false,
+            labels: loaded.labels,
             remembered: loaded.remembered,
             messages: loaded.messages,
             complete_after: loaded.complete_after,
@@ -267,6 +273,7 @@ impl Docket {
         self.conversation != self.before.conversation
             || self.before.is_new
             || self.channel != self.before.channel
+            || self.labels != self.before.labels
             || self.dirty.remembered
             || !(self.dirty.messages.is_empty()
                 && self.dirty.new_messages.is_empty()

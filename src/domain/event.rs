@@ -106,6 +106,8 @@ words! {
         DeadLetterDiscarded = "dead_letter_discarded",
         /// A channel was changed.
         ChannelUpdated = "channel_updated",
+        /// A label was added, changed or removed.
+        LabelUpdated = "label_updated",
         /// An endpoint was switched off.
         EndpointDisabled = "endpoint_disabled",
     }
@@ -137,6 +139,11 @@ impl EventType {
                 | Self::BreakerClosed
                 | Self::ChannelStateChanged
         )
+    }
+
+    /// Whether it is about what all channels share: whoever sees one of them sees the event.
+    pub const fn concerns_every_channel(self) -> bool {
+        matches!(self, Self::LabelUpdated)
     }
 }
 

@@ -35,3 +35,5 @@ pub mod hours;
 pub mod phrases;
 
 pub mod network;
+
+pub mod label;

@@ -40,6 +40,8 @@ pub struct Overview {
     pub conversation: Conversation,
     /// Other ids of the same chat.
     pub aliases: Vec<ChatId>,
+    /// The names of its labels, in their order.
+    pub labels: Vec<String>,
     /// The pending follow-up.
     pub follow_up: Option<FollowUp>,
     /// The newest message that is not a note.
@@ -90,6 +92,8 @@ pub struct ConversationFilter {
     pub status: Option<Status>,
     /// Held by this agent (`Some(Some)`), or by nobody (`Some(None)`).
     pub assignee: Option<Option<Uuid>>,
+    /// With the label of this name, in either case.
+    pub label: Option<String>,
     /// A person is needed, or not.
     pub attention: Option<bool>,
     /// Of this group.
@@ -157,7 +161,7 @@ pub struct Exchanged {
 pub struct EventFilter {
     /// Of this conversation.
     pub conversation: Option<Uuid>,
-    /// On one of these channels; events without a channel are then left out. None: on all.
+    /// On one of these channels, or about what all of them share; None: on all.
     pub channels: Option<Vec<String>>,
     /// Of these types; empty: of all.
     pub kinds: Vec<EventType>,

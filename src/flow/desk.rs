@@ -31,6 +31,7 @@ use crate::domain::{
     conversation::Status,
     docket::{Docket, Entry},
     event::EventType,
+    label::Labelling,
     message::{Author, Message, Origin, Outcome},
     mode::Reason,
     policy::Policy,
@@ -96,6 +97,8 @@ pub struct Patch {
     pub assignee: Option<Option<Uuid>>,
     /// Only if it is assigned so.
     pub expected_assignee: Option<Option<Uuid>>,
+    /// Put labels on, and take them off.
+    pub labelling: Option<Labelling>,
     /// Suggestions in HUMAN.
     pub drafting: Option<bool>,
     /// Nobody is needed any more.
@@ -223,12 +226,13 @@ impl Desk {
     /// Changes a conversation.
     pub async fn patch(&self, key: Key, patch: Patch, who: &Who) -> Result<Uuid, Refusal> {
         let (channels, who) = (Arc::clone(&self.channels), who.clone());
+        let need = Need { labels: patch.labelling.is_some(), ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
             marks::apply(docket, &channel.policy, &patch, &who)?;
             Ok(docket.conversation.id)
         };
-        unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
+        unless_gone(change(&*self.ledger, key, need, step).await)?
     }
 
     /// Read up to here (default: the newest), for all agents.

@@ -124,6 +124,7 @@ impl Play {
             letters: self.letters.clone(),
             parked: self.parked.clone(),
             channel: Some(self.channel.clone()),
+            labels: Vec::new(),
             remembered: None,
         }
     }

@@ -16,8 +16,7 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
-        archive::Archive, ledger::Ledger, onlookers::Onlookers, people::People, registry::Registry,
-        sign_in::SignIn,
+        archive::Archive, ledger::Ledger, onlookers::Onlookers, people::People, registry::Registry, sign_in::SignIn, stationery::Stationery,
     },
 };
 
@@ -29,6 +28,8 @@ pub struct Doors {
     pub registry: Arc<dyn Registry>,
     /// Agents and their sessions.
     pub people: Arc<dyn People>,
+    /// Labels.
+    pub stationery: Arc<dyn Stationery>,
     /// For events that belong to no conversation.
     pub ledger: Arc<dyn Ledger>,
     /// Takes webhooks.

@@ -11,8 +11,7 @@ use tokio::runtime::Handle;
 use super::{
     answer::Answer,
     api::{
-        agents, channels, conversations, dead_letters, events, export, follow_ups, live, me, messages, modes,
-        sandbox, session, settings, stats, tokens, turns,
+        agents, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
     },
     auth::{
         Access::{self, Acts, Admin, Metrics, Open, Reads},
@@ -83,6 +82,11 @@ pub fn routes() -> Vec<Row> {
         post("/api/v1/agents", Admin, agents::add),
         get("/api/v1/agents/{id}", Reads, agents::one),
         patch("/api/v1/agents/{id}", Admin, agents::change),
+        get("/api/v1/labels", Reads, labels::list),
+        post("/api/v1/labels", Admin, labels::add),
+        get("/api/v1/labels/{name}", Reads, labels::one),
+        patch("/api/v1/labels/{name}", Admin, labels::change),
+        delete("/api/v1/labels/{name}", Admin, labels::remove),
         get("/api/v1/tokens", Admin, tokens::list),
         post("/api/v1/tokens", Admin, tokens::create),
         get("/api/v1/tokens/{id}", Admin, tokens::one),

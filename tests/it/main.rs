@@ -15,6 +15,8 @@ mod people;
 
 mod sign_in;
 
+mod many;
+
 mod follow_up;
 
 mod failures;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     adapters::sql::{Statement, Store, cell},
-    domain::event::Event,
+    domain::event::{Event, EventType},
     flow::{
         archive::{EventFilter, Page, PageOf, Recorded},
         ledger::Error,
@@ -84,7 +84,12 @@ fn narrowed<S: Store>(statement: &mut Statement, wanted: &EventFilter) -> Condit
             conditions.next(statement).push(column).bind(id);
         }
     }
-    conditions.channels(statement, S::ENGINE, "e.channel", wanted.channels.as_deref());
+    if let Some(channels) = &wanted.channels {
+        let shared = EventType::ALL.iter().filter(|kind| kind.concerns_every_channel());
+        let shared = shared.map(|kind| kind.as_str().to_owned()).collect();
+        conditions.next(statement).push("(e.channel").one_of(S::ENGINE, channels.clone());
+        statement.push(" or e.kind").one_of(S::ENGINE, shared).push(")");
+    }
     if !wanted.kinds.is_empty() {
         let kinds = wanted.kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
         conditions.next(statement).push("e.kind").one_of(S::ENGINE, kinds);

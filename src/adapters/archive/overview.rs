@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use crate::{
     adapters::sql::{Statement, Store, cell, decode},
-    domain::{chat::ChatId, conversation::Conversation, message::Message, time::Time, turn::FollowUp},
+    domain::{
+        chat::ChatId, conversation::Conversation, label::fold, message::Message, time::Time, turn::FollowUp,
+    },
     flow::{archive::Overview, ledger::Error},
 };
 
@@ -39,7 +41,7 @@ pub(super) async fn overviews<S: Store>(
 
 /// What hangs on the conversations of a page.
 struct Beside {
-    chats: HashMap<Uuid, Vec<ChatId>>,
+    words: HashMap<Uuid, Words>,
     follow_ups: HashMap<Uuid, FollowUp>,
     messages: HashMap<Uuid, Message>,
     counts: HashMap<Uuid, [i64; 3]>,
@@ -48,7 +50,7 @@ struct Beside {
 impl Beside {
     async fn read<S: Store>(store: &S, ids: Vec<String>) -> Result<Self, Error> {
         Ok(Self {
-            chats: chats(store, ids.clone()).await?,
+            words: words(store, ids.clone()).await?,
             follow_ups: follow_ups(store, ids.clone()).await?,
             messages: newest(store, ids.clone()).await?,
             counts: counts(store, ids).await?,
@@ -57,11 +59,13 @@ impl Beside {
 
     fn complete(&mut self, conversation: Conversation, read_at: Time) -> Overview {
         let id = conversation.id;
-        let mut aliases = self.chats.remove(&id).unwrap_or_default();
-        aliases.retain(|chat| *chat != conversation.chat);
+        let Words { mut chats, mut labels } = self.words.remove(&id).unwrap_or_default();
+        chats.retain(|chat| *chat != conversation.chat);
+        labels.sort_by_cached_key(|label| fold(label));
         let [inbox, queued, sending] = self.counts.remove(&id).unwrap_or_default();
         Overview {
-            aliases,
+            aliases: chats,
+            labels,
             follow_up: self.follow_ups.remove(&id),
             last_message: self.messages.remove(&id),
             inbox,
@@ -73,15 +77,29 @@ impl Beside {
     }
 }
 
-async fn chats<S: Store>(store: &S, ids: Vec<String>) -> Result<HashMap<Uuid, Vec<ChatId>>, Error> {
-    let mut statement =
-        Statement::new("select h.conversation_id, h.chat_id from chats h where h.conversation_id");
-    statement.one_of(S::ENGINE, ids).push(" order by h.chat_id");
-    let mut chats: HashMap<Uuid, Vec<ChatId>> = HashMap::new();
+/// The ids of a conversation's chat, and the names of its labels.
+#[derive(Default)]
+struct Words {
+    chats: Vec<ChatId>,
+    labels: Vec<String>,
+}
+
+async fn words<S: Store>(store: &S, ids: Vec<String>) -> Result<HashMap<Uuid, Words>, Error> {
+    let mut statement = Statement::new(
+        "select h.conversation_id, h.chat_id, null as label from chats h where h.conversation_id",
+    );
+    statement.one_of(S::ENGINE, ids.clone()).push(
+        " union all select t.conversation_id, null, l.name from conversation_labels t \
+         join labels l on l.id = t.label_id where t.conversation_id",
+    );
+    statement.one_of(S::ENGINE, ids).push(" order by 2");
+    let mut words: HashMap<Uuid, Words> = HashMap::new();
     for row in store.rows(statement).await? {
-        chats.entry(cell(&row, "conversation_id")?).or_default().push(cell(&row, "chat_id")?);
+        let of_one = words.entry(cell(&row, "conversation_id")?).or_default();
+        of_one.chats.extend(cell::<Option<ChatId>, _>(&row, "chat_id")?);
+        of_one.labels.extend(cell::<Option<String>, _>(&row, "label")?);
     }
-    Ok(chats)
+    Ok(words)
 }
 
 async fn follow_ups<S: Store>(store: &S, ids: Vec<String>) -> Result<HashMap<Uuid, FollowUp>, Error> {

@@ -133,6 +133,7 @@ impl Known {
 fn absent_keys(known: &Loaded, need: &Need) -> Option<Vec<String>> {
     let has_message = |id: &Uuid| known.messages.iter().any(|message| message.id == *id);
     let is_known = need.request.is_none()
+        && !need.labels
         && need.letter.is_none()
         && need.turn.is_none_or(|id| known.turns.iter().any(|turn| turn.id == id))
         && need.messages.iter().all(has_message)

@@ -11,6 +11,7 @@ use crate::{
     domain::{
         conversation::Conversation,
         docket::{ChannelStanding, Loaded, Parked, Remembered},
+        label::Label,
         message::Message,
         time::Time,
         turn::{DeadLetter, FollowUp, Turn},
@@ -38,6 +39,8 @@ pub(super) struct Wanted {
     letters: BTreeSet<(String, String)>,
     /// Idempotency keys.
     requests: BTreeSet<String>,
+    /// Conversations, for their labels.
+    labels: BTreeSet<String>,
 }
 
 fn as_pairs<S: Serializer>(map: &BTreeMap<Uuid, i64>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -68,6 +71,7 @@ impl Wanted {
         self.turns.extend(turn.map(|turn| (id(), turn.to_string())));
         self.letters.extend(need.letter.map(|letter| (id(), letter.to_string())));
         self.requests.extend(need.request.clone());
+        self.labels.extend(need.labels.then(id));
         let after = need.oldest_of(conversation.seq);
         if after < known.complete_after {
             self.newest.entry(conversation.id).and_modify(|it| *it = after.min(*it)).or_insert(after);
@@ -88,6 +92,7 @@ pub(super) struct Found {
     letters: HashMap<Uuid, Vec<DeadLetter>>,
     parked: HashMap<Uuid, Vec<Parked>>,
     requests: HashMap<String, Remembered>,
+    labels: HashMap<Uuid, Vec<Label>>,
 }
 
 impl Found {
@@ -121,6 +126,9 @@ impl Found {
                 found.requests.insert(remembered.key.clone(), remembered);
             }
         }
+        if !wanted.labels.is_empty() {
+            found.labels = by_conversation(transaction.fetch(&sql.labels, &json).await?)?;
+        }
         Ok(found)
     }
 
@@ -134,6 +142,7 @@ impl Found {
         join(&mut known.letters, self.letters.remove(&id), |letter| letter.id);
         known.parked.extend(self.parked.remove(&id).unwrap_or_default());
         known.follow_up = known.follow_up.or_else(|| self.follow_ups.remove(&id).unwrap_or_default().pop());
+        known.labels = self.labels.remove(&id).unwrap_or_default();
         known.remembered = request.and_then(|key| self.requests.get(key).cloned());
         known
     }

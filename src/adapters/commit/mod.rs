@@ -129,7 +129,7 @@ pub(crate) struct Sql {
     pub(crate) lock: String,
     /// Conversations, whole. `[id]`
     pub(crate) conversations: String,
-    /// Messages wanted, by number. [`load::Wanted`], as the five after it.
+    /// Messages wanted, by number. [`load::Wanted`], as the six after it.
     pub(crate) messages: String,
     /// Turns wanted.
     pub(crate) turns: String,
@@ -141,6 +141,8 @@ pub(crate) struct Sql {
     pub(crate) parked: String,
     /// Remembered requests.
     pub(crate) requests: String,
+    /// Labels of conversations.
+    pub(crate) labels: String,
     /// Channels, locked in the order of their names. `[name]`
     pub(crate) channels: String,
     /// `channel` and `in_flight`, where there is any. `[name]`
@@ -167,6 +169,10 @@ pub(crate) struct Sql {
     pub(crate) save_channels: String,
     /// New remembered requests.
     pub(crate) insert_requests: String,
+    /// Takes labels off conversations.
+    pub(crate) delete_labelled: String,
+    /// Puts labels on conversations, those that are still there.
+    pub(crate) insert_labelled: String,
     /// New events, in this order.
     pub(crate) insert_events: String,
     /// Conversations with a turn due: `id`, `channel` and the clocks. `{now, limit}`, as the three after it.

@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::{Sql, text};
 use crate::{
     adapters::rows::{
-        Changed, ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow,
-        TurnRow,
+        Changed, ConversationRow, EventRow, FollowUpRow, LabelledRow, LetterRow, MessageRow, ParkedRow,
+        RequestRow, TurnRow,
     },
     domain::{
         docket::{Changes, ChannelStanding},
@@ -34,6 +34,8 @@ pub(super) struct Save {
     unparked: Vec<String>,
     requests: Vec<RequestRow>,
     channels: BTreeMap<String, ChannelRow>,
+    unlabelled: Vec<LabelledRow>,
+    labelled: Vec<LabelledRow>,
     events: Vec<EventRow>,
 }
 
@@ -65,6 +67,9 @@ impl Save {
         self.letters.extend(changes.letters.into_iter().map(LetterRow::of));
         self.parked.extend(changes.parked.into_iter().map(|parked| ParkedRow::of(id, parked)));
         self.unparked.extend(changes.unparked.iter().map(Uuid::to_string));
+        let label = |label_id| LabelledRow { conversation_id: id, label_id };
+        self.unlabelled.extend(changes.unlabelled.into_iter().map(label));
+        self.labelled.extend(changes.labelled.into_iter().map(label));
         self.requests.extend(changes.remembered.map(|remembered| RequestRow::of(id, remembered)));
         self.events.extend(changes.events.into_iter().map(EventRow::of));
         self.conversations.push(ConversationRow::of(changes.conversation, changes.clocks, self.stamp));
@@ -103,6 +108,8 @@ impl Save {
         add(&mut statements, &sql.insert_parked, &self.parked)?;
         add(&mut statements, &sql.insert_requests, &self.requests)?;
         add(&mut statements, &sql.save_channels, &channels)?;
+        add(&mut statements, &sql.delete_labelled, &self.unlabelled)?;
+        add(&mut statements, &sql.insert_labelled, &self.labelled)?;
         add(&mut statements, &sql.insert_events, &self.events)?;
         Ok(statements)
     }

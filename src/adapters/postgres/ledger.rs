@@ -13,8 +13,8 @@ use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
         rows::{
-            ConversationRow, EventRow, Field as _, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow,
-            Table, TurnRow,
+            ConversationRow, EventRow, Field as _, FollowUpRow, LabelRow, LetterRow, MessageRow, ParkedRow,
+            RequestRow, Table, TurnRow,
         },
     },
     domain::time::Time,
@@ -217,6 +217,11 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         "select {} from requests where key = any (array(select json_array_elements_text($1::json -> 'requests')))",
         RequestRow::COLUMNS.join(", ")
     ),
+    labels: format!(
+        "select t.conversation_id, {} from conversation_labels t join labels l on l.id = t.label_id
+        where t.conversation_id = any (array(select json_array_elements_text($1::json -> 'labels')))",
+        aliased::<LabelRow>("l")
+    ),
     channels: "select name, state, next_send_at, sends from channels
         where name = any (array(select json_array_elements_text($1::json))) order by name for update"
         .to_owned(),
@@ -240,6 +245,16 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         from json_populate_recordset(null::channels, $1::json) new where channels.name = new.name and {IF}"
     ),
     insert_requests: insert::<RequestRow>(),
+    delete_labelled: format!(
+        "delete from conversation_labels t
+        using json_populate_recordset(null::conversation_labels, $1::json) gone
+        where t.conversation_id = gone.conversation_id and t.label_id = gone.label_id and {IF}"
+    ),
+    insert_labelled: format!(
+        "insert into conversation_labels (conversation_id, label_id) select new.conversation_id, new.label_id
+        from json_populate_recordset(null::conversation_labels, $1::json) new
+        join labels l on l.id = new.label_id where {IF} on conflict do nothing"
+    ),
     insert_events: insert::<EventRow>(),
     due_turns: due("turn_at"),
     due_sends: format!(

@@ -19,6 +19,10 @@ fn migrations() -> Migrator {
         ("stamps", include_str!("../../../migrations/postgres/0005_stamps.sql")),
         ("words", include_str!("../../../migrations/postgres/0006_words.sql")),
         ("people", include_str!("../../../migrations/postgres/0007_people.sql")),
+        (
+            "labels and canned replies",
+            include_str!("../../../migrations/postgres/0008_labels_and_canned_replies.sql"),
+        ),
     ])
 }
 

@@ -13,9 +13,12 @@ mod business;
 
 mod journal;
 
+mod label;
+
 pub(crate) use business::{FollowUpRow, LetterRow, ParkedRow, RequestRow, TurnRow};
 pub(crate) use conversation::ConversationRow;
 pub(crate) use journal::EventRow;
+pub(crate) use label::{LabelRow, LabelledRow};
 pub(crate) use message::MessageRow;
 pub(crate) use value::{Columns, Field, Json, Written};
 

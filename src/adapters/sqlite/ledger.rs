@@ -10,8 +10,8 @@ use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
         rows::{
-            ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table,
-            TurnRow,
+            ConversationRow, EventRow, FollowUpRow, LabelRow, LetterRow, MessageRow, ParkedRow, RequestRow,
+            Table, TurnRow,
         },
     },
     domain::time::Time,
@@ -157,6 +157,11 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         "select {} from requests where key in (select value from json_each($1, '$.requests'))",
         RequestRow::COLUMNS.join(", ")
     ),
+    labels: format!(
+        "select t.conversation_id, {} from json_each($1, '$.labels') k
+        cross join conversation_labels t on t.conversation_id = k.value cross join labels l on l.id = t.label_id",
+        aliased::<LabelRow>("l")
+    ),
     channels: "select name, state, next_send_at, sends from channels
         where name in (select value from json_each($1)) order by name"
         .to_owned(),
@@ -177,6 +182,13 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         sends = k.value ->> 'sends' from json_each($1) k where channels.name = k.value ->> 'name'"
         .to_owned(),
     insert_requests: insert::<RequestRow>(),
+    delete_labelled: "delete from conversation_labels where (conversation_id, label_id) in (
+            select value ->> 'conversation_id', value ->> 'label_id' from json_each($1))"
+        .to_owned(),
+    insert_labelled: "insert into conversation_labels (conversation_id, label_id)
+        select new.value ->> 'conversation_id', l.id from json_each($1) new
+        cross join labels l on l.id = new.value ->> 'label_id' where true on conflict do nothing"
+        .to_owned(),
     insert_events: insert::<EventRow>(),
     due_turns: due("turn_at"),
     due_sends: "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at

@@ -6,6 +6,7 @@ use super::{ChannelStanding, Docket, Loaded, Parked, Remembered, Typing};
 use crate::domain::{
     conversation::Conversation,
     event::Event,
+    label::{self, Label},
     message::Message,
     time::Time,
     turn::{DeadLetter, FollowUp, LetterState, Turn},
@@ -47,6 +48,10 @@ pub struct Changes {
     pub unparked: Vec<Uuid>,
     /// The channel's standing, if it was locked.
     pub channel: Option<ChannelStanding>,
+    /// Labels put on.
+    pub labelled: Vec<Uuid>,
+    /// Labels taken off.
+    pub unlabelled: Vec<Uuid>,
     /// An idempotency key to keep.
     pub remembered: Option<Remembered>,
     /// What happened.
@@ -80,6 +85,7 @@ impl Docket {
         let (clocks, typing) = (self.clocks(), Typing::of(&self.messages, self.now));
         let open = self.open_business();
         let dirty = self.dirty;
+        let ids = |labels: Vec<Label>| labels.iter().map(|label| label.id).collect();
         let (new_messages, messages) = self
             .messages
             .into_iter()
@@ -108,6 +114,8 @@ impl Docket {
             parked: dirty.parked,
             unparked: dirty.unparked,
             channel: self.channel,
+            labelled: ids(label::beyond(&self.labels, &self.before.labels)),
+            unlabelled: ids(label::beyond(&self.before.labels, &self.labels)),
             remembered: self.remembered.filter(|_| dirty.remembered),
             events: dirty.events,
             open,

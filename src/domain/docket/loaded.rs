@@ -3,6 +3,7 @@
 use super::{ChannelStanding, Parked, Remembered};
 use crate::domain::{
     conversation::Conversation,
+    label::Label,
     message::Message,
     turn::{DeadLetter, FollowUp, Turn},
 };
@@ -28,6 +29,8 @@ pub struct Loaded {
     pub parked: Vec<Parked>,
     /// The channel's standing.
     pub channel: Option<ChannelStanding>,
+    /// The labels of the conversation, if the step asked for them.
+    pub labels: Vec<Label>,
     /// An earlier request with the same key.
     pub remembered: Option<Remembered>,
 }
@@ -45,6 +48,7 @@ impl Loaded {
             letters: Vec::new(),
             parked: Vec::new(),
             channel: None,
+            labels: Vec::new(),
             remembered: None,
         }
     }

@@ -64,6 +64,7 @@ fn loaded(messages: Vec<Message>) -> Loaded {
         letters: Vec::new(),
         parked: Vec::new(),
         channel: None,
+        labels: Vec::new(),
         remembered: None,
     }
 }

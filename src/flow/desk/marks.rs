@@ -1,4 +1,4 @@
-//! Rules: what a person changes about a conversation: status, assignee, name, read or not.
+//! Rules: what a person changes about a conversation: status, assignee, labels, name, read or not.
 //!
 //! In: a patch. Out: the changed conversation and its events.
 
@@ -8,6 +8,7 @@ use crate::{
         conversation::Status,
         docket::{Docket, Entry},
         event::EventType,
+        label::{self, LABELS_MAX, Label, Labelling},
         message::{Kind, Message},
         policy::Policy,
     },
@@ -20,6 +21,7 @@ pub(super) fn apply(docket: &mut Docket, policy: &Policy, patch: &Patch, who: &W
     {
         return Err(conflict(docket, "version_conflict", "somebody else holds the conversation"));
     }
+    let labels = patch.labelling.as_ref().map(|labelling| labels_after(docket, labelling)).transpose()?;
     match patch.status {
         None => {}
         Some((Status::Closed, _)) => conversations::close(docket, policy, &who.actor),
@@ -43,6 +45,9 @@ pub(super) fn apply(docket: &mut Docket, policy: &Policy, patch: &Patch, who: &W
                 .with("assignee", assignee.map(|id| id.to_string())),
         );
     }
+    if let Some(labels) = labels {
+        label(docket, labels, &who.actor);
+    }
     if let Some(drafting) = patch.drafting
         && drafting != docket.conversation.drafting
     {
@@ -65,6 +70,27 @@ pub(super) fn apply(docket: &mut Docket, policy: &Policy, patch: &Patch, who: &W
     Ok(())
 }
 
+/// What the conversation is labelled with then.
+fn labels_after(docket: &Docket, labelling: &Labelling) -> Result<Vec<Label>, Refusal> {
+    let labels = labelling.of(&docket.labels);
+    if labels.len() > LABELS_MAX {
+        return Err(invalid("/add_labels", format!("a conversation has at most {LABELS_MAX}")));
+    }
+    Ok(labels)
+}
+
+fn label(docket: &mut Docket, labels: Vec<Label>, by: &str) {
+    let names = |labels: &[Label]| labels.iter().map(|label| label.name.clone()).collect::<Vec<_>>();
+    let added = names(&label::beyond(&labels, &docket.labels));
+    let removed = names(&label::beyond(&docket.labels, &labels));
+    if added.is_empty() && removed.is_empty() {
+        return;
+    }
+    let entry = Entry::of(EventType::ConversationUpdated).action("labelled").by(by);
+    docket.record(entry.with("labels", names(&labels)).with("added", added).with("removed", removed));
+    docket.labels = labels;
+}
+
 pub(super) fn counts_as_unread(message: &Message) -> bool {
     !matches!(message.kind, Kind::Reaction | Kind::PollVote)
 }
@@ -76,4 +102,62 @@ pub(super) fn set_read(docket: &mut Docket, seq: i64, unread: i64, by: &str) {
     docket.conversation.read_seq = seq;
     docket.conversation.unread = unread;
     docket.record(Entry::of(EventType::ConversationUpdated).action("read").by(by).with("seq", seq));
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{
+        domain::{message::Origin, time::Time},
+        flow::play::Play,
+    };
+
+    fn labels(count: usize) -> Vec<Label> {
+        let label = |n| Label {
+            id: Uuid::now_v7(),
+            name: format!("label {n}"),
+            colour: None,
+            description: None,
+            created_at: Time(0),
+        };
+        (0..count).map(label).collect()
+    }
+
+    fn ana() -> Who {
+        Who { actor: "agent:ana".to_owned(), agent: None, origin: Origin::Api }
+    }
+
+    #[test]
+    fn what_is_refused_for_its_labels_changes_nothing_else() {
+        let mut play = Play::new();
+        play.step(|docket, policy| {
+            let labelling = Some(Labelling::Whole(labels(LABELS_MAX + 1)));
+            let status = Some((Status::Closed, None));
+            let patch = Patch { labelling, status, drafting: Some(true), ..Patch::default() };
+            let events = docket.events().len();
+            let refusal = apply(docket, policy, &patch, &ana()).expect_err("too many");
+            assert!(matches!(refusal, Refusal::Invalid { pointer: "/add_labels", .. }));
+            assert_eq!((docket.conversation.status, docket.events().len()), (Status::Open, events));
+        });
+    }
+
+    #[test]
+    fn labels_that_are_there_already_are_no_news() {
+        let mut play = Play::new();
+        play.step(|docket, policy| {
+            let some = labels(2);
+            docket.labels = some.clone();
+            let events = docket.events().len();
+            for labelling in [
+                Labelling::Whole(vec![some[1].clone(), some[0].clone()]),
+                Labelling::Change { add: some.clone(), remove: labels(1) },
+            ] {
+                let patch = Patch { labelling: Some(labelling), ..Patch::default() };
+                apply(docket, policy, &patch, &ana()).expect("it can be done");
+            }
+            assert_eq!(docket.events().len(), events);
+        });
+    }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::{Answered, key, listed, seen, told};
+use super::{Answered, key, labels, listed, seen, told};
 use crate::{
     domain::conversation::Status,
     flow::{
@@ -38,6 +38,8 @@ pub(crate) struct Which {
     status: Option<StatusWord>,
     /// Held by `me`, `none`, or the agent with this id.
     assignee: Option<String>,
+    /// With the label of this name.
+    label: Option<String>,
     /// A person is needed.
     attention: Option<bool>,
     /// `needs_you`, `mine`, `ai` or `all`.
@@ -92,6 +94,7 @@ impl Which {
             mode: self.mode.map(|word| word.0),
             status: self.status.map(|word| word.0),
             assignee,
+            label: self.label,
             attention: self.attention,
             group,
             unread: self.unread,
@@ -180,6 +183,12 @@ pub(crate) struct Change {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     expected_assignee: Option<Option<String>>,
+    /// The names of all its labels.
+    labels: Option<Vec<String>>,
+    /// Labels to put on, in place of naming all.
+    add_labels: Option<Vec<String>>,
+    /// Labels to take off.
+    remove_labels: Option<Vec<String>>,
     /// In HUMAN, the assistant suggests.
     drafting: Option<bool>,
     /// Null: the call for a person is answered.
@@ -196,7 +205,7 @@ struct ContactChange {
 }
 
 impl Change {
-    fn patch(self, caller: &Caller) -> Result<Patch, Problem> {
+    async fn patch(self, doors: &Doors, caller: &Caller) -> Result<Patch, Problem> {
         let status = match (self.status.map(|word| word.0), self.snoozed_until) {
             (Some(Status::Snoozed), Some(until)) => Some((Status::Snoozed, Some(until.0))),
             (Some(Status::Snoozed), None) => {
@@ -222,10 +231,12 @@ impl Change {
         if matches!(self.attention, Some(Some(_))) {
             return Err(Problem::invalid("/attention", "can only be set to null"));
         }
+        let names = labels::Names { whole: self.labels, add: self.add_labels, remove: self.remove_labels };
         Ok(Patch {
             status,
             assignee: person("/assignee", self.assignee)?,
             expected_assignee: person("/expected_assignee", self.expected_assignee)?,
+            labelling: names.labelling(doors).await?,
             drafting: self.drafting,
             clear_attention: self.attention.is_some(),
             contact_name: self
@@ -240,7 +251,7 @@ impl Change {
 #[utoipa::path(patch, path = "/api/v1/conversations/{id}", tag = "Conversations", params(("id" = Id, Path,)),
     request_body = Change, responses((status = 200, body = Conversation)))]
 pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
-    let patch = body.value.patch(&caller)?;
+    let patch = body.value.patch(&doors, &caller).await?;
     let key = key(&doors, &caller, id.0).await?;
     if let Some(Some(agent)) = patch.assignee {
         check_assignee(&doors, &caller, id.0, agent).await?;

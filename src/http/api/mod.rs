@@ -26,6 +26,8 @@ pub(crate) mod export;
 
 pub(crate) mod channels;
 
+pub(crate) mod labels;
+
 pub(crate) mod tokens;
 
 pub(crate) mod stats;

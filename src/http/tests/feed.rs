@@ -181,10 +181,12 @@ async fn a_stream_shows_only_what_its_client_asked_for_and_may_see() {
         ("shop", E::ModeChanged),
         ("", E::BreakerOpened),
         ("shop", E::TurnCompleted),
+        ("", E::LabelUpdated),
     ] {
         happen(&world, channel, kind);
     }
-    assert_eq!(shop.take(2).await, pairs(&[("e2", "mode_changed"), ("e4", "turn_completed")]));
+    let wanted = [("e2", "mode_changed"), ("e4", "turn_completed"), ("e5", "label_updated")];
+    assert_eq!(shop.take(3).await, pairs(&wanted));
     assert_eq!(turns.take(2).await, pairs(&[("e1", "turn_started"), ("e4", "turn_completed")]));
 }
 

@@ -18,6 +18,8 @@ mod conversations;
 
 mod channels;
 
+mod stationery;
+
 mod export;
 
 mod sandbox;
@@ -45,7 +47,7 @@ use serde_json::Value;
 use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::sync::CancellationToken;
 
-use self::fakes::{Clerk, Crew, House, Shelf};
+use self::fakes::{Clerk, Crew, Drawer, House, Shelf};
 use super::{auth::Auth, doors::Doors, feed::Feed, names::Directory, ports::SandboxDoor, site::Site};
 use crate::{
     domain::time::Time,
@@ -99,6 +101,7 @@ impl World {
         let house = Arc::new(House::default());
         let clerk = Arc::new(Clerk::default());
         let crew = Arc::new(Crew::default());
+        let drawer = Arc::new(Drawer::default());
         let nudge = Arc::new(Notify::new());
         let onlookers = Arc::new(Onlookers::default());
         let stopping = CancellationToken::new();
@@ -107,6 +110,7 @@ impl World {
             registry: house.clone(),
             people: crew.clone(),
             ledger: house.clone(),
+            stationery: drawer,
             intake: clerk.clone(),
             mode_switch: clerk.clone(),
             desk: clerk.clone(),

@@ -125,7 +125,7 @@ impl Conversation {
             drafting: it.drafting,
             status: Word(it.status),
             assignee: person(it.assignee, names),
-            labels: Vec::new(),
+            labels: overview.labels,
             unread: it.unread,
             waiting_since: it.waiting_since.map(At),
             attention: it

@@ -18,6 +18,8 @@ mod channel;
 
 mod person;
 
+mod stationery;
+
 pub(crate) use basic::{At, Id, List, Word, vocabulary::*};
 pub(crate) use channel::{Channel, ChannelGlance, NewToken, Token};
 pub(crate) use conversation::{Conversation, Receipt};
@@ -25,4 +27,5 @@ pub(crate) use event::Event;
 pub(crate) use live::{Generation, GenerationEnded, Present, Typing};
 pub(crate) use message::{Message, Messages, Said, SaidAll, shown};
 pub(crate) use person::{Agent, AgentGlance, Me, NewAgent, Raw};
+pub(crate) use stationery::Label;
 pub(crate) use turn::{DeadLetter, FollowUp, Turn};

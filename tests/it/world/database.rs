@@ -11,6 +11,7 @@ use baton::{
         ledger::{Ledger, Observer},
         people::People,
         registry::Registry,
+        stationery::Stationery,
     },
 };
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
@@ -136,6 +137,13 @@ impl Store {
     }
 
     pub(crate) fn people(&self) -> Arc<dyn People> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn stationery(&self) -> Arc<dyn Stationery> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

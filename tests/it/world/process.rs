@@ -193,6 +193,7 @@ impl Process {
             mode_switch,
             channels: house.clone(),
             vault: house.clone(),
+            stationery: store.stationery(),
             sandbox: None,
             health: house,
             auth: Auth::new(Some(API_TOKEN), registry.clone(), store.people(), || BEGINNING),

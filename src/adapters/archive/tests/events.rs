@@ -65,13 +65,18 @@ async fn events_are_narrowed<S: Trial>(store: &S) {
     let elsewhere = event(Some(&tom), Some(1), EventType::MessageReceived, NOW.plus_ms(2));
     let nowhere =
         Event { channel: String::new(), ..event(None, None, EventType::BreakerOpened, NOW.plus_ms(3)) };
-    store.keep_events(vec![received, began, elsewhere, nowhere]).await;
+    let shared =
+        Event { channel: String::new(), ..event(None, None, EventType::LabelUpdated, NOW.plus_ms(4)) };
+    store.keep_events(vec![received, began, elsewhere, nowhere, shared]).await;
     let all = EventFilter::default;
     for (filter, wanted) in [
-        (all(), vec![0, 1, 2, 3]),
+        (all(), vec![0, 1, 2, 3, 4]),
         (EventFilter { conversation: Some(mei.id), ..all() }, vec![0, 1]),
-        (EventFilter { channels: Some(vec!["shop".to_owned(), "other".to_owned()]), ..all() }, vec![0, 1, 2]),
-        (EventFilter { channels: Some(vec![]), ..all() }, vec![]),
+        (
+            EventFilter { channels: Some(vec!["shop".to_owned(), "other".to_owned()]), ..all() },
+            vec![0, 1, 2, 4],
+        ),
+        (EventFilter { channels: Some(vec![]), ..all() }, vec![4]),
         (EventFilter { kinds: vec![EventType::TurnStarted, EventType::BreakerOpened], ..all() }, vec![1, 3]),
         (EventFilter { message: Some(message), ..all() }, vec![0]),
         (EventFilter { turn: Some(turn), ..all() }, vec![1]),

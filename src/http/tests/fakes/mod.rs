@@ -8,10 +8,13 @@ mod clerk;
 
 mod crew;
 
+mod drawer;
+
 mod toy;
 
 pub(super) use clerk::Clerk;
 pub(super) use crew::Crew;
+pub(super) use drawer::Drawer;
 pub(super) use house::House;
 pub(super) use shelf::Shelf;
 pub(super) use toy::Toy;
@@ -44,6 +47,7 @@ pub(super) fn overview(conversation: Conversation) -> Overview {
     Overview {
         conversation,
         aliases: Vec::new(),
+        labels: Vec::new(),
         follow_up: None,
         last_message: None,
         inbox: 0,

@@ -1,0 +1,129 @@
+//! One suite, run on both stores.
+
+use uuid::Uuid;
+
+use crate::{
+    adapters::trial::{NOW, Trial, begun, from_contact, on_both_stores},
+    domain::{
+        docket::Docket,
+        label::{Label, Labelling},
+    },
+    flow::{
+        archive::{Archive, ConversationFilter, PageOf},
+        ledger::{Key, Need, change},
+        stationery::{Put, Stationery},
+    },
+};
+
+on_both_stores!(
+    a_label_is_kept_renamed_and_removed,
+    a_name_is_taken_in_either_case,
+    of_two_that_take_a_name_at_once_one_is_told_so,
+    conversations_carry_labels_by_whatever_name_they_have,
+    a_label_that_is_gone_is_not_put_on,
+);
+
+fn label(name: &str) -> Label {
+    let colour = Some("#ff8800".to_owned());
+    Label { id: Uuid::now_v7(), name: name.to_owned(), colour, description: None, created_at: NOW }
+}
+
+async fn a_label_is_kept_renamed_and_removed<S: Trial>(store: &S) {
+    let (vip, angry) = (label("VIP"), label("angry"));
+    assert!(store.add_label(&vip).await.expect("writes") && store.add_label(&angry).await.expect("writes"));
+    assert_eq!(store.labels().await.expect("reads"), [angry.clone(), vip.clone()], "by name, case aside");
+    let calm =
+        Label { name: "calm".to_owned(), colour: None, description: Some("now".to_owned()), ..angry.clone() };
+    assert_eq!(store.put_label(&calm).await.expect("writes"), Put::Kept);
+    assert!(store.remove_label(vip.id).await.expect("writes"));
+    assert!(!store.remove_label(vip.id).await.expect("writes"));
+    assert_eq!(store.put_label(&vip).await.expect("writes"), Put::Gone);
+    assert_eq!(store.labels().await.expect("reads"), [calm]);
+}
+
+async fn a_name_is_taken_in_either_case<S: Trial>(store: &S) {
+    let (vip, trouble) = (label("VIP"), label("Ärger"));
+    assert!(store.add_label(&vip).await.expect("writes") && store.add_label(&trouble).await.expect("writes"));
+    assert!(!store.add_label(&label("vip")).await.expect("writes"));
+    assert!(!store.add_label(&label("ÄRGER")).await.expect("writes"));
+    let clash = Label { name: "vIP".to_owned(), ..trouble };
+    assert_eq!(store.put_label(&clash).await.expect("writes"), Put::Taken);
+    let louder = Label { name: "vip".to_owned(), ..vip };
+    assert_eq!(store.put_label(&louder).await.expect("writes"), Put::Kept, "its own name is free to it");
+}
+
+async fn of_two_that_take_a_name_at_once_one_is_told_so<S: Trial>(store: &S) {
+    let labels = [label("a"), label("b")];
+    for label in &labels {
+        store.add_label(label).await.expect("writes");
+    }
+    let [one, other] = labels.map(|label| Label { name: "c".to_owned(), ..label });
+    let (one, other) = tokio::join!(store.put_label(&one), store.put_label(&other));
+    let mut both = [one.expect("writes"), other.expect("writes")];
+    both.sort_by_key(|put| *put == Put::Taken);
+    assert_eq!(both, [Put::Kept, Put::Taken]);
+}
+
+/// Labels of a conversation, as a list shows them.
+async fn shown<S: Trial>(store: &S, conversation: Uuid) -> Vec<String> {
+    store.conversation(conversation).await.expect("reads").expect("is there").labels
+}
+
+/// How many conversations carry a label of that name.
+async fn carrying<S: Trial>(store: &S, name: &str) -> i64 {
+    let wanted = ConversationFilter { label: Some(name.to_owned()), ..Default::default() };
+    let page = PageOf { limit: 10, cursor: None };
+    let listed = store.conversations(&wanted, &page).await.expect("a page").items.len();
+    let counted = store.count(&wanted).await.expect("counts");
+    assert_eq!(usize::try_from(counted).ok(), Some(listed));
+    counted
+}
+
+async fn put_on<S: Trial>(store: &S, conversation: Uuid, labelling: Labelling) -> Vec<Label> {
+    let ledger = Trial::ledger(store);
+    let need = Need { labels: true, ..Need::default() };
+    let step = move |docket: &mut Docket| {
+        let before = docket.labels.clone();
+        docket.labels = labelling.of(&docket.labels);
+        before
+    };
+    change(ledger.as_ref(), Key::Id(conversation), need, step).await.expect("the step is committed")
+}
+
+async fn conversations_carry_labels_by_whatever_name_they_have<S: Trial>(store: &S) {
+    let (mei, tom) = (begun("shop", "6580000001@c.us"), begun("shop", "6580000002@c.us"));
+    let (vip, angry) = (label("VIP"), label("angry"));
+    for conversation in [&mei, &tom] {
+        store.keep_conversation(conversation).await;
+    }
+    for label in [&vip, &angry] {
+        store.add_label(label).await.expect("writes");
+    }
+    put_on(store, mei.id, Labelling::Whole(vec![vip.clone(), angry.clone()])).await;
+    put_on(store, tom.id, Labelling::Whole(vec![vip.clone()])).await;
+    assert_eq!(shown(store, mei.id).await, ["angry", "VIP"]);
+    assert_eq!((carrying(store, "vip").await, carrying(store, "angry").await), (2, 1));
+    assert_eq!(carrying(store, "unknown").await, 0);
+
+    store.put_label(&Label { name: "regular".to_owned(), ..vip.clone() }).await.expect("writes");
+    assert_eq!(shown(store, tom.id).await, ["regular"]);
+    assert_eq!((carrying(store, "vip").await, carrying(store, "regular").await), (0, 2));
+
+    let off = Labelling::Change { add: Vec::new(), remove: vec![vip.clone()] };
+    let before = put_on(store, mei.id, off).await;
+    assert_eq!(before.len(), 2, "a step sees the labels as they are: {before:?}");
+    let ledger = Trial::ledger(store);
+    let write = |docket: &mut Docket| docket.push(from_contact(0, "Hello", NOW));
+    change(ledger.as_ref(), Key::Id(mei.id), Need::default(), write).await.expect("the step is committed");
+    assert_eq!(shown(store, mei.id).await, ["angry"], "a step that asked for no labels leaves them alone");
+    store.remove_label(angry.id).await.expect("writes");
+    assert!(shown(store, mei.id).await.is_empty());
+    assert_eq!(put_on(store, mei.id, Labelling::Whole(Vec::new())).await, []);
+}
+
+async fn a_label_that_is_gone_is_not_put_on<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    put_on(store, mei.id, Labelling::Whole(vec![label("gone")])).await;
+    assert!(shown(store, mei.id).await.is_empty());
+}

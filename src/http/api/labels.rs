@@ -1,0 +1,271 @@
+//! Labels: words that people put on conversations. Everybody reads them, an admin writes them.
+
+use actix_web::web::{Data, Path};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{Answered, page_of, shown};
+use crate::{
+    domain::{
+        docket::Entry,
+        event::EventType,
+        label::{self, LABELS_MAX, Labelling, fold},
+    },
+    flow::stationery::Put,
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        problem::Problem,
+        read::{self, Json, Query, given},
+        wire::{Label, List},
+    },
+};
+
+/// Longest name.
+const NAME_MAX: usize = 50;
+
+/// Longest description.
+const DESCRIPTION_MAX: usize = 500;
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Labels by name.
+#[utoipa::path(get, path = "/api/v1/labels", tag = "Labels", params(Which),
+    responses((status = 200, body = List<Label>)))]
+pub(crate) async fn list(doors: Data<Doors>, query: Query<Which>) -> Answered {
+    let page = read::page(query.0.limit, query.0.cursor)?;
+    let all = doors.stationery.labels().await?;
+    let page = page_of(all, page.limit, page.cursor.as_deref(), |label| label.name.clone())?;
+    Ok(Answer::ok(&List::of(page, Label::from)))
+}
+
+/// One label. Its name is looked for in either case.
+#[utoipa::path(get, path = "/api/v1/labels/{name}", tag = "Labels", params(("name" = String, Path,)),
+    responses((status = 200, body = Label)))]
+pub(crate) async fn one(doors: Data<Doors>, name: Path<String>) -> Answered {
+    Ok(Answer::ok(&Label::from(called(&doors, &name).await?)))
+}
+
+/// A label to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewLabel)]
+pub(crate) struct Wanted {
+    /// 1 to 50 characters; taken once, in whatever case.
+    name: String,
+    /// `#rrggbb`.
+    colour: Option<String>,
+    /// What it is for.
+    description: Option<String>,
+}
+
+/// Adds a label.
+#[utoipa::path(post, path = "/api/v1/labels", tag = "Labels", request_body = Wanted,
+    responses((status = 201, body = Label)))]
+pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) -> Answered {
+    let wanted = body.value;
+    let label = label::Label {
+        id: Uuid::now_v7(),
+        name: name("/name", wanted.name)?,
+        colour: wanted.colour.map(colour).transpose()?,
+        description: wanted.description.map(description).transpose()?,
+        created_at: (doors.now)(),
+    };
+    if !doors.stationery.add_label(&label).await? {
+        return Err(taken(&doors, &label.name).await);
+    }
+    noted(&doors, &caller, "added", &label.name, &label.name).await?;
+    Ok(Answer::created(path_of(&label.name), &Label::from(label)))
+}
+
+/// What is to be changed; what is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = LabelChange)]
+pub(crate) struct Change {
+    name: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    colour: Option<Option<String>>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    description: Option<Option<String>>,
+}
+
+/// Changes a label. By another name it is called so on every conversation that carries it.
+#[utoipa::path(patch, path = "/api/v1/labels/{name}", tag = "Labels", params(("name" = String, Path,)),
+    request_body = Change, responses((status = 200, body = Label)))]
+pub(crate) async fn change(
+    doors: Data<Doors>,
+    caller: Caller,
+    path: Path<String>,
+    body: Json<Change>,
+) -> Answered {
+    let wanted = body.value;
+    let mut label = called(&doors, &path).await?;
+    let was = label.name.clone();
+    if let Some(other) = wanted.name {
+        label.name = name("/name", other)?;
+    }
+    if let Some(other) = wanted.colour {
+        label.colour = other.map(colour).transpose()?;
+    }
+    if let Some(other) = wanted.description {
+        label.description = other.map(description).transpose()?;
+    }
+    match doors.stationery.put_label(&label).await? {
+        Put::Kept => {}
+        Put::Taken => return Err(taken(&doors, &label.name).await),
+        Put::Gone => return Err(Problem::not_found()),
+    }
+    noted(&doors, &caller, "changed", &label.name, &was).await?;
+    Ok(Answer::ok(&Label::from(label)))
+}
+
+/// Removes a label, from every conversation too.
+#[utoipa::path(delete, path = "/api/v1/labels/{name}", tag = "Labels", params(("name" = String, Path,)),
+    responses((status = 204)))]
+pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, path: Path<String>) -> Answered {
+    let label = called(&doors, &path).await?;
+    if !doors.stationery.remove_label(label.id).await? {
+        return Err(Problem::not_found());
+    }
+    noted(&doors, &caller, "removed", &label.name, &label.name).await?;
+    Ok(Answer::empty())
+}
+
+/// How a request wants the labels of conversations: the whole of them, or some put on and some taken off.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub(super) whole: Option<Vec<String>>,
+    pub(super) add: Option<Vec<String>>,
+    pub(super) remove: Option<Vec<String>>,
+}
+
+impl Names {
+    /// The same with the labels themselves; None: they stay as they are.
+    pub(super) async fn labelling(self, doors: &Doors) -> Result<Option<Labelling>, Problem> {
+        if self.whole.is_none() && self.add.is_none() && self.remove.is_none() {
+            return Ok(None);
+        }
+        let known = doors.stationery.labels().await?;
+        let named = |pointer, names| labels_of(&known, pointer, names);
+        if let Some(whole) = self.whole {
+            if self.add.is_some() || self.remove.is_some() {
+                return Err(Problem::invalid("/labels", "goes without add_labels and remove_labels"));
+            }
+            return Ok(Some(Labelling::Whole(named("/labels", whole)?)));
+        }
+        let add = named("/add_labels", self.add.unwrap_or_default())?;
+        let remove = named("/remove_labels", self.remove.unwrap_or_default())?;
+        if let Some(at) = remove.iter().position(|label| add.contains(label)) {
+            return Err(Problem::invalid(format!("/remove_labels/{at}"), "is to be put on as well"));
+        }
+        Ok(Some(Labelling::Change { add, remove }))
+    }
+}
+
+fn labels_of(
+    known: &[label::Label],
+    pointer: &str,
+    names: Vec<String>,
+) -> Result<Vec<label::Label>, Problem> {
+    if names.len() > LABELS_MAX {
+        return Err(Problem::invalid(pointer, format!("must be at most {LABELS_MAX}")));
+    }
+    let label = |(at, name): (usize, &String)| {
+        let found = known.iter().find(|label| fold(&label.name) == fold(name));
+        found
+            .cloned()
+            .ok_or_else(|| Problem::invalid(format!("{pointer}/{at}"), "there is no label of that name"))
+    };
+    names.iter().enumerate().map(label).collect()
+}
+
+async fn called(doors: &Doors, name: &str) -> Result<label::Label, Problem> {
+    let all = doors.stationery.labels().await?;
+    all.into_iter().find(|label| fold(&label.name) == fold(name)).ok_or_else(Problem::not_found)
+}
+
+async fn taken(doors: &Doors, name: &str) -> Problem {
+    match called(doors, name).await {
+        Ok(label) => {
+            let current = Some(shown(&Label::from(label)));
+            Problem::conflict("name_taken", "there is a label of that name", current)
+        }
+        Err(problem) => problem,
+    }
+}
+
+/// Tells everyone: lists show names, and whoever has loaded one knows the name before.
+async fn noted(
+    doors: &Doors,
+    caller: &Caller,
+    action: &'static str,
+    name: &str,
+    was: &str,
+) -> Result<(), Problem> {
+    let event = Entry::of(EventType::LabelUpdated).action(action).by(&caller.actor).with("name", name);
+    let event = if name == was { event } else { event.with("was", was) };
+    doors.ledger.keep(vec![event.outside("", (doors.now)())], Vec::new()).await?;
+    Ok(())
+}
+
+/// Where it is. A name may hold anything, so all but letters and digits of ASCII are written as bytes.
+fn path_of(name: &str) -> String {
+    let mut path = "/api/v1/labels/".to_owned();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => path.push(char::from(byte)),
+            _ => path.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    path
+}
+
+fn name(pointer: &str, name: String) -> Result<String, Problem> {
+    let name = read::text(pointer, name, NAME_MAX)?;
+    if name.chars().any(char::is_control) {
+        return Err(Problem::invalid(pointer, "must be one line"));
+    }
+    Ok(name.trim().to_owned())
+}
+
+fn colour(colour: String) -> Result<String, Problem> {
+    let digits = colour.strip_prefix('#').filter(|digits| digits.len() == 6);
+    if !digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+        return Err(Problem::invalid("/colour", "must be like #ff8800"));
+    }
+    Ok(colour.to_ascii_lowercase())
+}
+
+fn description(text: String) -> Result<String, Problem> {
+    read::text("/description", text, DESCRIPTION_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_label_holds_whatever_its_name_does() {
+        for (name, path) in [
+            ("VIP-2", "/api/v1/labels/VIP-2"),
+            ("a/b c", "/api/v1/labels/a%2Fb%20c"),
+            ("Ä", "/api/v1/labels/%C3%84"),
+        ] {
+            assert_eq!(path_of(name), path);
+        }
+    }
+}
