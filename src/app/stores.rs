@@ -141,7 +141,7 @@ impl Store {
         }
     }
 
-    /// Where labels are.
+    /// Where labels and canned replies are.
     pub(super) fn stationery(&self) -> Arc<dyn Stationery> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),

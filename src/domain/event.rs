@@ -108,6 +108,8 @@ words! {
         ChannelUpdated = "channel_updated",
         /// A label was added, changed or removed.
         LabelUpdated = "label_updated",
+        /// A canned reply was added, changed or removed.
+        CannedReplyUpdated = "canned_reply_updated",
         /// An endpoint was switched off.
         EndpointDisabled = "endpoint_disabled",
     }
@@ -143,7 +145,7 @@ impl EventType {
 
     /// Whether it is about what all channels share: whoever sees one of them sees the event.
     pub const fn concerns_every_channel(self) -> bool {
-        matches!(self, Self::LabelUpdated)
+        matches!(self, Self::LabelUpdated | Self::CannedReplyUpdated)
     }
 }
 

@@ -37,3 +37,5 @@ pub mod phrases;
 pub mod network;
 
 pub mod label;
+
+pub mod canned_reply;

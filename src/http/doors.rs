@@ -28,7 +28,7 @@ pub struct Doors {
     pub registry: Arc<dyn Registry>,
     /// Agents and their sessions.
     pub people: Arc<dyn People>,
-    /// Labels.
+    /// Labels and canned replies.
     pub stationery: Arc<dyn Stationery>,
     /// For events that belong to no conversation.
     pub ledger: Arc<dyn Ledger>,

@@ -8,7 +8,7 @@ use utoipa::OpenApi;
 
 use super::{
     api::{
-        agents, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        agents, canned_replies, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
     },
     auth::Access,
     health, metrics, pages,
@@ -38,6 +38,7 @@ use super::{
         dead_letters::list, dead_letters::discard, dead_letters::retry, export::messages,
         channels::list, channels::add, channels::one, channels::change, channels::remove,
         labels::list, labels::add, labels::one, labels::change, labels::remove,
+        canned_replies::list, canned_replies::add, canned_replies::one, canned_replies::change, canned_replies::remove,
         tokens::list, tokens::create, tokens::one, tokens::revoke,
         stats::stats, settings::list, sandbox::behaviour, sandbox::behave, sandbox::screen, sandbox::phone_message,
     ),

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use super::{
     answer::Answer,
     api::{
-        agents, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        agents, canned_replies, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
     },
     auth::{
         Access::{self, Acts, Admin, Metrics, Open, Reads},
@@ -87,6 +87,12 @@ pub fn routes() -> Vec<Row> {
         get("/api/v1/labels/{name}", Reads, labels::one),
         patch("/api/v1/labels/{name}", Admin, labels::change),
         delete("/api/v1/labels/{name}", Admin, labels::remove),
+        // Shared ones are the admin's: the routes themselves see which they are.
+        get("/api/v1/canned-replies", Reads, canned_replies::list),
+        post("/api/v1/canned-replies", Acts, canned_replies::add),
+        get("/api/v1/canned-replies/{id}", Reads, canned_replies::one),
+        patch("/api/v1/canned-replies/{id}", Acts, canned_replies::change),
+        delete("/api/v1/canned-replies/{id}", Acts, canned_replies::remove),
         get("/api/v1/tokens", Admin, tokens::list),
         post("/api/v1/tokens", Admin, tokens::create),
         get("/api/v1/tokens/{id}", Admin, tokens::one),

@@ -15,6 +15,8 @@ mod journal;
 
 mod label;
 
+mod canned_reply;
+
 pub(crate) use business::{FollowUpRow, LetterRow, ParkedRow, RequestRow, TurnRow};
 pub(crate) use conversation::ConversationRow;
 pub(crate) use journal::EventRow;

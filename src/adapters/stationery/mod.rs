@@ -1,4 +1,4 @@
-//! Labels over either database.
+//! Labels and canned replies over either database.
 //!
 //! In: what the API keeps. Out: the same, read back. Few rows, changed rarely: plain statements. What may be there once is
 //! compared by its name without the case, which only this program knows how to make: SQLite's own lower() is ASCII's.
@@ -7,11 +7,15 @@
 mod tests;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::sql::{Statement, Store, decode};
 use crate::{
-    domain::label::{Label, fold},
+    domain::{
+        canned_reply::CannedReply,
+        label::{Label, fold},
+    },
     flow::{
         ledger::Error,
         stationery::{Put, Stationery},
@@ -50,6 +54,41 @@ impl<S: Store> Stationery for S {
     async fn remove_label(&self, id: Uuid) -> Result<bool, Error> {
         Ok(self.write(Statement::new("delete from labels where id = $1").with(id)).await? > 0)
     }
+
+    async fn canned_replies(&self) -> Result<Vec<CannedReply>, Error> {
+        let mut statement = Statement::new("select ");
+        statement.columns::<CannedReply>("r").push(" from canned_replies r order by r.folded, r.id limit ");
+        statement.bind(ROWS_MAX);
+        self.rows(statement).await?.iter().map(decode).collect()
+    }
+
+    async fn add_canned_reply(&self, reply: &CannedReply) -> Result<bool, Error> {
+        let statement = Statement::new(
+            "insert into canned_replies (id, shortcut, folded, text, channels, owner, created_at) \
+             values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing",
+        );
+        let statement = written(statement, reply).with(owner(reply)).with(reply.created_at);
+        Ok(self.write(statement).await? > 0)
+    }
+
+    async fn put_canned_reply(&self, reply: &CannedReply) -> Result<Put, Error> {
+        let statement = Statement::new(
+            "update canned_replies set shortcut = $2, folded = $3, text = $4, channels = $5 where id = $1 \
+             and not exists (select 1 from canned_replies other where coalesce(other.owner, '') = coalesce($6, '') \
+                 and other.folded = $3 and other.id <> $1)",
+        );
+        let outcome = self.write(written(statement, reply).with(owner(reply))).await;
+        let taken = Statement::new(
+            "select 1 from canned_replies r where coalesce(r.owner, '') = coalesce($1, '') \
+             and r.folded = $2 and r.id <> $3",
+        );
+        let taken = taken.with(owner(reply)).with(fold(&reply.shortcut)).with(reply.id);
+        put(self, outcome, taken).await
+    }
+
+    async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error> {
+        Ok(self.write(Statement::new("delete from canned_replies where id = $1").with(id)).await? > 0)
+    }
 }
 
 /// Why nothing was written. Of two that take a name at the same moment, the index refuses one.
@@ -75,4 +114,18 @@ fn described(statement: Statement, label: &Label) -> Statement {
         .with(fold(&label.name))
         .with(label.colour.clone())
         .with(label.description.clone())
+}
+
+/// The same of a canned reply.
+fn written(statement: Statement, reply: &CannedReply) -> Statement {
+    statement
+        .with(reply.id)
+        .with(reply.shortcut.as_str())
+        .with(fold(&reply.shortcut))
+        .with(reply.text.as_str())
+        .with(reply.channels.as_ref().map(|channels| Value::from(channels.clone()).to_string()))
+}
+
+fn owner(reply: &CannedReply) -> Option<String> {
+    reply.owner.map(|agent| agent.to_string())
 }

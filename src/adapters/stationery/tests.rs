@@ -5,6 +5,7 @@ use uuid::Uuid;
 use crate::{
     adapters::trial::{NOW, Trial, begun, from_contact, on_both_stores},
     domain::{
+        canned_reply::CannedReply,
         docket::Docket,
         label::{Label, Labelling},
     },
@@ -21,11 +22,24 @@ on_both_stores!(
     of_two_that_take_a_name_at_once_one_is_told_so,
     conversations_carry_labels_by_whatever_name_they_have,
     a_label_that_is_gone_is_not_put_on,
+    a_shortcut_is_taken_once_by_each_owner,
+    canned_replies_are_kept_changed_and_removed,
 );
 
 fn label(name: &str) -> Label {
     let colour = Some("#ff8800".to_owned());
     Label { id: Uuid::now_v7(), name: name.to_owned(), colour, description: None, created_at: NOW }
+}
+
+fn reply(shortcut: &str, owner: Option<Uuid>) -> CannedReply {
+    CannedReply {
+        id: Uuid::now_v7(),
+        shortcut: shortcut.to_owned(),
+        text: "We open at nine, {{contact.name}}.".to_owned(),
+        channels: owner.is_none().then(|| vec!["shop".to_owned()]),
+        owner,
+        created_at: NOW,
+    }
 }
 
 async fn a_label_is_kept_renamed_and_removed<S: Trial>(store: &S) {
@@ -126,4 +140,31 @@ async fn a_label_that_is_gone_is_not_put_on<S: Trial>(store: &S) {
     store.keep_conversation(&mei).await;
     put_on(store, mei.id, Labelling::Whole(vec![label("gone")])).await;
     assert!(shown(store, mei.id).await.is_empty());
+}
+
+async fn a_shortcut_is_taken_once_by_each_owner<S: Trial>(store: &S) {
+    let (ana, ben) = (Uuid::now_v7(), Uuid::now_v7());
+    for owner in [None, Some(ana), Some(ben)] {
+        assert!(store.add_canned_reply(&reply("hours", owner)).await.expect("writes"), "{owner:?}");
+        assert!(!store.add_canned_reply(&reply("Hours", owner)).await.expect("writes"), "{owner:?}");
+    }
+    let other = reply("address", Some(ana));
+    assert!(store.add_canned_reply(&other).await.expect("writes"));
+    let clash = CannedReply { shortcut: "HOURS".to_owned(), ..other.clone() };
+    assert_eq!(store.put_canned_reply(&clash).await.expect("writes"), Put::Taken);
+    assert_eq!(store.put_canned_reply(&other).await.expect("writes"), Put::Kept);
+}
+
+async fn canned_replies_are_kept_changed_and_removed<S: Trial>(store: &S) {
+    let (hours, address) = (reply("hours", None), reply("Address", Some(Uuid::now_v7())));
+    for reply in [&hours, &address] {
+        assert!(store.add_canned_reply(reply).await.expect("writes"));
+    }
+    assert_eq!(store.canned_replies().await.expect("reads"), [address.clone(), hours.clone()]);
+    let later = CannedReply { text: "At ten.".to_owned(), channels: None, ..hours.clone() };
+    assert_eq!(store.put_canned_reply(&later).await.expect("writes"), Put::Kept);
+    assert!(store.remove_canned_reply(address.id).await.expect("writes"));
+    assert!(!store.remove_canned_reply(address.id).await.expect("writes"));
+    assert_eq!(store.put_canned_reply(&address).await.expect("writes"), Put::Gone);
+    assert_eq!(store.canned_replies().await.expect("reads"), [later]);
 }

@@ -28,6 +28,8 @@ pub(crate) mod channels;
 
 pub(crate) mod labels;
 
+pub(crate) mod canned_replies;
+
 pub(crate) mod tokens;
 
 pub(crate) mod stats;

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use super::{NOW, Reply, World, fakes, request};
 use crate::{
     flow::registry::{Role, Token},
-    http::auth::hash_token,
+    http::{auth::hash_token, ports::Secret},
 };
 
 impl World {
@@ -21,6 +21,11 @@ impl World {
     async fn ask_as(&self, token: &str, method: &str, path: &str, body: Option<Value>) -> Reply {
         self.send(request(method, path, body).insert_header(("Authorization", format!("Bearer {token}"))))
             .await
+    }
+
+    fn has_channels(&self, names: &[&str]) {
+        let tokens = names.iter().map(|name| ((*name).to_owned(), Secret("x".to_owned())));
+        self.house.webhook_tokens.lock().unwrap().extend(tokens);
     }
 
     fn told(&self) -> Vec<(String, Option<String>, Value)> {
@@ -130,4 +135,111 @@ async fn a_conversation_is_labelled_by_names_and_an_unknown_one_is_told() {
     world.get("/api/v1/conversations/counts?label=VIP").await;
     let asked = world.shelf.asked.lock().unwrap().join("\n");
     assert_eq!(asked.matches("label: Some(\"VIP\")").count(), asked.lines().count(), "{asked}");
+}
+
+/// The ids of what a list shows.
+async fn listed(world: &World, token: &str) -> Vec<String> {
+    let page = world.ask_as(token, "GET", "/api/v1/canned-replies", None).await.json();
+    let items = page["items"].as_array().unwrap().iter();
+    items.map(|reply| reply["shortcut"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn shared_replies_are_the_admins_and_each_agent_has_their_own() {
+    let world = World::new();
+    world.has_channels(&["shop", "other"]);
+    let ana = Uuid::now_v7();
+    world.admit("ana", Role::Agent, Some(ana), None);
+    world.admit("ben", Role::Agent, Some(Uuid::now_v7()), Some(&["shop"]));
+    world.admit("robot", Role::Agent, None, None);
+    world.admit("reader", Role::Read, None, None);
+    let path = "/api/v1/canned-replies";
+    let reply = world.ask("POST", path, Some(json!({ "shortcut": "hours", "text": "At nine." }))).await;
+    let id = reply.json()["id"].as_str().unwrap().to_owned();
+    assert_eq!((reply.status, reply.header("location")), (201, format!("{path}/{id}").as_str()));
+    let shown = json!({ "id": id, "shortcut": "hours", "text": "At nine.", "channels": null, "owner": null });
+    assert_eq!(reply.json(), shown);
+    let elsewhere = json!({ "shortcut": "far", "text": "There.", "channels": ["other"], "owner": null });
+    let elsewhere = world.ask("POST", path, Some(elsewhere)).await.json();
+
+    let own = json!({ "shortcut": "Hours", "text": "Mine: at ten." });
+    let own = world.ask_as("ana", "POST", path, Some(own)).await;
+    assert_eq!((own.status, &own.json()["owner"]), (201, &json!(ana.to_string())));
+    for owner in [json!("me"), json!(ana.to_string())] {
+        let again = json!({ "shortcut": "hours", "text": "x", "owner": owner });
+        let again = world.ask_as("ana", "POST", path, Some(again)).await;
+        assert_eq!(again.problem(), (409, "name_taken".to_owned()));
+        assert_eq!(again.json()["current"], own.json());
+    }
+    for (token, owner, wanted) in
+        [("ana", json!(null), 403), ("ana", json!(Uuid::now_v7()), 400), ("robot", json!("me"), 403)]
+    {
+        let body = json!({ "shortcut": "x", "text": "x", "owner": owner });
+        assert_eq!(world.ask_as(token, "POST", path, Some(body)).await.status, wanted, "{token} {owner}");
+    }
+    let body = json!({ "shortcut": "x", "text": "x" });
+    assert_eq!(world.ask_as("reader", "POST", path, Some(body)).await.status, 403);
+
+    assert_eq!(listed(&world, "ana").await, ["hours", "far", "Hours"]);
+    assert_eq!(listed(&world, "ben").await, ["hours"]);
+    assert_eq!(listed(&world, "reader").await, ["hours", "far"]);
+    let far = format!("{path}/{}", elsewhere["id"].as_str().unwrap());
+    assert_eq!(world.ask_as("ben", "GET", &far, None).await.status, 404);
+    assert_eq!(world.ask_as("ana", "GET", &far, None).await.json(), elsewhere);
+    assert_eq!(world.ask_as("ana", "PATCH", &far, Some(json!({ "text": "x" }))).await.status, 403);
+    assert_eq!(world.ask_as("ana", "DELETE", &far, None).await.status, 403);
+    let mine = format!("{path}/{}", own.json()["id"].as_str().unwrap());
+    assert_eq!(world.get(&mine).await.status, 404, "not even an admin reads what is an agent's own");
+    let changed = world.ask_as("ana", "PATCH", &mine, Some(json!({ "text": "Ten." }))).await;
+    assert_eq!((changed.status, &changed.json()["text"]), (200, &json!("Ten.")));
+    assert_eq!(world.ask_as("ana", "DELETE", &mine, None).await.status, 204);
+    let told: Vec<_> = world.told().into_iter().map(|(kind, action, _)| (kind, action.unwrap())).collect();
+    let wanted = ["added", "added", "added", "changed", "removed"];
+    assert_eq!(told, wanted.map(|action| ("canned_reply_updated".to_owned(), action.to_owned())));
+}
+
+#[tokio::test]
+async fn an_admin_of_some_channels_writes_for_those_alone() {
+    let world = World::new();
+    world.has_channels(&["shop", "other"]);
+    world.admit("shop", Role::Admin, None, Some(&["shop"]));
+    let path = "/api/v1/canned-replies";
+    let reply = json!({ "shortcut": "hours", "text": "At nine." });
+    let reply = world.ask_as("shop", "POST", path, Some(reply)).await;
+    assert_eq!(reply.json()["channels"], json!(["shop"]));
+    let both = json!({ "shortcut": "both", "text": "x", "channels": ["shop", "other"] });
+    let refused = world.ask_as("shop", "POST", path, Some(both.clone())).await;
+    assert_eq!(refused.pointer(), "/channels/1");
+    let both = world.ask("POST", path, Some(both)).await.json();
+    let both = format!("{path}/{}", both["id"].as_str().unwrap());
+    assert_eq!(world.ask_as("shop", "GET", &both, None).await.json()["channels"], json!(["shop"]));
+    assert_eq!(world.ask_as("shop", "DELETE", &both, None).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_wrong_reply_is_told_by_pointer() {
+    let world = World::new();
+    for (field, value) in [
+        ("shortcut", json!("")),
+        ("shortcut", json!("two words")),
+        ("shortcut", json!("/hours")),
+        ("shortcut", json!("x".repeat(41))),
+        ("text", json!(" ")),
+        ("text", json!("Hi {{contact.nmae}}")),
+        ("text", json!("Hi {{contact.name")),
+        ("channels", json!([])),
+        ("owner", json!(7)),
+        ("id", json!("x")),
+    ] {
+        let mut wanted = json!({ "shortcut": "x", "text": "Hi {{contact.name|\"there\"}}" });
+        wanted[field] = value.clone();
+        let reply = world.ask("POST", "/api/v1/canned-replies", Some(wanted)).await;
+        assert_eq!((reply.problem().0, reply.pointer()), (400, format!("/{field}")), "{value}");
+    }
+    let kept = json!({ "shortcut": "x", "text": "Hi {{contact.name|\"there\"}}" });
+    let kept = world.ask("POST", "/api/v1/canned-replies", Some(kept)).await.json();
+    let path = format!("/api/v1/canned-replies/{}", kept["id"].as_str().unwrap());
+    let reply = world.ask("PATCH", &path, Some(json!({ "text": "{{agent.phone}}" }))).await;
+    assert_eq!(reply.pointer(), "/text");
+    assert_eq!(world.get(&path).await.json(), kept);
 }

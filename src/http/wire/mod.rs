@@ -27,5 +27,5 @@ pub(crate) use event::Event;
 pub(crate) use live::{Generation, GenerationEnded, Present, Typing};
 pub(crate) use message::{Message, Messages, Said, SaidAll, shown};
 pub(crate) use person::{Agent, AgentGlance, Me, NewAgent, Raw};
-pub(crate) use stationery::Label;
+pub(crate) use stationery::{CannedReply, Label};
 pub(crate) use turn::{DeadLetter, FollowUp, Turn};

@@ -4,17 +4,21 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use crate::{
-    domain::label::{Label, fold},
+    domain::{
+        canned_reply::CannedReply,
+        label::{Label, fold},
+    },
     flow::{
         ledger::Error,
         stationery::{Put, Stationery},
     },
 };
 
-/// Labels, in the order in which they came.
+/// Labels and canned replies, in the order in which they came.
 #[derive(Default)]
 pub(in super::super) struct Drawer {
     pub(in super::super) labels: Mutex<Vec<Label>>,
+    pub(in super::super) replies: Mutex<Vec<CannedReply>>,
 }
 
 /// Keeps it in place of the one before, unless another is called so.
@@ -38,6 +42,10 @@ fn put<T: Clone>(
 
 fn labels_clash(one: &Label, other: &Label) -> bool {
     fold(&one.name) == fold(&other.name)
+}
+
+fn replies_clash(one: &CannedReply, other: &CannedReply) -> bool {
+    one.owner == other.owner && fold(&one.shortcut) == fold(&other.shortcut)
 }
 
 #[async_trait]
@@ -64,6 +72,31 @@ impl Stationery for Drawer {
         let mut all = self.labels.lock().unwrap();
         let before = all.len();
         all.retain(|label| label.id != id);
+        Ok(all.len() < before)
+    }
+
+    async fn canned_replies(&self) -> Result<Vec<CannedReply>, Error> {
+        Ok(self.replies.lock().unwrap().clone())
+    }
+
+    async fn add_canned_reply(&self, reply: &CannedReply) -> Result<bool, Error> {
+        let mut all = self.replies.lock().unwrap();
+        let is_free = !all.iter().any(|other| replies_clash(other, reply));
+        if is_free {
+            all.push(reply.clone());
+        }
+        Ok(is_free)
+    }
+
+    async fn put_canned_reply(&self, reply: &CannedReply) -> Result<Put, Error> {
+        let is_same = |one: &CannedReply, other: &CannedReply| one.id == other.id;
+        Ok(put(&mut self.replies.lock().unwrap(), reply, is_same, replies_clash))
+    }
+
+    async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error> {
+        let mut all = self.replies.lock().unwrap();
+        let before = all.len();
+        all.retain(|reply| reply.id != id);
         Ok(all.len() < before)
     }
 }

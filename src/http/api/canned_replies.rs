@@ -1,0 +1,272 @@
+//! Canned replies: shared ones, which an admin writes, and those that an agent keeps for themselves.
+
+use actix_web::web::{Data, Path};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{Answered, page_of, shown};
+use crate::{
+    domain::{
+        canned_reply::{self, check},
+        docket::Entry,
+        event::EventType,
+        label::fold,
+    },
+    flow::{desk::TEXT_MAX, registry::Role, stationery::Put},
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        problem::Problem,
+        read::{self, Json, Query, given},
+        wire::{CannedReply, Id, List},
+    },
+};
+
+/// Longest shortcut.
+const SHORTCUT_MAX: usize = 40;
+
+/// Most channels named.
+const CHANNELS_MAX: usize = 1_000;
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Canned replies by shortcut: the shared ones of the channels you may see, and your own.
+#[utoipa::path(get, path = "/api/v1/canned-replies", tag = "Canned replies", params(Which),
+    responses((status = 200, body = List<CannedReply>)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let page = read::page(query.0.limit, query.0.cursor)?;
+    let all = seen(&doors, &caller).await?;
+    let page = page_of(all, page.limit, page.cursor.as_deref(), |reply| reply.id.to_string())?;
+    Ok(Answer::ok(&List::of(page, |reply| within(&caller, reply))))
+}
+
+/// One canned reply.
+#[utoipa::path(get, path = "/api/v1/canned-replies/{id}", tag = "Canned replies", params(("id" = Id, Path,)),
+    responses((status = 200, body = CannedReply)))]
+pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    Ok(Answer::ok(&within(&caller, of_id(&doors, &caller, id.0).await?)))
+}
+
+/// A canned reply to keep.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewCannedReply)]
+pub(crate) struct Wanted {
+    /// 1 to 40 characters without white space; taken once among the shared ones, and once among those of an agent.
+    shortcut: String,
+    /// With the variables `{{contact.name}}`, `{{contact.first_name}}`, `{{contact.phone}}`, `{{agent.name}}` and
+    /// `{{channel.title}}`, each with `|"otherwise"` if wanted.
+    text: String,
+    /// On which channels; null or left out: on all that you may see.
+    channels: Option<Vec<String>>,
+    /// Null: shared, which only an admin may. `me` or your own id: yours. Left out: shared if you are an admin, else yours.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    owner: Option<Option<String>>,
+}
+
+/// Keeps a canned reply.
+#[utoipa::path(post, path = "/api/v1/canned-replies", tag = "Canned replies", request_body = Wanted,
+    responses((status = 201, body = CannedReply)))]
+pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) -> Answered {
+    let wanted = body.value;
+    let owner = owner(&caller, wanted.owner)?;
+    let reply = canned_reply::CannedReply {
+        id: Uuid::now_v7(),
+        shortcut: shortcut(wanted.shortcut)?,
+        text: text(wanted.text)?,
+        channels: channels(&doors, &caller, wanted.channels).await?,
+        owner,
+        created_at: (doors.now)(),
+    };
+    if !doors.stationery.add_canned_reply(&reply).await? {
+        return Err(taken(&doors, &caller, &reply).await);
+    }
+    noted(&doors, &caller, reply.id, "added").await?;
+    let location = format!("/api/v1/canned-replies/{}", reply.id);
+    Ok(Answer::created(location, &CannedReply::from(reply)))
+}
+
+/// What is to be changed; what is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CannedReplyChange)]
+pub(crate) struct Change {
+    shortcut: Option<String>,
+    text: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Vec<String>>)]
+    channels: Option<Option<Vec<String>>>,
+}
+
+/// Changes a canned reply.
+#[utoipa::path(patch, path = "/api/v1/canned-replies/{id}", tag = "Canned replies", params(("id" = Id, Path,)),
+    request_body = Change, responses((status = 200, body = CannedReply)))]
+pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
+    let mut reply = own(&doors, &caller, id.0).await?;
+    let wanted = body.value;
+    if let Some(other) = wanted.shortcut {
+        reply.shortcut = shortcut(other)?;
+    }
+    if let Some(other) = wanted.text {
+        reply.text = text(other)?;
+    }
+    if let Some(other) = wanted.channels {
+        reply.channels = channels(&doors, &caller, other).await?;
+    }
+    match doors.stationery.put_canned_reply(&reply).await? {
+        Put::Kept => {}
+        Put::Taken => return Err(taken(&doors, &caller, &reply).await),
+        Put::Gone => return Err(Problem::not_found()),
+    }
+    noted(&doors, &caller, reply.id, "changed").await?;
+    Ok(Answer::ok(&CannedReply::from(reply)))
+}
+
+/// Removes a canned reply.
+#[utoipa::path(delete, path = "/api/v1/canned-replies/{id}", tag = "Canned replies", params(("id" = Id, Path,)),
+    responses((status = 204)))]
+pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    let reply = own(&doors, &caller, id.0).await?;
+    if !doors.stationery.remove_canned_reply(reply.id).await? {
+        return Err(Problem::not_found());
+    }
+    noted(&doors, &caller, reply.id, "removed").await?;
+    Ok(Answer::empty())
+}
+
+/// Those that are there for the caller.
+async fn seen(doors: &Doors, caller: &Caller) -> Result<Vec<canned_reply::CannedReply>, Problem> {
+    let mut all = doors.stationery.canned_replies().await?;
+    all.retain(|reply| match reply.owner {
+        Some(_) => reply.owner == caller.agent,
+        None => reply.channels.as_ref().is_none_or(|channels| channels.iter().any(|name| caller.sees(name))),
+    });
+    Ok(all)
+}
+
+async fn of_id(doors: &Doors, caller: &Caller, id: Uuid) -> Result<canned_reply::CannedReply, Problem> {
+    let found = seen(doors, caller).await?.into_iter().find(|reply| reply.id == id);
+    found.ok_or_else(Problem::not_found)
+}
+
+/// One that the caller may change: their own, or a shared one of channels that an admin sees all of.
+async fn own(doors: &Doors, caller: &Caller, id: Uuid) -> Result<canned_reply::CannedReply, Problem> {
+    let reply = of_id(doors, caller, id).await?;
+    if reply.owner.is_some() {
+        return Ok(reply);
+    }
+    only_an_admin(caller)?;
+    let is_theirs = match (&caller.channels, &reply.channels) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(_), Some(channels)) => channels.iter().all(|name| caller.sees(name)),
+    };
+    if is_theirs {
+        Ok(reply)
+    } else {
+        Err(Problem::forbidden("this reply is also for channels that you do not see"))
+    }
+}
+
+fn only_an_admin(caller: &Caller) -> Result<(), Problem> {
+    match caller.role {
+        Role::Admin => Ok(()),
+        Role::Agent | Role::Read | Role::Metrics => {
+            Err(Problem::forbidden("shared replies are written by an admin"))
+        }
+    }
+}
+
+/// As the caller sees it: of its channels, those that they see.
+fn within(caller: &Caller, mut reply: canned_reply::CannedReply) -> CannedReply {
+    if let Some(channels) = &mut reply.channels {
+        channels.retain(|name| caller.sees(name));
+    }
+    reply.into()
+}
+
+fn owner(caller: &Caller, wanted: Option<Option<String>>) -> Result<Option<Uuid>, Problem> {
+    let wants_own = match &wanted {
+        None => caller.role != Role::Admin,
+        Some(owner) => owner.is_some(),
+    };
+    if !wants_own {
+        return only_an_admin(caller).map(|()| None);
+    }
+    let Some(agent) = caller.agent else {
+        return Err(Problem::forbidden("this token acts as no agent, who could have replies of their own"));
+    };
+    let is_them = |owner: &str| owner == "me" || Uuid::try_parse(owner) == Ok(agent);
+    match wanted.flatten() {
+        Some(owner) if !is_them(&owner) => Err(Problem::invalid("/owner", "must be null, me or your own id")),
+        _ => Ok(Some(agent)),
+    }
+}
+
+/// Nobody keeps replies for channels that they do not see.
+async fn channels(
+    doors: &Doors,
+    caller: &Caller,
+    wanted: Option<Vec<String>>,
+) -> Result<Option<Vec<String>>, Problem> {
+    let Some(wanted) = wanted else { return Ok(caller.channels.clone()) };
+    if !(1..=CHANNELS_MAX).contains(&wanted.len()) {
+        return Err(Problem::invalid("/channels", format!("must be 1 to {CHANNELS_MAX}, or null")));
+    }
+    for (at, channel) in wanted.iter().enumerate() {
+        if !caller.sees(channel) || !doors.channels.knows(channel).await {
+            return Err(Problem::invalid(format!("/channels/{at}"), "there is no such channel"));
+        }
+    }
+    Ok(Some(wanted))
+}
+
+fn shortcut(shortcut: String) -> Result<String, Problem> {
+    let shortcut = read::text("/shortcut", shortcut, SHORTCUT_MAX)?;
+    if shortcut.chars().any(|c| c.is_whitespace() || c.is_control() || c == '/') {
+        return Err(Problem::invalid("/shortcut", "must hold neither white space nor a slash"));
+    }
+    Ok(shortcut)
+}
+
+fn text(text: String) -> Result<String, Problem> {
+    let text = read::text("/text", text, TEXT_MAX)?;
+    check(&text).map_err(|wrong| Problem::invalid("/text", wrong.to_string()))?;
+    Ok(text)
+}
+
+async fn taken(doors: &Doors, caller: &Caller, reply: &canned_reply::CannedReply) -> Problem {
+    let all = match doors.stationery.canned_replies().await {
+        Ok(all) => all,
+        Err(error) => return error.into(),
+    };
+    let is_the_one = |other: &canned_reply::CannedReply| {
+        other.owner == reply.owner && fold(&other.shortcut) == fold(&reply.shortcut)
+    };
+    // One of channels that they do not see is there all the same, but not shown.
+    let is_shown = |other: &canned_reply::CannedReply| {
+        other.channels.as_ref().is_none_or(|channels| channels.iter().any(|name| caller.sees(name)))
+    };
+    let current = all.into_iter().find(is_the_one).filter(is_shown);
+    let current = current.map(|other| shown(&within(caller, other)));
+    Problem::conflict("name_taken", "there is a reply with that shortcut", current)
+}
+
+async fn noted(doors: &Doors, caller: &Caller, id: Uuid, action: &'static str) -> Result<(), Problem> {
+    let event = Entry::of(EventType::CannedReplyUpdated).action(action).by(&caller.actor);
+    let event = event.with("canned_reply_id", id.to_string()).outside("", (doors.now)());
+    doors.ledger.keep(vec![event], Vec::new()).await?;
+    Ok(())
+}
