@@ -14,6 +14,8 @@ mod people;
 
 mod stationery;
 
+mod repeats;
+
 mod generation_starts;
 
 mod cached_answers;

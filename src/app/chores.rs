@@ -76,7 +76,7 @@ pub(super) async fn start(
     });
     let (archive, registry, numbers) =
         (Arc::clone(&parts.archive), Arc::clone(&parts.registry), Arc::clone(&parts.numbers));
-    let (people, store) = (store.people(), store.clone());
+    let (people, repeats, store) = (store.people(), store.repeats(), store.clone());
     let (gate, pace) = (parts.gate.clone(), parts.pace.clone());
     every(gauges, stopping, tasks, move || {
         let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
@@ -97,12 +97,17 @@ pub(super) async fn start(
             }
         }
     });
-    let (keys, answers) = (Arc::clone(&registry), Arc::clone(&parts.answers));
+    let (keys, kept, answers) = (Arc::clone(&registry), repeats, Arc::clone(&parts.answers));
     every(forget, stopping, tasks, move || {
-        let (keys, answers, people) = (Arc::clone(&keys), Arc::clone(&answers), Arc::clone(&people));
+        let (keys, kept) = (Arc::clone(&keys), Arc::clone(&kept));
+        let (answers, people) = (Arc::clone(&answers), Arc::clone(&people));
         async move {
-            if let Err(error) = keys.forget_requests(now().plus_ms(-desk::REMEMBERED_MS)).await {
+            let before = now().plus_ms(-desk::REMEMBERED_MS);
+            if let Err(error) = keys.forget_requests(before).await {
                 tracing::debug!(%error, "old idempotency keys were not forgotten this time");
+            }
+            if let Err(error) = kept.forget_kept(before).await {
+                tracing::debug!(%error, "what old requests were answered was not forgotten this time");
             }
             if let Err(error) = answers.forget_answers(now().plus_ms(-answers::KEPT_MS)).await {
                 tracing::debug!(%error, "old answers were not forgotten this time");

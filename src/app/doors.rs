@@ -77,6 +77,7 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
         registry: Arc::clone(&parts.registry),
         people: Arc::clone(&people),
         stationery: behind.store.stationery(),
+        repeats: behind.store.repeats(),
         ledger: Arc::clone(&parts.ledger),
         intake: behind.intake,
         mode_switch: behind.switch,

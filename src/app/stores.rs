@@ -19,6 +19,7 @@ use crate::{
         pace::Starts,
         people::People,
         registry::Registry,
+        repeats::Repeats,
         stationery::Stationery,
     },
 };
@@ -143,6 +144,14 @@ impl Store {
 
     /// Where labels and canned replies are.
     pub(super) fn stationery(&self) -> Arc<dyn Stationery> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// What requests were answered.
+    pub(super) fn repeats(&self) -> Arc<dyn Repeats> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),

@@ -10,8 +10,8 @@
 //!
 //! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, sign_in, and the
 //! breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply are rules over
-//! a docket, run inside the ledger; ledger, archive, registry, people, stationery, generator, provider, answers, pace are traits with
-//! an adapter behind them; onlookers is what this instance shows of work as it is done.
+//! a docket, run inside the ledger; ledger, archive, registry, people, stationery, repeats, generator, provider, answers, pace are
+//! traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
 
 pub mod intake;
 
@@ -78,6 +78,8 @@ pub mod people;
 pub mod sign_in;
 
 pub mod stationery;
+
+pub mod repeats;
 
 pub mod channels;
 

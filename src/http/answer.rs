@@ -9,7 +9,7 @@ use actix_web::{
 };
 use bytes::Bytes;
 use futures_util::stream;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 /// An answer.
@@ -124,6 +124,39 @@ impl Answer {
         pieces: mpsc::Receiver<Piece>,
     ) -> Self {
         Self::of(StatusCode::OK, Body::File { media_type, name, pieces })
+    }
+}
+
+/// An answer as it is kept for a repeat of its request.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    status: u16,
+    location: Option<String>,
+    json: Option<String>,
+}
+
+impl Answer {
+    /// As it is kept; None for what is no JSON, or what signs somebody in.
+    pub(super) fn to_kept(&self) -> Option<Vec<u8>> {
+        if self.cookie.is_some() {
+            return None;
+        }
+        let json = match &self.body {
+            Body::None => None,
+            Body::Json(json) => Some(String::from_utf8(json.clone()).ok()?),
+            Body::Text(..) | Body::Page(..) | Body::Feed(_) | Body::File { .. } | Body::Asset(_) => {
+                return None;
+            }
+        };
+        Some(to_json(&Kept { status: self.status.as_u16(), location: self.location.clone(), json }))
+    }
+
+    /// As it was kept.
+    pub(super) fn from_kept(plain: &[u8]) -> Option<Self> {
+        let kept: Kept = serde_json::from_slice(plain).ok()?;
+        let body = kept.json.map_or(Body::None, |json| Body::Json(json.into_bytes()));
+        let status = StatusCode::from_u16(kept.status).ok()?;
+        Some(Self { status, location: kept.location, cookie: None, body })
     }
 }
 

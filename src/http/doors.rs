@@ -16,7 +16,7 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
-        archive::Archive, ledger::Ledger, onlookers::Onlookers, people::People, registry::Registry, sign_in::SignIn, stationery::Stationery,
+        archive::Archive, ledger::Ledger, onlookers::Onlookers, people::People, registry::Registry, repeats::Repeats, sign_in::SignIn, stationery::Stationery,
     },
 };
 
@@ -30,6 +30,8 @@ pub struct Doors {
     pub people: Arc<dyn People>,
     /// Labels and canned replies.
     pub stationery: Arc<dyn Stationery>,
+    /// What requests were answered that may come again.
+    pub repeats: Arc<dyn Repeats>,
     /// For events that belong to no conversation.
     pub ledger: Arc<dyn Ledger>,
     /// Takes webhooks.

@@ -19,6 +19,8 @@ mod read;
 
 mod answer;
 
+mod repeat;
+
 pub mod problem;
 
 mod wire;

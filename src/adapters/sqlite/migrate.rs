@@ -19,6 +19,7 @@ fn migrations() -> Migrator {
             "labels and canned replies",
             include_str!("../../../migrations/sqlite/0008_labels_and_canned_replies.sql"),
         ),
+        ("kept answers", include_str!("../../../migrations/sqlite/0011_kept_answers.sql")),
     ])
 }
 

@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -15,10 +15,11 @@ use crate::{
     },
     http::{
         answer::Answer,
-        auth::Caller,
+        auth::{Caller, hash_token},
         doors::Doors,
         problem::Problem,
-        read::{self, Base, Json, Query, given},
+        read::{self, Base, Json, Once, Query, given},
+        repeat,
         site::sign_in_link,
         wire::{Agent, AgentGlance, AgentRoleWord, Id, List, NewAgent},
     },
@@ -75,11 +76,31 @@ pub(crate) struct Wanted {
     channels: Option<Vec<String>>,
 }
 
-/// Adds an agent.
+impl Wanted {
+    /// What a repeat is known by. Not the password: the hash is kept in plain sight, and people's passwords can be guessed.
+    fn hash(&self) -> String {
+        let role = self.role.0.as_str();
+        let told = json!([self.name, self.email, role, self.password.is_some(), self.channels]);
+        hash_token(&told.to_string())
+    }
+}
+
+/// Adds an agent. A repeat with the same `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/agents", tag = "People", request_body = Wanted,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = NewAgent)))]
-pub(crate) async fn add(doors: Data<Doors>, caller: Caller, base: Base, body: Json<Wanted>) -> Answered {
-    let wanted = body.value;
+pub(crate) async fn add(
+    doors: Data<Doors>,
+    caller: Caller,
+    base: Base,
+    once: Once,
+    body: Json<Wanted>,
+) -> Answered {
+    let request = once.of(&caller, body.value.hash());
+    repeat::once(&doors, request, added(&doors, &caller, base, body.value)).await
+}
+
+async fn added(doors: &Doors, caller: &Caller, base: Base, wanted: Wanted) -> Answered {
     let now = (doors.now)();
     check_password(wanted.password.as_deref())?;
     let agent = people::Agent {
@@ -87,12 +108,12 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, base: Base, body: Js
         name: people::checked_name(&wanted.name).map_err(|wrong| Problem::invalid("/name", wrong))?,
         email: people::checked_email(&wanted.email).map_err(|wrong| Problem::invalid("/email", wrong))?,
         role: wanted.role.0,
-        channels: tokens::channels(&doors, &caller, wanted.channels).await?,
+        channels: tokens::channels(doors, caller, wanted.channels).await?,
         is_disabled: false,
         created_at: now,
         updated_at: now,
     };
-    let password = hashed(&doors, wanted.password).await?;
+    let password = hashed(doors, wanted.password).await?;
     let (link, secret) = match password {
         Some(_) => (None, None),
         None => {
@@ -101,7 +122,7 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, base: Base, body: Js
         }
     };
     if !doors.people.add_agent(&agent, password.as_deref(), link.as_ref()).await? {
-        return Err(taken(&doors, &caller, &agent.email).await);
+        return Err(taken(doors, caller, &agent.email).await);
     }
     doors.people_changed().await;
     let location = format!("/api/v1/agents/{}", agent.id);

@@ -19,7 +19,8 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Json, Query, given},
+        read::{self, Json, Once, Query, given},
+        repeat,
         wire::{CannedReply, Id, List},
     },
 };
@@ -76,24 +77,29 @@ pub(crate) struct Wanted {
     owner: Option<Option<String>>,
 }
 
-/// Keeps a canned reply.
+/// Keeps a canned reply. A repeat with the same `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/canned-replies", tag = "Canned replies", request_body = Wanted,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = CannedReply)))]
-pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) -> Answered {
-    let wanted = body.value;
-    let owner = owner(&caller, wanted.owner)?;
+pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
+    let request = once.of(&caller, body.hash());
+    repeat::once(&doors, request, added(&doors, &caller, body.value)).await
+}
+
+async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
+    let owner = owner(caller, wanted.owner)?;
     let reply = canned_reply::CannedReply {
         id: Uuid::now_v7(),
         shortcut: shortcut(wanted.shortcut)?,
         text: text(wanted.text)?,
-        channels: channels(&doors, &caller, wanted.channels).await?,
+        channels: channels(doors, caller, wanted.channels).await?,
         owner,
         created_at: (doors.now)(),
     };
     if !doors.stationery.add_canned_reply(&reply).await? {
-        return Err(taken(&doors, &caller, &reply).await);
+        return Err(taken(doors, caller, &reply).await);
     }
-    noted(&doors, &caller, reply.id, "added").await?;
+    noted(doors, caller, reply.id, "added").await?;
     let location = format!("/api/v1/canned-replies/{}", reply.id);
     Ok(Answer::created(location, &CannedReply::from(reply)))
 }

@@ -16,7 +16,8 @@ use crate::{
         doors::Doors,
         ports::Secrets,
         problem::Problem,
-        read::{self, Json, Query, given},
+        read::{self, Json, Once, Query, given},
+        repeat,
         wire::{Channel, ChannelGlance, List},
     },
 };
@@ -81,11 +82,16 @@ pub(crate) struct Wanted {
     settings: Map<String, Value>,
 }
 
-/// Adds a channel.
+/// Adds a channel. A repeat with the same `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/channels", tag = "Channels", request_body = Wanted,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = Channel)))]
-pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) -> Answered {
-    let wanted = body.value;
+pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
+    let request = once.of(&caller, body.hash());
+    repeat::once(&doors, request, added(&doors, &caller, body.value)).await
+}
+
+async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if !(1..=40).contains(&wanted.name.len()) || !wanted.name.chars().all(is_name) {
         return Err(Problem::invalid("/name", "must be 1 to 40 of a-z, 0-9 and -"));
@@ -98,7 +104,7 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) 
     }
     let mut settings = wanted.settings;
     settings.retain(|_, value| !value.is_null());
-    check_settings(&doors, &settings)?;
+    check_settings(doors, &settings)?;
     let is_made_here = wanted.webhook_token.is_none();
     let webhook_token = match wanted.webhook_token {
         Some(token) => secret("/webhook_token", token)?,
@@ -115,7 +121,7 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) 
         provider: wanted.provider,
         instance: Some(instance("/instance", wanted.instance)?),
         api_url: optional("/api_url", wanted.api_url, address)?,
-        sealed: Some(sealed(&doors, &secrets)?),
+        sealed: Some(sealed(doors, &secrets)?),
         settings,
         state: String::new(),
         managed_by_environment: false,
@@ -124,11 +130,11 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) 
         name: wanted.name,
     };
     if !doors.registry.add_channel(&channel).await? {
-        let current = seen(&doors, &caller, &channel.name).await?;
+        let current = seen(doors, caller, &channel.name).await?;
         let current = Some(shown(&Channel::from(current)));
         return Err(Problem::conflict("name_taken", "there is a channel of that name", current));
     }
-    noted(&doors, &caller, &channel.name, "added").await?;
+    noted(doors, caller, &channel.name, "added").await?;
     let location = format!("/api/v1/channels/{}", channel.name);
     let shown_once = is_made_here.then_some(webhook_token);
     Ok(Answer::created(location, &Channel::from(channel).with_token(shown_once)))

@@ -18,7 +18,8 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Json, Query, given},
+        read::{self, Json, Once, Query, given},
+        repeat,
         wire::{Label, List},
     },
 };
@@ -70,11 +71,16 @@ pub(crate) struct Wanted {
     description: Option<String>,
 }
 
-/// Adds a label.
+/// Adds a label. A repeat with the same `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/labels", tag = "Labels", request_body = Wanted,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = Label)))]
-pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) -> Answered {
-    let wanted = body.value;
+pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
+    let request = once.of(&caller, body.hash());
+    repeat::once(&doors, request, added(&doors, &caller, body.value)).await
+}
+
+async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     let label = label::Label {
         id: Uuid::now_v7(),
         name: name("/name", wanted.name)?,
@@ -83,9 +89,9 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) 
         created_at: (doors.now)(),
     };
     if !doors.stationery.add_label(&label).await? {
-        return Err(taken(&doors, &label.name).await);
+        return Err(taken(doors, &label.name).await);
     }
-    noted(&doors, &caller, "added", &label.name, &label.name).await?;
+    noted(doors, caller, "added", &label.name, &label.name).await?;
     Ok(Answer::created(path_of(&label.name), &Label::from(label)))
 }
 

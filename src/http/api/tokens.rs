@@ -13,7 +13,8 @@ use crate::{
         auth::{Caller, hash_token},
         doors::Doors,
         problem::Problem,
-        read::{self, Json, Query},
+        read::{self, Json, Once, Query},
+        repeat,
         wire::{At, Id, List, NewToken, RoleWord, Token},
     },
 };
@@ -67,11 +68,16 @@ pub(crate) struct Wanted {
     expires_at: Option<At>,
 }
 
-/// Makes a token, and shows it this once.
+/// Makes a token, and shows it this once. A repeat with the same `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/tokens", tag = "Installation", request_body = Wanted,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = NewToken)))]
-pub(crate) async fn create(doors: Data<Doors>, caller: Caller, body: Json<Wanted>) -> Answered {
-    let wanted = body.value;
+pub(crate) async fn create(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
+    let request = once.of(&caller, body.hash());
+    repeat::once(&doors, request, created(&doors, &caller, body.value)).await
+}
+
+async fn created(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     let now = (doors.now)();
     if wanted.expires_at.is_some_and(|at| at.0 <= now) {
         return Err(Problem::invalid("/expires_at", "must be in the future"));
@@ -80,8 +86,8 @@ pub(crate) async fn create(doors: Data<Doors>, caller: Caller, body: Json<Wanted
         id: Uuid::now_v7(),
         name: read::text("/name", wanted.name, NAME_MAX)?,
         role: wanted.role.0,
-        channels: channels(&doors, &caller, wanted.channels).await?,
-        agent: agent(&doors, &caller, wanted.agent_id).await?,
+        channels: channels(doors, caller, wanted.channels).await?,
+        agent: agent(doors, caller, wanted.agent_id).await?,
         expires_at: wanted.expires_at.map(|at| at.0),
         created_at: now,
     };

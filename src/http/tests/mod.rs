@@ -20,6 +20,8 @@ mod channels;
 
 mod stationery;
 
+mod repeat;
+
 mod export;
 
 mod sandbox;
@@ -46,12 +48,24 @@ use actix_web::{
 use serde_json::Value;
 use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use self::fakes::{Clerk, Crew, Drawer, House, Shelf};
-use super::{auth::Auth, doors::Doors, feed::Feed, names::Directory, ports::SandboxDoor, site::Site};
+use super::{
+    auth::{Auth, hash_token},
+    doors::Doors,
+    feed::Feed,
+    names::Directory,
+    ports::SandboxDoor,
+    site::Site,
+};
 use crate::{
     domain::time::Time,
-    flow::{onlookers::Onlookers, sign_in::SignIn},
+    flow::{
+        onlookers::Onlookers,
+        registry::{Role, Token},
+        sign_in::SignIn,
+    },
 };
 
 /// The moment at which all of this happens.
@@ -110,7 +124,8 @@ impl World {
             registry: house.clone(),
             people: crew.clone(),
             ledger: house.clone(),
-            stationery: drawer,
+            stationery: drawer.clone(),
+            repeats: drawer,
             intake: clerk.clone(),
             mode_switch: clerk.clone(),
             desk: clerk.clone(),
@@ -151,6 +166,21 @@ impl World {
     /// As the environment's token.
     async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Reply {
         self.send(request(method, path, body).insert_header(("Authorization", format!("Bearer {ADMIN}"))))
+            .await
+    }
+
+    /// Lets somebody in who is this, on these channels; None: on all.
+    fn admit(&self, token: &str, role: Role, agent: Option<Uuid>, channels: Option<&[&str]>) {
+        let channels = channels.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+        let id = Uuid::now_v7();
+        let kept =
+            Token { id, name: token.to_owned(), role, channels, agent, expires_at: None, created_at: NOW };
+        self.house.tokens.lock().unwrap().push((kept, hash_token(token)));
+    }
+
+    /// As whoever has that token.
+    async fn ask_as(&self, token: &str, method: &str, path: &str, body: Option<Value>) -> Reply {
+        self.send(request(method, path, body).insert_header(("Authorization", format!("Bearer {token}"))))
             .await
     }
 

@@ -1,28 +1,10 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{NOW, Reply, World, fakes, request};
-use crate::{
-    flow::registry::{Role, Token},
-    http::{auth::hash_token, ports::Secret},
-};
+use super::{World, fakes};
+use crate::{flow::registry::Role, http::ports::Secret};
 
 impl World {
-    /// Lets somebody in who is this, on these channels; None: on all.
-    fn admit(&self, token: &str, role: Role, agent: Option<Uuid>, channels: Option<&[&str]>) {
-        let channels = channels.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
-        let id = Uuid::now_v7();
-        let kept =
-            Token { id, name: token.to_owned(), role, channels, agent, expires_at: None, created_at: NOW };
-        self.house.tokens.lock().unwrap().push((kept, hash_token(token)));
-    }
-
-    /// As whoever has that token.
-    async fn ask_as(&self, token: &str, method: &str, path: &str, body: Option<Value>) -> Reply {
-        self.send(request(method, path, body).insert_header(("Authorization", format!("Bearer {token}"))))
-            .await
-    }
-
     fn has_channels(&self, names: &[&str]) {
         let tokens = names.iter().map(|name| ((*name).to_owned(), Secret("x".to_owned())));
         self.house.webhook_tokens.lock().unwrap().extend(tokens);

@@ -11,6 +11,7 @@ use baton::{
         ledger::{Ledger, Observer},
         people::People,
         registry::Registry,
+        repeats::Repeats,
         stationery::Stationery,
     },
 };
@@ -144,6 +145,13 @@ impl Store {
     }
 
     pub(crate) fn stationery(&self) -> Arc<dyn Stationery> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn repeats(&self) -> Arc<dyn Repeats> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

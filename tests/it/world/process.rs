@@ -194,6 +194,7 @@ impl Process {
             channels: house.clone(),
             vault: house.clone(),
             stationery: store.stationery(),
+            repeats: store.repeats(),
             sandbox: None,
             health: house,
             auth: Auth::new(Some(API_TOKEN), registry.clone(), store.people(), || BEGINNING),

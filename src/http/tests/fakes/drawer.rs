@@ -1,4 +1,4 @@
-use std::sync::Mutex;
+use std::{collections::HashMap, sync::Mutex};
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -7,18 +7,25 @@ use crate::{
     domain::{
         canned_reply::CannedReply,
         label::{Label, fold},
+        time::Time,
     },
     flow::{
+        desk::Idempotency,
         ledger::Error,
+        repeats::{Begun, Repeats},
         stationery::{Put, Stationery},
     },
 };
 
-/// Labels and canned replies, in the order in which they came.
+/// The hash of a body, and what was answered to it.
+type Kept = (String, Option<Vec<u8>>);
+
+/// Labels and canned replies, in the order in which they came; and what requests were answered.
 #[derive(Default)]
 pub(in super::super) struct Drawer {
     pub(in super::super) labels: Mutex<Vec<Label>>,
     pub(in super::super) replies: Mutex<Vec<CannedReply>>,
+    kept: Mutex<HashMap<String, Kept>>,
 }
 
 /// Keeps it in place of the one before, unless another is called so.
@@ -98,5 +105,35 @@ impl Stationery for Drawer {
         let before = all.len();
         all.retain(|reply| reply.id != id);
         Ok(all.len() < before)
+    }
+}
+
+#[async_trait]
+impl Repeats for Drawer {
+    async fn begin(&self, request: &Idempotency, _: Uuid, _: i64) -> Result<Begun, Error> {
+        let mut kept = self.kept.lock().unwrap();
+        Ok(match kept.get(&request.key) {
+            None => {
+                kept.insert(request.key.clone(), (request.body_hash.clone(), None));
+                Begun::Yours
+            }
+            Some((hash, _)) if *hash != request.body_hash => Begun::KeyReused,
+            Some((_, None)) => Begun::InProgress,
+            Some((_, Some(answer))) => Begun::Answered(answer.clone()),
+        })
+    }
+
+    async fn answer(&self, key: &str, _: Uuid, sealed: Vec<u8>) -> Result<(), Error> {
+        self.kept.lock().unwrap().get_mut(key).expect("it was begun").1 = Some(sealed);
+        Ok(())
+    }
+
+    async fn let_go(&self, key: &str, _: Uuid) -> Result<(), Error> {
+        self.kept.lock().unwrap().remove(key);
+        Ok(())
+    }
+
+    async fn forget_kept(&self, _: Time) -> Result<u64, Error> {
+        Ok(0)
     }
 }

@@ -1,0 +1,133 @@
+//! Requests that may come again, and what they were answered, over either database.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{
+    failure,
+    rows::Columns as _,
+    sql::{Statement, Store, cell},
+};
+use crate::{
+    domain::time::Time,
+    flow::{
+        desk::{Idempotency, REMEMBERED_MS},
+        ledger::Error,
+        repeats::{Begun, Repeats},
+    },
+};
+
+#[async_trait]
+impl<S: Store> Repeats for S {
+    async fn begin(&self, request: &Idempotency, owner: Uuid, ttl_ms: i64) -> Result<Begun, Error> {
+        let mut statement =
+            Statement::new("insert into kept_answers (key, body_hash, owner, until, at) values (");
+        statement.bind(request.key.as_str()).push(", ").bind(request.body_hash.as_str()).push(", ");
+        statement.bind(owner).push(", ").now(self).push(" + ").bind(ttl_ms).push(", ").now(self).push(
+            ") on conflict (key) do update set body_hash = excluded.body_hash, owner = excluded.owner, \
+             until = excluded.until, sealed = null, at = excluded.at \
+             where (kept_answers.sealed is null and kept_answers.until <= excluded.at \
+                 and kept_answers.body_hash = excluded.body_hash) or kept_answers.at <= excluded.at - ",
+        );
+        statement.bind(REMEMBERED_MS);
+        if self.write(statement).await? > 0 {
+            return Ok(Begun::Yours);
+        }
+        let kept = Statement::new("select k.body_hash, k.sealed from kept_answers k where k.key = $1");
+        // Let go at this very moment: whoever looks again may begin.
+        let Some(row) = self.row(kept.with(request.key.as_str())).await? else {
+            return Ok(Begun::InProgress);
+        };
+        if cell::<String, _>(&row, "body_hash")? != request.body_hash {
+            return Ok(Begun::KeyReused);
+        }
+        Ok(row.bytes("sealed").map_err(failure)?.map_or(Begun::InProgress, Begun::Answered))
+    }
+
+    async fn answer(&self, key: &str, owner: Uuid, sealed: Vec<u8>) -> Result<(), Error> {
+        let statement = Statement::new(
+            "update kept_answers set sealed = $3 where key = $1 and owner = $2 and sealed is null",
+        );
+        self.write(statement.with(key).with(owner).with(Some(sealed))).await.map(drop)
+    }
+
+    async fn let_go(&self, key: &str, owner: Uuid) -> Result<(), Error> {
+        let statement =
+            Statement::new("delete from kept_answers where key = $1 and owner = $2 and sealed is null");
+        self.write(statement.with(key).with(owner)).await.map(drop)
+    }
+
+    async fn forget_kept(&self, before: Time) -> Result<u64, Error> {
+        self.write(Statement::new("delete from kept_answers where at < $1").with(before)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::trial::{NOW, Trial, on_both_stores};
+
+    on_both_stores!(
+        a_request_is_begun_once_and_answered_again,
+        what_was_let_go_begins_anew,
+        what_nobody_ended_in_time_is_taken_up,
+        two_at_once_are_one,
+        what_is_old_is_forgotten,
+    );
+
+    fn request(body: &str) -> Idempotency {
+        Idempotency { key: "agent:ana /labels k1".to_owned(), body_hash: body.to_owned() }
+    }
+
+    async fn begin<S: Trial>(store: &S, body: &str, ttl_ms: i64) -> (Uuid, Begun) {
+        let owner = Uuid::now_v7();
+        (owner, store.begin(&request(body), owner, ttl_ms).await.expect("it can be asked"))
+    }
+
+    async fn a_request_is_begun_once_and_answered_again<S: Trial>(store: &S) {
+        let (owner, begun) = begin(store, "a", 1_000).await;
+        assert_eq!(begun, Begun::Yours);
+        let key = request("a").key;
+        store.answer(&key, Uuid::now_v7(), vec![9]).await.expect("written");
+        assert_eq!(begin(store, "a", 1_000).await.1, Begun::InProgress, "nobody else answers it");
+        assert_eq!(begin(store, "b", 1_000).await.1, Begun::KeyReused);
+        store.answer(&key, owner, vec![1, 2]).await.expect("written");
+        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![1, 2]));
+        assert_eq!(begin(store, "b", 1_000).await.1, Begun::KeyReused);
+        store.let_go(&key, owner).await.expect("written");
+        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![1, 2]), "an answer stays");
+    }
+
+    async fn what_was_let_go_begins_anew<S: Trial>(store: &S) {
+        let (owner, _) = begin(store, "a", 1_000).await;
+        store.let_go(&request("a").key, owner).await.expect("written");
+        assert_eq!(begin(store, "b", 1_000).await.1, Begun::Yours);
+    }
+
+    async fn what_nobody_ended_in_time_is_taken_up<S: Trial>(store: &S) {
+        let (late, _) = begin(store, "a", 0).await;
+        assert_eq!(begin(store, "b", 1_000).await.1, Begun::KeyReused);
+        let (owner, begun) = begin(store, "a", 1_000).await;
+        assert_eq!(begun, Begun::Yours);
+        let key = request("a").key;
+        store.answer(&key, late, vec![1]).await.expect("written");
+        store.let_go(&key, late).await.expect("written");
+        store.answer(&key, owner, vec![2]).await.expect("written");
+        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![2]));
+    }
+
+    async fn two_at_once_are_one<S: Trial>(store: &S) {
+        let (one, other) = tokio::join!(begin(store, "a", 1_000), begin(store, "a", 1_000));
+        let mut both = [one.1, other.1];
+        both.sort_by_key(|begun| *begun == Begun::InProgress);
+        assert_eq!(both, [Begun::Yours, Begun::InProgress]);
+    }
+
+    async fn what_is_old_is_forgotten<S: Trial>(store: &S) {
+        let (owner, _) = begin(store, "a", 1_000).await;
+        store.answer(&request("a").key, owner, vec![1]).await.expect("written");
+        assert_eq!(store.forget_kept(NOW).await.expect("written"), 0);
+        assert_eq!(store.forget_kept(NOW.plus_ms(1)).await.expect("written"), 1);
+        assert_eq!(begin(store, "b", 1_000).await.1, Begun::Yours);
+    }
+}

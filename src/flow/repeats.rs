@@ -1,0 +1,37 @@
+//! Place: requests that may come again, and what they were answered. Those about one conversation are remembered with it;
+//! here are the others.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{desk::Idempotency, ledger::Error};
+use crate::domain::time::Time;
+
+/// Whose a request is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begun {
+    /// The caller's: nobody has done it, or whoever began has not ended in time.
+    Yours,
+    /// Somebody works on it.
+    InProgress,
+    /// It was answered so.
+    Answered(Vec<u8>),
+    /// The key stands for a request with another body.
+    KeyReused,
+}
+
+/// The place.
+#[async_trait]
+pub trait Repeats: Send + Sync {
+    /// Takes a request up for so long, unless somebody has.
+    async fn begin(&self, request: &Idempotency, owner: Uuid, ttl_ms: i64) -> Result<Begun, Error>;
+
+    /// Keeps what it was answered, sealed. Nothing happens if it is no longer the owner's.
+    async fn answer(&self, key: &str, owner: Uuid, sealed: Vec<u8>) -> Result<(), Error>;
+
+    /// Lets it go unanswered: the next one begins anew.
+    async fn let_go(&self, key: &str, owner: Uuid) -> Result<(), Error>;
+
+    /// Forgets what was begun before that moment. Returns how many.
+    async fn forget_kept(&self, before: Time) -> Result<u64, Error>;
+}

@@ -1,0 +1,72 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::{ADMIN, Reply, World, request};
+use crate::{
+    flow::desk::Idempotency,
+    http::{answer::Answer, repeat::once},
+};
+
+pub(super) async fn under_key(world: &World, path: &str, key: &str, body: Value) -> Reply {
+    let asked = request("POST", path, Some(body)).insert_header(("Idempotency-Key", key));
+    world.send(asked.insert_header(("Authorization", format!("Bearer {ADMIN}")))).await
+}
+
+#[tokio::test]
+async fn what_is_made_under_a_key_is_made_once() {
+    let world = World::new();
+    for (path, body) in [
+        ("/api/v1/labels", json!({ "name": "VIP" })),
+        ("/api/v1/canned-replies", json!({ "shortcut": "hours", "text": "At nine." })),
+        ("/api/v1/tokens", json!({ "name": "till", "role": "read" })),
+        ("/api/v1/agents", json!({ "name": "Ana", "email": "ana@example.com", "role": "agent" })),
+        (
+            "/api/v1/channels",
+            json!({ "name": "shop", "provider": "green_api", "instance": "7105000001", "token": "x" }),
+        ),
+    ] {
+        let first = under_key(&world, path, "k1", body.clone()).await;
+        assert_eq!(first.status, 201, "{}", first.body);
+        let again = under_key(&world, path, "k1", body).await;
+        assert_eq!((again.status, again.json()), (201, first.json()), "secrets too");
+        assert_eq!(again.header("location"), first.header("location"));
+        let listed = world.get(path).await.json();
+        assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_refused_under_a_key_can_be_tried_again() {
+    let world = World::new();
+    let wrong = json!({ "name": "VIP", "colour": "red" });
+    assert_eq!(under_key(&world, "/api/v1/labels", "k1", wrong).await.status, 400);
+    let right = under_key(&world, "/api/v1/labels", "k1", json!({ "name": "VIP" })).await;
+    assert_eq!(right.status, 201, "{}", right.body);
+}
+
+#[tokio::test]
+async fn a_repeat_waits_for_the_first_and_answers_as_it_does() {
+    let world = World::new();
+    let request = || Some(Idempotency { key: "k1".to_owned(), body_hash: "a".to_owned() });
+    let (done, begun, goes_on) = (AtomicUsize::new(0), Notify::new(), Notify::new());
+    let work = async || {
+        done.fetch_add(1, Ordering::SeqCst);
+        begun.notify_one();
+        goes_on.notified().await;
+        Ok(Answer::created("/here".to_owned(), &json!({ "n": 1 })))
+    };
+    let second = async {
+        begun.notified().await;
+        let (answer, ()) = tokio::join!(once(&world.doors, request(), work()), async {
+            tokio::task::yield_now().await;
+            goes_on.notify_one();
+        });
+        answer
+    };
+    let (first, second) = tokio::join!(once(&world.doors, request(), work()), second);
+    assert_eq!(done.load(Ordering::SeqCst), 1);
+    let (first, second) = (first.expect("an answer"), second.expect("an answer"));
+    assert_eq!(first.to_kept(), second.to_kept());
+}
