@@ -279,6 +279,9 @@ pub trait Archive: Send + Sync {
     /// One conversation by its chat or an alias of it.
     async fn conversation_of(&self, channel: &str, chat: &ChatId) -> Result<Option<Overview>, Error>;
 
+    /// Those of these ids that there are, in whatever order.
+    async fn overviews(&self, ids: &[Uuid]) -> Result<Vec<Overview>, Error>;
+
     /// A list of them.
     async fn conversations(
         &self,

@@ -8,7 +8,7 @@ use utoipa::OpenApi;
 
 use super::{
     api::{
-        agents, canned_replies, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        agents, batch, canned_replies, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
     },
     auth::Access,
     health, metrics, pages,
@@ -30,7 +30,7 @@ use super::{
         session::sign_in, session::who, session::sign_out, me::who, me::change,
         agents::list, agents::add, agents::one, agents::change,
         conversations::list, conversations::counts, conversations::one, conversations::change, conversations::read,
-        conversations::unread, live::watch, live::present, modes::switch, modes::switch_chat,
+        batch::batch, conversations::unread, live::present, live::watch, modes::switch, modes::switch_chat,
         messages::list, messages::say, messages::say_all, messages::say_to_chat, messages::note, messages::one,
         messages::withdraw, messages::retry, messages::confirm,
         follow_ups::one, follow_ups::schedule, follow_ups::call_off, follow_ups::list,

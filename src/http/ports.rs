@@ -3,6 +3,8 @@
 //!
 //! A key by chat carries no opening: each step begins a conversation in its own way.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -22,7 +24,7 @@ use crate::{
         desk::{self, Idempotency, Patch, Refusal, Said, Who, Words},
         intake::{self, Verdict},
         ledger::{Error, Key},
-        mode_switch,
+        mode_switch::{self, Receipt},
     },
 };
 
@@ -45,12 +47,19 @@ impl Intake for intake::Intake {
 pub trait ModeSwitch: Send + Sync {
     /// Switches, and waits until it is settled.
     async fn switch(&self, key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer;
+
+    /// Waits until a switch is settled, for at most so long.
+    async fn settle(&self, receipt: Receipt, limit: Duration) -> mode_switch::Answer;
 }
 
 #[async_trait]
 impl ModeSwitch for mode_switch::ModeSwitch {
     async fn switch(&self, key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer {
         self.switch(key, to, request).await
+    }
+
+    async fn settle(&self, receipt: Receipt, limit: Duration) -> mode_switch::Answer {
+        self.settle(receipt, limit).await
     }
 }
 

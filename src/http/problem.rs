@@ -173,6 +173,14 @@ impl Problem {
         self
     }
 
+    /// The same about a part of the body.
+    pub fn under(mut self, pointer: &str) -> Self {
+        for fault in &mut self.0.errors {
+            fault.pointer.insert_str(0, pointer);
+        }
+        self
+    }
+
     /// What is wrong with fields.
     pub fn faults(&self) -> &[Fault] {
         &self.0.errors
@@ -200,6 +208,11 @@ impl Problem {
         if let Some(allow) = &self.0.allow {
             response.insert_header((header::ALLOW, allow.as_str()));
         }
+        response.content_type("application/problem+json").body(super::answer::to_json(&self.document()))
+    }
+
+    /// As a document, for an answer that holds several.
+    pub fn document(&self) -> Value {
         let document = Document {
             r#type: format!("/problems/{}", self.0.code),
             title: self.0.title,
@@ -209,7 +222,8 @@ impl Problem {
             errors: &self.0.errors,
             current: self.0.current.as_ref(),
         };
-        response.content_type("application/problem+json").body(super::answer::to_json(&document))
+        // A document has no keys that are no strings.
+        serde_json::to_value(document).unwrap_or_default()
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use super::{
     answer::Answer,
     api::{
-        agents, canned_replies, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        agents, batch, canned_replies, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
     },
     auth::{
         Access::{self, Acts, Admin, Metrics, Open, Reads},
@@ -44,6 +44,7 @@ pub fn routes() -> Vec<Row> {
         patch("/api/v1/me", Acts, me::change),
         get("/api/v1/conversations", Reads, conversations::list),
         get("/api/v1/conversations/counts", Reads, conversations::counts),
+        post("/api/v1/conversations/batch", Acts, batch::batch),
         get("/api/v1/conversations/{id}", Reads, conversations::one),
         patch("/api/v1/conversations/{id}", Acts, conversations::change),
         post("/api/v1/conversations/{id}/read", Acts, conversations::read),

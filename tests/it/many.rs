@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Chat, World, on_both_stores};
+use crate::world::{Chat, Reply, World, answered, on_both_stores};
 
 on_both_stores!(
     a_label_finds_its_conversations_by_whatever_name_it_has,
     a_label_that_is_removed_is_on_nothing_any_more,
+    several_are_changed_at_once_and_each_has_its_answer,
+    the_assistant_stops_everywhere_before_a_send_anywhere_is_waited_for,
+    a_batch_that_comes_again_takes_over_nothing,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -76,4 +79,102 @@ async fn a_label_that_is_removed_is_on_nothing_any_more(world: &World) {
     let told: Vec<&Value> =
         page["items"].as_array().expect("a list").iter().map(|it| &it["action"]).collect();
     assert_eq!(told, ["added", "added", "removed", "added"]);
+}
+
+/// Asks for something of these conversations.
+async fn batch(world: &World, chats: &[&Chat<'_>], what: Value, key: &str) -> Reply {
+    let mut ids = Vec::new();
+    for chat in chats {
+        ids.push(chat.conversation().await["id"].clone());
+    }
+    let mut body = what;
+    body["ids"] = json!(ids);
+    let request = world.request("POST", "/api/v1/conversations/batch", Some(body));
+    answered(request.header("Idempotency-Key", key)).await
+}
+
+async fn several_are_changed_at_once_and_each_has_its_answer(world: &World) {
+    labels(world, &["VIP"]).await;
+    let (mei, tom) = (world.chat(MEI), world.chat(TOM));
+    for chat in [&mei, &tom] {
+        chat.take_over().await;
+    }
+    patch(&tom, json!({ "assignee": "0199f000-0000-7000-8000-000000000001" })).await;
+    let set = json!({ "status": "closed", "add_labels": ["VIP"], "expected_assignee": null });
+    let reply = batch(world, &[&mei, &tom], json!({ "set": set }), "K1").await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let [first, second] = reply.body["items"].as_array().expect("a list").as_slice() else {
+        panic!("two: {reply:?}")
+    };
+    assert_eq!((&first["status"], &first["problem"]), (&json!(200), &Value::Null));
+    assert_eq!(first["conversation"], mei.conversation().await);
+    assert_eq!(
+        (&first["conversation"]["status"], &first["conversation"]["labels"]),
+        (&json!("closed"), &json!(["VIP"]))
+    );
+    assert_eq!((&second["status"], &second["problem"]["code"]), (&json!(409), &json!("version_conflict")));
+    assert_eq!(second["problem"]["current"], tom.conversation().await);
+    assert_eq!(
+        (&tom.conversation().await["status"], &tom.conversation().await["labels"]),
+        (&json!("open"), &json!([]))
+    );
+}
+
+async fn the_assistant_stops_everywhere_before_a_send_anywhere_is_waited_for(world: &World) {
+    let (mei, tom) = (world.chat(MEI), world.chat(TOM));
+    let send = world.gateway.holds();
+    world.assistant_says("Here are two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&send).await;
+    let reply = world.assistant_holds("Here are two houses.");
+    tom.writes("M2", "Show me houses").await;
+    world.pass(3_000);
+    world.drain_until(&reply).await;
+
+    // Mei first: her send hangs, and Tom's reply is being written all the while.
+    let (both, takeover) = ([&mei, &tom], json!({ "mode": { "mode": "HUMAN" } }));
+    let (switched, ()) = tokio::join!(batch(world, &both, takeover, "K1"), async {
+        tom.until_in("HUMAN").await;
+        reply.release();
+        send.release();
+        world.drain().await;
+    });
+    let receipts: Vec<_> = switched.body["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| (&it["receipt"]["settled"], &it["receipt"]["generation_cancelled"]))
+        .collect();
+    assert_eq!(receipts, [(&json!(true), &json!(false)), (&json!(true), &json!(true))]);
+    world.after(60_000).await;
+    tom.reads(
+        "
+        contact: Show me houses [left_to_human, mode_human]
+        * mode_change_during_generation: cancelled_generation
+        * mode_changed
+        * agent_took_over
+        = HUMAN 2, agent_button
+        = the phone shows nothing
+        ",
+    )
+    .await;
+}
+
+async fn a_batch_that_comes_again_takes_over_nothing(world: &World) {
+    let mei = world.chat(MEI);
+    mei.writes("M1", "Hello").await;
+    let takeover = json!({ "mode": { "mode": "HUMAN" } });
+    let first = batch(world, &[&mei], takeover.clone(), "K1").await;
+    assert_eq!((first.status, &first.body["items"][0]["receipt"]["changed"]), (200, &json!(true)));
+    mei.release().await;
+    // Also not of a process that was not there.
+    world.crash().await;
+    let again = batch(world, &[&mei], takeover.clone(), "K1").await;
+    assert_eq!((again.status, &again.body), (200, &first.body));
+    assert_eq!(mei.conversation().await["mode"], "AI");
+    let other = batch(world, &[&mei], json!({ "mode": { "mode": "AI" } }), "K1").await;
+    assert_eq!((other.status, &other.body["code"]), (422, &json!("idempotency_key_reused")));
+    let anew = batch(world, &[&mei], takeover, "K2").await;
+    assert_eq!(anew.body["items"][0]["receipt"]["mode_version"], 4);
 }

@@ -55,6 +55,13 @@ pub(super) async fn of_chat<S: Store>(
     Ok(overviews(store, statement).await?.pop().map(|(_, overview)| overview))
 }
 
+/// Those of these ids.
+pub(super) async fn of_ids<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<Overview>, Error> {
+    let mut statement = select(store, Sort::default());
+    statement.push(" where c.id").one_of(S::ENGINE, ids.iter().map(Uuid::to_string).collect());
+    Ok(overviews(store, statement).await?.into_iter().map(|(_, overview)| overview).collect())
+}
+
 /// A page of them.
 pub(super) async fn list<S: Store>(
     store: &S,

@@ -61,6 +61,10 @@ impl<S: Store> Archive for S {
         conversations::of_chat(self, channel, chat).await
     }
 
+    async fn overviews(&self, ids: &[Uuid]) -> Result<Vec<Overview>, Error> {
+        conversations::of_ids(self, ids).await
+    }
+
     async fn conversations(
         &self,
         filter: &ConversationFilter,

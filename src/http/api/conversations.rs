@@ -205,7 +205,7 @@ struct ContactChange {
 }
 
 impl Change {
-    async fn patch(self, doors: &Doors, caller: &Caller) -> Result<Patch, Problem> {
+    pub(super) async fn patch(self, doors: &Doors, caller: &Caller) -> Result<Patch, Problem> {
         let status = match (self.status.map(|word| word.0), self.snoozed_until) {
             (Some(Status::Snoozed), Some(until)) => Some((Status::Snoozed, Some(until.0))),
             (Some(Status::Snoozed), None) => {

@@ -8,6 +8,8 @@ pub(crate) mod agents;
 
 pub(crate) mod conversations;
 
+pub(crate) mod batch;
+
 pub(crate) mod modes;
 
 pub(crate) mod messages;

@@ -42,7 +42,7 @@ pub(crate) struct Switch {
 }
 
 impl Switch {
-    fn request(
+    pub(super) fn request(
         self,
         caller: &Caller,
         now: Time,

@@ -22,6 +22,8 @@ mod stationery;
 
 mod repeat;
 
+mod batch;
+
 mod export;
 
 mod sandbox;

@@ -173,6 +173,7 @@ async fn lists<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error
 async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error> {
     store.conversation(id).await?;
     store.conversation_of("shop", chat).await?;
+    store.overviews(&[id]).await?;
     for window in [Window::Newest, Window::Before(5), Window::After(5), Window::Around(5)] {
         store.messages(id, window, 5).await?;
     }

@@ -1,6 +1,9 @@
-use std::sync::{
-    Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -97,7 +100,12 @@ impl ModeSwitch for Clerk {
             return Err(mode_switch::Refusal::VersionConflict(Box::new(conversation)));
         }
         conversation.mode.apply(Reason::AgentButton, to, &request.actor, NOW);
-        Ok(receipt(conversation))
+        Ok(Receipt { settled: request.settle_ms != Some(0), ..receipt(conversation) })
+    }
+
+    async fn settle(&self, receipt: Receipt, limit: Duration) -> mode_switch::Answer {
+        self.asked.lock().unwrap().push(format!("settle within {} s", limit.as_secs_f64().ceil()));
+        Ok(Receipt { settled: true, ..receipt })
     }
 }
 

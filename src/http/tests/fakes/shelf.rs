@@ -77,6 +77,12 @@ impl Archive for Shelf {
         Ok(all.iter().find(|it| it.conversation.channel == channel && it.conversation.chat == *chat).cloned())
     }
 
+    async fn overviews(&self, ids: &[Uuid]) -> Result<Vec<Overview>, Error> {
+        self.look()?;
+        let all = self.overviews.lock().unwrap();
+        Ok(all.iter().filter(|it| ids.contains(&it.conversation.id)).cloned().collect())
+    }
+
     async fn conversations(
         &self,
         filter: &ConversationFilter,
