@@ -16,7 +16,8 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
-        archive::Archive, ledger::Ledger, onlookers::Onlookers, people::People, registry::Registry, repeats::Repeats, sign_in::SignIn, stationery::Stationery,
+        archive::Archive, ledger::Ledger, onlookers::Onlookers, people::People, registry::Registry,
+        repeats::Repeats, sign_in::SignIn, stationery::Stationery,
     },
 };
 

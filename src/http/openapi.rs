@@ -8,7 +8,8 @@ use utoipa::OpenApi;
 
 use super::{
     api::{
-        agents, batch, canned_replies, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        agents, batch, canned_replies, channels, conversations, dead_letters, events, export, follow_ups,
+        labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
     },
     auth::Access,
     health, metrics, pages,

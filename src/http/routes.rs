@@ -11,7 +11,8 @@ use tokio::runtime::Handle;
 use super::{
     answer::Answer,
     api::{
-        agents, batch, canned_replies, channels, conversations, dead_letters, events, export, follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        agents, batch, canned_replies, channels, conversations, dead_letters, events, export, follow_ups,
+        labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
     },
     auth::{
         Access::{self, Acts, Admin, Metrics, Open, Reads},

@@ -128,7 +128,8 @@ enum Act {
 async fn seen(doors: &Doors, caller: &Caller, ids: &[Uuid]) -> Result<HashMap<Uuid, Conversation>, Problem> {
     let found = doors.archive.overviews(ids).await?.into_iter();
     let seen = found.filter(|overview| caller.sees(&overview.conversation.channel));
-    Ok(seen.map(|overview| (overview.conversation.id, overview.into())).collect())
+    let names = doors.directory.names().await;
+    Ok(seen.map(|overview| (overview.conversation.id, Conversation::of(overview, &names))).collect())
 }
 
 async fn set(doors: &Doors, caller: &Caller, ids: Vec<Uuid>, patch: Patch) -> Result<Vec<Outcome>, Problem> {
@@ -171,10 +172,16 @@ async fn switch(doors: &Doors, ids: Vec<Uuid>, to: Mode, request: mode_switch::R
             }
             switched => switched,
         };
-        match settled {
-            Ok(receipt) => Outcome { receipt: Some(Receipt::from(receipt)), ..Outcome::of(id) },
-            Err(refusal) => Outcome::refused(id, &told(doors, &Key::Id(id), refusal).await),
-        }
+        (id, settled)
     });
-    stream::iter(settling).buffered(AT_ONCE).collect().await
+    let settled: Vec<_> = stream::iter(settling).buffered(AT_ONCE).collect().await;
+    let names = doors.directory.names().await;
+    let mut outcomes = Vec::with_capacity(settled.len());
+    for (id, settled) in settled {
+        outcomes.push(match settled {
+            Ok(receipt) => Outcome { receipt: Some(Receipt::of(receipt, &names)), ..Outcome::of(id) },
+            Err(refusal) => Outcome::refused(id, &told(doors, &Key::Id(id), refusal).await),
+        });
+    }
+    outcomes
 }

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::{Answered, seen};
 use crate::{
+    domain::event::actor,
     flow::onlookers::Person,
     http::{
         answer::Answer,
@@ -61,6 +62,9 @@ pub(crate) async fn present(
 async fn person(doors: &Doors, caller: &Caller) -> Person {
     match caller.agent {
         Some(agent) => Person { id: agent.to_string(), name: doors.directory.names().await.of(agent) },
+        None if caller.actor == actor::ENVIRONMENT => {
+            Person { id: caller.actor.clone(), name: "API".to_owned() }
+        }
         None => Person { id: caller.actor.clone(), name: caller.token.clone().unwrap_or_default() },
     }
 }

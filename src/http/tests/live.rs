@@ -32,17 +32,19 @@ impl World {
         self.shelf.put(overview)
     }
 
-    fn token(&self, name: &str, role: Role, agent: Option<Uuid>, channels: Option<&str>) {
+    fn token(&self, name: &str, role: Role, channels: Option<&str>) -> Uuid {
+        let id = Uuid::now_v7();
         let token = Token {
-            id: Uuid::now_v7(),
+            id,
             name: name.to_owned(),
             role,
             channels: channels.map(|name| vec![name.to_owned()]),
-            agent,
+            agent: None,
             expires_at: None,
             created_at: NOW,
         };
         self.house.tokens.lock().unwrap().push((token, hash_token(name)));
+        id
     }
 
     async fn watch(&self, id: Uuid) -> Client {
@@ -113,15 +115,15 @@ impl Client {
 #[tokio::test(start_paused = true)]
 async fn people_are_shown_to_each_other_for_as_long_as_they_say_that_they_are_there() {
     let world = World::new();
-    let (id, ana) = (world.conversation(|_| {}), Uuid::now_v7());
-    world.token("Ana", Role::Agent, Some(ana), None);
+    let id = world.conversation(|_| {});
+    let ana = world.token("Ana", Role::Agent, None);
     assert_eq!(world.is("Ana", id, "viewing").await, 204);
     let mut client = world.watch(id).await;
-    assert_eq!(client.sees_people().await, [format!("{ana} Ana viewing")]);
+    assert_eq!(client.sees_people().await, [format!("token:{ana} Ana viewing")]);
     assert_eq!(world.is(ADMIN, id, "writing").await, 204);
     assert_eq!(
         client.sees_people().await,
-        [format!("{ana} Ana viewing"), "environment API writing".to_owned()]
+        [format!("token:{ana} Ana viewing"), "environment API writing".to_owned()]
     );
     advance(Duration::from_secs(20)).await;
     assert_eq!(world.is(ADMIN, id, "writing").await, 204, "still");
@@ -138,8 +140,8 @@ async fn people_are_shown_to_each_other_for_as_long_as_they_say_that_they_are_th
 async fn only_who_may_see_a_conversation_watches_it_and_only_who_may_answer_is_there() {
     let world = World::new();
     let id = world.conversation(|_| {});
-    world.token("reader", Role::Read, None, None);
-    world.token("shop", Role::Agent, None, Some("shop"));
+    world.token("reader", Role::Read, None);
+    world.token("shop", Role::Agent, Some("shop"));
     let nowhere = Uuid::now_v7();
     for (token, id, status) in [("reader", id, 403), ("shop", id, 404), (ADMIN, nowhere, 404)] {
         assert_eq!(world.is(token, id, "viewing").await, status, "{token}");
@@ -256,7 +258,7 @@ async fn the_delay_before_a_part_is_shown_to_who_comes_in_the_middle_of_it() {
 async fn a_stream_ends_with_the_server_its_token_or_the_conversation() {
     let world = World::new();
     let id = world.conversation(|_| {});
-    world.token("Ana", Role::Read, None, None);
+    world.token("Ana", Role::Read, None);
     let mut revoked = Client::open(&world, &live(id), None, "Ana").await;
     revoked.sees_people().await;
     world.house.tokens.lock().unwrap().clear();
