@@ -7,7 +7,7 @@ import { t } from "../words/index.js";
 import { problemText } from "../parts/toast.js";
 import { Agent } from "./agent.js";
 import { behaviour, isTroubled, loadBehaviour, sandboxProblem } from "./behaviour.js";
-import { chosen, follow as followContacts, isListed, loadContacts } from "./contacts.js";
+import { chosen, follow as followContacts, isListed, loadContacts, makeUp } from "./contacts.js";
 import { Decisions } from "./decisions.js";
 import { Knobs } from "./knobs.js";
 import { OwnPhone } from "./own_phone.js";
@@ -27,9 +27,11 @@ export function Playground() {
     return () => ends.forEach((end) => end());
   }, []);
   const isThere = behaviour.value !== null && isListed.value;
-  // Whoever comes for the first time, and whoever is the first contact, is shown round with somebody made up.
+  // Whoever comes for the first time is shown round; and there is always somebody to be played.
   useEffect(() => {
-    if (isThere && !tour.peek() && (!preferences.peek().toured || !chosen.peek())) start();
+    if (!isThere || tour.peek()) return;
+    if (!preferences.peek().toured) start();
+    else if (!chosen.peek()) makeUp(t("tour.mei"), { replace: true });
   }, [isThere]);
 
   if (sandboxProblem.value) return html`<${Absent} />`;

@@ -55,7 +55,16 @@ export function stop() {
 
 /** Begins to notice; returns what ends it. */
 export function follow() {
+  let whose = "";
   const ends = [
+    // What happened while nobody looked, or to somebody else, is not known: the step begins as things are now.
+    effect(() => {
+      const chat = chosen.value?.chat ?? "";
+      if (chat === whose) return;
+      whose = chat;
+      const at = tour.peek();
+      if (at && at.phase !== "done") tour.value = begin(at.step, world());
+    }),
     hear((event) => {
       const at = tour.peek();
       if (at && event.channel === CHANNEL && event.conversation?.chat_id === chosen.peek()?.chat) tour.value = after(at, event, world());

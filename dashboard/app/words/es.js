@@ -1287,7 +1287,7 @@ export const es = {
   "tour.skip": "Saltar este paso",
   "tour.finish": "Listo",
   "tour.end": "Terminar la visita",
-  "tour.written": { one: "Llevas {count} de {of}.", other: "Llevas {count} de {of}." },
+  "tour.written": "Llevas {count} de {of}.",
   "tour.ask_long": "Preguntar por la entrega",
   "tour.long_question": "Cuénteme todo sobre la entrega (delivery), por favor",
   "tour.lose": "Perder la respuesta de WhatsApp",

@@ -1287,7 +1287,7 @@ export const pt = {
   "tour.skip": "Pular este passo",
   "tour.finish": "Pronto",
   "tour.end": "Encerrar o tour",
-  "tour.written": { one: "{count} de {of} até agora.", other: "{count} de {of} até agora." },
+  "tour.written": "{count} de {of} até agora.",
   "tour.ask_long": "Perguntar sobre a entrega",
   "tour.long_question": "Me conte tudo sobre o delivery, por favor",
   "tour.lose": "Perder a resposta do WhatsApp",

@@ -1287,7 +1287,7 @@ export const ru = {
   "tour.skip": "Пропустить шаг",
   "tour.finish": "Готово",
   "tour.end": "Закончить экскурсию",
-  "tour.written": { one: "Пока {count} из {of}.", few: "Пока {count} из {of}.", many: "Пока {count} из {of}.", other: "Пока {count} из {of}." },
+  "tour.written": "Пока {count} из {of}.",
   "tour.ask_long": "Спросить о доставке",
   "tour.long_question": "Расскажите, пожалуйста, всё о доставке (delivery)",
   "tour.lose": "Потерять ответ WhatsApp",

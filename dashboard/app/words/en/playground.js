@@ -93,7 +93,7 @@ export const playground = {
   "tour.skip": "Skip this step",
   "tour.finish": "Done",
   "tour.end": "End the tour",
-  "tour.written": { one: "{count} of {of} so far.", other: "{count} of {of} so far." },
+  "tour.written": "{count} of {of} so far.",
   "tour.ask_long": "Ask about delivery",
   "tour.long_question": "Tell me everything about delivery, please",
   "tour.lose": "Lose WhatsApp’s answer",
