@@ -5,7 +5,7 @@ import { me } from "../state/session.js";
 import { Problem, patch, post, remove } from "../wire/api.js";
 import { say, sayProblem } from "../parts/toast.js";
 import { appointment, t } from "../words/index.js";
-import { contactName } from "./names.js";
+import { contactName, personName } from "./names.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
@@ -29,7 +29,7 @@ function sayConflict(error) {
   /** @type {Wire.Conversation} */
   const now = error.current;
   keep(now);
-  say(now.assignee ? t("conflict.assigned", { name: now.assignee.name }) : t("conflict.changed"));
+  say(now.assignee ? t("conflict.assigned", { name: personName(now.assignee) }) : t("conflict.changed"));
 }
 
 /** @param {Wire.Conversation} it */

@@ -6,13 +6,14 @@ import { agents } from "../state/shelf.js";
 import { Menu } from "../parts/menu.js";
 import { t } from "../words/index.js";
 import { assign, assignToMe, canHold } from "./acts.js";
+import { personName } from "./names.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
 /** @param {{it: Wire.Conversation}} props */
 export function Assignee({ it }) {
   const mine = me.value?.id;
-  const name = !it.assignee ? t("assignee.nobody") : it.assignee.id === mine ? t("you") : it.assignee.name;
+  const name = it.assignee ? personName(it.assignee) : t("assignee.nobody");
   if (!mayAct()) return html`<p>${name}</p>`;
   const others = agents.items.value.filter((one) => !one.disabled && one.id !== it.assignee?.id && one.id !== mine);
   return html`<div class="assignee">

@@ -47,11 +47,12 @@ export const Bubble = memo(function Bubble(/** @type {Given} */ { parts, isFirst
   const all = fate(parts);
   const name = authorName(head);
   const isPhone = head.origin === "phone";
+  const isNamed = side === "is-note" || (isFirst && (side !== "from-contact" || head.sender !== null));
   return html`<div class="speech-line ${side} ${isFirst ? "is-first" : ""}">
     <div class="speech">
-      ${(isFirst || side === "is-note") && side !== "from-contact" && html`<p class="speech-by"><${Icon} name=${isPhone ? "phone" : SIGNS[side]} />${side === "is-note" ? t("bubble.note_by", { name }) : name}${head.origin === "follow_up" && html` · ${t("bubble.follow_up")}`}</p>`}
-      ${isFirst && side === "from-contact" && head.sender && html`<p class="speech-by">${name}</p>`}
-      ${parts.map((it) => html`<${Part} key=${it.id} it=${it} thread=${thread} isAlone=${!all?.isMixed} name=${name} />`)}
+      ${isNamed && side !== "from-contact" && html`<p class="speech-by"><${Icon} name=${isPhone ? "phone" : SIGNS[side]} />${side === "is-note" ? t("bubble.note_by", { name }) : name}${head.origin === "follow_up" && html` · ${t("bubble.follow_up")}`}</p>`}
+      ${isNamed && side === "from-contact" && html`<p class="speech-by">${name}</p>`}
+      ${parts.map((it) => html`<${Part} key=${it.id} it=${it} thread=${thread} isAlone=${!all?.isMixed} name=${isNamed ? "" : name} />`)}
       <p class="speech-foot">
         ${parts.length > 1 && html`<span title=${t("bubble.parts_title")}>${all?.isMixed ? t("bubble.parts_gone", { count: all.gone, of: all.of }) : t("bubble.parts", { count: parts.length })}</span>`}
         ${parts.length === 1 && (head.delivery?.parts ?? 1) > 1 && html`<span>${t("bubble.part", { part: head.delivery?.part ?? 1, of: head.delivery?.parts ?? 1 })}</span>`}
@@ -67,11 +68,11 @@ export const Bubble = memo(function Bubble(/** @type {Given} */ { parts, isFirst
   </div>`;
 }, isSame);
 
-/** @param {{it: Wire.Message, thread: Thread, isAlone: boolean, name: string}} props `isAlone`: the foot of the bubble says where it is */
+/** @param {{it: Wire.Message, thread: Thread, isAlone: boolean, name: string}} props `isAlone`: the foot of the bubble says where it is; `name` is for who cannot see whose it is */
 function Part({ it, thread, isAlone, name }) {
   const isGone = it.delivery?.state === "cancelled";
   return html`<div class="part ${isGone ? "is-cancelled" : ""}" id="message-${it.seq}" tabindex="-1">
-    <span class="unseen">${name}: </span>
+    ${name && html`<span class="unseen">${name}: </span>`}
     ${it.quoted && html`<${Quote} of=${it.quoted} thread=${thread} />`}
     ${it.deleted_at ? html`<p class="soft"><em>${t("bubble.deleted", { at: clock(it.deleted_at) })}</em></p>` : html`<${Media} it=${it} />`}
     ${!it.deleted_at && it.text && !(it.media && it.text === it.media.transcript) && (isGone ? html`<p class="says" dir="auto"><del>${it.text}</del></p>` : html`<p class="says" dir="auto">${it.text}</p>`)}

@@ -20,9 +20,11 @@ export const isDecision = (it) => DECISIONS.includes(it.type) && !(it.type === "
 
 /** What stands in the thread itself, between the messages. @param {Wire.Event} it */
 export const isTold = (it) =>
+  // Whoever takes over has it assigned by that: to say so twice tells nothing.
+  !(it.action === "assigned" && it.actor === `agent:${it.details.assignee}`) && (
   it.type === "mode_changed" || it.type === "mode_change_during_generation" || it.type === "flood"
   || (it.type === "turn_failed" && it.action === "handed_over")
-  || (it.type === "conversation_updated" && ["opened", "closed", "snoozed", "assigned", "merged"].includes(it.action ?? ""));
+  || (it.type === "conversation_updated" && ["opened", "closed", "snoozed", "assigned", "merged"].includes(it.action ?? "")));
 
 /**
  * @typedef {{

@@ -32,6 +32,8 @@ export function entries(messages, { newFrom, newCount, events, verdictOf }) {
   const all = [];
   let today = "";
   let told = 0;
+  /** The words before, if nothing but a line or a day stands between. @type {Words | null} */
+  let last = null;
   /** @param {string} at */
   const begin = (at) => {
     const on = new Date(at).toDateString();
@@ -46,6 +48,7 @@ export function entries(messages, { newFrom, newCount, events, verdictOf }) {
       if (all.length === 0 && messages.length > 0) continue;
       begin(events[told].at);
       all.push({ type: "event", key: events[told].id, event: events[told] });
+      last = null;
     }
   };
   for (const it of messages) {
@@ -60,15 +63,17 @@ export function entries(messages, { newFrom, newCount, events, verdictOf }) {
     const found = verdictOf(it);
     if (ASIDES.has(it.kind)) {
       all.push({ type: "aside", key: it.id, messages: [it], verdict: found, verdictCount: 1 });
+      last = null;
       continue;
     }
     const isFirst = !(before?.type === "words" && isRun(before.messages[0], it));
     let count = 1;
-    if (before?.type === "words" && isSame(before.verdict, found)) {
-      count += before.verdictCount;
-      before.verdict = null;
+    if (last && isSame(last.verdict, found)) {
+      count += last.verdictCount;
+      last.verdict = null;
     }
-    all.push({ type: "words", key: it.id, messages: [it], isFirst, verdict: found, verdictCount: count });
+    last = { type: "words", key: it.id, messages: [it], isFirst, verdict: found, verdictCount: count };
+    all.push(last);
   }
   tell(null);
   return all;
@@ -88,7 +93,7 @@ function isRun(before, it) {
 }
 
 /**
- * Where the new ones begin: the first of the last `unread` of the contact's messages that count.
+ * Where the new ones begin: the first of the last `unread` of the contact's messages that count; null while it is not loaded.
  * @param {Wire.Message[]} messages in order @param {number} unread
  */
 export function firstUnread(messages, unread) {
@@ -100,5 +105,5 @@ export function firstUnread(messages, unread) {
     first = it.seq;
     left--;
   }
-  return first;
+  return left === 0 ? first : null;
 }

@@ -94,7 +94,7 @@ export function Edit({ it, onClose }) {
       </div>
       <${OneOf} name="how" label=${t("follow_up.what")} value=${how.value} onChoose=${(/** @type {string} */ value) => (how.value = value)} options=${[
         { value: "text", words: t("follow_up.how.text") }, { value: "told", words: t("follow_up.how.told") }, { value: "ai", words: t("follow_up.how.ai") }]} />
-      ${how.value !== "ai" && html`<${Field} key=${how.value} name="words" lines=${3} required
+      ${how.value !== "ai" && html`<${Field} key=${how.value} name="words" lines=${3} required autofocus=${how.value === "text"}
         label=${how.value === "text" ? t("follow_up.text") : t("follow_up.instructions")} initial=${how.value === "text" ? pending?.text : pending?.instructions} />`}
       <p class="hint">${t("follow_up.until")}</p>
       <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><${Send}>${t("save")}</${Send}></footer>

@@ -45,7 +45,7 @@ function NoteDialog({ it, onClose }) {
   }
   return html`<${Dialog} title=${it.mode === "AI" ? t("mode.note_ai") : t("mode.give_note")} onClose=${onClose}>
     <form class="form" onSubmit=${submit}>
-      <label>${t("mode.note")}<textarea name="note" rows="4" required maxlength=${NOTE_MAX} placeholder=${t("mode.note_placeholder")}></textarea></label>
+      <label>${t("mode.note")}<textarea name="note" rows="4" required autofocus maxlength=${NOTE_MAX} placeholder=${t("mode.note_placeholder")}></textarea></label>
       <p class="hint">${t("mode.note_hint")}</p>
       <label class="is-check"><input type="checkbox" name="answer" defaultChecked /><span>${t("mode.and_answer")}</span></label>
       <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><button class="is-primary">${t("mode.give")}</button></footer>

@@ -1,7 +1,7 @@
 // Switching who answers. What was pressed shows before the server says anything; what it did is said when it has.
 
 import { batch, signal } from "../vendor/preact.js";
-import { amend, keep } from "../state/conversations.js";
+import { amend, conversation, keep } from "../state/conversations.js";
 import { hear } from "../state/feed.js";
 import { Problem, patch, put } from "../wire/api.js";
 import { sayProblem } from "../parts/toast.js";
@@ -10,7 +10,7 @@ import { sayProblem } from "../parts/toast.js";
 /** @import { Signal } from "../vendor/preact.js" */
 
 /**
- * @typedef {{receipt: Wire.Receipt | null, problem: Problem | null, conflict: Wire.Conversation | null, isSettled: boolean, asked: "answer" | null}} Outcome
+ * @typedef {{receipt: Wire.Receipt | null, problem: Problem | null, conflict: Wire.Conversation | null, isSettled: boolean, asked: "answer" | "clock" | null}} Outcome
  *   one of `receipt`, `problem` and `conflict` is what the last switch came to; `asked` what it was to do besides
  */
 
@@ -49,7 +49,8 @@ export function showReceipt(id, receipt) {
  * @returns {Promise<Wire.Receipt | null>} null: it was refused, or nobody knows
  */
 async function change(id, body) {
-  pressed.value = { id, to: body.mode };
+  // To move the clock, or to ask for an answer, changes nobody.
+  if (conversation(id).peek()?.mode !== body.mode) pressed.value = { id, to: body.mode };
   try {
     /** @type {Wire.Receipt} */
     const receipt = await put(`/conversations/${id}/mode`, body);
@@ -58,7 +59,8 @@ async function change(id, body) {
       if (receipt.mode === "AI") isModelMissing.value = false;
       showReceipt(id, receipt);
       const kept = outcomes.peek().get(id);
-      if (body.answer_now && kept) setOutcome(id, { ...kept, asked: "answer" });
+      const asked = body.answer_now ? "answer" : "until" in body && !receipt.changed ? "clock" : null;
+      if (asked && kept) setOutcome(id, { ...kept, asked });
     });
     return receipt;
   } catch (error) {

@@ -19,17 +19,20 @@ export function actorName(actor) {
   return word("actor", kind);
 }
 
+/** One who works here. @param {{id: string | null, name: string | null}} it */
+export const personName = (it) => (it.id !== null && it.id === me.value?.id ? t("you") : it.name || (it.id && agentName(it.id)) || t("actor.agent"));
+
 /** Who answers, for the pill and the list. @param {import("./holder.js").Holder} it */
 export function holderName(it) {
   if (it.who === "me") return t("you");
-  if (it.who === "agent") return it.name ?? (it.id && agentName(it.id)) ?? t("actor.agent");
+  if (it.who === "agent") return personName(it);
   return word("holder", it.who);
 }
 
 /** Who wrote a message. @param {Pick<Wire.Message, "author" | "origin" | "agent" | "sender">} it */
 export function authorName(it) {
   if (it.origin === "phone" || it.origin === "other_system") return word("origin", it.origin);
-  if (it.author === "agent") return it.agent ? (it.agent.id === me.value?.id ? t("you") : it.agent.name) : word("author", "agent");
+  if (it.author === "agent") return it.agent ? personName(it.agent) : word("author", "agent");
   if (it.author === "contact" && it.sender) return it.sender.name;
   return word("author", it.author);
 }

@@ -50,10 +50,7 @@ export const show = (id) => open(id, null);
 /** @param {string | null} id @param {number | null} at */
 function open(id, at) {
   const before = opened.peek();
-  if (before?.id === id) {
-    if (at) void before?.thread.around(at);
-    return;
-  }
+  if (before?.id === id) return;
   batch(() => {
     before?.thread.close();
     before?.live.close();

@@ -3,7 +3,7 @@
 import { html } from "../vendor/preact.js";
 import { Icon } from "../parts/icon.js";
 import { problemText } from "../parts/toast.js";
-import { span, t } from "../words/index.js";
+import { appointment, span, t } from "../words/index.js";
 import { canAct, heldBy } from "./holding.js";
 import { dropOutcome, giveBack, outcomes, takeOver } from "./modes.js";
 import { holderName } from "./names.js";
@@ -24,12 +24,12 @@ export function Outcome({ it }) {
   </div>`;
 }
 
-/** @param {{it: Wire.Conversation, receipt: Wire.Receipt, isSettled: boolean, asked: "answer" | null}} props */
+/** @param {{it: Wire.Conversation, receipt: Wire.Receipt, isSettled: boolean, asked: "answer" | "clock" | null}} props */
 function Receipt({ it, receipt, isSettled, asked }) {
   const now = { ...receipt, settled: isSettled, in_flight: isSettled && !receipt.settled ? [] : receipt.in_flight };
   const open = unsettled(now);
   const isOurs = receipt.mode === "HUMAN" && it.mode === "HUMAN" && canAct(it);
-  return html`<${Said} it=${it} look=${open.length > 0 ? "is-warn" : "is-good"} text=${words(sentences(receipt))}>
+  return html`<${Said} it=${it} look=${open.length > 0 ? "is-warn" : "is-good"} text=${asked !== "clock" ? words(sentences(receipt)) : receipt.mode_until ? t("receipt.clock", { when: appointment(receipt.mode_until) }) : t("receipt.clock_stopped")}>
     ${receipt.mode === "AI" && asked === "answer" && !receipt.answering && html`<b>${t("receipt.nothing_to_answer")}</b>`}
     ${open.length > 0 && html`<b class="unsettled">${words(open)}</b>`}
     ${isSettled && !receipt.settled && html`<b>${t("receipt.settled")}</b>`}

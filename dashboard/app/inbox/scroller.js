@@ -9,13 +9,15 @@ const EDGE_PX = 600;
 
 /**
  * @param {any[]} drawn whatever, when it changes, may have changed what is drawn
- * @param {{onTop: () => void, onEnd: () => void}} edges called near either edge
+ * @param {{onTop: () => void, onEnd: () => void, isEnd: boolean}} edges called near either edge; `isEnd`: what is drawn last is the newest
  */
 export function useScroller(drawn, edges) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const isAtEnd = useSignal(true);
   const isStuck = useRef(true);
   const anchor = useRef(/** @type {{line: Element, top: number} | null} */ (null));
+  /** Where we left it: if it stands elsewhere, somebody has scrolled, and the event that says so is still to come. */
+  const left = useRef(0);
   const now = useRef(edges);
   now.current = edges;
 
@@ -24,7 +26,7 @@ export function useScroller(drawn, edges) {
     const shown = box.current;
     const lines = shown?.firstElementChild?.children;
     if (!shown || !lines) return;
-    const top = shown.scrollTop;
+    const top = (left.current = shown.scrollTop);
     // The lines stand one below the other: the first that reaches into view is found by halving.
     let [low, high] = [0, lines.length - 1];
     while (low < high) {
@@ -39,22 +41,25 @@ export function useScroller(drawn, edges) {
   function look() {
     const shown = box.current;
     if (!shown) return;
-    const left = shown.scrollHeight - shown.scrollTop - shown.clientHeight;
-    isAtEnd.value = left < END_PX;
-    isStuck.current = left < END_PX;
+    const rest = shown.scrollHeight - shown.scrollTop - shown.clientHeight;
+    isAtEnd.value = rest < END_PX;
+    isStuck.current = rest < END_PX && now.current.isEnd;
     remember();
     if (shown.scrollTop < EDGE_PX) now.current.onTop();
-    if (left < EDGE_PX) now.current.onEnd();
+    if (rest < EDGE_PX) now.current.onEnd();
   }
   function settle() {
     const shown = box.current;
     if (!shown) return;
-    if (isStuck.current) {
+    if (shown.scrollTop !== left.current) return look();
+    if (isStuck.current && now.current.isEnd) {
       shown.scrollTop = shown.scrollHeight;
     } else if (anchor.current?.line.isConnected) {
       const moved = /** @type {HTMLElement} */ (anchor.current.line).offsetTop - shown.scrollTop - anchor.current.top;
       if (moved !== 0) shown.scrollTop += moved;
     }
+    // What has grown below may have moved the end away from where one stands.
+    isAtEnd.value = shown.scrollHeight - shown.scrollTop - shown.clientHeight < END_PX;
     remember();
   }
   useLayoutEffect(settle, drawn);
@@ -70,11 +75,16 @@ export function useScroller(drawn, edges) {
   function toEnd() {
     isStuck.current = true;
     isAtEnd.value = true;
-    if (box.current) box.current.scrollTop = box.current.scrollHeight;
+    if (!box.current) return;
+    box.current.scrollTop = box.current.scrollHeight;
+    remember();
   }
-  /** Something else is to be looked at: the end no longer holds us. */
-  function letGo() {
+  /** Something else is to be looked at: the end no longer holds us. @param {number} [top] where it stands */
+  function letGo(top) {
     isStuck.current = false;
+    if (top === undefined || !box.current) return;
+    box.current.scrollTop = top;
+    look();
   }
   return { box, isAtEnd, look, toEnd, letGo };
 }

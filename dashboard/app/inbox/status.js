@@ -50,7 +50,7 @@ export function WhenDialog({ title, verb, first, onChoose, onClose }) {
   }
   return html`<${Dialog} title=${title} onClose=${onClose}>
     <form class="form" onSubmit=${submit}>
-      <label>${t("time.at")}<input name="at" type="datetime-local" required defaultValue=${asField(first)} min=${asField(new Date())} /></label>
+      <label>${t("time.at")}<input name="at" type="datetime-local" required autofocus defaultValue=${asField(first)} min=${asField(new Date())} /></label>
       <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><button class="is-primary">${verb}</button></footer>
     </form>
   </${Dialog}>`;

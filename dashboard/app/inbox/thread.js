@@ -1,6 +1,7 @@
 // The thread: everything that was written, in order, with what happened between; and what is being written now.
 
 import { html, useEffect, useMemo, useRef, useSignal } from "../vendor/preact.js";
+import { route } from "../state/route.js";
 import { Icon } from "../parts/icon.js";
 import { isLookedAt } from "../parts/looked.js";
 import { problemText, sayProblem } from "../parts/toast.js";
@@ -11,6 +12,7 @@ import { told } from "./decisions.js";
 import { entries, firstUnread } from "./entries.js";
 import { stillOwed } from "./fates.js";
 import { showReceipt } from "./modes.js";
+import { toMessage } from "./scroll.js";
 import { useScroller } from "./scroller.js";
 import { codeOf, tell } from "./telling.js";
 import { Unsent } from "./unsent.js";
@@ -49,6 +51,7 @@ export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }
 
   const { box, isAtEnd, look, toEnd, letGo } = useScroller([all, owed, written, it.activity], {
     onTop: () => thread.hasOlder.peek() && !thread.problem.peek() && void thread.older(),
+    isEnd: !thread.hasNewer.value,
     onEnd: () => thread.hasNewer.peek() && !thread.problem.peek() && void thread.newer(),
   });
   const newest = messages.at(-1)?.seq ?? 0;
@@ -56,10 +59,13 @@ export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }
   if (isAtEnd.value && !thread.hasNewer.value) seen.current = Math.max(seen.current, newest);
   const below = messages.filter((one) => one.seq > seen.current && one.kind !== "note").length;
 
-  // A jump to an old message lets go of the end, or the end would pull it back.
+  // The address may name a message: what a search found, or what another page points to.
+  const wanted = Number(route.value.id === it.id && route.value.query.get("seq")) || null;
   useEffect(() => {
-    if (thread.hasNewer.value) letGo();
-  }, [thread.hasNewer.value]);
+    if (wanted === null) return;
+    letGo();
+    void toMessage(thread, wanted);
+  }, [wanted]);
   useEffect(() => {
     if (it.unread === 0 || !isLookedAt.value || !isAtEnd.value || !thread.isLoaded.value || thread.hasNewer.value || isKeptUnread) return;
     const timer = setTimeout(() => void markRead(it.id, newest || undefined), READ_MS);
@@ -69,8 +75,7 @@ export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }
   useEffect(() => {
     const line = newFrom !== null && box.current?.querySelector(".new-line");
     if (!(line instanceof HTMLElement) || !box.current || line.offsetTop >= box.current.scrollTop) return;
-    letGo();
-    box.current.scrollTop = line.offsetTop - NEW_PX;
+    letGo(line.offsetTop - NEW_PX);
   }, [newFrom]);
   // What one writes oneself is always seen.
   useEffect(() => {
@@ -133,17 +138,17 @@ function Happened({ it }) {
 function useNewFrom(open, it) {
   const from = useSignal(/** @type {number | null} */ (null));
   const isDue = useRef(true);
+  /** How many were new, and what was the newest then. */
+  const counted = useRef({ unread: 0, upTo: 0 });
   const messages = open.thread.ordered.value;
   useEffect(() => {
-    from.value = null;
-    isDue.current = true;
-  }, [open]);
-  useEffect(() => {
-    if (messages.length === 0 || (it.unread > 0 && !isDue.current)) return;
-    if (it.unread > 0) from.value = firstUnread(messages, it.unread);
+    if (messages.length === 0 || open.thread.hasNewer.peek()) return;
+    if (isDue.current) counted.current = { unread: it.unread, upTo: messages[messages.length - 1].seq };
     // What comes while one looks on is not new, but simply next.
     isDue.current = false;
-  }, [it.unread, messages]);
+    const { unread, upTo } = counted.current;
+    if (unread > 0) from.value = firstUnread(messages.filter((one) => one.seq <= upTo), unread);
+  }, [it.unread > 0, messages]);
   useEffect(() => {
     // Whoever leaves has seen what is here: what comes while they are away is new.
     if (!isLookedAt.value && it.unread === 0) isDue.current = true;

@@ -53,6 +53,8 @@ export const answering = {
   "receipt.unknown": { one: "Nobody knows yet whether {count} message arrived.", other: "Nobody knows yet whether {count} messages arrived." },
   "receipt.at_provider": { one: "{count} message is with WhatsApp's provider already and cannot be called back.", other: "{count} messages are with WhatsApp's provider already and cannot be called back." },
   "receipt.settled": "Settled now: nothing more of the AI's is under way.",
+  "receipt.clock": "The AI answers again from {when}, unless somebody changes that.",
+  "receipt.clock_stopped": "The clock is stopped: a person answers until told otherwise.",
   "receipt.undo": "Give back",
   "keys.take": "Take over from the AI",
   "keys.give": "Give back to the AI",

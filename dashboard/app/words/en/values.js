@@ -71,7 +71,7 @@ export const values = {
   "delivery.sent": "Sent",
   "delivery.delivered": "Delivered",
   "delivery.read": "Read",
-  "delivery.failed": "Refused",
+  "delivery.failed": "Not sent",
   "delivery.unknown": "Nobody knows whether it arrived",
   "delivery.cancelled": "Withdrawn before it left",
   "delivery.dead": "Given up",
