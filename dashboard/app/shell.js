@@ -4,7 +4,7 @@ import { html } from "./vendor/preact.js";
 import { connection } from "./state/feed.js";
 import { route } from "./state/route.js";
 import { isKnown, me } from "./state/session.js";
-import { counts } from "./state/conversations.js";
+import { needed } from "./state/conversations.js";
 import { number, t } from "./words/index.js";
 import { Icon } from "./parts/icon.js";
 import { Toasts } from "./parts/toast.js";
@@ -38,12 +38,11 @@ export function Shell() {
 }
 
 function Navigation() {
-  const needed = counts.value?.needs_you ?? 0;
   return html`<nav class="rail" aria-label=${t("nav.main")}>
     ${PLACES.map(({ page, words, icon }) => html`
       <a key=${page} href="/${page}" data-within aria-current=${route.value.page === page ? "page" : undefined}>
         <${Icon} name=${icon} /><span>${t(words)}</span>
-        ${page === "inbox" && needed > 0 && html`<span class="badge is-urgent">${number(needed)}</span>`}
+        ${page === "inbox" && needed.value > 0 && html`<span class="badge is-urgent">${number(needed.value)}</span>`}
       </a>`)}
     <${Connection} />
   </nav>`;

@@ -1,7 +1,7 @@
 // Calling a person who looks elsewhere: the number in the title, a sound, a notification, and words for who listens.
 
 import { effect, signal } from "../vendor/preact.js";
-import { counts, conversation, needsPerson } from "../state/conversations.js";
+import { conversation, needed, needsPerson } from "../state/conversations.js";
 import { hear } from "../state/feed.js";
 import { preferences } from "../state/preferences.js";
 import { go, route } from "../state/route.js";
@@ -33,8 +33,7 @@ export function begin() {
 function title() {
   const { id, page } = route.value;
   const it = id && page === "inbox" ? conversation(id).value : null;
-  const needed = counts.value?.needs_you ?? 0;
-  document.title = `${needed > 0 ? `(${number(needed)}) ` : ""}${it ? `${contactName(it)} · ` : ""}${NAME}`;
+  document.title = `${needed.value > 0 ? `(${number(needed.value)}) ` : ""}${it ? `${contactName(it)} · ` : ""}${NAME}`;
 }
 
 /** @param {Wire.Event} event */

@@ -21,7 +21,8 @@ export function Writing({ it, live }) {
       </div>
     </div>`;
   }
-  if (typing && Date.parse(typing.until) > now.value) {
+  // Whoever takes over ends the typing too; that the stream says so later is no reason to show it until then.
+  if (typing && it.mode === "AI" && Date.parse(typing.until) > now.value) {
     return html`<p class="typing"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span>${t("writing.typing", { part: typing.part })}</p>`;
   }
   return null;

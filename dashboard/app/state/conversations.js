@@ -42,6 +42,8 @@ export const hasMore = signal(false);
 export const isHeld = signal(false);
 /** @type {Signal<Wire.Counts | null>} */
 export const counts = signal(null);
+/** How many need a person, whatever the list is narrowed to. */
+export const needed = signal(0);
 
 /** @type {string | null} */
 let cursor = null;
@@ -200,7 +202,13 @@ async function count() {
   countsDue = 0;
   const { status, channel, label } = filter.peek();
   try {
-    counts.value = await get("/conversations/counts", { status, channel, label });
+    const isNarrow = status !== FIRST.status || channel !== null || label !== null;
+    const asked = [get("/conversations/counts", { status, channel, label }), isNarrow && get("/conversations/counts", { status: FIRST.status })];
+    const [mine, all] = await Promise.all(asked);
+    batch(() => {
+      counts.value = mine;
+      needed.value = (all || mine).needs_you;
+    });
   } catch (error) {
     // The list tells of trouble; numbers beside it stay as they were.
     if (!(error instanceof Problem)) throw error;
