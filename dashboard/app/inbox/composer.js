@@ -7,6 +7,7 @@ import { me } from "../state/session.js";
 import { cannedReplies, channelTitle } from "../state/shelf.js";
 import { Problem } from "../wire/api.js";
 import { Icon } from "../parts/icon.js";
+import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
 import { Canned, SHOWN, optionId } from "./canned.js";
 import { clear, deskOf, lay } from "./desk.js";
@@ -168,7 +169,7 @@ export function Composer({ it, open, field, tools }) {
       <button type="button" class="bare ${desk.isNote ? "is-on" : ""}" aria-pressed=${desk.isNote} aria-keyshortcuts="n" title=${t("composer.note_hint")} onClick=${() => (lay(it.id, { isNote: !desk.isNote }), field.current?.focus())}>
         <${Icon} name="note" /><span>${t("composer.note")}</span></button>
       ${tools}
-      ${!isTouch && html`<button type="button" class="bare enter-choice" aria-pressed=${enterSends} title=${t("composer.enter_hint", { mod: MOD })} onClick=${() => void prefer({ enterSends: !enterSends })}>
+      ${!isTouch && html`<button type="button" class="bare enter-choice" aria-pressed=${enterSends} title=${t("composer.enter_hint", { mod: MOD })} onClick=${() => prefer({ enterSends: !enterSends }).catch(sayProblem)}>
         ${enterSends ? t("composer.enter_sends") : t("composer.mod_enter_sends", { mod: MOD })}</button>`}
       <button class="is-primary" aria-disabled=${!canSend} title=${missing.length > 0 ? t("composer.held") : undefined}>
         <${Icon} name=${desk.isNote ? "note" : "send"} />${desk.isNote ? t("composer.keep_note") : t("composer.send")}</button>
