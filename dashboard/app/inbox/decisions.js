@@ -54,7 +54,8 @@ export function told(it) {
   if (reason) words.reason = [reasonGroup(it.type), reason];
   if (typeof details.kind === "string") words.kind = [it.type === "turn_failed" ? "failure" : "kind", details.kind];
   if (typeof details.state === "string") words.state = ["delivery", details.state];
-  const cause = it.type === "mode_changed" ? reason : it.action;
+  // What was written past Baton was accepted by nobody here.
+  const cause = it.type === "mode_changed" ? reason : it.type === "message_sent" ? details.origin : it.action;
   return {
     keys: [cause && `event.${it.type}.${cause}`, details.parts > 1 && `event.${it.type}.part`, `event.${it.type}`].filter((key) => typeof key === "string"),
     given, words,

@@ -656,6 +656,8 @@ export const es = {
   "event.message_queued.part": "La parte {part} de {parts} se puso en cola para enviarse.",
   "event.message_sent": "El proveedor aceptó el mensaje.",
   "event.message_sent.part": "El proveedor aceptó la parte {part} de {parts}.",
+  "event.message_sent.phone": "Alguien escribió desde el propio teléfono.",
+  "event.message_sent.other_system": "Otro sistema escribió.",
   "event.message_failed": "El mensaje no se pudo enviar: {reason}.",
   "event.message_failed.retried": "Es seguro que el mensaje no salió. Se intenta de nuevo.",
   "event.message_failed.dead_lettered": "Se abandonó el mensaje: {reason}.",

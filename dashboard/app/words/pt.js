@@ -656,6 +656,8 @@ export const pt = {
   "event.message_queued.part": "A parte {part} de {parts} entrou na fila de envio.",
   "event.message_sent": "O provedor aceitou a mensagem.",
   "event.message_sent.part": "O provedor aceitou a parte {part} de {parts}.",
+  "event.message_sent.phone": "Alguém escreveu do próprio celular.",
+  "event.message_sent.other_system": "Outro sistema escreveu.",
   "event.message_failed": "A mensagem não pôde ser enviada: {reason}.",
   "event.message_failed.retried": "A mensagem com certeza não saiu. Nova tentativa.",
   "event.message_failed.dead_lettered": "Desistiu-se da mensagem: {reason}.",

@@ -656,6 +656,8 @@ export const ru = {
   "event.message_queued.part": "Часть {part} из {parts} поставлена в очередь на отправку.",
   "event.message_sent": "Провайдер принял сообщение.",
   "event.message_sent.part": "Провайдер принял часть {part} из {parts}.",
+  "event.message_sent.phone": "Кто-то написал с самого телефона.",
+  "event.message_sent.other_system": "Написала другая система.",
   "event.message_failed": "Сообщение не удалось отправить: {reason}.",
   "event.message_failed.retried": "Сообщение точно не ушло. Отправляется снова.",
   "event.message_failed.dead_lettered": "Попытки отправить прекращены: {reason}.",
