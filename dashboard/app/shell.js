@@ -11,7 +11,7 @@ import { Toasts } from "./parts/toast.js";
 import { Inbox } from "./inbox/inbox.js";
 import { Overlays } from "./inbox/overlays.js";
 import { SignIn } from "./pages/sign_in.js";
-import { PAGES } from "./pages/index.js";
+import { Page, isPage } from "./pages/index.js";
 
 /** @type {{page: string, words: import("./words/index.js").Key, icon: import("./parts/icon.js").IconName}[]} */
 const PLACES = [
@@ -27,12 +27,11 @@ export function Shell() {
   if (!isKnown.value) return html`<p class="waiting" role="status">${t("loading")}</p>`;
   if (!me.value || route.value.page === "sign-in") return html`<${SignIn} /><${Toasts} />`;
   const { page } = route.value;
-  const Page = PAGES[page] ?? Inbox;
   return html`
     <a class="skip" href="#page">${t("skip")}</a>
     <div class="shell">
       <${Navigation} />
-      <main id="page" class="page-${page}"><${Page} /></main>
+      <main id="page" class="page-${page}">${isPage(page) ? html`<${Page} key=${page} name=${page} />` : html`<${Inbox} />`}</main>
     </div>
     <${Overlays} /><${Toasts} />`;
 }

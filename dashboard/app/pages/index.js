@@ -1,16 +1,48 @@
-// The pages beside the inbox, by the first word of their path.
+// The pages beside the inbox, by the first word of their path. Each is fetched when it is first looked at: whoever does
+// nothing but answer never needs them.
 
-import { Playground } from "../playground/playground.js";
-import { DeadLetters } from "./dead_letters.js";
-import { FollowUps } from "./follow_ups.js";
-import { Overview } from "./overview/overview.js";
-import { Settings } from "./settings/settings.js";
+import { html, signal, useEffect } from "../vendor/preact.js";
+import { t } from "../words/index.js";
 
-/** @type {Record<string, () => any>} */
-export const PAGES = {
-  "dead-letters": DeadLetters,
-  "follow-ups": FollowUps,
-  overview: Overview,
-  playground: Playground,
-  settings: Settings,
+/** @typedef {() => any} Component */
+
+/** @type {Record<string, () => Promise<Component>>} */
+const FETCH = {
+  "dead-letters": async () => (await import("./dead_letters.js")).DeadLetters,
+  "follow-ups": async () => (await import("./follow_ups.js")).FollowUps,
+  overview: async () => (await import("./overview/overview.js")).Overview,
+  playground: async () => (await import("../playground/playground.js")).Playground,
+  settings: async () => (await import("./settings/settings.js")).Settings,
 };
+
+/** What has been fetched; null where that failed. @type {import("../vendor/preact.js").Signal<Record<string, Component | null>>} */
+const fetched = signal({});
+
+/** @param {string} name */
+export const isPage = (name) => name in FETCH;
+
+/** @param {string} name */
+async function fetchPage(name) {
+  /** @type {Component | null} */
+  let page = null;
+  try {
+    page = await FETCH[name]();
+  } catch (error) {
+    // A file that does not come is a server that is away. A fault inside the file is ours, and is to be seen.
+    if (!(error instanceof TypeError)) throw error;
+  }
+  fetched.value = { ...fetched.peek(), [name]: page };
+}
+
+/** @param {{name: string}} props */
+export function Page({ name }) {
+  const It = fetched.value[name];
+  useEffect(() => {
+    if (It === undefined) void fetchPage(name);
+  }, [name, It]);
+  if (It) return html`<${It} />`;
+  if (It === undefined) return html`<p class="waiting" role="status">${t("loading")}</p>`;
+  // What a browser failed to fetch once, it may not ask for again: the page is loaded anew.
+  return html`<div class="empty" role="alert"><p>${t("page.not_fetched")}</p>
+    <button type="button" onClick=${() => location.reload()}>${t("retry")}</button></div>`;
+}

@@ -21,6 +21,7 @@ export const es = {
   "live": "En vivo",
   "live.connecting": "Conectando…",
   "live.reconnecting": "Reconectando… lo que ves puede no estar al día",
+  "page.not_fetched": "No se pudo cargar esta página: no hay conexión con Baton.",
   "problem.unreachable": "No se puede contactar con Baton. No se ha cambiado nada.",
   "problem.unavailable": "Baton no puede hacerlo en este momento. Inténtalo de nuevo enseguida.",
   "problem.forbidden": "No tienes permiso para hacerlo.",

@@ -21,6 +21,7 @@ export const pt = {
   "live": "Ao vivo",
   "live.connecting": "Conectando…",
   "live.reconnecting": "Reconectando… o que você vê pode estar desatualizado",
+  "page.not_fetched": "Não foi possível carregar esta página: o Baton está inacessível.",
   "problem.unreachable": "Não foi possível falar com o Baton. Nada foi alterado.",
   "problem.unavailable": "O Baton não consegue fazer isso agora. Tente de novo em instantes.",
   "problem.forbidden": "Você não tem permissão para isso.",

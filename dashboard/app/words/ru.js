@@ -21,6 +21,7 @@ export const ru = {
   "live": "На связи",
   "live.connecting": "Подключение…",
   "live.reconnecting": "Подключаемся снова… данные могли устареть",
+  "page.not_fetched": "Не удалось загрузить страницу: Baton недоступен.",
   "problem.unreachable": "Нет связи с Baton. Ничего не изменено.",
   "problem.unavailable": "Сейчас Baton не может этого сделать. Повторите попытку чуть позже.",
   "problem.forbidden": "У вас нет прав на это действие.",

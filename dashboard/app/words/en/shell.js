@@ -19,6 +19,7 @@ export const shell = {
   "live": "Live",
   "live.connecting": "Connecting…",
   "live.reconnecting": "Reconnecting… what is shown may be old",
+  "page.not_fetched": "This page could not be fetched: Baton cannot be reached.",
   "problem.unreachable": "Baton cannot be reached. Nothing was changed.",
   "problem.unavailable": "Baton cannot do that right now. Try again in a moment.",
   "problem.forbidden": "You may not do that.",
