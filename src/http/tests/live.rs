@@ -123,7 +123,7 @@ async fn people_are_shown_to_each_other_for_as_long_as_they_say_that_they_are_th
     assert_eq!(world.is(ADMIN, id, "writing").await, 204);
     assert_eq!(
         client.sees_people().await,
-        [format!("token:{ana} Ana viewing"), "environment API writing".to_owned()]
+        ["environment API writing".to_owned(), format!("token:{ana} Ana viewing")]
     );
     advance(Duration::from_secs(20)).await;
     assert_eq!(world.is(ADMIN, id, "writing").await, 204, "still");

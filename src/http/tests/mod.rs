@@ -175,6 +175,9 @@ impl World {
     fn admit(&self, token: &str, role: Role, agent: Option<Uuid>, channels: Option<&[&str]>) {
         let channels = channels.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
         let id = Uuid::now_v7();
+        if let Some(agent) = agent {
+            self.crew.joins(agent, token);
+        }
         let kept =
             Token { id, name: token.to_owned(), role, channels, agent, expires_at: None, created_at: NOW };
         self.house.tokens.lock().unwrap().push((kept, hash_token(token)));

@@ -6,7 +6,7 @@ use std::sync::{
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::away;
+use super::{super::NOW, away};
 use crate::{
     domain::time::Time,
     flow::{
@@ -55,6 +55,21 @@ impl Crew {
         let kept = self.kept();
         let sessions = kept.sessions.iter().map(|session| session.hash.clone());
         sessions.chain(kept.links.iter().map(|(link, _)| link.hash.clone())).collect()
+    }
+
+    /// Somebody works here.
+    pub(in super::super) fn joins(&self, id: Uuid, name: &str) {
+        let agent = Agent {
+            id,
+            name: name.to_owned(),
+            email: format!("{name}@example.com"),
+            role: Role::Agent,
+            channels: None,
+            is_disabled: false,
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        self.add(&agent, None, None);
     }
 
     fn add(&self, agent: &Agent, password: Option<&str>, link: Option<&Link>) {
