@@ -54,7 +54,8 @@ fn paths(id: &str) -> Vec<String> {
 async fn show(browser: &Browser, server: &Server, path: &str) {
     browser.go(&format!("{}{path}", server.address)).await;
     browser.until("return document.querySelector('.connection.is-live')", json!([])).await;
-    browser.until("return !document.querySelector('[aria-busy=true]')", json!([])).await;
+    // The page itself is fetched after the shell.
+    browser.until("return document.querySelector('main h1, #thread-title') && !document.querySelector('[aria-busy=true]')", json!([])).await;
 }
 
 async fn every_page_is_for_everybody(server: &Server) {
@@ -96,7 +97,7 @@ async fn every_page_fits_a_small_phone(server: &Server) {
         // What is to be pressed lies within it.
         let outside = browser
             .run(
-                "return [...document.querySelectorAll('button, a[href], input, select, textarea')].filter((it) => it.checkVisibility()) \
+                "return [...document.querySelectorAll('button, a[href], input, select, textarea')].filter((it) => it.checkVisibility({ visibilityProperty: true })) \
                    .filter((it) => { const { left, right, width } = it.getBoundingClientRect(); \
                      const scroller = it.closest('.rows, [role=tablist], .unseen, .skip'); \
                      return width > 0 && !scroller && (left < -1 || right > innerWidth + 1); }).map((it) => it.outerHTML.slice(0, 120))",

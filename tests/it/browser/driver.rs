@@ -139,13 +139,13 @@ impl Browser {
 
     /// Waits until what the selector means holds these words.
     pub(super) async fn sees(&self, selector: &str, words: &str) {
-        let condition = "return [...document.querySelectorAll(given(0))].some((it) => it.checkVisibility() && it.innerText.replace(/\\s+/g, ' ').includes(given(1)))";
+        let condition = "return [...document.querySelectorAll(given(0))].some((it) => it.checkVisibility({ visibilityProperty: true }) && it.innerText.replace(/\\s+/g, ' ').includes(given(1)))";
         self.until(condition, json!([selector, words])).await;
     }
 
     /// Waits until nothing that the selector means holds these words.
     pub(super) async fn misses(&self, selector: &str, words: &str) {
-        let condition = "return ![...document.querySelectorAll(given(0))].some((it) => it.checkVisibility() && it.innerText.replace(/\\s+/g, ' ').includes(given(1)))";
+        let condition = "return ![...document.querySelectorAll(given(0))].some((it) => it.checkVisibility({ visibilityProperty: true }) && it.innerText.replace(/\\s+/g, ' ').includes(given(1)))";
         self.until(condition, json!([selector, words])).await;
     }
 
@@ -164,7 +164,7 @@ impl Browser {
     /// Clicks the button or link with these words.
     pub(super) async fn click_named(&self, words: &str) {
         let find = "return [...document.querySelectorAll('button, a[href], summary, [role=tab], [role=menuitem], [role=option]')]\
-            .find((it) => it.checkVisibility() && !it.disabled && \
+            .find((it) => it.checkVisibility({ visibilityProperty: true }) && !it.disabled && \
               [it.innerText.trim(), it.getAttribute('aria-label')].some((name) => name?.replace(/\\s+/g, ' ').startsWith(given(0))))";
         self.until(find, json!([words])).await;
         let found = self.run(&find.replace("given(0)", "arguments[0]"), json!([words])).await;
@@ -209,7 +209,7 @@ impl Browser {
 
     /// The reference of the first visible thing that the selector means.
     async fn element(&self, selector: &str) -> String {
-        let find = "return [...document.querySelectorAll(given(0))].find((it) => it.checkVisibility())";
+        let find = "return [...document.querySelectorAll(given(0))].find((it) => it.checkVisibility({ visibilityProperty: true }))";
         self.until(find, json!([selector])).await;
         let found = self.run(&find.replace("given(0)", "arguments[0]"), json!([selector])).await;
         found[ELEMENT].as_str().unwrap_or_else(|| panic!("{selector}: gone again")).to_owned()

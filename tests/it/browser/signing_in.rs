@@ -25,10 +25,10 @@ async fn the_first_person_comes_in_by_the_link_and_later_by_a_password(server: &
     // A link is good once.
     let again = Browser::open().await;
     again.go(&server.link).await;
-    again.sees("form [role=alert]", "This link was used already").await;
+    again.sees(".door [role=alert]", "This link was used already").await;
     again.fill("input[type=email]", email).await;
     again.fill("input[type=password]", &format!("wrong{}", key::ENTER)).await;
-    again.sees("form [role=alert]", "not the e-mail and password").await;
+    again.sees(".door [role=alert]", "not the e-mail and password").await;
     again.run("document.querySelector('input[type=password]').value = ''", json!([])).await;
     again.fill("input[type=password]", &format!("correct horse battery{}", key::ENTER)).await;
     again.sees("nav", "Live").await;
