@@ -35,15 +35,17 @@ const PLACES = [
 export function Palette({ onClose }) {
   const typed = useSignal("");
   const at = useSignal(0);
-  const found = useSignal(/** @type {Wire.Conversation[]} */ ([]));
+  const found = useSignal({ q: "", items: /** @type {Wire.Conversation[]} */ ([]) });
   const problem = useSignal(false);
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   const q = typed.value.trim();
+  const low = q.toLocaleLowerCase();
   useEffect(() => {
     const asked = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        found.value = (await get("/conversations", { q, limit: FOUND_MAX }, asked.signal)).items;
+        const { items } = await get("/conversations", { q, limit: FOUND_MAX }, asked.signal);
+        found.value = { q, items };
         problem.value = false;
       } catch (error) {
         if (asked.signal.aborted) return;
@@ -54,12 +56,13 @@ export function Palette({ onClose }) {
     return () => (clearTimeout(timer), asked.abort());
   }, [q]);
 
+  // Whoever types faster than the server finds must not choose what was found for other words.
+  const isMeant = (/** @type {Wire.Conversation} */ it) => found.value.q === q || contactName(it).toLocaleLowerCase().includes(low);
   /** @type {Choice[]} */
-  const people = found.value.map((it) => ({
+  const people = found.value.items.filter(isMeant).map((it) => ({
     id: it.id, words: contactName(it), kind: word("status", it.status), run: () => go(`/inbox/${it.id}`),
     sign: html`<${Avatar} name=${it.contact.name} chat=${it.chat_id} /><${ModeSign} of=${it} />`,
   }));
-  const low = q.toLocaleLowerCase();
   const others = [...acts(), ...places()].filter(({ words }) => words.toLocaleLowerCase().includes(low));
   // With a name typed one looks for a person; with nothing typed, for what can be done here.
   const all = q ? [...people, ...others] : [...others.slice(0, 6), ...people, ...others.slice(6)];
