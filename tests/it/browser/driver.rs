@@ -129,11 +129,8 @@ impl Browser {
         .replace("given(", "given.at(");
         let held = self.settled(&script, arguments.clone()).await;
         if held != json!(true) {
-            let page = self.run("return document.body.innerText", json!([])).await;
-            panic!(
-                "never: {condition} {arguments} ({held})\nthe page: {}",
-                page.as_str().unwrap_or_default()
-            );
+            let (faults, page) = (self.faults().await, self.text("body").await);
+            panic!("never: {condition} {arguments} ({held})\nfaults: {faults}\nthe page: {page}");
         }
     }
 

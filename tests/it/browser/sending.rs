@@ -28,7 +28,7 @@ async fn what_is_sent_takes_over_and_gets_its_ticks(server: &Server) {
 }
 
 async fn what_nobody_knows_is_said_and_decided_by_a_person(server: &Server) {
-    server.behaves(json!({ "provider_fault": "hang" })).await;
+    server.behaves(json!({ "provider_fault": "hang", "model_delay_ms": 15_000 })).await;
     server.writes(MEI, "Mei", &["Hello?"]).await;
     let browser = reading_mei(server).await;
     browser.press("t").await;
