@@ -1,7 +1,4 @@
-//! For everybody: nothing that axe objects to, in the light and in the dark, and nothing wider than a small phone. The
-//! same walk takes the pictures that the README shows, where BATON_PICTURES names a folder for them.
-
-use std::path::PathBuf;
+//! For everybody: nothing that axe objects to, in the light and in the dark, and nothing wider than a small phone.
 
 use serde_json::{Value, json};
 
@@ -51,7 +48,7 @@ fn paths(id: &str) -> Vec<String> {
     PAGES.iter().map(|page| (*page).to_owned()).chain([format!("/inbox/{id}")]).collect()
 }
 
-async fn show(browser: &Browser, server: &Server, path: &str) {
+pub(super) async fn show(browser: &Browser, server: &Server, path: &str) {
     browser.go(&format!("{}{path}", server.address)).await;
     browser.until("return document.querySelector('.connection.is-live')", json!([])).await;
     // The page itself is fetched after the shell.
@@ -107,32 +104,4 @@ async fn every_page_fits_a_small_phone(server: &Server) {
         assert_eq!(outside, json!([]), "{path}");
     }
     browser.close().await;
-}
-
-#[tokio::test]
-async fn the_pictures_of_the_readme_are_taken() {
-    let server = Server::on_sqlite().await;
-    let id = furnish(&server).await;
-    let browser = signed_in(&server).await;
-    let folder = std::env::var_os("BATON_PICTURES").map(PathBuf::from);
-    let kept = tempfile::tempdir().expect("a folder");
-    let folder = folder.as_deref().unwrap_or(kept.path());
-    for (name, path, width, height, is_dark) in [
-        ("inbox", format!("/inbox/{id}"), 1280, 800, false),
-        ("dark", format!("/inbox/{id}"), 1280, 800, true),
-        ("overview", "/overview".to_owned(), 1280, 800, false),
-        ("playground", "/playground".to_owned(), 1280, 800, false),
-        ("phone", format!("/inbox/{id}"), 390, 760, false),
-    ] {
-        browser.size(width, height).await;
-        browser.dark(is_dark).await;
-        show(&browser, &server, &path).await;
-        browser.picture(&folder.join(format!("{name}.png"))).await;
-        assert!(
-            folder.join(format!("{name}.png")).metadata().is_ok_and(|file| file.len() > 10_000),
-            "{name}"
-        );
-    }
-    browser.close().await;
-    server.end().await;
 }

@@ -4,7 +4,6 @@
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
-    path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -198,10 +197,10 @@ impl Browser {
     }
 
     /// A picture of the page, as it is now.
-    pub(super) async fn picture(&self, file: &Path) {
-        let picture = self.command(Method::GET, "/screenshot", None).await;
-        let bytes = STANDARD.decode(picture.as_str().expect("a picture")).expect("base64");
-        std::fs::write(file, bytes).expect("the picture is kept");
+    pub(super) async fn picture(&self) -> Vec<u8> {
+        let how = json!({ "format": "webp", "quality": 80 });
+        let taken = self.devtools("Page.captureScreenshot", how).await;
+        STANDARD.decode(taken["data"].as_str().expect("a picture")).expect("base64")
     }
 
     /// The reference of the first visible thing that the selector means.

@@ -22,6 +22,10 @@ mod signing_in;
 
 mod takeover;
 
+mod tour;
+
+mod pictures;
+
 use self::{
     driver::{Browser, key},
     line::Line,
