@@ -10,6 +10,8 @@ mod accessible;
 
 mod agents;
 
+mod drafts;
+
 mod feed;
 
 mod hostile;
