@@ -13,7 +13,7 @@ use baton::{
     },
     domain::pacing,
     flow::{
-        generator::{Draft, Generator, Line, Progress, Request},
+        generator::{Generator, Line, Progress, Request, Written},
         onlookers::Onlookers,
         provider::Provider,
     },
@@ -140,8 +140,8 @@ async fn model_at_once() -> impl Generator {
     let settings =
         Settings { base_url, api_key: None, idle: Duration::from_secs(5), total: Duration::from_secs(5) };
     let model = OpenAi::new(&settings, client()).expect("an address");
-    let draft: Draft = model.reply(&request(1), &Nobody).await.expect("it answers");
-    assert_eq!(draft.text, "Yes.");
+    let written: Written = model.reply(&request(1), &Nobody).await.expect("it answers");
+    assert_eq!(written.text, "Yes.");
     model
 }
 

@@ -1,5 +1,5 @@
 //! Any bytes as the answer of a model, streamed or whole. None may panic; how the network cuts them changes nothing; what
-//! has no end is no draft; and what never ends is read only so far.
+//! has no end is no answer; and what never ends is read only so far.
 
 #![no_main]
 
@@ -14,7 +14,7 @@ use std::{
 
 use baton::{
     adapters::openai::{read_stream, read_whole},
-    flow::generator::{Draft, Failure, Progress},
+    flow::generator::{Failure, Progress, Written},
 };
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -57,12 +57,12 @@ fuzz_target!(|bytes: &[u8]| {
     let whole = at_once(vec![body.clone()]);
     assert_eq!(at_once(cut), whole, "as one body, in pieces");
     check(&whole, &body);
-    if let Ok(draft) = &whole {
-        check_as_one_event(&body, draft);
+    if let Ok(written) = &whole {
+        check_as_one_event(&body, written);
         let last = body
             .iter()
             .rposition(|byte| !byte.is_ascii_whitespace())
-            .expect("a draft is not made of nothing");
+            .expect("an answer is not made of nothing");
         assert!(at_once(vec![body.slice(..last)]).is_err(), "its last brace is its end");
     }
     // Megabytes each time: not often.
@@ -83,29 +83,32 @@ fn pieces(body: &Bytes, steps: &[u8]) -> Vec<Bytes> {
     pieces
 }
 
-fn read(pieces: Vec<Bytes>) -> (Result<Draft, Failure>, Vec<String>) {
+fn read(pieces: Vec<Bytes>) -> (Result<Written, Failure>, Vec<String>) {
     let heard = Heard::default();
     let bytes = stream::iter(pieces.into_iter().map(Ok::<_, Infallible>));
     let outcome = RUNTIME.with(|runtime| runtime.block_on(read_stream(bytes, IDLE, &heard)));
     (outcome, heard.0.into_inner().expect("nobody panicked"))
 }
 
-fn at_once(pieces: Vec<Bytes>) -> Result<Draft, Failure> {
+fn at_once(pieces: Vec<Bytes>) -> Result<Written, Failure> {
     let bytes = stream::iter(pieces.into_iter().map(Ok::<_, Infallible>));
     RUNTIME.with(|runtime| runtime.block_on(read_whole(bytes, IDLE)))
 }
 
-fn check(outcome: &Result<Draft, Failure>, body: &[u8]) {
+fn check(outcome: &Result<Written, Failure>, body: &[u8]) {
     match outcome {
-        Ok(draft) => {
-            assert!(!draft.text.is_empty() || !draft.calls.is_empty(), "a draft says or does something");
-            assert_eq!(draft.text, draft.text.trim());
-            assert!(draft.input_tokens >= 0 && draft.output_tokens >= 0);
-            assert!(draft.calls.len() <= CALLS_MAX, "{} calls", draft.calls.len());
-            assert!(draft.calls.iter().all(|call| !call.id.is_empty() && !call.name.is_empty()));
-            let written =
-                draft.calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();
-            assert!(draft.text.len() + written <= GROWTH_MAX * body.len(), "more came out than went in");
+        Ok(written) => {
+            assert!(
+                !written.text.is_empty() || !written.calls.is_empty(),
+                "an answer says or does something"
+            );
+            assert_eq!(written.text, written.text.trim());
+            assert!(written.input_tokens >= 0 && written.output_tokens >= 0);
+            assert!(written.calls.len() <= CALLS_MAX, "{} calls", written.calls.len());
+            assert!(written.calls.iter().all(|call| !call.id.is_empty() && !call.name.is_empty()));
+            let length =
+                written.calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>();
+            assert!(written.text.len() + length <= GROWTH_MAX * body.len(), "more came out than went in");
         }
         Err(failure) => {
             assert!((1..=80).contains(&failure.detail.len()), "a few words of our own: {failure}");
@@ -114,18 +117,18 @@ fn check(outcome: &Result<Draft, Failure>, body: &[u8]) {
     }
 }
 
-/// Whoever watches sees the words grow, into those of the draft.
-fn check_heard(heard: &[String], outcome: &Result<Draft, Failure>) {
+/// Whoever watches sees the words grow, into those of the answer.
+fn check_heard(heard: &[String], outcome: &Result<Written, Failure>) {
     for pair in heard.windows(2) {
         assert!(pair[1].len() > pair[0].len() && pair[1].starts_with(&pair[0]), "{pair:?}");
     }
-    if let (Some(last), Ok(draft)) = (heard.last(), outcome) {
-        assert!(draft.text.starts_with(last.trim()), "{last:?} became {:?}", draft.text);
+    if let (Some(last), Ok(written)) = (heard.last(), outcome) {
+        assert!(written.text.starts_with(last.trim()), "{last:?} became {:?}", written.text);
     }
 }
 
 /// What was cut before its first end is a failure, whatever it had said by then.
-fn check_that_it_needs_an_end(body: &Bytes, outcome: &Result<Draft, Failure>) {
+fn check_that_it_needs_an_end(body: &Bytes, outcome: &Result<Written, Failure>) {
     if body.windows(2).any(|pair| pair == b"\\u") {
         return; // An end may be spelled in escapes.
     }
@@ -137,11 +140,11 @@ fn check_that_it_needs_an_end(body: &Bytes, outcome: &Result<Draft, Failure>) {
 }
 
 /// An answer says the same as one JSON body and as the only event of a stream.
-fn check_as_one_event(body: &Bytes, draft: &Draft) {
+fn check_as_one_event(body: &Bytes, written: &Written) {
     let Ok(text) = std::str::from_utf8(body) else { return };
     if !text.contains(['\n', '\r']) {
         let event = Bytes::from(format!("data: {text}\n\ndata: [DONE]\n\n"));
-        assert_eq!(read(vec![event]).0.as_ref(), Ok(draft), "as an event");
+        assert_eq!(read(vec![event]).0.as_ref(), Ok(written), "as an event");
     }
 }
 
@@ -161,8 +164,8 @@ fn check_without_end(body: &Bytes) {
     let outcome = RUNTIME.with(|runtime| runtime.block_on(read_stream(bytes, IDLE, &heard)));
     let taken = taken.into_inner();
     assert!(taken <= ANSWER_MAX_BYTES + largest, "{taken} bytes were read");
-    if let Ok(draft) = outcome {
-        assert!(draft.text.len() <= ANSWER_MAX_BYTES);
+    if let Ok(written) = outcome {
+        assert!(written.text.len() <= ANSWER_MAX_BYTES);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
         scripted::Scripted,
     },
     config::{AiProvider, Settings},
-    flow::generator::{Draft, Failure, FailureKind, Generator, Progress, Request},
+    flow::generator::{Failure, FailureKind, Generator, Progress, Request, Written},
 };
 
 /// The models.
@@ -58,7 +58,7 @@ impl Generators {
 
 #[async_trait]
 impl Generator for Generators {
-    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure> {
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
         match self.of(&request.channel) {
             Some(generator) => generator.reply(request, progress).await,
             None => Err(no_model()),

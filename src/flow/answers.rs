@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{channels::Channel, inbox::Begun, ledger::Error, reply::Draft};
+use super::{channels::Channel, inbox::Begun, ledger::Error, reply::Answer};
 use crate::domain::{
     message::{Kind, Message},
     time::Time,
@@ -94,13 +94,13 @@ pub(super) async fn recall(
     channel: &Channel,
     begun: &Begun,
     now: Time,
-) -> Option<Draft> {
+) -> Option<Answer> {
     let question = Question::of(channel, begun)?;
     let found = answers.find_answer(&question, begun.conversation, now.plus_ms(-KEPT_MS)).await;
     let (turn, text) = found
         .inspect_err(|error| tracing::debug!(%error, "an earlier answer was not looked for this time"))
         .ok()??;
-    Some(Draft { text, recalled: Some(turn), ..Draft::default() })
+    Some(Answer { text, recalled: Some(turn), ..Answer::default() })
 }
 
 /// Keeps that this turn answered its question, once its words are owed. An answer that is not kept is only not given again.

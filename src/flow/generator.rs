@@ -56,7 +56,7 @@ pub struct ToolCall {
 
 /// What the model wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Draft {
+pub struct Written {
     /// The words; empty only beside calls.
     pub text: String,
     /// Tools called.
@@ -132,7 +132,7 @@ pub trait Progress: Send + Sync {
 #[async_trait]
 pub trait Generator: Send + Sync {
     /// One answer of the model. Done only with an end marker or a finish reason; anything else is a failure.
-    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure>;
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure>;
 
     /// Whether the server answers, for `baton check`: a few words.
     async fn check(&self) -> Result<String, Failure>;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{
     breaker::{Admission, Breaker, Change, Permit, Phase},
-    generator::{Draft, Failure, FailureKind},
+    generator::{Failure, FailureKind, Written},
     ledger::Ledger,
 };
 use crate::domain::{docket::Entry, event::EventType, time::Time};
@@ -58,7 +58,13 @@ impl ModelBreaker {
     }
 
     /// How the call went.
-    pub fn hear(&self, channel: &str, conversation: Uuid, permit: Permit, written: &Result<Draft, Failure>) {
+    pub fn hear(
+        &self,
+        channel: &str,
+        conversation: Uuid,
+        permit: Permit,
+        written: &Result<Written, Failure>,
+    ) {
         let changed = match written {
             Ok(_) => permit.succeeded(),
             // The server answered: that the request was refused says nothing of its health.

@@ -13,7 +13,7 @@ use super::{
     outbox::{self, Settled},
     provider::Arrival,
     reconcile::{self, Copy, Matched},
-    reply::{self, Committed, Draft},
+    reply::{self, Answer, Committed},
 };
 use crate::domain::{
     chat::ChatId,
@@ -206,12 +206,12 @@ impl Play {
 
     /// The model has written this.
     pub(crate) fn writes(&mut self, begun: &Begun, text: &str) -> Committed {
-        let draft = Draft { text: text.to_owned(), ..Draft::default() };
-        self.commits(begun, &draft)
+        let answer = Answer { text: text.to_owned(), ..Answer::default() };
+        self.commits(begun, &answer)
     }
 
-    pub(crate) fn commits(&mut self, begun: &Begun, draft: &Draft) -> Committed {
-        self.step(|docket, policy| reply::commit(docket, policy, begun, draft, 0.5))
+    pub(crate) fn commits(&mut self, begun: &Begun, answer: &Answer) -> Committed {
+        self.step(|docket, policy| reply::commit(docket, policy, begun, answer, 0.5))
     }
 
     /// The model fails.

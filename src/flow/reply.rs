@@ -30,7 +30,7 @@ use crate::domain::{
 
 /// What the model wrote, tools understood.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Draft {
+pub struct Answer {
     /// The words.
     pub text: String,
     /// Hand over to a person, with this reason.
@@ -74,36 +74,42 @@ pub enum Committed {
 }
 
 /// Commits what the model wrote, if the permit still holds.
-pub fn commit(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jitter: f64) -> Committed {
+pub fn commit(
+    docket: &mut Docket,
+    policy: &Policy,
+    begun: &Begun,
+    answer: &Answer,
+    jitter: f64,
+) -> Committed {
     if docket.turn(begun.turn.id).is_some_and(|turn| turn.state == TurnState::Completed) {
         // A commit whose answer was lost on the way.
         return Committed::Owed;
     }
     if let Some(reason) = refusal(docket, begun) {
-        discard(docket, begun, draft.cost, reason);
+        discard(docket, begun, answer.cost, reason);
         return Committed::Discarded(reason);
     }
-    end_turn(docket, begun, TurnState::Completed, None, draft.cost);
+    end_turn(docket, begun, TurnState::Completed, None, answer.cost);
     docket.record(
         Entry::of(EventType::TurnCompleted)
             .by(actor::ASSISTANT)
             .turn(begun.turn.id)
-            .with("input_tokens", draft.cost.input_tokens)
-            .with("output_tokens", draft.cost.output_tokens),
+            .with("input_tokens", answer.cost.input_tokens)
+            .with("output_tokens", answer.cost.output_tokens),
     );
-    if let Some(earlier) = draft.recalled {
+    if let Some(earlier) = answer.recalled {
         let entry = Entry::of(EventType::CachedAnswerUsed).turn(begun.turn.id);
         docket.record(entry.with("from_turn_id", earlier.to_string()));
     }
     match begun.turn.purpose {
         Purpose::FollowUp => {
-            if agenda::queue(docket, policy, &draft.text, Some(begun.turn.id)) {
+            if agenda::queue(docket, policy, &answer.text, Some(begun.turn.id)) {
                 Committed::Owed
             } else {
                 Committed::Silent
             }
         }
-        Purpose::Reply => reply(docket, policy, begun, draft, jitter),
+        Purpose::Reply => reply(docket, policy, begun, answer, jitter),
     }
 }
 
@@ -136,7 +142,7 @@ fn refusal(docket: &Docket, begun: &Begun) -> Option<&'static str> {
     }
 }
 
-fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jitter: f64) -> Committed {
+fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, jitter: f64) -> Committed {
     docket.conversation.memo.note = None;
     docket.conversation.memo.answer_now = false;
     docket.conversation.memo.failures = 0;
@@ -144,13 +150,13 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jit
     conversations::clear(docket, actor::ASSISTANT, |reason| {
         matches!(reason, AttentionReason::AiFailure | AttentionReason::Stale | AttentionReason::Unanswered)
     });
-    if let Some(reason) = &draft.hand_over {
-        return hand_over(docket, policy, begun, draft, reason);
+    if let Some(reason) = &answer.hand_over {
+        return hand_over(docket, policy, begun, answer, reason);
     }
-    if draft.stay_silent.is_some() && draft.text.trim().is_empty() {
+    if answer.stay_silent.is_some() && answer.text.trim().is_empty() {
         end_burst_as(docket, policy, begun, Outcome::Ignored, Some(OutcomeReason::StayedSilent));
         docket.conversation.waiting_since = outbox::first_waiting(docket);
-        if let Some(wish) = &draft.follow_up {
+        if let Some(wish) = &answer.follow_up {
             agenda::schedule(docket, policy, wish, actor::ASSISTANT);
         }
         return Committed::Silent;
@@ -158,7 +164,7 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jit
     overtake(docket);
     let now = docket.now;
     docket.conversation.memo.answered.push(now.0);
-    let parts = pacing::split(&draft.text, policy.split_chars, policy.split_parts, policy.message_max_chars);
+    let parts = pacing::split(&answer.text, policy.split_chars, policy.split_parts, policy.message_max_chars);
     let worked_ms = now.since(begun.at);
     let typing_ms = (0..)
         .zip(&parts)
@@ -182,15 +188,21 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, jit
         docket.conversation.memo.reply = Some(begun.turn.id);
         inbox::wind(docket, policy);
     }
-    if let Some(wish) = &draft.follow_up {
+    if let Some(wish) = &answer.follow_up {
         agenda::schedule(docket, policy, wish, actor::ASSISTANT);
     }
     Committed::Owed
 }
 
 /// The assistant hands over: its words, or those of the settings, are the last; then a person answers.
-fn hand_over(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft, reason: &str) -> Committed {
-    let own_words = Some(draft.text.trim()).filter(|text| !text.is_empty());
+fn hand_over(
+    docket: &mut Docket,
+    policy: &Policy,
+    begun: &Begun,
+    answer: &Answer,
+    reason: &str,
+) -> Committed {
+    let own_words = Some(answer.text.trim()).filter(|text| !text.is_empty());
     end_burst_as(docket, policy, begun, Outcome::HandedOver, None);
     conversations::cause(docket, policy, By::of(Reason::AssistantAsked, actor::ASSISTANT));
     conversations::raise(docket, AttentionReason::AssistantAsked);
@@ -207,7 +219,7 @@ fn hand_over(docket: &mut Docket, policy: &Policy, begun: &Begun, draft: &Draft,
     match (own_words, &policy.handover_text) {
         (Some(_), _) => {
             let parts =
-                pacing::split(&draft.text, policy.split_chars, policy.split_parts, policy.message_max_chars);
+                pacing::split(&answer.text, policy.split_chars, policy.split_parts, policy.message_max_chars);
             let owed = Owed {
                 author: Author::Assistant,
                 lane: begun.lane,

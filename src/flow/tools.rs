@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::{
     agenda::Wish,
-    generator::{Draft as Written, Line, ToolCall},
-    reply::Draft,
+    generator::{Line, ToolCall, Written},
+    reply::Answer,
 };
 
 /// Longest delay that the model may ask for: a year of hours.
@@ -15,7 +15,7 @@ const FOLLOW_UP_HOURS_MAX: f64 = 8_784.0;
 /// What the model's answer means.
 pub enum Understood {
     /// The turn can be committed.
-    Done(Draft),
+    Done(Answer),
     /// The model waits for the results of its calls.
     Again(String, Vec<ToolCall>, Vec<Line>),
 }
@@ -35,16 +35,16 @@ struct WithDelay {
 
 /// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones.
 pub fn understand(written: Written, asked_for: &mut Option<Wish>) -> Understood {
-    let mut draft = Draft { text: written.text, ..Draft::default() };
+    let mut answer = Answer { text: written.text, ..Answer::default() };
     let mut results = Vec::new();
     for call in &written.calls {
         let result = match call.name.as_str() {
             "hand_over" => {
-                draft.hand_over = Some(reason_of(call));
+                answer.hand_over = Some(reason_of(call));
                 "done".to_owned()
             }
             "stay_silent" => {
-                draft.stay_silent = Some(reason_of(call));
+                answer.stay_silent = Some(reason_of(call));
                 "done".to_owned()
             }
             "schedule_follow_up" => match wish_of(call) {
@@ -59,14 +59,14 @@ pub fn understand(written: Written, asked_for: &mut Option<Wish>) -> Understood 
         results.push(Line::Result { call: call.id.clone(), text: result });
     }
     let is_done = written.calls.is_empty()
-        || draft.hand_over.is_some()
-        || draft.stay_silent.is_some()
-        || !draft.text.trim().is_empty();
+        || answer.hand_over.is_some()
+        || answer.stay_silent.is_some()
+        || !answer.text.trim().is_empty();
     if is_done {
-        draft.follow_up = asked_for.take();
-        Understood::Done(draft)
+        answer.follow_up = asked_for.take();
+        Understood::Done(answer)
     } else {
-        Understood::Again(draft.text, written.calls, results)
+        Understood::Again(answer.text, written.calls, results)
     }
 }
 
@@ -109,11 +109,14 @@ mod tests {
     fn handing_over_ends_the_turn_with_the_words_beside_the_call() {
         let mut asked_for = None;
         let hand_over = written("A colleague comes.", &[("hand_over", r#"{"reason":"asked"}"#)]);
-        let Understood::Done(draft) = understand(hand_over, &mut asked_for) else { panic!("not done") };
-        assert_eq!((draft.text.as_str(), draft.hand_over.as_deref()), ("A colleague comes.", Some("asked")));
+        let Understood::Done(answer) = understand(hand_over, &mut asked_for) else { panic!("not done") };
+        assert_eq!(
+            (answer.text.as_str(), answer.hand_over.as_deref()),
+            ("A colleague comes.", Some("asked"))
+        );
         let without_reason = written("", &[("hand_over", "no JSON")]);
-        let Understood::Done(draft) = understand(without_reason, &mut asked_for) else { panic!("not done") };
-        assert_eq!(draft.hand_over.as_deref(), Some("not said"));
+        let Understood::Done(answer) = understand(without_reason, &mut asked_for) else { panic!("not done") };
+        assert_eq!(answer.hand_over.as_deref(), Some("not said"));
     }
 
     #[test]
@@ -124,10 +127,10 @@ mod tests {
             panic!("done")
         };
         assert_eq!((calls.len(), results.len()), (1, 1));
-        let Understood::Done(draft) = understand(written("Until tomorrow.", &[]), &mut asked_for) else {
+        let Understood::Done(answer) = understand(written("Until tomorrow.", &[]), &mut asked_for) else {
             panic!("not done")
         };
-        assert_eq!(draft.follow_up.and_then(|wish| wish.delay_ms), Some(86_400_000));
+        assert_eq!(answer.follow_up.and_then(|wish| wish.delay_ms), Some(86_400_000));
     }
 
     #[test]

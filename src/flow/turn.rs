@@ -30,14 +30,14 @@ use super::{
     context,
     dispatch::Dispatch,
     gate::Gate,
-    generator::{Draft as Written, Failure, FailureKind, Generator, Line, Progress, Request},
+    generator::{Failure, FailureKind, Generator, Line, Progress, Request, Written},
     inbox::{self, Begun, Claim, Claimant},
     ledger::{self, Key, Ledger, Need, change},
     measure::{Gauge, Stopwatch, seconds},
     model_breaker::ModelBreaker,
     onlookers::Writing,
     pace::Pace,
-    reply::{Committed, Cost, Draft},
+    reply::{Answer, Committed, Cost},
     sender::Sender,
     tools::{Understood, understand},
 };
@@ -215,13 +215,14 @@ impl Turns {
                 let cost = Cost { first_token_at, ..Cost::default() };
                 self.abandon(channel, begun, cost).await.map(Ended::from)
             }
-            Some(Ok(mut draft)) => {
-                draft.cost.first_token_at = first_token_at;
+            Some(Ok(mut answer)) => {
+                answer.cost.first_token_at = first_token_at;
                 let (turn, written_at, before_ms) =
                     (begun.turn.id, (self.clock)(), begun.late_ms + asked_at.since(claimed_at));
-                let answer = (!draft.used_tools).then(|| begun.clone());
-                let ended = self.commit(channel, begun, draft).await;
-                if let (Ok(Ended { committed: Committed::Owed, .. }), Some(begun)) = (&ended, answer) {
+                let by_words_alone = (!answer.used_tools).then(|| begun.clone());
+                let ended = self.commit(channel, begun, answer).await;
+                if let (Ok(Ended { committed: Committed::Owed, .. }), Some(begun)) = (&ended, by_words_alone)
+                {
                     answers::remember(&*self.answers, channel, &begun, is_alone).await;
                 }
                 // What the model took is not ours; what comes before and after it is.
@@ -231,10 +232,10 @@ impl Turns {
             Some(Err((failure, mut cost))) => {
                 cost.first_token_at = first_token_at;
                 if self.breaker.is_open()
-                    && let Some(draft) =
+                    && let Some(answer) =
                         answers::recall(&*self.answers, channel, &begun, (self.clock)()).await
                 {
-                    return self.commit(channel, begun, Draft { cost, ..draft }).await;
+                    return self.commit(channel, begun, Answer { cost, ..answer }).await;
                 }
                 self.fail(channel, begun, failure, cost).await.map(Ended::from)
             }
@@ -247,7 +248,7 @@ impl Turns {
         mut request: Request,
         begun: &Begun,
         progress: &Words<'_>,
-    ) -> Result<Draft, (Failure, Cost)> {
+    ) -> Result<Answer, (Failure, Cost)> {
         let queued_at = (self.clock)();
         let slot = match &self.pace {
             Some(pace) if !self.breaker.is_open() => pace.enter(&self.gate, begun.lane, queued_at).await,
@@ -265,10 +266,10 @@ impl Turns {
             cost.output_tokens += written.output_tokens;
             used_tools |= !written.calls.is_empty();
             match understand(written, &mut asked_for) {
-                Understood::Done(mut draft) => {
+                Understood::Done(mut answer) => {
                     drop((slot, running));
-                    (draft.cost, draft.used_tools) = (cost, used_tools);
-                    return Ok(draft);
+                    (answer.cost, answer.used_tools) = (cost, used_tools);
+                    return Ok(answer);
                 }
                 Understood::Again(text, calls, results) => {
                     request.lines.push(Line::Calls(text, calls));

@@ -1,10 +1,10 @@
-//! An answer as it grows. In: chunks, in order. Out: the words so far, and at the end the draft or why there is none.
+//! An answer as it grows. In: chunks, in order. Out: the words so far, and at the end the whole, or why there is none.
 
 use super::{
     chunk::{CallDelta, Chunk, Content, Delta, Usage},
     failure::{error_frame, failed},
 };
-use crate::flow::generator::{Draft, Failure, FailureKind, ToolCall};
+use crate::flow::generator::{Failure, FailureKind, ToolCall, Written};
 
 /// Tools called in one answer. More is a model gone astray.
 const CALLS_MAX: usize = 32;
@@ -75,8 +75,8 @@ impl Assembly {
         if THINK_OPEN.starts_with(self.text.trim()) { "" } else { without_thoughts(&self.text) }
     }
 
-    /// The draft, if there is one.
-    pub(super) fn finish(self) -> Result<Draft, Failure> {
+    /// The answer, if there is one.
+    pub(super) fn finish(self) -> Result<Written, Failure> {
         match self.finish {
             None => return Err(failed(FailureKind::Cut, "the stream ended without an end marker")),
             Some(Finish::Filtered) => {
@@ -89,7 +89,7 @@ impl Assembly {
             return Err(failed(FailureKind::Empty, "nothing was written"));
         }
         let calls = self.calls.into_iter().enumerate().map(named).collect::<Result<_, _>>()?;
-        Ok(Draft { text, calls, input_tokens: self.input_tokens, output_tokens: self.output_tokens })
+        Ok(Written { text, calls, input_tokens: self.input_tokens, output_tokens: self.output_tokens })
     }
 
     fn count(&mut self, usage: &Usage) {
@@ -208,8 +208,8 @@ mod tests {
 
     fn calls(chunks: &[Value]) -> Vec<(String, String, String)> {
         let chunks = [chunks, &[stop()]].concat();
-        let draft = assembled(&chunks).finish().expect("a draft");
-        draft.calls.into_iter().map(|call| (call.id, call.name, call.arguments)).collect()
+        let written = assembled(&chunks).finish().expect("an answer");
+        written.calls.into_iter().map(|call| (call.id, call.name, call.arguments)).collect()
     }
 
     fn call_of(id: &str, name: &str, arguments: &str) -> (String, String, String) {
@@ -283,7 +283,7 @@ mod tests {
         }
         assert_eq!(shown, ["", "", "", "We open", "We open at <think>nine</think>."]);
         assembly.end();
-        assert_eq!(assembly.finish().expect("a draft").text, "We open at <think>nine</think>.");
+        assert_eq!(assembly.finish().expect("an answer").text, "We open at <think>nine</think>.");
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
         let only_thoughts = [delta(json!({ "content": "<think>Hmm, hmm, hmm" })), stop()];
         assert_eq!(assembled(&only_thoughts).finish().expect_err("a failure").kind, FailureKind::Empty);
         let begun = [delta(json!({ "content": "<th" })), stop()];
-        assert_eq!(assembled(&begun).finish().expect("a draft").text, "<th");
+        assert_eq!(assembled(&begun).finish().expect("an answer").text, "<th");
     }
 
     #[test]
@@ -306,7 +306,7 @@ mod tests {
             json!({ "choices": null, "usage": { "prompt_tokens": 12, "completion_tokens": 3 } }),
             json!({ "choices": [{ "delta": null, "finish_reason": "length" }], "usage": null }),
         ];
-        let draft = assembled(&chunks).finish().expect("a draft");
-        assert_eq!((draft.text.as_str(), draft.input_tokens, draft.output_tokens), ("Good day", 12, 3));
+        let written = assembled(&chunks).finish().expect("an answer");
+        assert_eq!((written.text.as_str(), written.input_tokens, written.output_tokens), ("Good day", 12, 3));
     }
 }

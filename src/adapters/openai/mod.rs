@@ -1,5 +1,5 @@
 //! Any server that speaks as OpenAI's chat completions do: OpenAI, Ollama, vLLM, Groq, OpenRouter and many more.
-//! In: a request of the flow. Out: one POST, streamed, and the draft it gave or how it failed.
+//! In: a request of the flow. Out: one POST, streamed, and the answer it gave or how it failed.
 
 mod request;
 
@@ -29,7 +29,7 @@ use tokio::time::timeout;
 pub use self::stream::{read as read_stream, read_whole};
 
 use self::failure::{cannot_connect, failed, refused};
-use crate::flow::generator::{Draft, Failure, FailureKind, Generator, Progress, Request};
+use crate::flow::generator::{Failure, FailureKind, Generator, Progress, Request, Written};
 
 /// Largest list of models that is read.
 const MODELS_MAX_BYTES: usize = 1 << 20;
@@ -81,7 +81,7 @@ impl OpenAi {
         })
     }
 
-    async fn generate(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure> {
+    async fn generate(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
         let post = self
             .client
             .post(self.completions.clone())
@@ -124,7 +124,7 @@ impl OpenAi {
 
 #[async_trait]
 impl Generator for OpenAi {
-    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure> {
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
         timeout(self.total, self.generate(request, progress))
             .await
             .unwrap_or_else(|_| Err(failure::too_slow(self.total)))

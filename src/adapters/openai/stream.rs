@@ -1,4 +1,4 @@
-//! Reads an answer off the wire, within limits of time and size. In: the bytes of a body, cut anywhere. Out: a draft
+//! Reads an answer off the wire, within limits of time and size. In: the bytes of a body, cut anywhere. Out: an answer
 //! that has an end, or a failure; and the words so far for whoever watches.
 
 use std::{pin::pin, time::Duration};
@@ -14,7 +14,7 @@ use super::{
     chunk::Chunk,
     failure::{self, failed},
 };
-use crate::flow::generator::{Draft, Failure, FailureKind, Progress};
+use crate::flow::generator::{Failure, FailureKind, Progress, Written};
 
 /// Largest answer that is read. Every word travels in some 200 bytes of JSON, unread thoughts included.
 const ANSWER_MAX_BYTES: usize = 4 << 20;
@@ -26,7 +26,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Reads a stream of events to its end.
-pub async fn read<S, E>(bytes: S, idle: Duration, progress: &dyn Progress) -> Result<Draft, Failure>
+pub async fn read<S, E>(bytes: S, idle: Duration, progress: &dyn Progress) -> Result<Written, Failure>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
@@ -56,7 +56,7 @@ where
 }
 
 /// Reads an answer that came as one JSON body. Its last brace is its end marker.
-pub async fn read_whole<S, E>(bytes: S, idle: Duration) -> Result<Draft, Failure>
+pub async fn read_whole<S, E>(bytes: S, idle: Duration) -> Result<Written, Failure>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
 {

@@ -1,9 +1,9 @@
 //! What the demo's assistant says: it keeps a small pottery shop, and knows what such a shop is asked every day.
-//! In: a request of the flow. Out: a draft, by the words of the contact's latest messages.
+//! In: a request of the flow. Out: an answer, by the words of the contact's latest messages.
 
 use serde_json::json;
 
-use crate::flow::generator::{Draft, Line, Request, ToolCall};
+use crate::flow::generator::{Line, Request, ToolCall, Written};
 
 /// The first topic with words that the contact wrote wins: those that need a person come first, courtesies last.
 const TOPICS: &[(&[&str], Topic)] = &[
@@ -84,7 +84,7 @@ const CHECKING_IN: &str =
     "Hello again! I only wanted to ask whether there is anything else that I can help you with.";
 
 /// The answer to the request.
-pub(super) fn answer(request: &Request) -> Draft {
+pub(super) fn answer(request: &Request) -> Written {
     match request.lines.last() {
         // What the calls of this turn were to say was said beside them.
         Some(Line::Result { .. }) => says("All right, that is settled."),
@@ -94,12 +94,12 @@ pub(super) fn answer(request: &Request) -> Draft {
     }
 }
 
-fn reply(asked: &[&str], has_tools: bool) -> Draft {
+fn reply(asked: &[&str], has_tools: bool) -> Written {
     let words = bare_words(&asked.join(" "));
     let topic = TOPICS.iter().find(|(keys, _)| keys.iter().any(|key| words.contains(&format!(" {key} "))));
     match topic {
         Some((_, Topic::Says(text))) => says(text),
-        Some((_, Topic::Person)) => Draft {
+        Some((_, Topic::Person)) => Written {
             text: "Of course. I'll ask a colleague to take over; someone will be with you in a moment."
                 .to_owned(),
             calls: has_tools
@@ -108,7 +108,7 @@ fn reply(asked: &[&str], has_tools: bool) -> Draft {
                 .collect(),
             ..says("")
         },
-        Some((_, Topic::Reminder)) if has_tools => Draft {
+        Some((_, Topic::Reminder)) if has_tools => Written {
             calls: vec![call(
                 "schedule_follow_up",
                 &json!({ "delay_hours": 24, "text": "Good day! You asked me to write to you again today." }),
@@ -171,9 +171,9 @@ fn shortened(text: &str) -> String {
 }
 
 /// Counts words for tokens, so that the demo's statistics have something to show.
-fn says(text: &str) -> Draft {
+fn says(text: &str) -> Written {
     let output_tokens = i64::try_from(text.split_whitespace().count()).unwrap_or(i64::MAX);
-    Draft { text: text.to_owned(), calls: Vec::new(), input_tokens: 0, output_tokens }
+    Written { text: text.to_owned(), calls: Vec::new(), input_tokens: 0, output_tokens }
 }
 
 fn call(name: &str, arguments: &serde_json::Value) -> ToolCall {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    fn to(text: &str) -> Draft {
+    fn to(text: &str) -> Written {
         answer(&request(vec![Line::Contact(text.into())]))
     }
 
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn who_asks_for_a_person_gets_one() {
-        let draft = to("Can I talk to a person?");
-        assert!(draft.text.contains("colleague"));
-        assert_eq!(draft.calls[0].name, "hand_over");
+        let written = to("Can I talk to a person?");
+        assert!(written.text.contains("colleague"));
+        assert_eq!(written.calls[0].name, "hand_over");
         let without_tools = Request { tools: false, ..request(vec![Line::Contact("A human please".into())]) };
         assert!(answer(&without_tools).calls.is_empty());
     }

@@ -1,5 +1,5 @@
 //! Models without a model. `Scripted` answers by keyword for the demo and the sandbox, with faults on demand; `Script`
-//! says in tests what the test wrote down. In: a request of the flow. Out: a draft or a failure, word by word.
+//! says in tests what the test wrote down. In: a request of the flow. Out: an answer or a failure, word by word.
 
 mod demo;
 
@@ -19,7 +19,7 @@ pub use self::{
     faults::{Fault, Faults},
     script::{Hold, Script, Step},
 };
-use crate::flow::generator::{Draft, Failure, FailureKind, Generator, Progress, Request};
+use crate::flow::generator::{Failure, FailureKind, Generator, Progress, Request, Written};
 
 /// What a rate limit asks for.
 const RATE_LIMIT_MS: i64 = 2_000;
@@ -60,18 +60,18 @@ impl Scripted {
 
 #[async_trait]
 impl Generator for Scripted {
-    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure> {
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
         let Faults { delay_ms, fault } = self.faults();
         let delay = Duration::from_millis(delay_ms).min(DELAY_MAX);
-        let draft = demo::answer(request);
+        let written = demo::answer(request);
         let fails = |kind| Err(Failure { kind, retry_after_ms: None, detail: "as told".to_owned() });
         match fault {
             Fault::None => {
-                write(&draft.text, delay, progress).await;
-                Ok(draft)
+                write(&written.text, delay, progress).await;
+                Ok(written)
             }
             Fault::Cut => {
-                write(first_half(&draft.text), delay / 2, progress).await;
+                write(first_half(&written.text), delay / 2, progress).await;
                 fails(FailureKind::Cut)
             }
             Fault::Error => {
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    async fn reply(scripted: &Scripted, heard: &Heard) -> Result<Draft, Failure> {
+    async fn reply(scripted: &Scripted, heard: &Heard) -> Result<Written, Failure> {
         scripted.reply(&request(), heard).await
     }
 
@@ -164,12 +164,12 @@ mod tests {
     async fn words_come_one_after_another_and_take_their_time() {
         let scripted = Scripted::new(Faults { delay_ms: 250, fault: Fault::None }, Duration::from_secs(20));
         let (heard, started) = (Heard::default(), Instant::now());
-        let draft = reply(&scripted, &heard).await.expect("a draft");
+        let written = reply(&scripted, &heard).await.expect("an answer");
         assert!(started.elapsed() >= Duration::from_millis(250));
         let heard = heard.0.into_inner().expect("not poisoned");
         assert!((2..=4).contains(&heard.len()), "{heard:?}");
         assert!(heard.is_sorted_by_key(String::len));
-        assert!(heard.iter().all(|so_far| draft.text.starts_with(so_far)));
+        assert!(heard.iter().all(|so_far| written.text.starts_with(so_far)));
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-use crate::flow::generator::{Draft, Failure, FailureKind, Generator, Line, Progress, Request, ToolCall};
+use crate::flow::generator::{Failure, FailureKind, Generator, Line, Progress, Request, ToolCall, Written};
 
 /// Answers by steps: each request takes the first step that fits it.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Script {
 #[derive(Clone)]
 pub struct Step {
     fits: Arc<dyn Fn(&Request) -> bool + Send + Sync>,
-    outcome: Result<Draft, Failure>,
+    outcome: Result<Written, Failure>,
     hold: Option<Hold>,
     stays: bool,
 }
@@ -96,7 +96,7 @@ impl Script {
 impl Step {
     /// Says this.
     pub fn says(text: &str) -> Self {
-        Self::ends(Ok(Draft { text: text.to_owned(), ..Draft::default() }))
+        Self::ends(Ok(Written { text: text.to_owned(), ..Written::default() }))
     }
 
     /// Calls a tool, with nothing beside it.
@@ -120,16 +120,16 @@ impl Step {
     }
 
     /// Ends so.
-    pub fn ends(outcome: Result<Draft, Failure>) -> Self {
+    pub fn ends(outcome: Result<Written, Failure>) -> Self {
         Self { fits: Arc::new(|_| true), outcome, hold: None, stays: false }
     }
 
     /// And calls a tool.
     #[must_use]
     pub fn and_calls(mut self, name: &str, arguments: &Value) -> Self {
-        if let Ok(draft) = &mut self.outcome {
-            let id = format!("call_{}", draft.calls.len());
-            draft.calls.push(ToolCall { id, name: name.to_owned(), arguments: arguments.to_string() });
+        if let Ok(written) = &mut self.outcome {
+            let id = format!("call_{}", written.calls.len());
+            written.calls.push(ToolCall { id, name: name.to_owned(), arguments: arguments.to_string() });
         }
         self
     }
@@ -137,8 +137,8 @@ impl Step {
     /// And counts these tokens.
     #[must_use]
     pub fn and_counts(mut self, input_tokens: i64, output_tokens: i64) -> Self {
-        if let Ok(draft) = &mut self.outcome {
-            (draft.input_tokens, draft.output_tokens) = (input_tokens, output_tokens);
+        if let Ok(written) = &mut self.outcome {
+            (written.input_tokens, written.output_tokens) = (input_tokens, output_tokens);
         }
         self
     }
@@ -227,7 +227,7 @@ impl Drop for HangUp<'_> {
 
 #[async_trait]
 impl Generator for Script {
-    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure> {
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
         let mut hang_up = HangUp { count: &self.hang_ups, is_done: false };
         let step = self.take(request);
         self.requests.send_modify(|requests| requests.push(request.clone()));
@@ -236,10 +236,10 @@ impl Generator for Script {
             let detail = "the script has no step for this".to_owned();
             return Err(Failure { kind: FailureKind::Refused, retry_after_ms: None, detail });
         };
-        if let Ok(draft) = &step.outcome
-            && !draft.text.is_empty()
+        if let Ok(written) = &step.outcome
+            && !written.text.is_empty()
         {
-            progress.wrote(&draft.text);
+            progress.wrote(&written.text);
         }
         if let Some(hold) = &step.hold {
             hold.wait().await;
@@ -299,7 +299,7 @@ mod tests {
                 script
                     .reply(&from(text), &Unheard)
                     .await
-                    .map(|draft| draft.text)
+                    .map(|written| written.text)
                     .map_err(|failure| failure.kind),
             );
         }
@@ -332,7 +332,7 @@ mod tests {
         hold.reached().await;
         assert!(!reply.is_finished());
         hold.release();
-        assert_eq!(reply.await.expect("no panic").expect("a draft").text, "Yes.");
+        assert_eq!(reply.await.expect("no panic").expect("an answer").text, "Yes.");
         assert_eq!(script.hang_ups(), 0);
     }
 

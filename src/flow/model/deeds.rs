@@ -22,7 +22,7 @@ use crate::{
         outbox::{self, Settled},
         provider::Amendment,
         reconcile::{self, Copy},
-        reply::{self, Cost, Draft},
+        reply::{self, Answer, Cost},
         turn::need_of,
     },
 };
@@ -204,14 +204,14 @@ impl World {
     fn turn_answers(&mut self, at: usize, hand_over: Option<String>) {
         let begun = self.turns.remove(at);
         let text = if hand_over.is_some() { "A colleague comes." } else { self.scene.text };
-        let draft = Draft { text: text.to_owned(), hand_over, ..Draft::default() };
+        let answer = Answer { text: text.to_owned(), hand_over, ..Answer::default() };
         let is_weak = self.scene.weakness == Weakness::CommitsAnyFence;
         self.step(&need_of(&begun), |docket, policy| {
             let mut begun = begun.clone();
             if is_weak {
                 begun.turn.fence = docket.conversation.fence;
             }
-            reply::commit(docket, policy, &begun, &draft, 0.0)
+            reply::commit(docket, policy, &begun, &answer, 0.0)
         });
     }
 

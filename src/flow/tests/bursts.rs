@@ -17,7 +17,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         provider::Amendment,
-        reply::{Committed, Draft},
+        reply::{Answer, Committed},
     },
 };
 
@@ -285,7 +285,7 @@ fn silence_about_one_message_does_not_hide_that_another_waits() {
     play.says("m1");
     let begun = play.begins();
     play.says("m2");
-    play.commits(&begun, &Draft { stay_silent: Some("thanks".into()), ..Draft::default() });
+    play.commits(&begun, &Answer { stay_silent: Some("thanks".into()), ..Answer::default() });
     play.switches(Mode::Human);
     assert!(play.conversation.waiting_since.is_some());
 }

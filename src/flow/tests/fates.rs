@@ -16,7 +16,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         reconcile::{self, Copy, Matched},
-        reply::Draft,
+        reply::Answer,
     },
 };
 
@@ -136,7 +136,7 @@ fn a_call_for_a_person_outlives_a_send_of_unknown_fate() {
     let mut play = Play::by(|policy| policy.handover_text = Some("A colleague comes.".into()));
     play.says("m1");
     let begun = play.begins();
-    play.commits(&begun, &Draft { hand_over: Some("asked".into()), ..Draft::default() });
+    play.commits(&begun, &Answer { hand_over: Some("asked".into()), ..Answer::default() });
     let (attempt, _) = play.claims_send();
     play.settles(attempt, &Settled::Unclear("timed out".into()));
     assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendUnknown);

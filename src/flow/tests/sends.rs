@@ -13,7 +13,7 @@ use crate::{
         desk::fate,
         outbox::{self, Settled},
         play::Play,
-        reply::{self, Draft},
+        reply::{self, Answer},
     },
 };
 
@@ -230,11 +230,11 @@ fn what_may_leave_the_moment_it_is_owed_is_claimed_with_it() {
             Play::by(|policy| (policy.typing_ms_per_char, policy.typing_max_ms) = (typing_ms, typing_ms));
         let question = play.says("Do you deliver?");
         let begun = play.begins();
-        let draft = Draft { text: "Yes.".to_owned(), ..Draft::default() };
+        let answer = Answer { text: "Yes.".to_owned(), ..Answer::default() };
         let attempt = Uuid::now_v7();
         let claim = |play: &mut Play| {
             play.step(|docket, policy| {
-                reply::commit(docket, policy, &begun, &draft, 0.5);
+                reply::commit(docket, policy, &begun, &answer, 0.5);
                 outbox::claim_at_once(docket, policy, attempt)
             })
         };

@@ -17,13 +17,13 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         reconcile::Copy,
-        reply::{Committed, Draft},
+        reply::{Answer, Committed},
     },
 };
 
 /// The model hands over with these words.
-fn hand_over(words: &str) -> Draft {
-    Draft { text: words.to_owned(), hand_over: Some("asked for".to_owned()), ..Draft::default() }
+fn hand_over(words: &str) -> Answer {
+    Answer { text: words.to_owned(), hand_over: Some("asked for".to_owned()), ..Answer::default() }
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn the_words_of_a_hand_over_leave_and_nothing_after_them() {
     let mut play = Play::by(|policy| policy.follow_up_after_ms = 1_000);
     play.says("I want a person");
     let begun = play.begins();
-    let draft = hand_over("I will get a colleague.");
-    play.commits(&begun, &draft);
+    let answer = hand_over("I will get a colleague.");
+    play.commits(&begun, &answer);
     assert_eq!(play.conversation.mode.mode, Mode::Human);
     assert_eq!(play.sends(), ["I will get a colleague."]);
     assert_eq!(play.pending_follow_ups(), 0);
@@ -300,8 +300,8 @@ fn a_farewell_that_comes_back_after_a_person_has_acted_does_not_leave() {
     let mut play = Play::new();
     let question = play.says("m1");
     let begun = play.begins();
-    let draft = hand_over("A colleague comes.");
-    play.commits(&begun, &draft);
+    let answer = hand_over("A colleague comes.");
+    play.commits(&begun, &answer);
     let (attempt, claim) = play.claims_send();
     assert!(matches!(claim, outbox::Claim::Claimed(_)));
     assert!(!play.switches(Mode::Human).changed, "it is HUMAN already");

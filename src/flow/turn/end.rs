@@ -15,7 +15,7 @@ use crate::{
         inbox::Begun,
         ledger::{self, Key, Need, insist},
         outbox,
-        reply::{self, Committed, Cost, Draft},
+        reply::{self, Answer, Committed, Cost},
         sender::{self, Claimed},
     },
 };
@@ -44,17 +44,17 @@ impl Turns {
         &self,
         channel: &Arc<Channel>,
         begun: Begun,
-        draft: Draft,
+        answer: Answer,
     ) -> Result<Ended, ledger::Error> {
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
         let worked_ms = (self.clock)().since(begun.at);
-        let is_due = pacing::typing_ms(&policy, &draft.text, jitter, worked_ms) == 0;
+        let is_due = pacing::typing_ms(&policy, &answer.text, jitter, worked_ms) == 0;
         let attempt = (is_due && !self.dispatch.is_crowded(&channel.name)).then(Uuid::now_v7);
         let begin_by = sender::begin_by();
         let (conversation, chat) = (begun.conversation, begun.chat.clone());
         let need = Need { channel: attempt.is_some(), ..need_of(&begun) };
         let step = move |docket: &mut Docket| {
-            let committed = reply::commit(docket, &policy, &begun, &draft, jitter);
+            let committed = reply::commit(docket, &policy, &begun, &answer, jitter);
             let claim = |attempt| outbox::claim_at_once(docket, &policy, attempt);
             (committed, attempt.filter(|_| committed == Committed::Owed).and_then(claim))
         };

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use baton::{
     domain::{chat::ChatId, event::Event, time::Time, turn::DeadLetter},
     flow::{
-        generator::{Draft, Failure, Generator, Progress, Request},
+        generator::{Failure, Generator, Progress, Request, Written},
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         outbox::BEGIN_WITHIN_MS,
         provider::{
@@ -220,7 +220,7 @@ impl Provider for Fused<dyn Provider> {
 
 #[async_trait]
 impl Generator for Fused<dyn Generator> {
-    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Draft, Failure> {
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
         self.fuse.touch("Generator::reply", self.inner.reply(request, progress)).await
     }
 

@@ -61,24 +61,24 @@ fn question() -> Request {
     }
 }
 
-async fn ask(model: &OpenAi) -> Result<Draft, Failure> {
+async fn ask(model: &OpenAi) -> Result<Written, Failure> {
     model.reply(&question(), &Heard::default()).await
 }
 
 /// Asks a server that answers so.
-async fn answered(template: ResponseTemplate) -> Result<Draft, Failure> {
+async fn answered(template: ResponseTemplate) -> Result<Written, Failure> {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(template).mount(&server).await;
     ask(&model_at(&server.uri(), LONG, LONG)).await
 }
 
 /// Asks a socket that acts so.
-async fn acted(script: Vec<Act>, idle: Duration, total: Duration) -> Result<Draft, Failure> {
+async fn acted(script: Vec<Act>, idle: Duration, total: Duration) -> Result<Written, Failure> {
     let (address, _served) = serve(script).await;
     ask(&model_at(&format!("http://{address}/v1"), idle, total)).await
 }
 
-fn kind(outcome: Result<Draft, Failure>) -> FailureKind {
+fn kind(outcome: Result<Written, Failure>) -> FailureKind {
     outcome.expect_err("a failure").kind
 }
 
@@ -118,10 +118,10 @@ async fn an_answer_is_streamed_and_counted() {
         .await;
     let heard = Heard::default();
     let model = model_at(&format!("{}/v1/", server.uri()), LONG, LONG);
-    let draft = model.reply(&question(), &heard).await.expect("a draft");
+    let written = model.reply(&question(), &heard).await.expect("an answer");
     let expected =
-        Draft { text: "We open at nine.".into(), calls: Vec::new(), input_tokens: 10, output_tokens: 4 };
-    assert_eq!(draft, expected);
+        Written { text: "We open at nine.".into(), calls: Vec::new(), input_tokens: 10, output_tokens: 4 };
+    assert_eq!(written, expected);
     assert_eq!(heard.all(), ["We open "], "at most one word about it in 100 ms");
 }
 
@@ -134,8 +134,11 @@ async fn a_server_that_does_not_stream_is_read_too() {
         "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": 10, "completion_tokens": 4 },
     });
-    let draft = answered(ResponseTemplate::new(200).set_body_json(&body)).await.expect("a draft");
-    assert_eq!((draft.text.as_str(), draft.calls.len(), draft.output_tokens), ("We open at nine.", 1, 4));
+    let written = answered(ResponseTemplate::new(200).set_body_json(&body)).await.expect("an answer");
+    assert_eq!(
+        (written.text.as_str(), written.calls.len(), written.output_tokens),
+        ("We open at nine.", 1, 4)
+    );
 
     let nothing = ResponseTemplate::new(200).set_body_json(json!({ "choices": [] }));
     assert_eq!(kind(answered(nothing).await), FailureKind::Empty);
@@ -159,7 +162,7 @@ async fn a_broken_stream_is_never_an_answer() {
     let before_the_head = vec![Act::Reset];
     assert_eq!(kind(acted(before_the_head, LONG, LONG).await), FailureKind::Cut);
     let third = vec![head(), piece(&whole()), last(), Act::Close];
-    assert_eq!(acted(third, LONG, LONG).await.expect("a draft").text, "We open at nine.");
+    assert_eq!(acted(third, LONG, LONG).await.expect("an answer").text, "We open at nine.");
 }
 
 /// Case K37.
@@ -191,7 +194,7 @@ async fn silence_and_slowness_have_their_limits() {
 #[tokio::test]
 async fn a_finished_answer_does_not_wait_for_its_marker_for_ever() {
     let stalled = vec![head(), piece(&chunk("We open at nine.", Some("stop"))), Act::AwaitHangUp];
-    assert_eq!(acted(stalled, SHORT, LONG).await.expect("a draft").text, "We open at nine.");
+    assert_eq!(acted(stalled, SHORT, LONG).await.expect("an answer").text, "We open at nine.");
 }
 
 #[tokio::test]

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use super::{DONE, Heard, LONG, SECRET, chunk, kind, usage};
 use crate::{
     adapters::openai::stream,
-    flow::generator::{Draft, Failure, FailureKind},
+    flow::generator::{Failure, FailureKind, Written},
 };
 
 /// Reads bytes in these pieces, without a server.
-fn read_pieces(pieces: Vec<Bytes>) -> (Result<Draft, Failure>, Vec<String>) {
+fn read_pieces(pieces: Vec<Bytes>) -> (Result<Written, Failure>, Vec<String>) {
     let heard = Heard::default();
     let bytes = streams::iter(pieces.into_iter().map(Ok::<_, Infallible>));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
@@ -22,7 +22,7 @@ fn read_pieces(pieces: Vec<Bytes>) -> (Result<Draft, Failure>, Vec<String>) {
     (outcome, heard.all())
 }
 
-fn read_text(text: &str) -> Result<Draft, Failure> {
+fn read_text(text: &str) -> Result<Written, Failure> {
     read_pieces(vec![Bytes::from(text.to_owned())]).0
 }
 
@@ -48,7 +48,7 @@ fn an_empty_answer_counts_as_none() {
 
 #[test]
 fn an_end_marker_or_a_finish_reason_is_an_end() {
-    let text = |stream: String| read_text(&stream).expect("a draft").text;
+    let text = |stream: String| read_text(&stream).expect("an answer").text;
     assert_eq!(text([chunk("Yes.", None), DONE.into()].concat()), "Yes.");
     assert_eq!(text(chunk("Yes.", Some("stop"))), "Yes.");
     assert_eq!(
@@ -101,7 +101,7 @@ fn a_stream_may_be_cut_at_any_byte() {
     let text = "Grüße 👩‍👩‍👧‍👦 – bis neun.";
     let plain =
         [": hello\n\n".into(), chunk(text, None), chunk("", Some("stop")), usage(), DONE.into()].concat();
-    let expected = read_text(&plain).expect("a draft");
+    let expected = read_text(&plain).expect("an answer");
     assert_eq!((expected.text.as_str(), expected.input_tokens), (text, 10));
     for stream in
         [plain.clone(), plain.replace('\n', "\r\n"), plain.replace('\n', "\r"), format!("\u{feff}{plain}")]
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn no_order_of_events_without_an_end_is_a_draft(picks in prop::collection::vec(0..ENDLESS, 0..12)) {
+    fn no_order_of_events_without_an_end_is_an_answer(picks in prop::collection::vec(0..ENDLESS, 0..12)) {
         let stream: String = picks.iter().map(|event| EVENTS[*event]).collect();
         prop_assert!(read_text(&stream).is_err());
     }
