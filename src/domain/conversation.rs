@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::{
     chat::ChatId,
+    draft::DraftWish,
     mode::{Mode, ModeState, Reason},
     time::Time,
     words::words,
@@ -192,6 +193,15 @@ pub struct Memo {
     /// The id of the request that made the current mode: a repeat after a lost commit finds itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode_request: Option<String>,
+    /// The fresh draft: a store has no other way of knowing that there is one to load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Uuid>,
+    /// The draft that is to be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft_wish: Option<DraftWish>,
+    /// When drafts were begun, in the last hour, since a person wrote.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub drafted: Vec<i64>,
 }
 
 impl Memo {
@@ -285,9 +295,16 @@ mod tests {
     fn a_memo_keeps_what_it_has_and_leaves_out_what_it_has_not() {
         let id = Uuid::from_u128(7);
         let some = Memo { restarts: 2, is_flood: true, wrote: vec![5], reply: Some(id), ..Memo::default() };
+        let wish =
+            DraftWish { id, by: None, ripe_at: 9, first_at: 8, restarts: 0, failures: 0, retry_at: None };
+        let drafted = Memo { draft: Some(id), draft_wish: Some(wish), drafted: vec![7], ..Memo::default() };
+        let kept_of_drafts = json!({
+            "draft": id.to_string(), "draft_wish": {"id": id.to_string(), "ripe_at": 9, "first_at": 8}, "drafted": [7],
+        });
         #[rustfmt::skip]
         let table = [
             (Memo::default(), json!({})),
+            (drafted,         kept_of_drafts),
             (some,            json!({"restarts": 2, "is_flood": true, "wrote": [5], "reply": id.to_string()})),
         ];
         for (memo, kept) in table {

@@ -13,6 +13,8 @@ mod kept;
 
 mod head;
 
+mod drafts;
+
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +30,7 @@ use uuid::Uuid;
 
 use super::{
     conversation::Conversation,
+    draft::Draft,
     event::{Event, EventType},
     label::Label,
     message::{DeliveryState, Message},
@@ -58,6 +61,7 @@ pub struct Docket {
     follow_up: Option<FollowUp>,
     turns: Vec<Turn>,
     letters: Vec<DeadLetter>,
+    drafts: Vec<Draft>,
     parked: Vec<Parked>,
     before: Before,
     dirty: Dirty,
@@ -79,6 +83,7 @@ struct Dirty {
     turns: BTreeSet<Uuid>,
     new_turns: BTreeSet<Uuid>,
     letters: BTreeSet<Uuid>,
+    drafts: BTreeSet<Uuid>,
     follow_ups: Vec<FollowUp>,
     parked: Vec<Parked>,
     unparked: Vec<Uuid>,
@@ -107,6 +112,7 @@ impl Docket {
             follow_up: loaded.follow_up,
             turns: loaded.turns,
             letters: loaded.letters,
+            drafts: loaded.drafts,
             parked: loaded.parked,
             before,
             dirty: Dirty::default(),
@@ -280,6 +286,7 @@ impl Docket {
                 && self.dirty.turns.is_empty()
                 && self.dirty.new_turns.is_empty()
                 && self.dirty.letters.is_empty()
+                && self.dirty.drafts.is_empty()
                 && self.dirty.follow_ups.is_empty()
                 && self.dirty.parked.is_empty()
                 && self.dirty.unparked.is_empty()
@@ -289,10 +296,13 @@ impl Docket {
     /// When somebody must look again, from everything the docket holds.
     pub fn clocks(&self) -> Clocks {
         let head = head::head(&self.messages);
+        let memo = &self.conversation.memo;
+        // A contact who waits for the assistant goes before a person who waits for a suggestion.
+        let ripe_at = memo.ripe_at.or_else(|| memo.draft_wish.as_ref().map(|wish| wish.ripe_at));
         Clocks {
             turn_at: match &self.conversation.lease {
                 Some(lease) => Some(lease.until),
-                None => self.conversation.memo.ripe_at.map(Time),
+                None => ripe_at.map(Time),
             },
             send_at: head.map(|delivery| delivery.due_at),
             send_rank: head.map_or(0, |delivery| delivery.lane.rank(delivery.due_at)),

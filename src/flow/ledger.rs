@@ -57,6 +57,8 @@ pub struct Need {
     pub turn: Option<Uuid>,
     /// A dead letter by its id.
     pub letter: Option<Uuid>,
+    /// A draft by its id.
+    pub draft: Option<Uuid>,
     /// The labels of the conversation.
     pub labels: bool,
     /// What an idempotency key stands for.

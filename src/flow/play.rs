@@ -19,6 +19,7 @@ use crate::domain::{
     chat::ChatId,
     conversation::{Conversation, Opening},
     docket::{ChannelStanding, Clocks, Docket, Loaded},
+    draft::Draft,
     event::{Event, EventType},
     message::{DeliveryState, Kind, Message},
     mode::{Mode, Reason},
@@ -37,6 +38,7 @@ pub(crate) struct Play {
     pub(crate) turns: Vec<Turn>,
     pub(crate) follow_ups: Vec<FollowUp>,
     pub(crate) letters: Vec<DeadLetter>,
+    pub(crate) drafts: Vec<Draft>,
     pub(crate) events: Vec<Event>,
     pub(crate) clocks: Clocks,
     pub(crate) channel: ChannelStanding,
@@ -71,6 +73,7 @@ impl Play {
             turns: Vec::new(),
             follow_ups: Vec::new(),
             letters: Vec::new(),
+            drafts: Vec::new(),
             events: Vec::new(),
             clocks: Clocks::default(),
             channel: ChannelStanding { state: String::new(), next_send_at: Time(0), in_flight: 0, sends: 0 },
@@ -89,7 +92,7 @@ impl Play {
 
     /// Runs a step on everything that was ever stored, and saves what changed.
     pub(crate) fn step<T>(&mut self, step: impl FnOnce(&mut Docket, &Policy) -> T) -> T {
-        let loaded = self.load(|_| true, |_| true);
+        let loaded = self.load(|_| true, |_| true, |_| true);
         self.run(loaded, step)
     }
 
@@ -107,11 +110,17 @@ impl Play {
                     || is_key(&message.provider_message_id)
             },
             |turn| holds_lease == Some(turn.id) || need.turn == Some(turn.id),
+            |draft| self.conversation.memo.draft == Some(draft.id) || need.draft == Some(draft.id),
         );
         self.run(loaded, step)
     }
 
-    fn load(&self, message: impl Fn(&Message) -> bool, turn: impl Fn(&Turn) -> bool) -> Loaded {
+    fn load(
+        &self,
+        message: impl Fn(&Message) -> bool,
+        turn: impl Fn(&Turn) -> bool,
+        draft: impl Fn(&Draft) -> bool,
+    ) -> Loaded {
         let is_pending =
             |follow_up: &&FollowUp| follow_up.state == crate::domain::turn::FollowUpState::Pending;
         Loaded {
@@ -122,6 +131,7 @@ impl Play {
             follow_up: self.follow_ups.iter().find(is_pending).cloned(),
             turns: self.turns.iter().filter(|it| turn(it)).cloned().collect(),
             letters: self.letters.clone(),
+            drafts: self.drafts.iter().filter(|it| draft(it)).cloned().collect(),
             parked: self.parked.clone(),
             channel: Some(self.channel.clone()),
             labels: Vec::new(),
@@ -143,6 +153,7 @@ impl Play {
         put(&mut self.turns, changes.new_turns, |turn| turn.id);
         put(&mut self.follow_ups, changes.follow_ups, |follow_up| follow_up.id);
         put(&mut self.letters, changes.letters, |letter| letter.id);
+        put(&mut self.drafts, changes.drafts, |draft| draft.id);
         put(&mut self.parked, changes.parked, |parked| parked.id);
         self.parked.retain(|parked| !changes.unparked.contains(&parked.id));
         self.events.extend(changes.events);

@@ -136,6 +136,7 @@ fn absent_keys(known: &Loaded, need: &Need) -> Option<Vec<String>> {
         && !need.labels
         && need.letter.is_none()
         && need.turn.is_none_or(|id| known.turns.iter().any(|turn| turn.id == id))
+        && need.draft.is_none_or(|id| known.drafts.iter().any(|draft| draft.id == id))
         && need.messages.iter().all(has_message)
         && known.complete_after <= need.oldest_of(known.conversation.seq);
     let is_called = |key: &&String| {

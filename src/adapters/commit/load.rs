@@ -11,6 +11,7 @@ use crate::{
     domain::{
         conversation::Conversation,
         docket::{ChannelStanding, Loaded, Parked, Remembered},
+        draft::Draft,
         label::Label,
         message::Message,
         time::Time,
@@ -37,6 +38,9 @@ pub(super) struct Wanted {
     turns: BTreeSet<(String, String)>,
     /// Conversations with ids of dead letters.
     letters: BTreeSet<(String, String)>,
+    /// Conversations with ids of drafts. Most batches have none, and need no word for it.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    drafts: BTreeSet<(String, String)>,
     /// Idempotency keys.
     requests: BTreeSet<String>,
     /// Conversations, for their labels.
@@ -57,6 +61,9 @@ impl Wanted {
         if has_follow_up {
             self.follow_ups.insert(id.clone());
         }
+        if let Some(draft) = conversation.memo.draft {
+            self.drafts.insert((id.clone(), draft.to_string()));
+        }
         self.open.insert(id);
     }
 
@@ -70,6 +77,8 @@ impl Wanted {
         let turn = need.turn.filter(|turn| !known.turns.iter().any(|other| other.id == *turn));
         self.turns.extend(turn.map(|turn| (id(), turn.to_string())));
         self.letters.extend(need.letter.map(|letter| (id(), letter.to_string())));
+        let draft = need.draft.filter(|draft| !known.drafts.iter().any(|other| other.id == *draft));
+        self.drafts.extend(draft.map(|draft| (id(), draft.to_string())));
         self.requests.extend(need.request.clone());
         self.labels.extend(need.labels.then(id));
         let after = need.oldest_of(conversation.seq);
@@ -90,6 +99,7 @@ pub(super) struct Found {
     follow_ups: HashMap<Uuid, Vec<FollowUp>>,
     turns: HashMap<Uuid, Vec<Turn>>,
     letters: HashMap<Uuid, Vec<DeadLetter>>,
+    drafts: HashMap<Uuid, Vec<Draft>>,
     parked: HashMap<Uuid, Vec<Parked>>,
     requests: HashMap<String, Remembered>,
     labels: HashMap<Uuid, Vec<Label>>,
@@ -119,6 +129,9 @@ impl Found {
         if !wanted.follow_ups.is_empty() {
             found.follow_ups = by_conversation(transaction.fetch(&sql.follow_ups, &json).await?)?;
         }
+        if !wanted.drafts.is_empty() {
+            found.drafts = by_conversation(transaction.fetch(&sql.drafts, &json).await?)?;
+        }
         if !wanted.requests.is_empty() {
             let rows = transaction.fetch(&sql.requests, &json).await?;
             for row in &rows {
@@ -140,6 +153,7 @@ impl Found {
         known.messages.sort_by_key(|message| message.seq);
         join(&mut known.turns, self.turns.remove(&id), |turn| turn.id);
         join(&mut known.letters, self.letters.remove(&id), |letter| letter.id);
+        join(&mut known.drafts, self.drafts.remove(&id), |draft| draft.id);
         known.parked.extend(self.parked.remove(&id).unwrap_or_default());
         known.follow_up = known.follow_up.or_else(|| self.follow_ups.remove(&id).unwrap_or_default().pop());
         known.labels = self.labels.remove(&id).unwrap_or_default();
@@ -191,4 +205,24 @@ pub(super) async fn channels<D: Dialect>(
         }
     }
     Ok(standings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::play::Play;
+
+    #[test]
+    fn a_conversation_without_a_draft_costs_no_word_and_no_statement_for_one() {
+        let mut conversation = Play::new().conversation;
+        let asked = |conversation: &Conversation| {
+            let mut wanted = Wanted::default();
+            wanted.conversation(conversation, false);
+            wanted.need(&Loaded::of(conversation.clone()), &Need::default());
+            (wanted.drafts.len(), serde_json::to_value(&wanted).expect("JSON").get("drafts").is_some())
+        };
+        assert_eq!(asked(&conversation), (0, false));
+        conversation.memo.draft = Some(Uuid::now_v7());
+        assert_eq!(asked(&conversation), (1, true));
+    }
 }

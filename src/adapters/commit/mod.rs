@@ -129,7 +129,7 @@ pub(crate) struct Sql {
     pub(crate) lock: String,
     /// Conversations, whole. `[id]`
     pub(crate) conversations: String,
-    /// Messages wanted, by number. [`load::Wanted`], as the six after it.
+    /// Messages wanted, by number. [`load::Wanted`], as the seven after it.
     pub(crate) messages: String,
     /// Turns wanted.
     pub(crate) turns: String,
@@ -139,6 +139,8 @@ pub(crate) struct Sql {
     pub(crate) letters: String,
     /// Parked reports, in the order in which they came.
     pub(crate) parked: String,
+    /// Drafts wanted.
+    pub(crate) drafts: String,
     /// Remembered requests.
     pub(crate) requests: String,
     /// Labels of conversations.
@@ -161,6 +163,8 @@ pub(crate) struct Sql {
     pub(crate) put_follow_ups: String,
     /// Puts or overwrites dead letters.
     pub(crate) put_letters: String,
+    /// Puts or overwrites drafts, in this order.
+    pub(crate) put_drafts: String,
     /// New parked reports.
     pub(crate) insert_parked: String,
     /// Forgets parked reports. `[id]`

@@ -8,11 +8,12 @@ use uuid::Uuid;
 use super::{Sql, text};
 use crate::{
     adapters::rows::{
-        Changed, ConversationRow, EventRow, FollowUpRow, LabelledRow, LetterRow, MessageRow, ParkedRow,
-        RequestRow, TurnRow,
+        Changed, ConversationRow, DraftRow, EventRow, FollowUpRow, LabelledRow, LetterRow, MessageRow,
+        ParkedRow, RequestRow, TurnRow,
     },
     domain::{
         docket::{Changes, ChannelStanding},
+        draft::DraftState,
         event::Event,
         turn::{DeadLetter, FollowUpState},
     },
@@ -30,6 +31,7 @@ pub(super) struct Save {
     turns: Vec<TurnRow>,
     follow_ups: Vec<FollowUpRow>,
     letters: Vec<LetterRow>,
+    drafts: Vec<DraftRow>,
     parked: Vec<ParkedRow>,
     unparked: Vec<String>,
     requests: Vec<RequestRow>,
@@ -65,6 +67,7 @@ impl Save {
         self.follow_ups
             .extend(changes.follow_ups.into_iter().map(|follow_up| FollowUpRow::of(id, follow_up)));
         self.letters.extend(changes.letters.into_iter().map(LetterRow::of));
+        self.drafts.extend(changes.drafts.into_iter().map(|draft| DraftRow::of(id, draft)));
         self.parked.extend(changes.parked.into_iter().map(|parked| ParkedRow::of(id, parked)));
         self.unparked.extend(changes.unparked.iter().map(Uuid::to_string));
         let label = |label_id| LabelledRow { conversation_id: id, label_id };
@@ -91,8 +94,10 @@ impl Save {
         mut self,
         sql: &'static Sql,
     ) -> Result<Vec<(&'static str, String)>, sqlx::Error> {
-        // What ends before what begins: at most one follow-up is pending, and the index looks at each row as it comes.
+        // What ends before what begins: at most one follow-up is pending, one draft fresh, and the index looks at each row
+        // as it comes.
         self.follow_ups.sort_by_key(|row| row.state == FollowUpState::Pending);
+        self.drafts.sort_by_key(|row| row.state == DraftState::Fresh);
         // In one order everywhere: two transactions that keep the same keys wait for each other, never in a circle.
         self.requests.sort_by(|one, other| one.key.cmp(&other.key));
         let channels: Vec<ChannelRow> = self.channels.into_values().collect();
@@ -104,6 +109,7 @@ impl Save {
         add(&mut statements, &sql.insert_turns, &self.new_turns)?;
         add(&mut statements, &sql.put_follow_ups, &self.follow_ups)?;
         add(&mut statements, &sql.put_letters, &self.letters)?;
+        add(&mut statements, &sql.put_drafts, &self.drafts)?;
         add(&mut statements, &sql.delete_parked, &self.unparked)?;
         add(&mut statements, &sql.insert_parked, &self.parked)?;
         add(&mut statements, &sql.insert_requests, &self.requests)?;
@@ -144,4 +150,43 @@ fn add<T: Serialize>(
         statements.push((sql, text(&rows)?));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        adapters::{commit::Dialect as _, sqlite::Sqlite},
+        domain::{
+            docket::{Docket, Loaded},
+            draft::Draft,
+            time::Time,
+        },
+        flow::play::Play,
+    };
+
+    #[test]
+    fn a_statement_is_made_for_what_has_rows_alone() {
+        let tables = |change: fn(&mut Docket)| {
+            let mut docket = Docket::open(Loaded::of(Play::new().conversation), Time(5));
+            change(&mut docket);
+            let mut save = Save::stamping(1);
+            save.add(docket.close());
+            save.statements(Sqlite::sql()).expect("JSON").into_iter().map(|(sql, _)| sql).collect::<Vec<_>>()
+        };
+        let facts = tables(|docket| docket.conversation.unread = 1);
+        assert_eq!(facts, [Sqlite::sql().save_conversations.as_str()]);
+        let drafted = tables(|docket| {
+            docket.keep_draft(Draft {
+                id: Uuid::now_v7(),
+                text: "Yes.".to_owned(),
+                state: DraftState::Fresh,
+                based_on_seq: 1,
+                turn: Uuid::now_v7(),
+                decision: None,
+                created_at: docket.now,
+            });
+        });
+        assert_eq!(drafted, [Sqlite::sql().save_conversations.as_str(), Sqlite::sql().put_drafts.as_str()]);
+    }
 }

@@ -13,8 +13,8 @@ use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
         rows::{
-            ConversationRow, EventRow, Field as _, FollowUpRow, LabelRow, LetterRow, MessageRow, ParkedRow,
-            RequestRow, Table, TurnRow,
+            ConversationRow, DraftRow, EventRow, Field as _, FollowUpRow, LabelRow, LetterRow, MessageRow,
+            ParkedRow, RequestRow, Table, TurnRow,
         },
     },
     domain::time::Time,
@@ -213,6 +213,11 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         where conversation_id = any (array(select json_array_elements_text($1::json -> 'open'))) order by at, id",
         ParkedRow::COLUMNS.join(", ")
     ),
+    drafts: format!(
+        "select {} from json_array_elements($1::json -> 'drafts') k
+        join drafts d on d.id = k ->> 1 and d.conversation_id = k ->> 0",
+        aliased::<DraftRow>("d")
+    ),
     requests: format!(
         "select {} from requests where key = any (array(select json_array_elements_text($1::json -> 'requests')))",
         RequestRow::COLUMNS.join(", ")
@@ -236,6 +241,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     insert_turns: insert::<TurnRow>(),
     put_follow_ups: put::<FollowUpRow>(),
     put_letters: put::<LetterRow>(),
+    put_drafts: put::<DraftRow>(),
     insert_parked: insert::<ParkedRow>(),
     delete_parked: format!(
         "delete from parked where id = any (array(select json_array_elements_text($1::json))) and {IF}"

@@ -23,6 +23,7 @@ fn migrations() -> Migrator {
             "labels and canned replies",
             include_str!("../../../migrations/postgres/0008_labels_and_canned_replies.sql"),
         ),
+        ("drafts", include_str!("../../../migrations/postgres/0009_drafts.sql")),
         ("kept answers", include_str!("../../../migrations/postgres/0011_kept_answers.sql")),
     ])
 }

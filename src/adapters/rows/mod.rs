@@ -11,6 +11,8 @@ mod message;
 
 mod business;
 
+mod draft;
+
 mod journal;
 
 mod label;
@@ -19,6 +21,7 @@ mod canned_reply;
 
 pub(crate) use business::{FollowUpRow, LetterRow, ParkedRow, RequestRow, TurnRow};
 pub(crate) use conversation::ConversationRow;
+pub(crate) use draft::DraftRow;
 pub(crate) use journal::EventRow;
 pub(crate) use label::{LabelRow, LabelledRow};
 pub(crate) use message::MessageRow;

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::domain::{
     chat::ChatId,
     conversation::{AttentionReason, Status},
+    draft::DraftState,
     event::EventType,
     lane::Lane,
     message::{Author, DeliveryReason, DeliveryState, Gate, Kind, Origin, Outcome, OutcomeReason},
@@ -223,5 +224,6 @@ displayed!(
     FollowUpState,
     LetterKind,
     LetterState,
+    DraftState,
     EventType,
 );

@@ -10,8 +10,8 @@ use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
         rows::{
-            ConversationRow, EventRow, FollowUpRow, LabelRow, LetterRow, MessageRow, ParkedRow, RequestRow,
-            Table, TurnRow,
+            ConversationRow, DraftRow, EventRow, FollowUpRow, LabelRow, LetterRow, MessageRow, ParkedRow,
+            RequestRow, Table, TurnRow,
         },
     },
     domain::time::Time,
@@ -153,6 +153,11 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         cross join parked p on p.conversation_id = k.value order by p.at, p.id",
         aliased::<ParkedRow>("p")
     ),
+    drafts: format!(
+        "select {} from json_each($1, '$.drafts') k
+        cross join drafts d on d.id = k.value ->> 1 and d.conversation_id = k.value ->> 0",
+        aliased::<DraftRow>("d")
+    ),
     requests: format!(
         "select {} from requests where key in (select value from json_each($1, '$.requests'))",
         RequestRow::COLUMNS.join(", ")
@@ -176,6 +181,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     insert_turns: insert::<TurnRow>(),
     put_follow_ups: put::<FollowUpRow>(),
     put_letters: put::<LetterRow>(),
+    put_drafts: put::<DraftRow>(),
     insert_parked: insert::<ParkedRow>(),
     delete_parked: "delete from parked where id in (select value from json_each($1))".to_owned(),
     save_channels: "update channels set state = k.value ->> 'state', next_send_at = k.value ->> 'next_send_at',

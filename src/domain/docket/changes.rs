@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::{ChannelStanding, Docket, Loaded, Parked, Remembered, Typing};
 use crate::domain::{
     conversation::Conversation,
+    draft::Draft,
     event::Event,
     label::{self, Label},
     message::Message,
@@ -42,6 +43,8 @@ pub struct Changes {
     pub follow_ups: Vec<FollowUp>,
     /// Dead letters to insert or overwrite.
     pub letters: Vec<DeadLetter>,
+    /// Drafts to insert or overwrite.
+    pub drafts: Vec<Draft>,
     /// Reports to keep.
     pub parked: Vec<Parked>,
     /// Reports to forget.
@@ -111,6 +114,7 @@ impl Docket {
             turns,
             follow_ups: dirty.follow_ups,
             letters: self.letters.into_iter().filter(|letter| dirty.letters.contains(&letter.id)).collect(),
+            drafts: self.drafts.into_iter().filter(|draft| dirty.drafts.contains(&draft.id)).collect(),
             parked: dirty.parked,
             unparked: dirty.unparked,
             channel: self.channel,
@@ -134,6 +138,7 @@ impl Docket {
             follow_up: self.follow_up.clone(),
             turns: self.turns.iter().filter(|turn| held == Some(turn.id)).cloned().collect(),
             letters: self.letters.iter().filter(is_open).cloned().collect(),
+            drafts: self.fresh_draft().cloned().into_iter().collect(),
             parked: self.parked.clone(),
             ..Loaded::of(self.conversation.clone())
         }

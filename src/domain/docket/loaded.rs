@@ -3,6 +3,7 @@
 use super::{ChannelStanding, Parked, Remembered};
 use crate::domain::{
     conversation::Conversation,
+    draft::Draft,
     label::Label,
     message::Message,
     turn::{DeadLetter, FollowUp, Turn},
@@ -25,6 +26,8 @@ pub struct Loaded {
     pub turns: Vec<Turn>,
     /// Open dead letters of the conversation, and the one that the step asked for.
     pub letters: Vec<DeadLetter>,
+    /// The fresh draft, and the one that the step asked for.
+    pub drafts: Vec<Draft>,
     /// What the provider reported before we could tell what it is about.
     pub parked: Vec<Parked>,
     /// The channel's standing.
@@ -46,6 +49,7 @@ impl Loaded {
             follow_up: None,
             turns: Vec::new(),
             letters: Vec::new(),
+            drafts: Vec::new(),
             parked: Vec::new(),
             channel: None,
             labels: Vec::new(),

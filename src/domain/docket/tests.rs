@@ -6,6 +6,7 @@ use super::*;
 use crate::domain::{
     chat::ChatId,
     conversation::{Lease, Opening},
+    draft::{DraftState, DraftWish},
     lane::Lane,
     message::{Author, Delivery, Gate, Kind, Origin},
     mode::{Mode, Reason},
@@ -62,6 +63,7 @@ fn loaded(messages: Vec<Message>) -> Loaded {
         follow_up: None,
         turns: Vec::new(),
         letters: Vec::new(),
+        drafts: Vec::new(),
         parked: Vec::new(),
         channel: None,
         labels: Vec::new(),
@@ -126,6 +128,18 @@ fn turn(n: u128) -> Turn {
     }
 }
 
+fn draft(n: u128, state: DraftState) -> Draft {
+    Draft {
+        id: id(n),
+        text: "Yes.".to_owned(),
+        state,
+        based_on_seq: 9,
+        turn: id(5),
+        decision: None,
+        created_at: Time(0),
+    }
+}
+
 fn parked(n: u128) -> Parked {
     Parked { id: id(n), provider_message_id: "B1".to_owned(), report: Report::Deletion, at: Time(0) }
 }
@@ -142,7 +156,7 @@ fn a_docket_that_nobody_touched_has_nothing_to_save() {
 #[test]
 fn whatever_a_rule_touches_is_saved() {
     type Change = fn(&mut Docket);
-    let table: [(&str, Change); 12] = [
+    let table: [(&str, Change); 13] = [
         ("the facts", |docket| docket.conversation.fence += 1),
         ("a message", |docket| assert!(docket.edit(id(1)).is_some())),
         ("a new message", |docket| assert_eq!(docket.push(owed(2, DeliveryState::Queued, 7, 0)), id(2))),
@@ -150,6 +164,7 @@ fn whatever_a_rule_touches_is_saved() {
         ("a new turn", |docket| docket.begin_turn(turn(6))),
         ("a letter", |docket| docket.keep_letter(letter(3, "refused"))),
         ("a follow-up", |docket| docket.keep_follow_up(follow_up(4))),
+        ("a draft", |docket| docket.keep_draft(draft(8, DraftState::Stale))),
         ("a report", |docket| docket.park("B1", Report::Deletion)),
         ("a report taken out", |docket| assert_eq!(docket.unpark(|_| true), [parked(7)])),
         ("an event", |docket| docket.record(Entry::of(EventType::Flood))),
@@ -250,6 +265,24 @@ fn a_letter_of_the_same_id_is_written_over() {
 }
 
 #[test]
+fn the_fresh_draft_is_known_to_the_conversation_and_the_one_asked_for_to_the_step() {
+    let open = Loaded {
+        drafts: vec![draft(1, DraftState::Fresh), draft(2, DraftState::Discarded)],
+        ..loaded(Vec::new())
+    };
+    let mut docket = Docket::open(open, NOW);
+    assert_eq!(docket.fresh_draft(), Some(&draft(1, DraftState::Fresh)));
+    assert_eq!(docket.draft(id(2)).map(|draft| draft.state), Some(DraftState::Discarded));
+    docket.keep_draft(draft(1, DraftState::Stale));
+    assert_eq!((docket.fresh_draft(), docket.conversation.memo.draft), (None, None));
+    docket.keep_draft(draft(3, DraftState::Fresh));
+    assert_eq!(docket.conversation.memo.draft, Some(id(3)));
+    let changes = docket.close();
+    assert_eq!(changes.drafts, [draft(1, DraftState::Stale), draft(3, DraftState::Fresh)]);
+    assert_eq!(changes.open.drafts, [draft(3, DraftState::Fresh)], "what a store would load");
+}
+
+#[test]
 fn a_report_taken_out_is_forgotten_and_never_kept_again() {
     let mut docket = docket(Vec::new());
     for message in ["A", "B", "A"] {
@@ -346,8 +379,13 @@ fn somebody_looks_again_at_whatever_comes_first() {
     docket.conversation.snoozed_until = None;
     assert_eq!(docket.clocks().tend_at, Some(Time(700)), "an overdue answer");
 
+    let (id_of_draft, ripe_at, first_at) = (id(8), 50, 50);
+    let wish =
+        DraftWish { id: id_of_draft, by: None, ripe_at, first_at, restarts: 0, failures: 0, retry_at: None };
+    docket.conversation.memo.draft_wish = Some(wish);
+    assert_eq!(docket.clocks().turn_at, Some(Time(50)), "a draft that is to be written");
     docket.conversation.memo.ripe_at = Some(100);
-    assert_eq!(docket.clocks().turn_at, Some(Time(100)), "the burst");
+    assert_eq!(docket.clocks().turn_at, Some(Time(100)), "the burst, before any draft");
     docket.conversation.lease = Some(Lease { owner: "one".to_owned(), turn: id(9), until: Time(900) });
     assert_eq!(docket.clocks().turn_at, Some(Time(900)), "the lease of a turn");
     docket.keep_follow_up(follow_up(4));

@@ -9,7 +9,12 @@ use super::{
     NOW, Shared, add_channel, claim_if, from_contact, from_us, look, opened, over_both_stores, push, settle,
 };
 use crate::{
-    domain::{conversation::Lease, docket::Docket, message::Outcome},
+    domain::{
+        conversation::Lease,
+        docket::Docket,
+        draft::{Draft, DraftState},
+        message::Outcome,
+    },
     flow::ledger::{Held, Key, Need, change},
 };
 
@@ -21,6 +26,7 @@ over_both_stores!(
     two_instances_never_send_more_than_the_channel_may,
     a_channel_that_was_full_has_room_as_soon_as_something_has_left,
     an_extended_lease_is_known_as_it_is_stored,
+    a_draft_that_the_other_retired_is_not_fresh_again,
 );
 
 async fn two_instances_take_turns_and_neither_loses_what_the_other_saved(store: Shared) {
@@ -169,4 +175,28 @@ async fn an_extended_lease_is_known_as_it_is_stored(store: Shared) {
         let until = docket.conversation.lease.map(|lease| lease.until);
         assert_eq!(until, Some(NOW.plus_ms(40_000)));
     }
+}
+
+async fn a_draft_that_the_other_retired_is_not_fresh_again(store: Shared) {
+    let ledgers = [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)];
+    for round in 0..12_usize {
+        // Twice each, so that both know it.
+        let ledger = &ledgers[round / 2 % 2];
+        let next = move |docket: &mut Docket| {
+            let before = docket.fresh_draft().cloned();
+            if let Some(before) = before.clone() {
+                docket.keep_draft(Draft { state: DraftState::Stale, ..before });
+            }
+            let text = round.to_string();
+            docket.keep_draft(Draft { text, ..super::suggested(DraftState::Fresh) });
+            before.map(|draft| draft.text)
+        };
+        let before = change(&**ledger, opened(1), Need::default(), next).await.expect("stored");
+        assert_eq!(
+            before,
+            round.checked_sub(1).map(|before| before.to_string()),
+            "the newest, whoever wrote it"
+        );
+    }
+    assert_eq!(store.number("select count(*) from drafts where state = 'stale'").await, 11);
 }

@@ -24,6 +24,7 @@ use crate::domain::{
     chat::ChatId,
     conversation::Opening,
     docket::Docket,
+    draft::{Draft, DraftState},
     lane::Lane,
     message::{Attempt, Author, Delivery, DeliveryState, Gate, Inbound, Kind, Message, Origin, Outcome},
     mode::{Mode, Reason},
@@ -197,5 +198,18 @@ fn generating(docket: &Docket) -> Turn {
         output_tokens: 0,
         wasted: false,
         reason: None,
+    }
+}
+
+/// A draft that nobody has decided about.
+fn suggested(state: DraftState) -> Draft {
+    Draft {
+        id: Uuid::now_v7(),
+        text: "Yes, we are open.".to_owned(),
+        state,
+        based_on_seq: 1,
+        turn: Uuid::now_v7(),
+        decision: None,
+        created_at: NOW,
     }
 }

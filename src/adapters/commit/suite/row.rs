@@ -13,6 +13,7 @@ use crate::{
     domain::{
         conversation::{Attention, AttentionReason, Lease, Memo, Status},
         docket::{Docket, Remembered, Report},
+        draft::{Decision, Draft, DraftState, DraftWish, SentDraft},
         message::{Attempt, DeliveryState, Media, Message, Outcome, OutcomeReason, Quoted, Sender},
         mode::{Mode, ModeState, Reason},
         time::Time,
@@ -124,6 +125,16 @@ fn fill(docket: &mut Docket) {
         last_at: now,
         payload: json!({ "text": ODD, "deep": [1, null, true] }),
     });
+    docket.keep_draft(Draft { text: ODD.to_owned(), ..super::suggested(DraftState::Fresh) });
+    docket.conversation.memo.draft_wish = Some(DraftWish {
+        id: Uuid::now_v7(),
+        by: Some(ODD.to_owned()),
+        ripe_at: 5,
+        first_at: 4,
+        restarts: 3,
+        failures: 2,
+        retry_at: Some(6),
+    });
     docket.park("p1", Report::Echo { text: ODD.to_owned(), provider_at: 5, phone: true });
     docket.park("p2", Report::Deletion);
     docket.remember(Remembered {
@@ -151,6 +162,8 @@ async fn everything_saved_is_loaded_again(store: Shared) {
         assert_eq!(loaded.messages(), saved.messages());
         assert_eq!(loaded.follow_up(), saved.follow_up());
         assert_eq!(loaded.letters(), saved.letters());
+        assert!(loaded.fresh_draft().is_some());
+        assert_eq!(loaded.fresh_draft(), saved.fresh_draft());
         assert_eq!(loaded.parked(), saved.parked());
         assert_eq!(loaded.remembered, saved.remembered);
         assert_eq!(loaded.turn(turn), saved.turn(turn));
@@ -158,7 +171,8 @@ async fn everything_saved_is_loaded_again(store: Shared) {
     }
 
     // And overwritten.
-    let changed = |docket: &mut Docket| {
+    let draft = saved.fresh_draft().map(|draft| draft.id).expect("a fresh one");
+    let changed = move |docket: &mut Docket| {
         let messages = docket.ids(|_| true);
         for id in messages {
             if let Some(message) = docket.edit(id) {
@@ -174,10 +188,14 @@ async fn everything_saved_is_loaded_again(store: Shared) {
         docket.unpark(|parked| parked.provider_message_id == "p1");
         let letter = docket.letters()[0].clone();
         docket.keep_letter(DeadLetter { attempts: 4, ..letter });
+        let draft = docket.draft(draft).cloned().expect("the fresh one");
+        let sent = Some(SentDraft { message: Uuid::now_v7(), edit_distance: 3 });
+        let decision = Some(Decision { by: ODD.to_owned(), at: docket.now, sent });
+        docket.keep_draft(Draft { state: DraftState::Edited, decision, ..draft });
         docket.clone()
     };
     let saved = store.change(opened(1), Need::default(), changed).await.expect("saved");
-    let need = Need { turn: Some(turn), ..Need::default() };
+    let need = Need { turn: Some(turn), draft: Some(draft), ..Need::default() };
     for ledger in [Arc::clone(&store.ledger), store.another(Arc::clone(&store.heard) as _)] {
         let loaded = change(&*ledger, opened(1), need.clone(), look).await.expect("loaded");
         assert_eq!(loaded.conversation, saved.conversation);
@@ -185,6 +203,7 @@ async fn everything_saved_is_loaded_again(store: Shared) {
         assert_eq!((loaded.follow_up(), loaded.letters()), (saved.follow_up(), saved.letters()));
         assert_eq!((loaded.parked(), loaded.parked().len()), (saved.parked(), 1));
         assert_eq!(loaded.turn(turn), saved.turn(turn));
+        assert_eq!((loaded.draft(draft), loaded.fresh_draft()), (saved.draft(draft), None));
     }
     assert_eq!(store.number("select count(*) from turns").await, 1);
 }
@@ -234,6 +253,18 @@ async fn a_step_gets_what_it_needs_and_no_more(store: Shared) {
     assert_eq!(seen(Need { messages: ids, ..Need::default() }).await, [3, 5], "none of another conversation");
     assert_eq!(seen(Need { newest: 2, ..Need::default() }).await, [5, 9, 10]);
     assert_eq!(seen(Need { newest: 100, ..Need::default() }).await.len(), 10);
+
+    let draft = super::suggested(DraftState::Stale);
+    let keep = |draft: Draft| move |docket: &mut Docket| docket.keep_draft(draft.clone());
+    store.change(opened(1), Need::default(), keep(draft.clone())).await.expect("stored");
+    let drafts = |chat, need: Need| {
+        let (store, id) = (Arc::clone(&store), draft.id);
+        async move { store.change(opened(chat), need, look).await.expect("a look").draft(id).cloned() }
+    };
+    let need = Need { draft: Some(draft.id), ..Need::default() };
+    assert_eq!(drafts(1, Need::default()).await, None, "it is no open business");
+    assert_eq!(drafts(1, need.clone()).await, Some(draft.clone()));
+    assert_eq!(drafts(2, need).await, None, "none of another conversation");
 
     let letter = all.letters()[0].id;
     let docket = store.change(opened(1), Need::default(), look).await.expect("a look");

@@ -8,6 +8,7 @@ use crate::{
     domain::{
         conversation::Lease,
         docket::{Docket, Entry},
+        draft::{Draft, DraftState},
         event::EventType,
         message::Message,
         time::Time,
@@ -18,6 +19,7 @@ use crate::{
 
 over_both_stores!(
     one_follow_up_is_pending_at_most,
+    one_draft_is_fresh_at_most,
     what_ends_is_saved_before_what_begins_in_its_place,
     what_cannot_be_is_refused,
     work_is_due_in_order_and_not_before_its_time,
@@ -59,6 +61,31 @@ async fn one_follow_up_is_pending_at_most(store: Shared) {
     assert!(second.is_err(), "the database says it too");
 }
 
+async fn one_draft_is_fresh_at_most(store: Shared) {
+    let replace = |docket: &mut Docket| {
+        if let Some(before) = docket.fresh_draft().cloned() {
+            docket.keep_draft(Draft { state: DraftState::Stale, ..before });
+        }
+        docket.keep_draft(super::suggested(DraftState::Fresh));
+    };
+    for round in 0..4_i64 {
+        // Long and short way by turns, on PostgreSQL.
+        let need = Need { newest: if round % 2 == 0 { 0 } else { 200 }, ..Need::default() };
+        store.change(opened(1), need, replace).await.expect("replaced");
+    }
+    assert_eq!(store.number("select count(*) from drafts where state = 'fresh'").await, 1);
+    assert_eq!(store.number("select count(*) from drafts where state = 'stale'").await, 3);
+    let second = store
+        .execute(
+            "insert into drafts (id, conversation_id, text, state, based_on_seq, turn_id, created_at)
+             select 'second', conversation_id, 'Hm.', 'fresh', 1, 'turn', 1 from drafts where state = 'fresh'",
+        )
+        .await;
+    assert!(second.is_err(), "the database says it too");
+    store.execute("delete from conversations").await.expect("erased");
+    assert_eq!(store.number("select count(*) from drafts").await, 0, "they go with their conversation");
+}
+
 /// What one row gives up another takes, in one transaction: the index must see them in that order.
 async fn what_ends_is_saved_before_what_begins_in_its_place(store: Shared) {
     let mut before = None;
@@ -91,6 +118,8 @@ async fn what_cannot_be_is_refused(store: Shared) {
         docket.push(from_us("out"));
     };
     store.change(opened(1), Need::default(), both).await.expect("stored");
+    let draft = |docket: &mut Docket| docket.keep_draft(super::suggested(DraftState::Fresh));
+    store.change(opened(1), Need::default(), draft).await.expect("stored");
     for refused in [
         "update conversations set mode = 'BOTH'",
         "update conversations set status = 'gone'",
@@ -110,19 +139,31 @@ async fn what_cannot_be_is_refused(store: Shared) {
         "update messages set outcome = 'pending', starts_turn = true where text = 'out'",
         "update messages set idempotency_key = null where text = 'out'",
         "update messages set seq = 1",
-        "insert into turns select 'a', id, 'generating', 'reply', 1, 1, 1, false, '[]', 1, 1, null, 1, 'm', 0, 0,
-         false, null from conversations",
+        "update drafts set state = 'ripe'",
+        "update drafts set state = 'discarded'",
+        "update drafts set decided_by = 'a', decided_at = 1",
+        "update drafts set state = 'discarded', decided_at = 1",
+        "update drafts set state = 'sent', decided_by = 'a', decided_at = 1",
+        "update drafts set state = 'edited', decided_by = 'a', decided_at = 1, message_id = 'm'",
+        "update drafts set state = 'discarded', decided_by = 'a', decided_at = 1, edit_distance = 1",
+        &turn("a", "generating", "reply", "1"),
+        &turn("a", "generating", "chat", "null"),
+        &turn("a", "completed", "draft", "null"),
     ] {
         assert!(store.execute(refused).await.is_err(), "{refused}");
     }
-    let generating = |id: &str| {
-        format!(
-            "insert into turns select '{id}', id, 'generating', 'reply', 1, 1, 1, false, '[]', 1, 1, null, null,
-             'm', 0, 0, false, null from conversations"
-        )
-    };
-    store.execute(&generating("a")).await.expect("one turn");
-    assert!(store.execute(&generating("b")).await.is_err(), "one turn at a time");
+    store.execute(&turn("a", "generating", "draft", "null")).await.expect("one turn");
+    assert!(store.execute(&turn("b", "generating", "reply", "null")).await.is_err(), "one turn at a time");
+}
+
+/// Puts a turn into every conversation.
+fn turn(id: &str, state: &str, purpose: &str, ended_at: &str) -> String {
+    format!(
+        "insert into turns (id, conversation_id, state, purpose, mode_version, fence, last_seq, is_final, messages, attempt,
+             started_at, ended_at, model, input_tokens, output_tokens, wasted)
+         select '{id}', id, '{state}', '{purpose}', 1, 1, 1, false, '[]', 1, 1, {ended_at}, 'm', 0, 0, false
+         from conversations"
+    )
 }
 
 async fn work_is_due_in_order_and_not_before_its_time(store: Shared) {
