@@ -24,6 +24,17 @@ use crate::{
     },
 };
 
+impl Said {
+    /// Nothing was said now: it was before.
+    pub(super) const fn nothing_new(conversation: Uuid) -> Self {
+        Self { conversation, messages: Vec::new(), takeover: None }
+    }
+
+    pub(super) fn ids(&self) -> Vec<Uuid> {
+        self.messages.iter().map(|message| message.id).collect()
+    }
+}
+
 pub(super) fn check(words: &[Words]) -> Result<(), Refusal> {
     if words.is_empty() || words.len() > BATCH_MAX {
         return Err(invalid("/messages", format!("1 to {BATCH_MAX} messages")));
@@ -43,15 +54,29 @@ pub(in crate::flow) fn say(
     idempotency: Option<&Idempotency>,
 ) -> Result<(Said, Option<Vec<Uuid>>), Refusal> {
     if let Some(ids) = made_before(docket, idempotency)? {
-        let said = Said { conversation: docket.conversation.id, messages: Vec::new(), takeover: None };
-        return Ok((said, Some(ids)));
+        return Ok((Said::nothing_new(docket.conversation.id), Some(ids)));
     }
+    // Before anything changes: a refusal leaves everything as it was.
+    let quoted = words.iter().map(|words| Ok((words.text.clone(), quote(docket, words.quoted)?)));
+    let texts = quoted.collect::<Result<Vec<_>, Refusal>>()?;
+    let said = speak(docket, policy, texts, who, Reason::AgentMessage);
+    remember(docket, idempotency, &said.ids());
+    Ok((said, None))
+}
+
+/// The takeover, for that reason where the mode changes, and the words in order.
+pub(super) fn speak(
+    docket: &mut Docket,
+    policy: &Policy,
+    texts: Vec<(String, Option<Quoted>)>,
+    who: &Who,
+    reason: Reason,
+) -> Said {
     let was_ai = docket.conversation.mode.mode == Mode::Ai;
-    let by = By { reason: Reason::AgentMessage, actor: &who.actor, agent: who.agent };
+    let by = By { reason, actor: &who.actor, agent: who.agent };
     let switched = conversations::cause(docket, policy, by).unwrap_or_default();
     let mut ids = Vec::new();
-    for words in words {
-        let quoted = quote(docket, words.quoted)?;
+    for (text, quoted) in texts {
         let owed = Owed {
             author: Author::Agent,
             origin: who.origin,
@@ -62,15 +87,14 @@ pub(in crate::flow) fn say(
             quoted,
             typing_ms: Vec::new(),
         };
-        let parts = pacing::split(&words.text, 0, 1, policy.message_max_chars);
+        let parts = pacing::split(&text, 0, 1, policy.message_max_chars);
         ids.extend(outbox::owe(docket, &parts, &owed, &who.actor));
     }
     reconcile::a_person_wrote(docket, policy, &who.actor);
-    remember(docket, idempotency, &ids);
     let has_stopped = switched.changed || switched.parts_discarded > 0 || switched.generation_ms.is_some();
     let takeover = (was_ai || has_stopped).then(|| mode_switch::receipt(docket, &switched, false));
     let messages = ids.iter().filter_map(|id| docket.message(*id).cloned()).collect();
-    Ok((Said { conversation: docket.conversation.id, messages, takeover }, None))
+    Said { conversation: docket.conversation.id, messages, takeover }
 }
 
 /// What an earlier request under the same key made; refused if that was another request.

@@ -359,3 +359,14 @@ fn a_receipt_names_what_the_provider_has_and_has_not_sent_yet() {
     play.copy(&known, "a1", Copy::Api);
     assert!(takes_over(&mut play).at_provider.is_empty(), "its echo tells that it has left");
 }
+
+#[test]
+fn words_that_are_refused_take_nothing_over() {
+    let mut play = Play::new();
+    play.says("m1");
+    play.begins();
+    let words = [Words { text: "That one.".to_owned(), quoted: Some(uuid::Uuid::now_v7()) }];
+    let said = play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None));
+    assert!(said.is_err(), "it quotes what nobody said");
+    assert_eq!((play.conversation.mode.mode, play.turns[0].state), (Mode::Ai, TurnState::Generating));
+}
