@@ -40,11 +40,12 @@ impl Channel {
         };
         if in_ai { begins(Mode::Ai, false) } else { begins(Mode::Human, policy.has_model) }
     }
-}
 
-/// How a conversation begins in which our side writes first.
-pub fn opening_by_a_person(reason: Reason, by: &str) -> Opening {
-    Opening { mode: Mode::Human, reason, actor: by.to_owned(), drafting: false }
+    /// How one begins in which our side writes first: a person answers, with suggestions where the channel has them.
+    pub fn opening_by_a_person(&self, chat: &ChatId, reason: Reason, by: &str) -> Opening {
+        let drafting = self.opening(chat).drafting;
+        Opening { mode: Mode::Human, reason, actor: by.to_owned(), drafting }
+    }
 }
 
 /// A number from 0 to 99 that stays with the chat: raising the share only adds.
@@ -71,6 +72,17 @@ impl Channels {
         match key {
             Key::Chat { channel, chat, opening: None } => {
                 let opening = self.get(&channel).map(|known| known.opening(&chat));
+                Key::Chat { channel, chat, opening }
+            }
+            key => key,
+        }
+    }
+
+    /// The same as if our side had.
+    pub fn begun_by_a_person(&self, key: Key, reason: Reason, by: &str) -> Key {
+        match key {
+            Key::Chat { channel, chat, opening: None } => {
+                let opening = self.get(&channel).map(|known| known.opening_by_a_person(&chat, reason, by));
                 Key::Chat { channel, chat, opening }
             }
             key => key,

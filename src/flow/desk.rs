@@ -22,7 +22,7 @@ use self::refusal::{conflict, invalid, not_retryable, unless_gone};
 use super::{
     agenda::{self, Wish},
     archive::Archive,
-    channels::{Channels, opening_by_a_person},
+    channels::Channels,
     intake::Intake,
     ledger::{Key, Ledger, Need, change},
     mode_switch::{ModeSwitch, Receipt},
@@ -122,6 +122,11 @@ pub struct Desk {
 }
 
 impl Desk {
+    /// A conversation that a person starts begins in HUMAN.
+    fn begun_by_a_person(&self, key: Key, who: &Who) -> Key {
+        self.channels.begun_by_a_person(key, Reason::AgentMessage, &who.actor)
+    }
+
     /// Says something to the contact, which takes over. All or none, in order, one takeover.
     pub async fn say(
         &self,
@@ -131,7 +136,7 @@ impl Desk {
         idempotency: Option<Idempotency>,
     ) -> Result<Said, Refusal> {
         words::check(&words)?;
-        let key = begun_by_a_person(key, who);
+        let key = self.begun_by_a_person(key, who);
         let (channels, who) = (Arc::clone(&self.channels), who.clone());
         let need = Need {
             messages: words.iter().filter_map(|words| words.quoted).collect(),
@@ -169,7 +174,7 @@ impl Desk {
         if text.trim().is_empty() || text.chars().count() > TEXT_MAX {
             return Err(invalid("/text", format!("1 to {TEXT_MAX} characters")));
         }
-        let key = begun_by_a_person(key, who);
+        let key = self.begun_by_a_person(key, who);
         let who = who.clone();
         let need = Need {
             request: idempotency.as_ref().map(|idempotency| idempotency.key.clone()),
@@ -362,16 +367,6 @@ impl Desk {
             );
         };
         unless_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)
-    }
-}
-
-/// A conversation that a person starts begins in HUMAN.
-fn begun_by_a_person(key: Key, who: &Who) -> Key {
-    match key {
-        Key::Chat { channel, chat, opening: None } => {
-            Key::Chat { channel, chat, opening: Some(opening_by_a_person(Reason::AgentMessage, &who.actor)) }
-        }
-        key => key,
     }
 }
 

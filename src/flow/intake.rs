@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    channels::{Channel, Channels, opening_by_a_person},
+    channels::{Channel, Channels},
     inbox::{self, Admitted},
     ledger::{self, Error, Key, Ledger, Need, change},
     provider::{Amendment, Arrival, Incoming, Status, Unreadable},
@@ -215,10 +215,11 @@ impl Intake {
     }
 
     async fn copy(&self, channel: &Arc<Channel>, arrival: Arrival, copy: Copy) -> Result<Verdict, Error> {
-        let opening = match copy {
-            Copy::Phone => opening_by_a_person(Reason::AgentPhone, actor::PHONE),
-            Copy::Api => opening_by_a_person(Reason::OtherSystem, actor::OTHER_SYSTEM),
+        let (reason, by) = match copy {
+            Copy::Phone => (Reason::AgentPhone, actor::PHONE),
+            Copy::Api => (Reason::OtherSystem, actor::OTHER_SYSTEM),
         };
+        let opening = channel.opening_by_a_person(&arrival.chat, reason, by);
         let key = key(channel, &arrival.chat, Some(opening));
         let need = Need { keys: vec![inbox::key_of(&arrival)], ..Need::default() };
         let policy = Arc::clone(&channel.policy);
