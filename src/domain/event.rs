@@ -66,7 +66,7 @@ words! {
         BreakerClosed = "breaker_closed",
         /// A suggestion was written.
         DraftCreated = "draft_created",
-        /// It is of no use any more.
+        /// It is of no use as it is any more, or a person has decided about it.
         DraftRetired = "draft_retired",
         /// The provider reports another state of the channel.
         ChannelStateChanged = "channel_state_changed",
@@ -140,6 +140,7 @@ impl EventType {
                 | Self::BreakerOpened
                 | Self::BreakerClosed
                 | Self::ChannelStateChanged
+                | Self::DraftRetired
         )
     }
 
@@ -209,10 +210,17 @@ mod tests {
             E::LockLost,
             E::SendUncertain,
             E::SendReconciled,
+            E::DraftRetired,
         ];
         assert!(decisions.iter().all(|kind| kind.is_decision()));
-        let others =
-            [E::MessageReceived, E::TurnStarted, E::MessageQueued, E::MessageSent, E::DeliveryUpdated];
+        let others = [
+            E::MessageReceived,
+            E::TurnStarted,
+            E::MessageQueued,
+            E::MessageSent,
+            E::DeliveryUpdated,
+            E::DraftCreated,
+        ];
         assert!(!others.iter().any(|kind| kind.is_decision()));
     }
 }

@@ -28,6 +28,8 @@ words! {
         Reply = "reply",
         /// To write a follow-up.
         FollowUp = "follow_up",
+        /// To write a draft: nothing of it is owed to the contact.
+        Draft = "draft",
     }
 }
 
@@ -38,7 +40,7 @@ pub struct Turn {
     pub id: Uuid,
     /// Where it stands.
     pub state: TurnState,
-    /// To answer, or to write a follow-up.
+    /// What it is for.
     pub purpose: Purpose,
     /// The version of the mode it began under.
     pub mode_version: i64,

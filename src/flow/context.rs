@@ -14,6 +14,9 @@ use crate::domain::{
     turn::Purpose,
 };
 
+/// What is asked of it where a person answers.
+const SUGGEST: &str = "A colleague answers this contact now. Suggest what they could write next: only the words of that message.";
+
 /// What the model is asked: what was said before, then the messages of this turn, each its own.
 pub(super) async fn request(
     archive: &dyn Archive,
@@ -36,6 +39,11 @@ pub(super) async fn request(
         lines.push(Line::Instruction(format!("A colleague left this note for you: {note}")));
     }
     lines.extend(begun.burst.iter().filter_map(line_of));
+    if begun.turn.purpose == Purpose::Draft {
+        // As a note, before what it is for.
+        let heard = lines.iter().rposition(|line| !matches!(line, Line::Contact(_))).map_or(0, |at| at + 1);
+        lines.insert(heard, Line::Instruction(SUGGEST.to_owned()));
+    }
     if begun.turn.purpose == Purpose::FollowUp {
         let wish = begun.instructions.as_deref().unwrap_or("Ask kindly whether help is still wanted.");
         lines.push(Line::Instruction(format!(

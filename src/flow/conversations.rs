@@ -5,7 +5,7 @@
 
 use uuid::Uuid;
 
-use super::{agenda, outbox};
+use super::{agenda, drafts, outbox};
 use crate::domain::{
     conversation::{Attention, AttentionReason, Status},
     docket::{Docket, Entry},
@@ -60,7 +60,10 @@ pub fn cause(docket: &mut Docket, policy: &Policy, by: By<'_>) -> Option<Switche
 pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Switched {
     let mut switched = match to {
         Mode::Human => stop_the_machine(docket, DeliveryReason::ModeChanged, by.actor),
-        Mode::Ai => Switched::default(),
+        Mode::Ai => {
+            drafts::change_hands(docket, to, by.actor);
+            Switched::default()
+        }
     };
     let from = docket.conversation.mode.mode;
     switched.changed = docket.conversation.mode.apply(by.reason, to, by.actor, docket.now);
@@ -94,6 +97,7 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
         if to == Mode::Human && is_a_person(by.reason) {
             docket
                 .record(Entry::of(EventType::AgentTookOver).by(by.actor).with("reason", by.reason.as_str()));
+            drafts::consider(docket, policy);
         }
     }
     wind_overdue(docket, policy);
@@ -116,12 +120,18 @@ const fn is_a_person(reason: Reason) -> bool {
 /// Stops everything the machine does in this conversation: the running turn, queued words, the follow-up. What the
 /// contact wrote is left to people.
 fn stop_the_machine(docket: &mut Docket, reason: DeliveryReason, actor: &str) -> Switched {
-    let generation_ms = cancel_turn(docket, TurnState::Cancelled, reason.as_str(), |turn_ms| {
-        Entry::of(EventType::ModeChangeDuringGeneration)
-            .action("cancelled_generation")
-            .by(actor)
-            .with("generation_ms", turn_ms)
-    });
+    // A draft is nothing that the machine could answer with.
+    drafts::change_hands(docket, Mode::Human, actor);
+    let generation_ms = if drafts::is_writing(docket) {
+        None
+    } else {
+        cancel_turn(docket, TurnState::Cancelled, reason.as_str(), |turn_ms| {
+            Entry::of(EventType::ModeChangeDuringGeneration)
+                .action("cancelled_generation")
+                .by(actor)
+                .with("generation_ms", turn_ms)
+        })
+    };
     let parts_already_sent = outbox::already_left(docket);
     let parts_discarded = outbox::withdraw(docket, reason, actor, |delivery| delivery.gate != Gate::Person);
     let follow_up_cancelled = agenda::cancel(docket, reason.as_str(), actor);
@@ -239,6 +249,7 @@ pub fn close(docket: &mut Docket, policy: &Policy, actor: &str) {
             .with("generation_ms", turn_ms)
             .with("reason", DeliveryReason::Closed.as_str())
     });
+    docket.conversation.memo.draft_wish = None;
     outbox::withdraw(docket, DeliveryReason::Closed, actor, |delivery| delivery.gate != Gate::Person);
     agenda::cancel(docket, DeliveryReason::Closed.as_str(), actor);
     leave_waiting(docket, Outcome::Ignored, OutcomeReason::Closed);

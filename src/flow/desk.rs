@@ -8,10 +8,13 @@ pub(super) mod fate;
 
 mod letters;
 
-mod marks;
+pub(super) mod marks;
+
+pub(super) mod drafts;
 
 mod refusal;
 
+pub use drafts::Approval;
 pub use refusal::Refusal;
 
 use std::sync::Arc;

@@ -16,7 +16,7 @@ pub use on_demand::answer_now;
 
 use uuid::Uuid;
 
-use super::{agenda, conversations, conversations::By, flood, outbox, provider::Arrival};
+use super::{agenda, conversations, conversations::By, drafts, flood, outbox, provider::Arrival};
 use crate::domain::{
     burst,
     chat::ChatKind,
@@ -95,9 +95,12 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     }
     if arrival.is_unreadable {
         not_readable(docket, policy, id);
+        drafts::contact_wrote(docket, policy, false);
     } else if starts_turn {
         docket.conversation.contact_seq = docket.conversation.seq;
-        wants(docket, policy, arrival, id);
+        let is_answerable = wants(docket, policy, arrival, id);
+        note_moment(docket, policy);
+        drafts::contact_wrote(docket, policy, is_answerable);
         arrive(docket, policy, id);
     }
     for parked in docket.unpark(|parked| parked.provider_message_id == key && is_amendment(parked)) {
@@ -227,10 +230,10 @@ fn not_readable(docket: &mut Docket, policy: &Policy, id: Uuid) {
     }
 }
 
-/// Words with a meaning of their own: the contact asks for a person, or wants no follow-ups.
-fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) {
+/// Words with a meaning of their own: the contact asks for a person, or wants no follow-ups. False: nobody answers to that.
+fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) -> bool {
     if arrival.kind != Kind::Text {
-        return;
+        return true;
     }
     if phrases::is_phrase(&arrival.text, &policy.handover_words) {
         let was_ai = docket.conversation.mode.mode == Mode::Ai;
@@ -254,11 +257,13 @@ fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) {
         if let (true, Some(text)) = (is_new, &policy.opt_out_text) {
             outbox::say_as_system(docket, policy, text);
         }
+        return false;
     }
+    true
 }
 
-/// Moves the burst's clock for a message that waits; a running or not yet begun reply that has not read it starts again.
-fn arrive(docket: &mut Docket, policy: &Policy, id: Uuid) {
+/// Remembers that the contact wrote now.
+fn note_moment(docket: &mut Docket, policy: &Policy) {
     let now = docket.now;
     let memo = &mut docket.conversation.memo;
     memo.wrote.retain(|at| now.since(Time(*at)) <= LATELY_MS);
@@ -266,6 +271,11 @@ fn arrive(docket: &mut Docket, policy: &Policy, id: Uuid) {
     let forgotten = (memo.wrote.len() + 1).saturating_sub(LATELY_MAX.max(policy.flood_per_minute + 1));
     memo.wrote.drain(..forgotten);
     memo.wrote.push(now.0);
+}
+
+/// Moves the burst's clock for a message that waits; a running or not yet begun reply that has not read it starts again.
+fn arrive(docket: &mut Docket, policy: &Policy, id: Uuid) {
+    let now = docket.now;
     if !docket.message(id).is_some_and(Message::waits) {
         return;
     }
@@ -282,6 +292,7 @@ fn arrive(docket: &mut Docket, policy: &Policy, id: Uuid) {
 
 /// A newer message restarts what has not read it, within limits: a steady writer still gets an answer. True if it may.
 fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
+    drafts::start_again(docket);
     let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn)).cloned();
     if let Some(turn) = &running
         && turn.purpose == Purpose::FollowUp

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, sign_in, and the
-//! breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply are rules over
-//! a docket, run inside the ledger; ledger, archive, registry, people, stationery, repeats, generator, provider, answers, pace are
-//! traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
+//! breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
+//! over a docket, run inside the ledger; ledger, archive, registry, people, stationery, repeats, generator, provider, answers,
+//! pace are traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
 
 pub mod intake;
 
@@ -62,6 +62,8 @@ pub mod desk;
 pub mod conversations;
 
 pub mod agenda;
+
+pub mod drafts;
 
 pub mod tend;
 

@@ -13,7 +13,7 @@ pub use settle::{Settled, give_up, sent, settle, tell_settled};
 
 use uuid::Uuid;
 
-use super::{conversations, inbox};
+use super::{conversations, drafts, inbox};
 use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry},
@@ -74,6 +74,7 @@ impl Owed {
 
 /// Puts the parts of one reply at the end of the conversation, in order, to leave one after the other.
 pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<Uuid> {
+    drafts::our_side_wrote(docket, by);
     let reply = owed.turn.unwrap_or_else(Uuid::now_v7);
     let count = i32::try_from(parts.len()).unwrap_or(i32::MAX);
     let mut ids = Vec::with_capacity(parts.len());

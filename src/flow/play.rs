@@ -19,7 +19,7 @@ use crate::domain::{
     chat::ChatId,
     conversation::{Conversation, Opening},
     docket::{ChannelStanding, Clocks, Docket, Loaded},
-    draft::Draft,
+    draft::{Draft, DraftState},
     event::{Event, EventType},
     message::{DeliveryState, Kind, Message},
     mode::{Mode, Reason},
@@ -87,6 +87,14 @@ impl Play {
     pub(crate) fn by(change: impl FnOnce(&mut Policy)) -> Self {
         let mut play = Self::new();
         change(&mut play.policy);
+        play
+    }
+
+    /// In HUMAN, where the assistant suggests.
+    pub(crate) fn with_drafts() -> Self {
+        let mut play = Self::new();
+        play.conversation.drafting = true;
+        play.switches(Mode::Human);
         play
     }
 
@@ -311,6 +319,11 @@ impl Play {
 
     pub(crate) fn happened(&self, kind: EventType) -> usize {
         self.events.iter().filter(|event| event.kind == kind).count()
+    }
+
+    /// The drafts, each by its words and where it stands.
+    pub(crate) fn suggested(&self) -> Vec<(&str, DraftState)> {
+        self.drafts.iter().map(|draft| (draft.text.as_str(), draft.state)).collect()
     }
 
     pub(crate) fn pending_follow_ups(&self) -> usize {

@@ -15,7 +15,7 @@ pub use status::take_status;
 use uuid::Uuid;
 
 use self::status::{put_letter_away, report};
-use super::{conversations, conversations::By, inbox, outbox, provider::Arrival};
+use super::{conversations, conversations::By, drafts, inbox, outbox, provider::Arrival};
 use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry, Parked, Report},
@@ -288,6 +288,7 @@ pub fn a_person_wrote(docket: &mut Docket, policy: &Policy, by: &str) {
     conversation.read_seq = conversation.seq;
     conversation.unread = 0;
     conversation.waiting_since = None;
+    drafts::a_person_wrote(docket, by);
     conversations::hold(docket, policy);
     conversations::clear(docket, by, |_| true);
     conversations::wind_overdue(docket, policy);

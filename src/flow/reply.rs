@@ -13,6 +13,7 @@ use super::{
     agenda::{self, Wish},
     conversations,
     conversations::By,
+    drafts,
     inbox::{self, Begun},
     outbox::{self, Owed},
 };
@@ -65,6 +66,8 @@ pub enum Committed {
     Owed,
     /// It has said nothing, on purpose.
     Silent,
+    /// What it wrote is kept for a person, and owed to nobody.
+    Drafted,
     /// It was no longer wanted: nothing of it is left but its cost.
     Discarded(&'static str),
     /// Another attempt follows.
@@ -83,7 +86,7 @@ pub fn commit(
 ) -> Committed {
     if docket.turn(begun.turn.id).is_some_and(|turn| turn.state == TurnState::Completed) {
         // A commit whose answer was lost on the way.
-        return Committed::Owed;
+        return if begun.turn.purpose == Purpose::Draft { Committed::Drafted } else { Committed::Owed };
     }
     if let Some(reason) = refusal(docket, begun) {
         discard(docket, begun, answer.cost, reason);
@@ -110,6 +113,10 @@ pub fn commit(
             }
         }
         Purpose::Reply => reply(docket, policy, begun, answer, jitter),
+        Purpose::Draft => {
+            drafts::keep(docket, begun, &answer.text);
+            Committed::Drafted
+        }
     }
 }
 
@@ -117,6 +124,9 @@ pub fn commit(
 ///
 /// Newer messages need no check of their own: the transaction that admits one raises the fence of a turn it restarts.
 fn refusal(docket: &Docket, begun: &Begun) -> Option<&'static str> {
+    if begun.turn.purpose == Purpose::Draft {
+        return drafts::refusal(docket, begun);
+    }
     let conversation = &docket.conversation;
     let seen = Snapshot {
         mode: outbox::as_checked(begun.mode),

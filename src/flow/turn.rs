@@ -220,13 +220,16 @@ impl Turns {
                 let (turn, written_at, before_ms) =
                     (begun.turn.id, (self.clock)(), begun.late_ms + asked_at.since(claimed_at));
                 let by_words_alone = (!answer.used_tools).then(|| begun.clone());
+                let is_drafted = begun.turn.purpose == Purpose::Draft;
                 let ended = self.commit(channel, begun, answer).await;
                 if let (Ok(Ended { committed: Committed::Owed, .. }), Some(begun)) = (&ended, by_words_alone)
                 {
                     answers::remember(&*self.answers, channel, &begun, is_alone).await;
                 }
-                // What the model took is not ours; what comes before and after it is.
-                self.dispatch.overhead.begin(turn, before_ms + (self.clock)().since(written_at));
+                if !is_drafted {
+                    // What the model took is not ours; what comes before and after it is.
+                    self.dispatch.overhead.begin(turn, before_ms + (self.clock)().since(written_at));
+                }
                 ended
             }
             Some(Err((failure, mut cost))) => {
@@ -260,10 +263,17 @@ impl Turns {
         let mut cost = Cost::default();
         let (mut asked_for, mut used_tools) = (None, false);
         for _ in 0..=self.tool_rounds {
-            let written =
+            let mut written =
                 self.ask(&request, begun.conversation, progress).await.map_err(|failure| (failure, cost))?;
             cost.input_tokens += written.input_tokens;
             cost.output_tokens += written.output_tokens;
+            if !request.tools {
+                // What was not offered is not done, whatever a model makes up.
+                written.calls.clear();
+            }
+            if begun.turn.purpose == Purpose::Draft && written.text.trim().is_empty() {
+                return Err((empty("no words".to_owned()), cost));
+            }
             used_tools |= !written.calls.is_empty();
             match understand(written, &mut asked_for) {
                 Understood::Done(mut answer) => {
@@ -277,12 +287,7 @@ impl Turns {
                 }
             }
         }
-        let failure = Failure {
-            kind: FailureKind::Empty,
-            retry_after_ms: None,
-            detail: format!("no words after {} rounds of tools", self.tool_rounds),
-        };
-        Err((failure, cost))
+        Err((empty(format!("no words after {} rounds of tools", self.tool_rounds)), cost))
     }
 
     /// One round with the model, if its breaker lets it.
@@ -309,6 +314,10 @@ impl Turns {
         let read_to = begun.read_to.clone();
         tokio::spawn(async move { provider.mark_read(&chat, read_to.as_deref()).await });
     }
+}
+
+const fn empty(detail: String) -> Failure {
+    Failure { kind: FailureKind::Empty, retry_after_ms: None, detail }
 }
 
 fn waited_since(begun: &Begun) -> Time {

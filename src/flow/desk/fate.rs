@@ -14,7 +14,7 @@ use crate::{
         policy::Policy,
         turn::LetterState,
     },
-    flow::{agenda, conversations, inbox, outbox},
+    flow::{agenda, conversations, drafts, inbox, outbox},
 };
 
 pub(in crate::flow) fn retry(
@@ -47,6 +47,7 @@ pub(in crate::flow) fn retry(
         delivery.attempts = 0;
         delivery.due_at = now;
     }
+    drafts::our_side_wrote(docket, &who.actor);
     if was_unclear {
         docket.record(Entry::of(EventType::SendReconciled).action("resent").by(&who.actor).message(id));
     }

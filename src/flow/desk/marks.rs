@@ -12,10 +12,15 @@ use crate::{
         message::{Kind, Message},
         policy::Policy,
     },
-    flow::conversations,
+    flow::{conversations, drafts},
 };
 
-pub(super) fn apply(docket: &mut Docket, policy: &Policy, patch: &Patch, who: &Who) -> Result<(), Refusal> {
+pub(in crate::flow) fn apply(
+    docket: &mut Docket,
+    policy: &Policy,
+    patch: &Patch,
+    who: &Who,
+) -> Result<(), Refusal> {
     if let Some(expected) = patch.expected_assignee
         && expected != docket.conversation.assignee
     {
@@ -58,6 +63,11 @@ pub(super) fn apply(docket: &mut Docket, policy: &Policy, patch: &Patch, who: &W
                 .by(&who.actor)
                 .with("drafting", drafting),
         );
+        if drafting {
+            drafts::consider(docket, policy);
+        } else {
+            drafts::give_up_wish(docket, "drafting_off", &who.actor, |wish| wish.by.is_none());
+        }
     }
     if let Some(name) = &patch.contact_name {
         docket.conversation.contact_name = Some(name.clone());

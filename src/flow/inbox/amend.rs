@@ -14,7 +14,7 @@ use crate::{
         time::Time,
         turn::TurnState,
     },
-    flow::{conversations, outbox, provider::Amendment},
+    flow::{conversations, drafts, outbox, provider::Amendment},
 };
 
 /// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet.
@@ -55,6 +55,9 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
         | Report::Ours { .. } => return,
     };
     docket.record(Entry::of(kind).by(actor::CONTACT).message(id));
+    if is_unanswered(docket, id) {
+        drafts::contact_wrote(docket, policy, true);
+    }
     if !waited && !is_covered {
         return;
     }
@@ -67,6 +70,14 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
         withdraw_deleted(docket, policy, id);
     }
     wind(docket, policy);
+}
+
+/// Whether it is something to answer, and our side has said nothing since.
+fn is_unanswered(docket: &Docket, id: Uuid) -> bool {
+    docket.message(id).is_some_and(|message| {
+        message.seq > docket.conversation.our_seq
+            && message.inbound.is_some_and(|inbound| inbound.starts_turn)
+    })
 }
 
 /// A deleted message is answered by nobody. If nothing else is left of what a turn or a reply is about, that ends too.

@@ -9,7 +9,7 @@ use crate::{
     domain::{
         burst,
         chat::ChatId,
-        conversation::{AttentionReason, Lease, Status},
+        conversation::{AttentionReason, Conversation, Lease, Status},
         docket::{Docket, Entry},
         event::{EventType, actor},
         lane::Lane,
@@ -19,7 +19,7 @@ use crate::{
         time::Time,
         turn::{Purpose, Turn, TurnState},
     },
-    flow::{conversations, conversations::By, flood, outbox},
+    flow::{conversations, conversations::By, drafts, flood, outbox},
 };
 
 /// Who wants to answer.
@@ -69,6 +69,8 @@ pub struct Begun {
     pub note: Option<String>,
     /// What the follow-up should say, if it is for one.
     pub instructions: Option<String>,
+    /// The id that the draft will have, if it is for one.
+    pub draft: Option<Uuid>,
     /// Who goes first at the gate.
     pub lane: Lane,
     /// The moment of the claim.
@@ -89,13 +91,17 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
         }
         return Claim::Held(held);
     }
-    let conversation = &docket.conversation;
-    if conversation.mode.mode != Mode::Ai || conversation.status == Status::Closed {
-        docket.conversation.memo.ripe_at = None;
-        return Claim::Nothing;
+    match next(&docket.conversation, policy) {
+        Next::Reply => {}
+        Next::Draft => return drafts::claim(docket, policy, claimant),
+        Next::Nothing => {
+            docket.conversation.memo.ripe_at = None;
+            docket.conversation.memo.draft_wish = None;
+            return Claim::Nothing;
+        }
     }
     // Edits and retries move the clock; it is read again here, under the lock.
-    match conversation.memo.ripe_at.map(Time) {
+    match docket.conversation.memo.ripe_at.map(Time) {
         None => return Claim::Nothing,
         Some(at) if at > docket.now => return Claim::NotYet(at),
         Some(_) => {}
@@ -117,6 +123,32 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
         return Claim::Nothing;
     }
     Claim::Begun(Box::new(begin(docket, policy, claimant, Purpose::Reply, burst)))
+}
+
+/// What a turn would be for that began now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// To answer the contact.
+    Reply,
+    /// To write what a person may say.
+    Draft,
+    /// None may begin.
+    Nothing,
+}
+
+/// Whether a turn may begin, and what for: the one rule of it, for either mode. The assistant speaks in AI alone; in HUMAN it
+/// suggests, if the conversation has it so. A person who asks is given a suggestion anywhere, but no reply waits for it.
+fn next(conversation: &Conversation, policy: &Policy) -> Next {
+    let is_open = conversation.status != Status::Closed;
+    let memo = &conversation.memo;
+    let wish = memo.draft_wish.as_ref().filter(|_| policy.has_model);
+    let is_asked_for = wish.is_some_and(|wish| wish.by.is_some());
+    match conversation.mode.mode {
+        Mode::Ai if is_open && memo.ripe_at.is_some() => Next::Reply,
+        Mode::Human if is_open && wish.is_some() && conversation.drafting => Next::Draft,
+        Mode::Ai | Mode::Human if is_asked_for => Next::Draft,
+        Mode::Ai | Mode::Human => Next::Nothing,
+    }
 }
 
 /// The same in the transaction that takes a message in, where the burst is ripe at once. None: somebody claims it later.
@@ -149,11 +181,15 @@ pub fn begin(
         turn: claimant.turn,
         until: now.plus_ms(policy.lock_ttl_ms),
     });
-    if purpose == Purpose::Reply {
+    if purpose != Purpose::FollowUp {
         conversation.memo.begun_at = Some(now.0);
     }
     let memo = &conversation.memo;
-    let first_at = Time(memo.burst_first_at.unwrap_or(now.0));
+    let (first_at, restarts, failures) = match (purpose, &memo.draft_wish) {
+        (Purpose::Draft, Some(wish)) => (Some(wish.first_at), wish.restarts, wish.failures),
+        _ => (memo.burst_first_at, memo.restarts, memo.failures),
+    };
+    let first_at = Time(first_at.unwrap_or(now.0));
     let turn = Turn {
         id: claimant.turn,
         state: TurnState::Generating,
@@ -161,9 +197,9 @@ pub fn begin(
         mode_version: conversation.mode.version,
         fence: conversation.fence,
         last_seq: burst.last().map_or(conversation.seq, |message| message.seq),
-        is_final: purpose == Purpose::Reply && burst::is_final(policy, memo.restarts, first_at, now),
+        is_final: purpose != Purpose::FollowUp && burst::is_final(policy, restarts, first_at, now),
         messages: burst.iter().map(|message| message.id).collect(),
-        attempt: memo.failures + 1,
+        attempt: failures + 1,
         started_at: now,
         first_token_at: None,
         ended_at: None,
@@ -191,9 +227,16 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
     let conversation = &docket.conversation;
     let wrote_at = conversation.memo.wrote.last().map_or(docket.now, |at| Time(*at));
     let recent = u32::try_from(conversation.memo.wrote.len()).unwrap_or(u32::MAX);
+    // Not one that came up while this turn ran: that has a turn of its own to come.
+    let wish = conversation.memo.draft_wish.as_ref();
+    let wish = wish.filter(|wish| turn.purpose == Purpose::Draft && Time(wish.first_at) <= turn.started_at);
+    let ripe_at = wish.map_or(conversation.memo.ripe_at, |wish| Some(wish.ripe_at));
     let lane = match turn.purpose {
         Purpose::Reply => Lane::of_reply(wrote_at, recent, docket.now),
         Purpose::FollowUp => Lane::Proactive,
+        // A person who has asked looks at the screen.
+        Purpose::Draft if wish.is_some_and(|wish| wish.by.is_some()) => Lane::Present,
+        Purpose::Draft => Lane::Reply,
     };
     let instructions = (turn.purpose == Purpose::FollowUp)
         .then(|| docket.follow_up().and_then(|follow_up| follow_up.instructions.clone()))
@@ -205,11 +248,12 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
         history_to: conversation.seq,
         said: docket.words(policy.ai_history + burst.len()),
         read_to: burst.iter().rev().find_map(|message| message.provider_message_id.clone()),
-        note: conversation.memo.note.clone(),
+        note: conversation.memo.note.clone().filter(|_| turn.purpose != Purpose::Draft),
         instructions,
+        draft: wish.map(|wish| wish.id),
         lane,
         at: docket.now,
-        late_ms: conversation.memo.ripe_at.map_or(0, |ripe_at| docket.now.since(Time(ripe_at)).max(0)),
+        late_ms: ripe_at.map_or(0, |ripe_at| docket.now.since(Time(ripe_at)).max(0)),
         turn,
         burst,
     }
@@ -296,4 +340,60 @@ fn leave_waiting_for_cap(docket: &mut Docket) {
         }
     }
     docket.conversation.memo.end_burst();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{domain::draft::DraftWish, flow::play::Play};
+
+    #[test]
+    fn a_turn_begins_to_reply_in_ai_and_to_suggest_where_a_person_wants_it() {
+        use Mode::{Ai, Human};
+        use Next::{Draft, Nothing, Reply};
+        use Status::{Closed, Open, Snoozed};
+        /// The wish for a draft: none, for a burst, or of a person.
+        const WISHES: [Option<Option<&str>>; 3] = [None, Some(None), Some(Some("agent:ana"))];
+        #[rustfmt::skip]
+        let table = [
+            // mode  status   burst  drafting   no wish  of a burst  of a person
+            (Ai,     Open,    true,  true,     [Reply,   Reply,      Reply]),
+            (Ai,     Open,    true,  false,    [Reply,   Reply,      Reply]),
+            (Ai,     Snoozed, true,  false,    [Reply,   Reply,      Reply]),
+            (Ai,     Closed,  true,  true,     [Nothing, Nothing,    Draft]),
+            (Ai,     Open,    false, true,     [Nothing, Nothing,    Draft]),
+            (Ai,     Open,    false, false,    [Nothing, Nothing,    Draft]),
+            (Ai,     Closed,  false, false,    [Nothing, Nothing,    Draft]),
+            (Human,  Open,    true,  true,     [Nothing, Draft,      Draft]),
+            (Human,  Open,    true,  false,    [Nothing, Nothing,    Draft]),
+            (Human,  Open,    false, true,     [Nothing, Draft,      Draft]),
+            (Human,  Snoozed, false, true,     [Nothing, Draft,      Draft]),
+            (Human,  Open,    false, false,    [Nothing, Nothing,    Draft]),
+            (Human,  Closed,  false, true,     [Nothing, Nothing,    Draft]),
+            (Human,  Closed,  false, false,    [Nothing, Nothing,    Draft]),
+        ];
+        for (mode, status, burst_waits, drafting, expected) in table {
+            for (wish, expected) in WISHES.into_iter().zip(expected) {
+                let mut play = Play::new();
+                let conversation = &mut play.conversation;
+                conversation.mode.mode = mode;
+                (conversation.status, conversation.drafting) = (status, drafting);
+                conversation.memo.ripe_at = burst_waits.then_some(1);
+                conversation.memo.draft_wish = wish.map(|by| DraftWish {
+                    id: Uuid::now_v7(),
+                    by: by.map(str::to_owned),
+                    ripe_at: 1,
+                    first_at: 1,
+                    restarts: 0,
+                    failures: 0,
+                    retry_at: None,
+                });
+                let told = format!("{mode} {status}, a burst {burst_waits}, drafting {drafting}, {wish:?}");
+                assert_eq!(next(conversation, &play.policy), expected, "{told}");
+                play.policy.has_model = false;
+                let speaks = if expected == Reply { Reply } else { Nothing };
+                assert_eq!(next(&play.conversation, &play.policy), speaks, "no model: {told}");
+            }
+        }
+    }
 }

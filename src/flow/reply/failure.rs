@@ -18,7 +18,7 @@ use crate::{
         turn::{DeadLetter, LetterKind, LetterState, Purpose, TurnState},
     },
     flow::{
-        agenda, conversations,
+        agenda, conversations, drafts,
         generator::{Failure, FailureKind},
         inbox::{self, Begun},
         outbox,
@@ -52,6 +52,11 @@ pub fn fail(
         let is_final = !failure.kind.is_worth_another_try();
         agenda::put_off(docket, policy, failure.retry_after_ms, is_final, jitter);
         return Committed::WillRetry;
+    }
+    if begun.turn.purpose == Purpose::Draft {
+        let goes_on = drafts::fail(docket, policy, begun, failure, jitter);
+        record_failure(docket, begun, failure, if goes_on { "retried" } else { "handed_over" });
+        return if goes_on { Committed::WillRetry } else { Committed::GivenUp };
     }
     let failures = docket.conversation.memo.failures + 1;
     if failures < policy.ai_attempts && failure.kind.is_worth_another_try() {

@@ -14,6 +14,8 @@ mod sends;
 
 mod fates;
 
+mod drafts;
+
 use super::{
     desk::Who,
     outbox::{self, Settled},

@@ -123,7 +123,7 @@ pub(in crate::flow) fn need_of(begun: &Begun) -> Need {
 const fn newest_of(begun: &Begun) -> usize {
     match begun.turn.purpose {
         Purpose::FollowUp => 20,
-        Purpose::Reply => 0,
+        Purpose::Reply | Purpose::Draft => 0,
     }
 }
 
