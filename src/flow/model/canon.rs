@@ -66,6 +66,10 @@ impl Canon<'_> {
         self.put((memo.burst_first_at.is_some(), memo.burst_last_at.is_some(), memo.overdue_at.is_some()));
         self.at(memo.ripe_at.map(Time));
         self.at(memo.retry_at.map(Time));
+        let wish = memo.draft_wish.as_ref();
+        self.id(wish.map(|wish| wish.id));
+        self.put(wish.map(|wish| (wish.by.is_some(), wish.restarts, wish.failures)));
+        self.at(wish.map(|wish| Time(wish.ripe_at)));
         self.id(conversation.lease.as_ref().map(|lease| lease.turn));
         self.at(conversation.lease.as_ref().map(|lease| lease.until));
     }
@@ -91,6 +95,12 @@ impl Canon<'_> {
             // What a turn read counts as long as it runs, or a reply of it may leave.
             self.id(Some(turn.id));
             self.put((turn.state == TurnState::Generating, turn.last_seq, turn.is_final));
+            let wish = play.conversation.memo.draft_wish.as_ref();
+            self.put(wish.map(|wish| Time(wish.first_at) > turn.started_at));
+        }
+        for draft in &play.drafts {
+            self.id(Some(draft.id));
+            self.put((draft.state, draft.based_on_seq));
         }
         for follow_up in &play.follow_ups {
             if follow_up.state != FollowUpState::Pending && follow_up.message.is_none() {
@@ -111,6 +121,7 @@ impl Canon<'_> {
         let world = self.world;
         for begun in &world.turns {
             self.id(Some(begun.turn.id));
+            self.id(begun.draft);
             self.put(begun.turn.fence - world.play.conversation.fence);
             self.put(begun.turn.mode_version);
         }
@@ -145,6 +156,9 @@ pub(super) fn describe(world: &World) -> String {
         };
         let covered = if message.is_covered() { "*" } else { "" };
         let _ = write!(line, " | {} {:?} {state}{covered}", message.seq, message.text);
+    }
+    for (text, state) in play.suggested() {
+        let _ = write!(line, " | draft {text:?} {state}");
     }
     if play.pending_follow_ups() > 0 {
         line.push_str(" | follow-up pending");

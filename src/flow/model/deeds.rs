@@ -7,14 +7,16 @@ use crate::{
     domain::{
         conversation::Conversation,
         docket::Docket,
+        draft::DraftState,
         message::{DeliveryReason, DeliveryState, Gate, Kind, Message, Origin, OutcomeReason},
         mode::Mode,
         policy::Policy,
+        turn::Purpose,
     },
     flow::{
         agenda::{self, Fired},
         conversations,
-        desk::{Who, Words, fate, words},
+        desk::{Approval, Who, Words, drafts, fate, words},
         generator::{Failure, FailureKind},
         inbox::{self, Claim, Claimant},
         ledger::Need,
@@ -135,6 +137,22 @@ impl World {
                 });
             }
             Act::FollowUpIsDue => self.follow_up_is_due(),
+            Act::PersonAsksForDraft => {
+                let _ =
+                    self.step(&Need::default(), |docket, policy| drafts::ask(docket, policy, &who(), None));
+            }
+            Act::PersonSendsDraft(at) => {
+                let id = self.play.drafts[at].id;
+                let wanted = Approval { text: None, force: true };
+                let need = Need { draft: Some(id), ..Need::default() };
+                let _ = self
+                    .step(&need, |docket, policy| drafts::send(docket, policy, id, &wanted, &who(), None));
+            }
+            Act::PersonDiscardsDraft(at) => {
+                let id = self.play.drafts[at].id;
+                let need = Need { draft: Some(id), ..Need::default() };
+                let _ = self.step(&need, |docket, _| drafts::discard(docket, id, &who()));
+            }
             Act::Close => {
                 self.step(&Need::default(), |docket, policy| {
                     conversations::close(docket, policy, "agent:ana")
@@ -176,7 +194,12 @@ impl World {
             arrival.inert = inert;
         }
         let need = Need { keys: vec![id], ..Need::default() };
+        let fresh = self.play.conversation.memo.draft;
         self.step(&need, |docket, policy| inbox::admit(docket, policy, &arrival));
+        if let (Weakness::KeepsDraftsFresh, Some(fresh)) = (self.scene.weakness, fresh) {
+            self.play.drafts.iter_mut().find(|draft| draft.id == fresh).unwrap().state = DraftState::Fresh;
+            self.play.conversation.memo.draft = Some(fresh);
+        }
     }
 
     fn contact_amends(&mut self, seq: i64, is_deletion: bool) {
@@ -205,11 +228,14 @@ impl World {
         let begun = self.turns.remove(at);
         let text = if hand_over.is_some() { "A colleague comes." } else { self.scene.text };
         let answer = Answer { text: text.to_owned(), hand_over, ..Answer::default() };
-        let is_weak = self.scene.weakness == Weakness::CommitsAnyFence;
+        let weakness = self.scene.weakness;
         self.step(&need_of(&begun), |docket, policy| {
             let mut begun = begun.clone();
-            if is_weak {
+            if weakness == Weakness::CommitsAnyFence {
                 begun.turn.fence = docket.conversation.fence;
+            }
+            if weakness == Weakness::SendsDrafts {
+                begun.turn.purpose = Purpose::Reply;
             }
             reply::commit(docket, policy, &begun, &answer, 0.0)
         });

@@ -18,7 +18,7 @@ mod explore;
 use explore::{Explored, explore};
 use world::{Limits, Scene, Weakness};
 
-use crate::domain::policy::BurstPolicy;
+use crate::domain::{mode::Mode, policy::BurstPolicy};
 
 /// Explores a scene and says what was seen; fails with the story of a broken promise.
 fn holds(name: &str, scene: &Scene) {
@@ -30,6 +30,11 @@ fn holds(name: &str, scene: &Scene) {
             panic!("{name}: {promise}\n  {}", story.join("\n  "))
         }
     }
+}
+
+/// The assistant suggests, and nothing is followed up.
+fn drafting(mode: Mode, limits: Limits) -> Scene {
+    Scene { drafts: true, mode, follow_ups: false, ..Scene::of(limits) }
 }
 
 /// A weakened rule must break a promise; the story is printed.
@@ -119,6 +124,43 @@ fn what_the_provider_reports() {
 }
 
 #[test]
+fn drafts_where_a_person_answers() {
+    for burst in [BurstPolicy::Interrupt, BurstPolicy::Collect] {
+        let limits = Limits { writes: 2, faults: 1, acts: 1 };
+        holds(
+            &format!("drafts in HUMAN, {}", burst.as_str()),
+            &Scene { burst, ..drafting(Mode::Human, limits) },
+        );
+    }
+    let limits = Limits { writes: 1, faults: 0, acts: 3 };
+    holds("drafts in HUMAN, one text, three acts", &drafting(Mode::Human, limits));
+}
+
+#[test]
+fn drafts_that_people_ask_for_while_the_assistant_answers() {
+    let limits = Limits { writes: 1, faults: 0, acts: 3 };
+    holds("drafts in AI, one text, three acts", &drafting(Mode::Ai, limits));
+}
+
+#[test]
+fn drafts_in_ai_and_two_texts() {
+    let limits = Limits { writes: 2, faults: 0, acts: 2 };
+    holds("drafts in AI, two texts, two acts", &drafting(Mode::Ai, limits));
+}
+
+#[test]
+fn drafts_in_ai_and_a_fault() {
+    let limits = Limits { writes: 1, faults: 1, acts: 2 };
+    holds("drafts in AI, one text, two acts, a fault", &drafting(Mode::Ai, limits));
+}
+
+#[test]
+fn drafts_of_what_is_edited_and_deleted() {
+    let limits = Limits { writes: 2, faults: 0, acts: 2 };
+    holds("drafts, two amendments", &Scene { amendments: true, ..drafting(Mode::Human, limits) });
+}
+
+#[test]
 fn a_claim_that_ignores_the_version_is_found_out() {
     breaks(Weakness::ClaimsAnyVersion, Scene::of(Limits { writes: 1, faults: 1, acts: 1 }), "P4");
 }
@@ -141,4 +183,19 @@ fn settling_without_the_id_of_the_attempt_is_found_out() {
 #[test]
 fn sending_again_what_nobody_knows_is_found_out() {
     breaks(Weakness::ResendsUnknown, Scene::of(Limits { writes: 1, faults: 1, acts: 0 }), "P6");
+}
+
+#[test]
+fn a_draft_that_is_committed_as_a_reply_is_found_out() {
+    breaks(Weakness::SendsDrafts, drafting(Mode::Ai, Limits { writes: 0, faults: 0, acts: 1 }), "P4");
+}
+
+#[test]
+fn a_draft_that_stays_fresh_while_the_contact_writes_is_found_out() {
+    breaks(Weakness::KeepsDraftsFresh, drafting(Mode::Human, Limits { writes: 2, faults: 0, acts: 0 }), "P3");
+}
+
+#[test]
+fn a_draft_of_a_turn_that_was_stopped_is_found_out() {
+    breaks(Weakness::CommitsAnyFence, drafting(Mode::Human, Limits { writes: 1, faults: 0, acts: 1 }), "P5");
 }

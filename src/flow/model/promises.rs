@@ -8,7 +8,7 @@ use crate::domain::{
     message::{Author, DeliveryState as S, Gate, Message, Origin, Outcome},
     mode::Mode,
     policy::BurstPolicy,
-    turn::{FollowUpState, TurnState},
+    turn::{FollowUpState, Purpose, Turn, TurnState},
 };
 
 type Promise = Result<(), String>;
@@ -19,8 +19,10 @@ pub(super) fn check(before: &World, act: Act, world: &World) -> Promise {
         Act::SendIsClaimed => claimed_by_right(before, world),
         Act::ProviderAccepts(at) => posted_by_right(before, at),
         Act::TakeOver | Act::PersonWrites | Act::PhoneWrites | Act::Close | Act::ContactWrites => {
-            no_follow_up(world)
+            no_follow_up(world).and_then(|()| no_draft_in_the_way(act, world))
         }
+        Act::Release => no_draft_in_the_way(act, world),
+        Act::TurnAnswers(at) => only_who_was_not_stopped_suggests(before, at, world),
         _ => Ok(()),
     };
     let all = [
@@ -28,6 +30,8 @@ pub(super) fn check(before: &World, act: Act, world: &World) -> Promise {
         one_reply_a_message(world),
         of_act,
         follow_ups(world),
+        drafts_say_nothing(world),
+        a_fresh_draft_has_read_everything(world),
         nothing_is_forgotten(world),
         nothing_is_stuck(world),
         a_person_is_called(world),
@@ -140,6 +144,56 @@ fn follow_ups(world: &World) -> Promise {
     Ok(())
 }
 
+/// Nothing of a turn that writes a draft is owed, and nothing that the contact wrote is taken for answered by one. What was
+/// sent of a draft is a message of the person who sent it.
+fn drafts_say_nothing(world: &World) -> Promise {
+    let is_drafting =
+        |id: Uuid| world.play.turns.iter().any(|turn| turn.id == id && turn.purpose == Purpose::Draft);
+    for message in &world.play.messages {
+        let is_owed = message.delivery.as_ref().is_some_and(|it| is_drafting(it.reply));
+        demand(!is_owed, "P4: what a turn wrote that may only suggest is owed to the contact")?;
+        demand(!message.turn.is_some_and(is_drafting), "P8: a draft counts as an answer")?;
+    }
+    for draft in &world.play.drafts {
+        let sent = draft.decision.as_ref().and_then(|decision| decision.sent);
+        let is_persons = sent.is_none_or(|sent| !world.play.message(sent.message).is_machine_made());
+        demand(is_persons, "P4: a draft was sent by nobody")?;
+    }
+    Ok(())
+}
+
+fn a_fresh_draft_has_read_everything(world: &World) -> Promise {
+    let fresh: Vec<_> = world.play.drafts.iter().filter(|draft| draft.is_fresh()).collect();
+    demand(fresh.len() <= 1, "P3: two drafts are fresh")?;
+    let known = world.play.conversation.memo.draft;
+    demand(known == fresh.first().map(|draft| draft.id), "P3: a draft is fresh and no store would load it")?;
+    let is_said = |message: &Message| message.inbound.is_none_or(|it| it.starts_turn);
+    let unread = |seq: i64| world.play.messages.iter().any(|message| message.seq > seq && is_said(message));
+    demand(!fresh.iter().any(|draft| unread(draft.based_on_seq)), "P3: a fresh draft has not read everything")
+}
+
+/// A person who writes, or gives the conversation away, wants no draft any more; a contact who waits for a reply does not
+/// wait for one to be written.
+fn no_draft_in_the_way(act: Act, world: &World) -> Promise {
+    let is_writing = |turn: &Turn| turn.state == TurnState::Generating && turn.purpose == Purpose::Draft;
+    let goes_on = world.play.turns.iter().any(is_writing);
+    let may = match act {
+        Act::ContactWrites => world.play.conversation.mode.mode == Mode::Human,
+        // In HUMAN already, it is no takeover.
+        Act::TakeOver => true,
+        _ => false,
+    };
+    demand(!goes_on || may, "P5: a draft is being written that nobody wants, or that stands in the way")
+}
+
+fn only_who_was_not_stopped_suggests(before: &World, at: usize, world: &World) -> Promise {
+    let begun = &before.turns[at];
+    let is_running =
+        before.play.turns.iter().any(|turn| turn.id == begun.turn.id && turn.state == TurnState::Generating);
+    let is_new = world.play.drafts.len() > before.play.drafts.len();
+    demand(!is_new || is_running, "P5: a turn that was stopped leaves a draft")
+}
+
 /// What pends has somebody who looks after it, and what counts as answered was.
 fn nothing_is_forgotten(world: &World) -> Promise {
     for message in &world.play.messages {
@@ -177,6 +231,8 @@ fn was_resent(world: &World, message: &Message) -> bool {
 
 fn nothing_is_stuck(world: &World) -> Promise {
     let play = &world.play;
+    let is_looked_for = play.conversation.memo.draft_wish.is_none() || play.clocks.turn_at.is_some();
+    demand(is_looked_for, "P8: a draft is to be written and nobody will look")?;
     let Some(head) = play.messages.iter().find(|message| message.is(S::Queued)) else { return Ok(()) };
     if play.clocks.send_at.is_some() || world.sending().is_some() {
         return Ok(());

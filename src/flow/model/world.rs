@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::{
     domain::{
+        draft::DraftState,
         message::{DeliveryState, Message},
         mode::Mode,
         policy::BurstPolicy,
@@ -32,6 +33,10 @@ pub(super) struct Scene {
     /// Whether anything is followed up.
     pub(super) follow_ups: bool,
     pub(super) follow_up_text: Option<&'static str>,
+    /// Whether the assistant suggests, and people ask for that.
+    pub(super) drafts: bool,
+    /// Who answers in the beginning.
+    pub(super) mode: Mode,
     pub(super) weakness: Weakness,
     /// Only promises that begin so are held against it.
     pub(super) promise: &'static str,
@@ -47,6 +52,8 @@ impl Scene {
             statuses: false,
             follow_ups: true,
             follow_up_text: Some("Still there?"),
+            drafts: false,
+            mode: Mode::Ai,
             weakness: Weakness::None,
             promise: "",
         }
@@ -73,6 +80,8 @@ pub(super) enum Weakness {
     PostsAnyTime,
     SettlesAnyAttempt,
     ResendsUnknown,
+    SendsDrafts,
+    KeepsDraftsFresh,
 }
 
 /// A send that an instance has claimed.
@@ -169,6 +178,9 @@ pub(super) enum Act {
     FollowUpIsCalledOff,
     FollowUpIsScheduled,
     FollowUpIsDue,
+    PersonAsksForDraft,
+    PersonSendsDraft(usize),
+    PersonDiscardsDraft(usize),
     Close,
     TimePasses,
 }
@@ -183,7 +195,7 @@ pub(super) enum Price {
 
 impl World {
     pub(super) fn begin(scene: Scene) -> Self {
-        let play = Play::by(|policy| {
+        let mut play = Play::by(|policy| {
             policy.burst = scene.burst;
             policy.burst_quiet_ms = 0;
             policy.burst_max_ms = 3_600_000;
@@ -200,6 +212,10 @@ impl World {
             policy.follow_up_late_ms = 3_600_000;
             policy.follow_up_text = scene.follow_up_text.map(str::to_owned);
         });
+        play.conversation.drafting = scene.drafts;
+        if scene.mode == Mode::Human {
+            play.switches(Mode::Human);
+        }
         Self {
             play,
             scene,
@@ -269,6 +285,18 @@ impl World {
         acts.extend([Act::ContactWrites, Act::TakeOver, Act::PersonWrites, Act::Close]);
         if self.scene.follow_ups {
             acts.extend([Act::ContactReacts, Act::FollowUpIsScheduled]);
+        }
+        if self.scene.drafts {
+            acts.push(Act::PersonAsksForDraft);
+            for (at, draft) in play.drafts.iter().enumerate() {
+                match draft.state {
+                    DraftState::Fresh | DraftState::Stale => {
+                        acts.extend([Act::PersonSendsDraft(at), Act::PersonDiscardsDraft(at)]);
+                    }
+                    DraftState::Discarded => acts.push(Act::PersonSendsDraft(at)),
+                    DraftState::Sent | DraftState::Edited => {}
+                }
+            }
         }
         if self.scene.amendments {
             acts.push(Act::PhoneWrites);
@@ -355,6 +383,9 @@ impl World {
             | Act::PersonWithdraws(_)
             | Act::FollowUpIsCalledOff
             | Act::FollowUpIsScheduled
+            | Act::PersonAsksForDraft
+            | Act::PersonSendsDraft(_)
+            | Act::PersonDiscardsDraft(_)
             | Act::Close => Price::Act,
         }
     }
