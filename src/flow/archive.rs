@@ -8,6 +8,7 @@ use super::ledger::Error;
 use crate::domain::{
     chat::ChatId,
     conversation::{Conversation, Status},
+    draft::{Draft, DraftState},
     event::{Event, EventType},
     message::Message,
     mode::Mode,
@@ -243,12 +244,23 @@ pub struct Bucket {
     pub turns: Map<String, Value>,
     /// Follow-ups by state.
     pub follow_ups: Map<String, Value>,
+    /// Drafts, by how they stand now.
+    pub drafts: DraftNumbers,
     /// From a contact's message to the first answer, in milliseconds: median and ninetieth percentile.
     pub first_answer_ms: Option<(i64, i64)>,
     /// The same, of answers by people.
     pub human_answer_ms: Option<(i64, i64)>,
     /// Tokens read and written.
     pub tokens: i64,
+}
+
+/// What became of the drafts that were written in one hour or day.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DraftNumbers {
+    /// How many stand so.
+    pub by_state: Vec<(DraftState, i64)>,
+    /// By how many words those were changed that were not sent as written: median and ninetieth percentile.
+    pub edit_distance: Option<(i64, i64)>,
 }
 
 /// How much waits, now.
@@ -323,6 +335,12 @@ pub trait Archive: Send + Sync {
         filter: &FollowUpFilter,
         page: &PageOf,
     ) -> Result<Page<(Uuid, FollowUp)>, Error>;
+
+    /// Drafts of a conversation, newest first.
+    async fn drafts(&self, conversation: Uuid, page: &PageOf) -> Result<Page<Draft>, Error>;
+
+    /// One of them, with its conversation.
+    async fn draft(&self, id: Uuid) -> Result<Option<(Uuid, Draft)>, Error>;
 
     /// Dead letters, newest first.
     async fn letters(&self, filter: &LetterFilter, page: &PageOf) -> Result<Page<DeadLetter>, Error>;

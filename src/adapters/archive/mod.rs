@@ -17,6 +17,8 @@ mod turns;
 
 mod follow_ups;
 
+mod drafts;
+
 mod letters;
 
 mod events;
@@ -38,6 +40,7 @@ use crate::{
     domain::{
         chat::ChatId,
         conversation::Lease,
+        draft::Draft,
         message::Message,
         time::Time,
         turn::{DeadLetter, FollowUp, Turn},
@@ -120,6 +123,14 @@ impl<S: Store> Archive for S {
         page: &PageOf,
     ) -> Result<Page<(Uuid, FollowUp)>, Error> {
         follow_ups::list(self, filter, page).await
+    }
+
+    async fn drafts(&self, conversation: Uuid, page: &PageOf) -> Result<Page<Draft>, Error> {
+        drafts::list(self, conversation, page).await
+    }
+
+    async fn draft(&self, id: Uuid) -> Result<Option<(Uuid, Draft)>, Error> {
+        drafts::one(self, id).await
     }
 
     async fn letters(&self, filter: &LetterFilter, page: &PageOf) -> Result<Page<DeadLetter>, Error> {

@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::time::Time,
-    flow::{archive::Bucket, ledger::Error},
+    flow::{
+        archive::{Bucket, DraftNumbers},
+        ledger::Error,
+    },
 };
 
 /// Most buckets of an answer: a year by the hour is 8,784.
@@ -40,6 +43,20 @@ const ANSWERS: &str = "), answers as ( \
         min(ms) filter (where place >= (total * 9 + 9) / 10) as p90 \
     from ranked group by bucket, whose";
 
+/// How far drafts were changed before they were sent, those that were changed at all.
+const EDITED: &str = "with edited as ( \
+    select (d.created_at - $1) / $3 as bucket, d.edit_distance as words \
+    from drafts d join conversations c on c.id = d.conversation_id \
+    where d.created_at >= $1 and d.created_at < $2 and d.state = 'edited'";
+
+const DISTANCES: &str = "), ranked as ( \
+    select bucket, words, row_number() over (partition by bucket order by words) as place, \
+        count(*) over (partition by bucket) as total from edited \
+    ) \
+    select bucket, min(words) filter (where place >= (total + 1) / 2) as p50, \
+        min(words) filter (where place >= (total * 9 + 9) / 10) as p90 \
+    from ranked group by bucket";
+
 /// From when to when, in steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
@@ -71,6 +88,7 @@ impl Span {
                 outcomes: Map::new(),
                 turns: Map::new(),
                 follow_ups: Map::new(),
+                drafts: DraftNumbers::default(),
                 first_answer_ms: None,
                 human_answer_ms: None,
                 tokens: 0,
@@ -85,7 +103,7 @@ impl Span {
 }
 
 /// A bucket for each step, those in which nothing happened too. A message counts when it came, a turn when it ended,
-/// a follow-up when it was due.
+/// a follow-up when it was due, a draft when it was written.
 pub(super) async fn buckets<S: Store>(
     store: &S,
     span: Span,
@@ -99,6 +117,7 @@ pub(super) async fn buckets<S: Store>(
     outcomes(store, span, channels, &mut buckets).await?;
     turns(store, span, channels, &mut buckets).await?;
     follow_ups(store, span, channels, &mut buckets).await?;
+    drafts(store, span, channels, &mut buckets).await?;
     answers(store, span, channels, &mut buckets).await?;
     Ok(buckets)
 }
@@ -172,6 +191,30 @@ async fn follow_ups<S: Store>(
     only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2");
     for row in store.rows(statement).await? {
         bucket::<S>(buckets, &row)?.follow_ups.insert(cell(&row, "word")?, found::<S>(&row)?);
+    }
+    Ok(())
+}
+
+async fn drafts<S: Store>(
+    store: &S,
+    span: Span,
+    channels: Option<&[String]>,
+    buckets: &mut [Bucket],
+) -> Result<(), Error> {
+    let mut statement = span.statement(
+        "select (d.created_at - $1) / $3 as bucket, d.state as word, count(*) as found \
+         from drafts d join conversations c on c.id = d.conversation_id \
+         where d.created_at >= $1 and d.created_at < $2",
+    );
+    only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2");
+    for row in store.rows(statement).await? {
+        bucket::<S>(buckets, &row)?.drafts.by_state.push((cell(&row, "word")?, cell(&row, "found")?));
+    }
+    let mut statement = span.statement(EDITED);
+    only::<S>(&mut statement, " and c.channel", channels).push(DISTANCES);
+    for row in store.rows(statement).await? {
+        let distance = (cell(&row, "p50")?, cell(&row, "p90")?);
+        bucket::<S>(buckets, &row)?.drafts.edit_distance = Some(distance);
     }
     Ok(())
 }

@@ -6,12 +6,12 @@ mod schema;
 
 use std::sync::Arc;
 
-pub(crate) use rows::{answered, begun, event, from_contact, from_us, letter, scheduled, turn};
+pub(crate) use rows::{answered, begun, event, from_contact, from_us, letter, scheduled, suggested, turn};
 
 use super::{
     postgres::Postgres,
     registry::ChannelStates,
-    rows::{ConversationRow, EventRow, FollowUpRow, LetterRow, MessageRow, Table, TurnRow},
+    rows::{ConversationRow, DraftRow, EventRow, FollowUpRow, LetterRow, MessageRow, Table, TurnRow},
     sql::{Engine, Store},
     sqlite::Sqlite,
 };
@@ -19,6 +19,7 @@ use crate::{
     domain::{
         conversation::Conversation,
         docket::Clocks,
+        draft::Draft,
         event::Event,
         message::Message,
         time::Time,
@@ -182,6 +183,11 @@ pub(crate) trait Trial: Store + ChannelStates {
     /// Keeps follow-ups of a conversation.
     fn keep_follow_ups(&self, of: &Conversation, all: Vec<FollowUp>) -> impl Future<Output = ()> + Send {
         self.keep(all.into_iter().map(|follow_up| FollowUpRow::of(of.id, follow_up)).collect())
+    }
+
+    /// Keeps drafts of a conversation.
+    fn keep_drafts(&self, of: &Conversation, all: Vec<Draft>) -> impl Future<Output = ()> + Send {
+        self.keep(all.into_iter().map(|draft| DraftRow::of(of.id, draft)).collect())
     }
 
     /// Keeps dead letters.

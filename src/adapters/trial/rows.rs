@@ -7,6 +7,7 @@ use super::NOW;
 use crate::domain::{
     chat::ChatId,
     conversation::{Conversation, Opening},
+    draft::{Decision, Draft, DraftState, SentDraft},
     event::{Event, EventType, actor},
     lane::Lane,
     message::{
@@ -109,6 +110,27 @@ pub(crate) fn scheduled(due_at: Time, state: FollowUpState) -> FollowUp {
         reason: None,
         attempts: 0,
         message: None,
+    }
+}
+
+/// A draft that stands so. One that was sent was changed by so many words.
+pub(crate) fn suggested(created_at: Time, state: DraftState, edit_distance: i64) -> Draft {
+    let decided = |sent| Some(Decision { by: "agent:ana".to_owned(), at: created_at.plus_ms(5), sent });
+    let decision = match state {
+        DraftState::Fresh | DraftState::Stale => None,
+        DraftState::Discarded => decided(None),
+        DraftState::Sent | DraftState::Edited => {
+            decided(Some(SentDraft { message: Uuid::now_v7(), edit_distance }))
+        }
+    };
+    Draft {
+        id: Uuid::now_v7(),
+        text: "Yes, we are open.".to_owned(),
+        state,
+        based_on_seq: 1,
+        turn: Uuid::now_v7(),
+        decision,
+        created_at,
     }
 }
 

@@ -1,10 +1,11 @@
-//! Turns, follow-ups and dead letters.
+//! Turns, follow-ups, drafts and dead letters.
 
 use uuid::Uuid;
 
 use super::{all_pages, at, first};
 use crate::{
-    adapters::trial::{NOW, Trial, begun, letter, on_both_stores, scheduled, turn},
+    adapters::trial::{NOW, Trial, begun, letter, on_both_stores, scheduled, suggested, turn},
+    domain::draft::{Draft, DraftState},
     domain::turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Turn, TurnState},
     flow::{
         archive::{Archive, FollowUpFilter, LetterFilter},
@@ -16,6 +17,7 @@ on_both_stores!(
     turns_come_newest_first_and_whole,
     follow_ups_come_by_due_time,
     follow_ups_are_narrowed,
+    drafts_come_newest_first_and_whole,
     letters_come_newest_first_and_whole,
     letters_are_narrowed,
     a_bad_cursor_is_refused_by_each,
@@ -80,6 +82,25 @@ async fn follow_ups_are_narrowed<S: Trial>(store: &S) {
     }
 }
 
+async fn drafts_come_newest_first_and_whole<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    let tom = begun("shop", "6580000002@c.us");
+    store.keep_conversation(&mei).await;
+    store.keep_conversation(&tom).await;
+    let mut drafts: Vec<Draft> = (0..)
+        .zip(DraftState::ALL)
+        .map(|(n, state)| suggested(NOW.plus_ms(n / 2), *state, i64::from(*state == DraftState::Edited)))
+        .collect();
+    store.keep_drafts(&mei, drafts.clone()).await;
+    let other = suggested(NOW, DraftState::Fresh, 0);
+    store.keep_drafts(&tom, vec![other.clone()]).await;
+    let found = all_pages(async |page| store.drafts(mei.id, &page).await).await;
+    drafts.sort_by_key(|draft| std::cmp::Reverse((draft.created_at, draft.id)));
+    assert_eq!(found, drafts);
+    assert_eq!(store.draft(other.id).await.expect("reads"), Some((tom.id, other)));
+    assert_eq!(store.draft(Uuid::now_v7()).await.expect("reads"), None);
+}
+
 async fn letters_come_newest_first_and_whole<S: Trial>(store: &S) {
     let mut letters: Vec<DeadLetter> =
         (0..5).map(|n| letter("shop", LetterKind::Webhook, NOW.plus_ms(n / 2))).collect();
@@ -124,5 +145,6 @@ async fn a_bad_cursor_is_refused_by_each<S: Trial>(store: &S) {
     assert!(refused(store.turns(Uuid::now_v7(), &page).await.err()));
     assert!(refused(store.follow_ups(&FollowUpFilter::default(), &page).await.err()));
     assert!(refused(store.letters(&LetterFilter::default(), &page).await.err()));
+    assert!(refused(store.drafts(Uuid::now_v7(), &page).await.err()));
     assert!(refused(store.events(&Default::default(), &page).await.err()));
 }

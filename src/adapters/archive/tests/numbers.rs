@@ -4,16 +4,21 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     adapters::trial::{
-        NOW, Trial, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled, turn,
+        NOW, Trial, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled, suggested,
+        turn,
     },
     domain::{
         conversation::{Attention, AttentionReason, Conversation},
+        draft::DraftState,
         message::{Author, Delivery, DeliveryState, Inbound, Kind, Message, Outcome, OutcomeReason},
         mode::Mode,
         time::Time,
         turn::{DeadLetter, FollowUpState, LetterKind, LetterState, Turn, TurnState},
     },
-    flow::{archive::Archive, ledger::Error},
+    flow::{
+        archive::{Archive, DraftNumbers},
+        ledger::Error,
+    },
 };
 
 on_both_stores!(
@@ -23,6 +28,7 @@ on_both_stores!(
     percentiles_are_those_of_the_nearest_rank,
     steps_that_are_none_or_too_many_are_refused,
     what_waits_is_counted_by_kind,
+    drafts_count_when_they_were_written_as_they_stand_now,
 );
 
 const HOUR: i64 = 3_600_000;
@@ -241,4 +247,39 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
     assert_eq!(depths.conversations, [("AI".to_owned(), 1), ("HUMAN".to_owned(), 1)]);
     assert_eq!((of(&depths.attention, "stale"), of(&depths.attention, "unreadable")), (Some(1), Some(0)));
     assert_eq!(depths.follow_ups, 1);
+}
+
+async fn drafts_count_when_they_were_written_as_they_stand_now<S: Trial>(store: &S) {
+    use DraftState::{Discarded, Edited, Fresh, Sent, Stale};
+    let mei = begin(store, "shop", "6580000001@c.us").await;
+    let tom = begin(store, "other", "6580000002@c.us").await;
+    let of_mei = [
+        (0, Sent, 0),
+        (0, Sent, 0),
+        (0, Edited, 9),
+        (0, Edited, 2),
+        (0, Edited, 4),
+        (0, Discarded, 0),
+        (HOUR - 1, Stale, 0),
+        (HOUR, Fresh, 0),
+        (2 * HOUR, Sent, 0),
+    ];
+    let drafts = |all: &[(i64, DraftState, i64)]| {
+        all.iter().map(|(ms, state, apart)| suggested(NOW.plus_ms(*ms), *state, *apart)).collect()
+    };
+    store.keep_drafts(&mei, drafts(&of_mei)).await;
+    store.keep_drafts(&tom, drafts(&[(0, Edited, 100)])).await;
+    let count = async |channels: Option<&[String]>| {
+        let buckets = store.buckets(NOW, NOW.plus_ms(2 * HOUR), HOUR, channels).await.expect("counts");
+        let mut numbers: Vec<DraftNumbers> = buckets.into_iter().map(|bucket| bucket.drafts).collect();
+        numbers.iter_mut().for_each(|numbers| numbers.by_state.sort());
+        numbers
+    };
+    let of_shop = count(Some(&["shop".to_owned()])).await;
+    let [first, second] = of_shop.as_slice() else { panic!("two hours, not {}", of_shop.len()) };
+    assert_eq!(first.by_state, [(Stale, 1), (Sent, 2), (Edited, 3), (Discarded, 1)]);
+    assert_eq!(first.edit_distance, Some((4, 9)), "of those that were changed");
+    assert_eq!((second.by_state.as_slice(), second.edit_distance), ([(Fresh, 1)].as_slice(), None));
+    assert_eq!(count(None).await[0].edit_distance, Some((4, 100)));
+    assert_eq!(count(Some(&[])).await[0], DraftNumbers::default());
 }

@@ -151,6 +151,8 @@ async fn lists<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error
     store.exchanged(&MessageFilter::default(), &first(5)).await?;
     store.turns(id, &first(5)).await?;
     store.turns(id, &page("turns", id.to_string())).await?;
+    store.drafts(id, &first(5)).await?;
+    store.drafts(id, &page("drafts", id.to_string())).await?;
     for descending in [false, true] {
         for (conversation, list) in [(Some(id), "timeline"), (None, "events")] {
             let narrow = EventFilter {
@@ -182,6 +184,7 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
     store.unknown_sends(5).await?;
     store.history(id, 5, 5).await?;
     store.turn(id).await?;
+    store.draft(id).await?;
     store.letter(id).await?;
     let newest = store.newest_event().await?;
     store.tail(Some(&newest), 5).await?;

@@ -11,6 +11,7 @@ use crate::{
     domain::{
         chat::ChatId,
         conversation::Lease,
+        draft::Draft,
         event::{Event, EventType},
         message::Message,
         time::Time,
@@ -31,6 +32,7 @@ pub(in super::super) struct Shelf {
     pub(in super::super) overviews: Mutex<Vec<Overview>>,
     pub(in super::super) messages: Mutex<Vec<Placed>>,
     pub(in super::super) turns: Mutex<Vec<(Uuid, Turn)>>,
+    pub(in super::super) drafts: Mutex<Vec<(Uuid, Draft)>>,
     pub(in super::super) events: Mutex<Vec<Event>>,
     pub(in super::super) asked: Log,
     pub(in super::super) is_away: AtomicBool,
@@ -156,6 +158,21 @@ impl Archive for Shelf {
 
     async fn follow_ups(&self, _: &FollowUpFilter, _: &PageOf) -> Result<Page<(Uuid, FollowUp)>, Error> {
         Ok(Page { items: Vec::new(), next: None })
+    }
+
+    async fn drafts(&self, conversation: Uuid, page: &PageOf) -> Result<Page<Draft>, Error> {
+        self.look()?;
+        if page.cursor.as_deref() == Some("nonsense") {
+            return Err(Error::Refused("no cursor of ours".into()));
+        }
+        let all = self.drafts.lock().unwrap();
+        let mine = all.iter().filter(|(of, _)| *of == conversation);
+        Ok(Page { items: mine.map(|(_, draft)| draft.clone()).collect(), next: None })
+    }
+
+    async fn draft(&self, id: Uuid) -> Result<Option<(Uuid, Draft)>, Error> {
+        self.look()?;
+        Ok(self.drafts.lock().unwrap().iter().find(|(_, draft)| draft.id == id).cloned())
     }
 
     async fn letters(&self, _: &LetterFilter, _: &PageOf) -> Result<Page<DeadLetter>, Error> {
