@@ -8,7 +8,7 @@ use super::ledger::Error;
 use crate::domain::{
     chat::ChatId,
     conversation::{Conversation, Status},
-    draft::{Draft, DraftState},
+    draft::Draft,
     event::{Event, EventType},
     message::Message,
     mode::Mode,
@@ -245,22 +245,15 @@ pub struct Bucket {
     /// Follow-ups by state.
     pub follow_ups: Map<String, Value>,
     /// Drafts, by how they stand now.
-    pub drafts: DraftNumbers,
+    pub drafts: Map<String, Value>,
+    /// By how many words those were changed that were not sent as written: median and ninetieth percentile.
+    pub draft_edit_distance: Option<(i64, i64)>,
     /// From a contact's message to the first answer, in milliseconds: median and ninetieth percentile.
     pub first_answer_ms: Option<(i64, i64)>,
     /// The same, of answers by people.
     pub human_answer_ms: Option<(i64, i64)>,
     /// Tokens read and written.
     pub tokens: i64,
-}
-
-/// What became of the drafts that were written in one hour or day.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DraftNumbers {
-    /// How many stand so.
-    pub by_state: Vec<(DraftState, i64)>,
-    /// By how many words those were changed that were not sent as written: median and ninetieth percentile.
-    pub edit_distance: Option<(i64, i64)>,
 }
 
 /// How much waits, now.

@@ -8,8 +8,8 @@ use utoipa::OpenApi;
 
 use super::{
     api::{
-        agents, batch, canned_replies, channels, conversations, dead_letters, events, export, follow_ups,
-        labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        agents, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
+        follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
     },
     auth::Access,
     health, metrics, pages,
@@ -35,7 +35,7 @@ use super::{
         messages::list, messages::say, messages::say_all, messages::say_to_chat, messages::note, messages::one,
         messages::withdraw, messages::retry, messages::confirm,
         follow_ups::one, follow_ups::schedule, follow_ups::call_off, follow_ups::list,
-        turns::list, turns::one, events::timeline, events::list,
+        drafts::list, drafts::ask, drafts::send, drafts::discard, turns::list, turns::one, events::timeline, events::list,
         dead_letters::list, dead_letters::discard, dead_letters::retry, export::messages,
         channels::list, channels::add, channels::one, channels::change, channels::remove,
         labels::list, labels::add, labels::one, labels::change, labels::remove,

@@ -21,7 +21,7 @@ use crate::{
     },
     flow::{
         agenda::Wish,
-        desk::{self, Idempotency, Patch, Refusal, Said, Who, Words},
+        desk::{self, Approval, Idempotency, Patch, Refusal, Said, Who, Words},
         intake::{self, Verdict},
         ledger::{Error, Key},
         mode_switch::{self, Receipt},
@@ -108,6 +108,22 @@ pub trait Desk: Send + Sync {
     /// Calls the pending follow-up off.
     async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal>;
 
+    /// Asks for a draft now; the id that it will have. A repeat of the same request asks for nothing more.
+    async fn ask_for_draft(&self, key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal>;
+
+    /// Sends a draft, as it is or changed; takes over. A repeat of the same request answers as the first did.
+    async fn send_draft(
+        &self,
+        key: Key,
+        draft: Uuid,
+        approval: Approval,
+        who: &Who,
+        once: Option<Idempotency>,
+    ) -> Result<Said, Refusal>;
+
+    /// Puts a draft away.
+    async fn discard_draft(&self, key: Key, draft: Uuid, who: &Who) -> Result<(), Refusal>;
+
     /// Tries a dead letter again; with `force` also one that is no longer wanted.
     async fn replay(&self, letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal>;
 
@@ -167,6 +183,25 @@ impl Desk for desk::Desk {
 
     async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal> {
         self.call_off(key, who).await
+    }
+
+    async fn ask_for_draft(&self, key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal> {
+        self.ask_for_draft(key, who, once).await
+    }
+
+    async fn send_draft(
+        &self,
+        key: Key,
+        draft: Uuid,
+        approval: Approval,
+        who: &Who,
+        once: Option<Idempotency>,
+    ) -> Result<Said, Refusal> {
+        self.send_draft(key, draft, approval, who, once).await
+    }
+
+    async fn discard_draft(&self, key: Key, draft: Uuid, who: &Who) -> Result<(), Refusal> {
+        self.discard_draft(key, draft, who).await
     }
 
     async fn replay(&self, letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal> {

@@ -11,8 +11,8 @@ use tokio::runtime::Handle;
 use super::{
     answer::Answer,
     api::{
-        agents, batch, canned_replies, channels, conversations, dead_letters, events, export, follow_ups,
-        labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        agents, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
+        follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
     },
     auth::{
         Access::{self, Acts, Admin, Metrics, Open, Reads},
@@ -67,6 +67,10 @@ pub fn routes() -> Vec<Row> {
         put("/api/v1/conversations/{id}/follow-up", Acts, follow_ups::schedule),
         delete("/api/v1/conversations/{id}/follow-up", Acts, follow_ups::call_off),
         get("/api/v1/follow-ups", Reads, follow_ups::list),
+        get("/api/v1/conversations/{id}/drafts", Reads, drafts::list),
+        post("/api/v1/conversations/{id}/drafts", Acts, drafts::ask),
+        post("/api/v1/conversations/{id}/drafts/{draft_id}/send", Acts, drafts::send),
+        delete("/api/v1/conversations/{id}/drafts/{draft_id}", Acts, drafts::discard),
         get("/api/v1/conversations/{id}/turns", Reads, turns::list),
         get("/api/v1/turns/{id}", Reads, turns::one),
         get("/api/v1/conversations/{id}/timeline", Reads, events::timeline),

@@ -5,10 +5,7 @@ use serde_json::{Map, Value};
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::time::Time,
-    flow::{
-        archive::{Bucket, DraftNumbers},
-        ledger::Error,
-    },
+    flow::{archive::Bucket, ledger::Error},
 };
 
 /// Most buckets of an answer: a year by the hour is 8,784.
@@ -88,7 +85,8 @@ impl Span {
                 outcomes: Map::new(),
                 turns: Map::new(),
                 follow_ups: Map::new(),
-                drafts: DraftNumbers::default(),
+                drafts: Map::new(),
+                draft_edit_distance: None,
                 first_answer_ms: None,
                 human_answer_ms: None,
                 tokens: 0,
@@ -208,13 +206,13 @@ async fn drafts<S: Store>(
     );
     only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2");
     for row in store.rows(statement).await? {
-        bucket::<S>(buckets, &row)?.drafts.by_state.push((cell(&row, "word")?, cell(&row, "found")?));
+        bucket::<S>(buckets, &row)?.drafts.insert(cell(&row, "word")?, found::<S>(&row)?);
     }
     let mut statement = span.statement(EDITED);
     only::<S>(&mut statement, " and c.channel", channels).push(DISTANCES);
     for row in store.rows(statement).await? {
         let distance = (cell(&row, "p50")?, cell(&row, "p90")?);
-        bucket::<S>(buckets, &row)?.drafts.edit_distance = Some(distance);
+        bucket::<S>(buckets, &row)?.draft_edit_distance = Some(distance);
     }
     Ok(())
 }

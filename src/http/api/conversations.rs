@@ -288,11 +288,11 @@ pub(crate) struct UpTo {
 #[utoipa::path(post, path = "/api/v1/conversations/{id}/read", tag = "Conversations", params(("id" = Id, Path,)),
     request_body = Option<UpTo>, responses((status = 200, body = Conversation)))]
 pub(crate) async fn read(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Optional<UpTo>) -> Answered {
-    if body.0.seq.is_some_and(|seq| seq < 0) {
+    if body.value.seq.is_some_and(|seq| seq < 0) {
         return Err(Problem::invalid("/seq", "must not be negative"));
     }
     let key = key(&doors, &caller, id.0).await?;
-    doors.desk.read(key, body.0.seq, &caller.who()).await?;
+    doors.desk.read(key, body.value.seq, &caller.who()).await?;
     shown(&doors, seen(&doors, &caller, id.0).await?).await
 }
 

@@ -71,7 +71,7 @@ pub(crate) async fn retry(
     body: Optional<Again>,
 ) -> Answered {
     seen_letter(&doors, &caller, id.0).await?;
-    match doors.desk.replay(id.0, body.0.force, &caller.who()).await {
+    match doors.desk.replay(id.0, body.value.force, &caller.who()).await {
         Ok(letter) => Ok(Answer::accepted(&DeadLetter::from(letter))),
         Err(refusal @ Refusal::Conflict { .. }) => {
             let found = doors.archive.letter(id.0).await.ok().flatten();

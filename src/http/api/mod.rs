@@ -16,6 +16,8 @@ pub(crate) mod messages;
 
 pub(crate) mod follow_ups;
 
+pub(crate) mod drafts;
+
 pub(crate) mod turns;
 
 pub(crate) mod live;

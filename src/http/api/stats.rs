@@ -7,8 +7,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Answered;
 use crate::{
-    domain::{draft::DraftState, time::Time},
-    flow::archive::{Bucket, Depths, DraftNumbers},
+    domain::time::Time,
+    flow::archive::{Bucket, Depths},
     http::{answer::Answer, auth::Caller, doors::Doors, problem::Problem, read::Query, wire::At},
 };
 
@@ -55,38 +55,12 @@ struct Item {
     tokens: i64,
     cost: Option<f64>,
     wasted_cost: Option<f64>,
-    drafts: Drafts,
+    /// Those written in that time, by how they stand now. Sent and edited of all is the share that was accepted.
+    drafts: Map<String, Value>,
+    /// Of those edited: how many words were taken out, put in or replaced.
+    draft_edit_distance: Percentiles,
     /// By state.
     follow_ups: Map<String, Value>,
-}
-
-/// Those written in that time, as they stand now. Sent or edited of all is the share that was accepted.
-#[derive(Debug, Serialize, ToSchema)]
-struct Drafts {
-    fresh: i64,
-    stale: i64,
-    /// As they were written.
-    sent: i64,
-    edited: i64,
-    discarded: i64,
-    /// Of those edited: how many words were taken out, put in or replaced.
-    edit_distance: Percentiles,
-}
-
-impl From<DraftNumbers> for Drafts {
-    fn from(numbers: DraftNumbers) -> Self {
-        let in_state = |state: DraftState| {
-            numbers.by_state.iter().filter(|(word, _)| *word == state).map(|(_, count)| count).sum()
-        };
-        Self {
-            fresh: in_state(DraftState::Fresh),
-            stale: in_state(DraftState::Stale),
-            sent: in_state(DraftState::Sent),
-            edited: in_state(DraftState::Edited),
-            discarded: in_state(DraftState::Discarded),
-            edit_distance: numbers.edit_distance.into(),
-        }
-    }
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -131,7 +105,8 @@ impl From<Bucket> for Item {
             tokens: bucket.tokens,
             cost: None,
             wasted_cost: None,
-            drafts: bucket.drafts.into(),
+            drafts: bucket.drafts,
+            draft_edit_distance: bucket.draft_edit_distance.into(),
             follow_ups: bucket.follow_ups,
         }
     }

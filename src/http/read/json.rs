@@ -70,7 +70,18 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
 
 /// A JSON body that may be left out.
 #[derive(Debug)]
-pub(crate) struct Optional<T>(pub(crate) T);
+pub(crate) struct Optional<T> {
+    /// What it says.
+    pub(crate) value: T,
+    raw: Bytes,
+}
+
+impl<T> Optional<T> {
+    /// Hex SHA-256 of the body as it came.
+    pub(crate) fn hash(&self) -> String {
+        hex::encode(Sha256::digest(&self.raw))
+    }
+}
 
 impl<T: DeserializeOwned + Default + 'static> FromRequest for Optional<T> {
     type Error = Problem;
@@ -83,12 +94,12 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for Optional<T> {
             let payload = payload.map_err(|_| Problem::malformed("the body cannot be read"))?;
             let raw = body(&request, payload).await?;
             if raw.is_empty() {
-                return Ok(Self(T::default()));
+                return Ok(Self { value: T::default(), raw });
             }
             if !is_json(&request) {
                 return Err(Problem::unsupported_media_type());
             }
-            from_json(&raw).map(Self)
+            Ok(Self { value: from_json(&raw)?, raw })
         })
     }
 }

@@ -16,6 +16,8 @@ mod problems;
 
 mod conversations;
 
+mod drafts;
+
 mod channels;
 
 mod stationery;

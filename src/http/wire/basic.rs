@@ -131,6 +131,7 @@ pub(crate) mod vocabulary {
     use crate::{
         domain::{
             conversation::{AttentionReason, Status},
+            draft::DraftState,
             event::EventType,
             lane::Lane,
             message::{Author, DeliveryReason, DeliveryState, Kind, Origin, Outcome, OutcomeReason},
@@ -179,6 +180,7 @@ pub(crate) mod vocabulary {
         LetterStateWord = LetterState,
         PurposeWord = Purpose,
         TurnStateWord = TurnState,
+        DraftStateWord = DraftState,
         RoleWord = Role,
         AgentRoleWord = AgentRole,
         PresenceWord = Presence,

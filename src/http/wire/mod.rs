@@ -10,6 +10,8 @@ mod message;
 
 mod turn;
 
+mod draft;
+
 mod event;
 
 mod live;
@@ -23,6 +25,7 @@ mod stationery;
 pub(crate) use basic::{At, Id, List, Word, vocabulary::*};
 pub(crate) use channel::{Channel, ChannelGlance, NewToken, Token};
 pub(crate) use conversation::{Conversation, Receipt};
+pub(crate) use draft::{Draft, DraftAsked, DraftSent};
 pub(crate) use event::Event;
 pub(crate) use live::{Generation, GenerationEnded, Present, Typing};
 pub(crate) use message::{Message, Messages, Said, SaidAll, shown};

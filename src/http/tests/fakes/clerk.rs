@@ -19,7 +19,7 @@ use crate::{
     },
     flow::{
         agenda::Wish,
-        desk::{Idempotency, Patch, Refusal, Said, Who, Words},
+        desk::{Approval, Idempotency, Patch, Refusal, Said, Who, Words},
         intake::Verdict,
         ledger::{Error, Key},
         mode_switch::{self, Receipt},
@@ -180,6 +180,30 @@ impl Desk for Clerk {
 
     async fn call_off(&self, _: Key, _: &Who) -> Result<(), Refusal> {
         self.hear("call off".to_owned())
+    }
+
+    async fn ask_for_draft(&self, key: Key, _: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal> {
+        self.hear(format!("draft {} {once:?}", name(&key)))?;
+        Ok(Uuid::nil())
+    }
+
+    async fn send_draft(
+        &self,
+        key: Key,
+        draft: Uuid,
+        approval: Approval,
+        who: &Who,
+        once: Option<Idempotency>,
+    ) -> Result<Said, Refusal> {
+        let key_is_given = once.is_some();
+        self.hear(format!("send {draft} {approval:?} by {} {key_is_given}", who.actor))?;
+        let takeover = Some(receipt(conversation("default", "6580000001@c.us")));
+        let text = approval.text.unwrap_or_else(|| "as written".to_owned());
+        Ok(Said { conversation: id_of(key)?, messages: vec![message(1, &text)], takeover })
+    }
+
+    async fn discard_draft(&self, _: Key, draft: Uuid, _: &Who) -> Result<(), Refusal> {
+        self.hear(format!("discard draft {draft}"))
     }
 
     async fn replay(&self, letter: Uuid, force: bool, _: &Who) -> Result<DeadLetter, Refusal> {

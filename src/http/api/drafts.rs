@@ -1,0 +1,137 @@
+//! Drafts: what the assistant suggests, and what a person makes of it.
+
+use actix_web::web::{Data, Path};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{Answered, key, listed, seen, shown, told};
+use crate::{
+    domain,
+    flow::desk::{Approval, Refusal, TEXT_MAX},
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        problem::Problem,
+        read::{self, Once, Optional, Query},
+        wire::{Draft, DraftAsked, DraftSent, Id, List},
+    },
+};
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Drafts of a conversation, newest first: at most one of them is fresh.
+#[utoipa::path(get, path = "/api/v1/conversations/{id}/drafts", tag = "Drafts",
+    params(("id" = Id, Path,), Which), responses((status = 200, body = List<Draft>)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query: Query<Which>) -> Answered {
+    let page = read::page(query.0.limit, query.0.cursor)?;
+    seen(&doors, &caller, id.0).await?;
+    let page = listed(doors.archive.drafts(id.0, &page).await)?;
+    Ok(Answer::ok(&List::of(page, |draft| Draft::of(id.0, draft))))
+}
+
+/// Nothing: a draft is asked for by its conversation alone.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = NewDraft)]
+pub(crate) struct Wanted {}
+
+/// Asks for one now, in either mode. The event `draft_created` tells of it under the id given here; none comes if somebody
+/// writes before, or the model fails.
+#[utoipa::path(post, path = "/api/v1/conversations/{id}/drafts", tag = "Drafts",
+    params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    request_body = Option<Wanted>, responses((status = 202, body = DraftAsked)))]
+pub(crate) async fn ask(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    once: Once,
+    _: Optional<Wanted>,
+) -> Answered {
+    // Whatever the body is, it says nothing.
+    let once = once.of(&caller, String::new());
+    let key = key(&doors, &caller, id.0).await?;
+    match doors.desk.ask_for_draft(key.clone(), &caller.who(), once).await {
+        Ok(draft) => Ok(Answer::accepted(&DraftAsked::new(id.0, draft))),
+        Err(refusal) => Err(told(&doors, &key, refusal).await),
+    }
+}
+
+/// How it is to be sent.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = DraftApproval)]
+pub(crate) struct Sending {
+    /// What to say in its place; left out: it is sent as it was written.
+    text: Option<String>,
+    /// Also if it is stale or was discarded.
+    #[serde(default)]
+    force: bool,
+}
+
+/// Sends a draft as the caller's message; takes over. A repeat with the same `Idempotency-Key` answers as the first did.
+#[utoipa::path(post, path = "/api/v1/conversations/{id}/drafts/{draft_id}/send", tag = "Drafts",
+    params(("id" = Id, Path,), ("draft_id" = Id, Path,),
+        ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    request_body = Option<Sending>, responses((status = 202, body = DraftSent)))]
+pub(crate) async fn send(
+    doors: Data<Doors>,
+    caller: Caller,
+    path: Path<(Id, Id)>,
+    once: Once,
+    body: Optional<Sending>,
+) -> Answered {
+    let (id, draft) = (path.0.0, path.1.0);
+    let once = once.of(&caller, body.hash());
+    let text = body.value.text.map(|text| read::text("/text", text, TEXT_MAX)).transpose()?;
+    let approval = Approval { text, force: body.value.force };
+    let key = key(&doors, &caller, id).await?;
+    let said = match doors.desk.send_draft(key, draft, approval, &caller.who(), once).await {
+        Ok(said) => said,
+        Err(refusal) => return Err(refused(&doors, id, draft, refusal).await),
+    };
+    let draft = of(&doors, id, draft).await?.ok_or_else(Problem::not_found)?;
+    let names = doors.directory.names().await;
+    Ok(Answer::accepted(&DraftSent::of(said, draft, &names).ok_or_else(Problem::internal)?))
+}
+
+/// Puts a draft away.
+#[utoipa::path(delete, path = "/api/v1/conversations/{id}/drafts/{draft_id}", tag = "Drafts",
+    params(("id" = Id, Path,), ("draft_id" = Id, Path,)), responses((status = 204)))]
+pub(crate) async fn discard(doors: Data<Doors>, caller: Caller, path: Path<(Id, Id)>) -> Answered {
+    let (id, draft) = (path.0.0, path.1.0);
+    let key = key(&doors, &caller, id).await?;
+    match doors.desk.discard_draft(key, draft, &caller.who()).await {
+        Ok(()) => Ok(Answer::empty()),
+        Err(refusal) => Err(refused(&doors, id, draft, refusal).await),
+    }
+}
+
+/// The draft of that conversation, as it is.
+async fn of(doors: &Doors, conversation: Uuid, id: Uuid) -> Result<Option<domain::draft::Draft>, Problem> {
+    let found = doors.archive.draft(id).await?;
+    Ok(found.filter(|(of, _)| *of == conversation).map(|(_, draft)| draft))
+}
+
+/// A conflict is told with the draft as it is.
+async fn refused(doors: &Doors, conversation: Uuid, id: Uuid, refusal: Refusal) -> Problem {
+    let is_conflict = matches!(refusal, Refusal::Conflict { .. });
+    let problem = Problem::from(refusal);
+    if !is_conflict {
+        return problem;
+    }
+    match of(doors, conversation, id).await {
+        Ok(found) => problem.with_current(found.map(|draft| shown(&Draft::of(conversation, draft)))),
+        Err(unavailable) => unavailable,
+    }
+}
