@@ -49,6 +49,7 @@ at_every_point!(
     a_model_fails_for_good_and_a_person_asks_again,
     what_waits_is_edited_and_deleted,
     what_is_fetched_and_what_was_missed_is_answered,
+    a_draft_is_written_and_a_person_sends_it,
 );
 
 /// Over what a story is told.

@@ -19,6 +19,8 @@ mod many;
 
 mod follow_up;
 
+mod drafts;
+
 mod failures;
 
 mod crash;

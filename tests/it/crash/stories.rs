@@ -177,3 +177,30 @@ pub(super) async fn what_is_fetched_and_what_was_missed_is_answered(life: &mut L
     life.taken.push("M2");
     ends_with(life, &["Two condos.", "One in Orchard."]).await
 }
+
+pub(super) async fn a_draft_is_written_and_a_person_sends_it(life: &mut Life) -> Promise {
+    life.rules(|policy| policy.drafting = true);
+    life.world.assistant.add(Step::says("Two in Orchard.").to("Orchard").always());
+    life.world.assistant.add(Step::says("Two condos.").to("condos").always());
+    life.writes("M1", "Show me condos").await;
+    life.after(3 * SECOND_MS).await;
+    life.writes("M2", "In Orchard").await;
+    life.after(3 * SECOND_MS).await;
+    // Whoever was lost with it is missed by now.
+    life.after(MINUTE_MS).await;
+    let path = life.mei().path("drafts").await;
+    let drafts = life.asks("drafts", "GET", &path, None).await.body["items"].clone();
+    let fresh: Vec<_> =
+        drafts.as_array().into_iter().flatten().filter(|draft| draft["state"] == "fresh").collect();
+    demand(fresh.len() == 1 && fresh[0]["text"] == "Two in Orchard.", "P8: the burst was not drafted")?;
+    demand(life.world.gateway.posts().is_empty(), "P4: a draft left by itself")?;
+    let path = format!("{path}/{}/send", fresh[0]["id"].as_str().expect("an id"));
+    let sent = life.asks("send", "POST", &path, None).await;
+    demand(sent.status == 202, "P8: the draft cannot be sent")?;
+    ends_with(life, &["Two in Orchard."]).await?;
+    let path = life.mei().path("drafts").await;
+    let drafts = life.world.get(&path).await["items"].clone();
+    let count =
+        |state: &str| drafts.as_array().into_iter().flatten().filter(|draft| draft["state"] == state).count();
+    demand((count("sent"), count("fresh")) == (1, 0), "P3: the draft was sent, and is something else")
+}

@@ -111,6 +111,18 @@ impl Chat<'_> {
         self.world.ask(method, &path, None).await
     }
 
+    /// Its drafts, newest first.
+    pub(crate) async fn drafts(&self) -> Vec<Value> {
+        let page = self.world.get(&self.path("drafts").await).await;
+        page["items"].as_array().expect("a list").clone()
+    }
+
+    /// A person decides about the newest draft.
+    pub(crate) async fn decide_draft(&self, method: &str, rest: &str, body: Option<Value>) -> Reply {
+        let draft = self.drafts().await.swap_remove(0);
+        self.ask(method, &format!("drafts/{}{rest}", draft["id"].as_str().expect("an id")), body).await
+    }
+
     /// How often this happened here.
     pub(crate) async fn happened(&self, event: &str) -> usize {
         let page = self.world.get(&self.path(&format!("timeline?limit=200&type={event}")).await).await;
