@@ -199,7 +199,7 @@ pub struct Memo {
     /// The draft that is to be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft_wish: Option<DraftWish>,
-    /// When drafts were begun, in the last hour, since a person wrote.
+    /// When drafts were begun that nobody asked for, in the last hour, since a person wrote.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drafted: Vec<i64>,
 }

@@ -41,12 +41,14 @@ pub fn claim(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Claim
     if Time(wish.ripe_at) > now {
         return Claim::NotYet(Time(wish.ripe_at));
     }
-    memo.drafted.retain(|at| now.since(Time(*at)) < COUNTED_MS);
-    if wish.by.is_none() && policy.reply_cap > 0 && memo.drafted.len() >= policy.reply_cap {
-        memo.draft_wish = None;
-        return Claim::Nothing;
+    if wish.by.is_none() && policy.reply_cap > 0 {
+        memo.drafted.retain(|at| now.since(Time(*at)) < COUNTED_MS);
+        if memo.drafted.len() >= policy.reply_cap {
+            memo.draft_wish = None;
+            return Claim::Nothing;
+        }
+        memo.drafted.push(now.0);
     }
-    memo.drafted.push(now.0);
     Claim::Begun(Box::new(inbox::begin(docket, policy, claimant, Purpose::Draft, Vec::new())))
 }
 
