@@ -179,7 +179,8 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "0", value_parser = whole::<i64>(0, 100_000))]
     pub ai_per_minute: i64,
 
-    /// Answers in one conversation in an hour without a person; then a person is called. 0 = no limit
+    /// Answers in one conversation in an hour without a person; then a person is called. As many drafts that
+    /// nobody asked for; then no more. 0 = no limit
     #[arg(long, value_name = "N", default_value = "40", value_parser = whole::<usize>(0, 1_000_000))]
     pub reply_cap: usize,
 
