@@ -35,7 +35,7 @@ struct WithDelay {
 
 /// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones.
 pub fn understand(written: Written, asked_for: &mut Option<Wish>) -> Understood {
-    let mut answer = Answer { text: written.text, ..Answer::default() };
+    let mut answer = Answer { text: storable(&written.text), ..Answer::default() };
     let mut results = Vec::new();
     for call in &written.calls {
         let result = match call.name.as_str() {
@@ -75,7 +75,12 @@ fn reason_of(call: &ToolCall) -> String {
     serde_json::from_str::<WithReason>(&call.arguments)
         .ok()
         .and_then(|arguments| arguments.reason)
-        .unwrap_or_else(|| "not said".to_owned())
+        .map_or_else(|| "not said".to_owned(), |reason| storable(&reason))
+}
+
+/// Without what PostgreSQL cannot keep: the turn could not be committed, and would be paid for again and again.
+fn storable(text: &str) -> String {
+    text.replace('\0', "")
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "bounded by FOLLOW_UP_HOURS_MAX")]
@@ -87,7 +92,7 @@ fn wish_of(call: &ToolCall) -> Result<Wish, String> {
     }
     Ok(Wish {
         delay_ms: Some((arguments.delay_hours * 3_600_000.0) as i64),
-        text: arguments.text.filter(|text| !text.trim().is_empty()),
+        text: arguments.text.map(|text| storable(&text)).filter(|text| !text.trim().is_empty()),
         ..Wish::default()
     })
 }

@@ -24,6 +24,7 @@ on_both_stores!(
     a_message_of_another_system_takes_over,
     a_message_that_lies_too_long_goes_to_a_person,
     while_the_model_is_away_a_question_gets_the_answer_it_had_unless_that_was_about_somebody,
+    what_a_store_cannot_keep_is_left_out_of_what_the_model_writes,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -429,4 +430,19 @@ async fn while_the_model_is_away_a_question_gets_the_answer_it_had_unless_that_w
     pia.writes("P1", "When are you open?").await;
     world.after(3_000).await;
     assert_eq!(pia.conversation().await["attention"]["reason"], "ai_failure");
+}
+
+/// PostgreSQL keeps no zero characters.
+async fn what_a_store_cannot_keep_is_left_out_of_what_the_model_writes(world: &World) {
+    let mei = world.chat(MEI);
+    let call = json!({ "delay_hours": 24, "text": "Still\0 looking?" });
+    world.assistant.add(Step::says("Two\0 condos.").and_calls("schedule_follow_up", &call));
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    assert_eq!(mei.conversation().await["follow_up"]["text"], "Still looking?");
+    world.assistant.add(Step::says("").and_calls("hand_over", &json!({ "reason": "a\0 complaint" })));
+    mei.writes("M2", "This is a scandal").await;
+    world.after(3_000).await;
+    assert_eq!(mei.conversation().await["mode"], "HUMAN");
+    assert_eq!(world.gateway.shown_to(MEI)[0].text, "Two condos.");
 }
