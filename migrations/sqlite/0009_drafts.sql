@@ -1,6 +1,7 @@
 -- Suggestions for what our side says next, and the turns that write them.
 -- SQLite changes no check: the column is made anew. To rebuild the table would take along whatever refers to it.
-alter table turns add column purpose_word text not null default 'reply' check (purpose_word in ('reply', 'follow_up', 'draft'));
+alter table turns add column purpose_word text not null default 'reply'
+    check (purpose_word in ('reply', 'follow_up', 'draft'));
 update turns set purpose_word = purpose;
 alter table turns drop column purpose;
 alter table turns rename column purpose_word to purpose;

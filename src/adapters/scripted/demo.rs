@@ -88,7 +88,7 @@ pub(super) fn answer(request: &Request) -> Written {
     match request.lines.last() {
         // What the calls of this turn were to say was said beside them.
         Some(Line::Result { .. }) => says("All right, that is settled."),
-        // A note comes before what it is for; last comes only what is wanted of a silent contact: a follow-up, or a draft of one.
+        // A note comes before what it is for; last comes only what a silent contact is written to for.
         Some(Line::Instruction(_)) => says(CHECKING_IN),
         _ => reply(&asked(&request.lines), request.tools),
     }

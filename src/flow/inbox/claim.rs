@@ -181,7 +181,13 @@ pub fn begin(
         turn: claimant.turn,
         until: now.plus_ms(policy.lock_ttl_ms),
     });
-    if purpose != Purpose::FollowUp {
+    // What somebody asked for says nothing of how often the contact is read.
+    let is_of_burst = match purpose {
+        Purpose::Reply => true,
+        Purpose::FollowUp => false,
+        Purpose::Draft => conversation.mode.mode == Mode::Human,
+    };
+    if is_of_burst {
         conversation.memo.begun_at = Some(now.0);
     }
     let memo = &conversation.memo;
@@ -211,15 +217,17 @@ pub fn begin(
     };
     docket.begin_turn(turn.clone());
     let begun = as_begun(docket, policy, turn, burst);
-    docket.record(
-        Entry::of(EventType::TurnStarted)
-            .by(actor::ASSISTANT)
-            .turn(claimant.turn)
-            .with("attempt", begun.turn.attempt)
-            .with("messages", begun.burst.len())
-            .with("lane", begun.lane.as_str())
-            .with("owner", claimant.owner.as_str()),
-    );
+    let mut started = Entry::of(EventType::TurnStarted)
+        .by(actor::ASSISTANT)
+        .turn(claimant.turn)
+        .with("attempt", begun.turn.attempt)
+        .with("messages", begun.burst.len())
+        .with("lane", begun.lane.as_str())
+        .with("owner", claimant.owner.as_str());
+    if let Some(draft) = begun.draft {
+        started = started.with("draft_id", draft.to_string());
+    }
+    docket.record(started);
     begun
 }
 
