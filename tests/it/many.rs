@@ -99,7 +99,9 @@ async fn several_are_changed_at_once_and_each_has_its_answer(world: &World) {
     for chat in [&mei, &tom] {
         chat.take_over().await;
     }
-    patch(&tom, json!({ "assignee": "0199f000-0000-7000-8000-000000000001" })).await;
+    let ana = json!({ "name": "Ana", "email": "ana@example.com", "role": "agent" });
+    let ana = world.ask("POST", "/api/v1/agents", Some(ana)).await.body;
+    patch(&tom, json!({ "assignee": ana["id"] })).await;
     let set = json!({ "status": "closed", "add_labels": ["VIP"], "expected_assignee": null });
     let reply = batch(world, &[&mei, &tom], json!({ "set": set }), "K1").await;
     assert_eq!(reply.status, 200, "{reply:?}");

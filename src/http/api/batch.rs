@@ -10,10 +10,15 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Answered, conversations::Change, modes::Switch, told};
+use super::{
+    Answered,
+    conversations::{Change, check_sees, holder},
+    modes::Switch,
+    told,
+};
 use crate::{
     domain::mode::Mode,
-    flow::{desk::Patch, ledger::Key, mode_switch},
+    flow::{desk::Patch, ledger::Key, mode_switch, people::Agent},
     http::{
         answer::Answer,
         auth::Caller,
@@ -99,7 +104,9 @@ async fn done(doors: &Doors, caller: &Caller, batch: Batch) -> Answered {
     }
     let act = match (batch.set, batch.mode) {
         (Some(set), None) => {
-            Act::Set(set.patch(doors, caller).await.map_err(|problem| problem.under("/set"))?)
+            let patch = set.patch(doors, caller).await.map_err(|problem| problem.under("/set"))?;
+            let holder = holder(doors, &patch).await.map_err(|problem| problem.under("/set"))?;
+            Act::Set(patch, holder)
         }
         (None, Some(mode)) => {
             let wanted = mode.request(caller, (doors.now)(), doors.settle_ms);
@@ -111,7 +118,20 @@ async fn done(doors: &Doors, caller: &Caller, batch: Batch) -> Answered {
     let seen = seen(doors, caller, &ids).await?;
     let (there, gone): (Vec<Uuid>, Vec<Uuid>) = ids.iter().partition(|id| seen.contains_key(id));
     let mut outcomes = match act {
-        Act::Set(patch) => set(doors, caller, there, patch).await?,
+        Act::Set(patch, holder) => {
+            let (mut can, mut cannot) = (there, Vec::new());
+            if let Some(holder) = holder {
+                can.retain(|id| match seen.get(id).map(|it| check_sees(&holder, it.channel())) {
+                    Some(Err(problem)) => {
+                        cannot.push(Outcome::refused(*id, &problem.under("/set")));
+                        false
+                    }
+                    Some(Ok(())) | None => true,
+                });
+            }
+            cannot.extend(set(doors, caller, can, patch).await?);
+            cannot
+        }
         Act::Switch(to, request) => switch(doors, there, to, request).await,
     };
     outcomes.extend(gone.into_iter().map(|id| Outcome::refused(id, &Problem::not_found())));
@@ -120,7 +140,8 @@ async fn done(doors: &Doors, caller: &Caller, batch: Batch) -> Answered {
 }
 
 enum Act {
-    Set(Patch),
+    /// What, and to whom they are given.
+    Set(Patch, Option<Agent>),
     Switch(Mode, mode_switch::Request),
 }
 

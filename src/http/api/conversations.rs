@@ -11,6 +11,7 @@ use crate::{
     flow::{
         archive::{ConversationFilter, Group, Overview, Sort},
         desk::Patch,
+        people::Agent,
     },
     http::{
         answer::Answer,
@@ -253,8 +254,8 @@ impl Change {
 pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
     let patch = body.value.patch(&doors, &caller).await?;
     let key = key(&doors, &caller, id.0).await?;
-    if let Some(Some(agent)) = patch.assignee {
-        check_assignee(&doors, &caller, id.0, agent).await?;
+    if let Some(agent) = holder(&doors, &patch).await? {
+        check_sees(&agent, &seen(&doors, &caller, id.0).await?.conversation.channel)?;
     }
     let id = match doors.desk.patch(key.clone(), patch, &caller.who()).await {
         Ok(id) => id,
@@ -263,17 +264,22 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     shown(&doors, seen(&doors, &caller, id).await?).await
 }
 
-/// A conversation is held by somebody who can open it.
-async fn check_assignee(doors: &Doors, caller: &Caller, id: Uuid, agent: Uuid) -> Result<(), Problem> {
-    let refused = |detail| Err(Problem::invalid("/assignee", detail));
-    let Some(agent) = doors.people.agent(agent).await? else { return refused("there is no such agent") };
-    if agent.is_disabled {
-        return refused("this agent is disabled");
+/// A conversation is held by somebody who can open it: who that is to be, if it is given to anybody.
+pub(super) async fn holder(doors: &Doors, patch: &Patch) -> Result<Option<Agent>, Problem> {
+    let Some(Some(id)) = patch.assignee else { return Ok(None) };
+    match doors.people.agent(id).await? {
+        None => Err(Problem::invalid("/assignee", "there is no such agent")),
+        Some(agent) if agent.is_disabled => Err(Problem::invalid("/assignee", "this agent is disabled")),
+        Some(agent) => Ok(Some(agent)),
     }
-    if agent.channels.is_some() && !agent.sees(&seen(doors, caller, id).await?.conversation.channel) {
-        return refused("this agent does not see this channel");
+}
+
+/// They must see where it is.
+pub(super) fn check_sees(agent: &Agent, channel: &str) -> Result<(), Problem> {
+    if agent.sees(channel) {
+        return Ok(());
     }
-    Ok(())
+    Err(Problem::invalid("/assignee", "this agent does not see this channel"))
 }
 
 /// How far it was read.

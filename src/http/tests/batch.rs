@@ -36,6 +36,29 @@ async fn a_wrong_batch_is_told_by_pointer_and_does_nothing() {
 }
 
 #[tokio::test]
+async fn conversations_are_given_only_to_who_can_open_each() {
+    let world = World::new();
+    world.has_channels(&["shop"]);
+    let ids = some(&world, &["other", "shop"]);
+    let ana = world.agent("ana", "agent", json!(["shop"])).await;
+    let ana = ana.get("/api/v1/me").await.json()["id"].clone();
+    let give = async |to: &Value| {
+        let reply = world.ask("POST", BATCH, Some(json!({ "ids": ids, "set": { "assignee": to } }))).await;
+        (reply.status, reply.json())
+    };
+    let (status, told) = give(&json!(Uuid::now_v7())).await;
+    assert_eq!((status, &told["errors"][0]["pointer"]), (400, &json!("/set/assignee")));
+    let (status, told) = give(&ana).await;
+    assert_eq!(
+        (status, &told["items"][0]["status"], &told["items"][1]["status"]),
+        (200, &json!(400), &json!(200))
+    );
+    assert_eq!(told["items"][0]["problem"]["errors"][0]["pointer"], "/set/assignee");
+    assert_eq!(told["items"][0]["id"], json!(ids[0]));
+    assert_eq!(world.clerk.heard().len(), 1, "of one only the step was asked");
+}
+
+#[tokio::test]
 async fn each_conversation_has_an_answer_of_its_own() {
     let world = World::new();
     let ids = some(&world, &["shop", "other", "shop"]);

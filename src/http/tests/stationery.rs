@@ -5,7 +5,7 @@ use super::{World, fakes};
 use crate::{flow::registry::Role, http::ports::Secret};
 
 impl World {
-    fn has_channels(&self, names: &[&str]) {
+    pub(super) fn has_channels(&self, names: &[&str]) {
         let tokens = names.iter().map(|name| ((*name).to_owned(), Secret("x".to_owned())));
         self.house.webhook_tokens.lock().unwrap().extend(tokens);
     }
