@@ -25,14 +25,20 @@ async fn a_suggestion_is_used_changed_or_left_and_goes_when_it_is_old(server: &S
     browser.sees(".draft", "deliver").await;
 
     browser.press("u").await;
-    browser.until("return document.querySelector('.composer textarea').value.includes('deliver')", json!([])).await;
+    browser
+        .until("return document.querySelector('.composer textarea').value.includes('deliver')", json!([]))
+        .await;
     browser.press(" See you soon!\u{e007}").await;
     browser.sees(".from-agent", "See you soon!").await;
     browser.misses(".draft", "deliver").await;
     server.until(|| server.phone(MEI), |sent| sent.iter().any(|text| text.ends_with("See you soon!"))).await;
     let drafts = server.asks("GET", &format!("/api/v1/conversations/{id}/drafts"), None).await;
-    let states: Vec<&str> =
-        drafts["items"].as_array().expect("drafts").iter().filter_map(|draft| draft["state"].as_str()).collect();
+    let states: Vec<&str> = drafts["items"]
+        .as_array()
+        .expect("drafts")
+        .iter()
+        .filter_map(|draft| draft["state"].as_str())
+        .collect();
     assert_eq!(states, ["edited", "stale"]);
     browser.close().await;
 }
