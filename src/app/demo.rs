@@ -3,6 +3,7 @@
 use std::{io::Write as _, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
+use serde_json::json;
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -23,12 +24,11 @@ use crate::{
     },
     flow::{
         archive::{Archive, Tail},
-        intake::Intake,
         ledger::Key,
         mode_switch::{ModeSwitch, Receipt, Request},
         people::{Agent, People, Role},
-        provider::Arrival,
     },
+    http::ports::SandboxDoor,
     metrics,
 };
 
@@ -50,10 +50,9 @@ pub async fn demo(settings: Settings) -> anyhow::Result<()> {
     say(&opening(&instance.address.to_string(), &link, &instance.data()));
     let teller = tokio::spawn(tell(Arc::clone(&instance.archive)));
     let story = Story {
-        intake: Arc::clone(&instance.intake),
+        phones: instance.sandbox.clone().context("the sandbox is off")?,
         switch: Arc::clone(&instance.switch),
         archive: Arc::clone(&instance.archive),
-        numbers: Arc::clone(&instance.numbers),
         ana: ana(&*instance.people).await?,
     };
     let address = instance.address.to_string();
@@ -112,10 +111,9 @@ fn your_turn(address: &str, token: &str) -> String {
 
 /// Who writes what.
 struct Story {
-    intake: Arc<Intake>,
+    phones: Arc<dyn SandboxDoor>,
     switch: Arc<ModeSwitch>,
     archive: Arc<dyn Archive>,
-    numbers: Arc<super::numbers::Numbers>,
     ana: Uuid,
 }
 
@@ -137,14 +135,9 @@ impl Story {
         Ok(())
     }
 
+    /// Somebody writes on their phone, which shows it like what they get.
     async fn says(&self, chat: &str, name: &str, text: &str) -> anyhow::Result<()> {
-        let channel = self.numbers.channels.get(SANDBOX).context("the sandbox is not set up")?;
-        let id = Uuid::now_v7().simple().to_string();
-        let chat = ChatId::parse(chat).context("a chat id")?;
-        let mut arrival = Arrival::of_our_side(&chat, &id, text.to_owned(), now());
-        arrival.contact_name = Some(name.to_owned());
-        arrival.fingerprint = id;
-        self.intake.take_together(&channel, vec![arrival]).await?;
+        self.phones.take(vec![json!({ "chat_id": chat, "name": name, "text": text })]).await?;
         Ok(())
     }
 

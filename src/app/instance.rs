@@ -33,13 +33,12 @@ use crate::{
         archive::Archive,
         dispatch::Dispatch,
         gate::Gate,
-        intake::Intake,
         mode_switch::ModeSwitch,
         pace::Pace,
         people::{FIRST_EMAIL, People},
         start::Start,
     },
-    http,
+    http::{self, ports::SandboxDoor},
     metrics::{self, Metrics},
 };
 
@@ -54,8 +53,8 @@ pub(super) struct Instance {
     pub(super) address: SocketAddr,
     /// Where conversations are read.
     pub(super) archive: Arc<dyn Archive>,
-    /// Takes what contacts write.
-    pub(super) intake: Arc<Intake>,
+    /// The contacts' phones, if the sandbox is on.
+    pub(super) sandbox: Option<Arc<dyn SandboxDoor>>,
     /// Who answers.
     pub(super) switch: Arc<ModeSwitch>,
     /// Agents.
@@ -172,7 +171,7 @@ impl Instance {
         let doors = doors::open(doors::Behind {
             parts: &parts,
             store: &store,
-            intake: Arc::clone(&intake),
+            intake,
             switch: Arc::clone(&switch),
             desk,
             vault,
@@ -182,6 +181,7 @@ impl Instance {
             metrics,
             stopping: stopping.clone(),
         });
+        let played = doors.sandbox.clone();
         let server = http::serve(Arc::new(doors), listener, grace)?;
         let handle = server.handle();
         tasks.spawn(async move {
@@ -192,7 +192,7 @@ impl Instance {
         Ok(Self {
             address,
             archive: Arc::clone(&parts.archive),
-            intake,
+            sandbox: played,
             switch,
             people: store.people(),
             numbers,
