@@ -93,8 +93,8 @@ pub struct ConversationFilter {
     pub status: Option<Status>,
     /// Held by this agent (`Some(Some)`), or by nobody (`Some(None)`).
     pub assignee: Option<Option<Uuid>>,
-    /// With the label of this name, in either case.
-    pub label: Option<String>,
+    /// With this label.
+    pub label: Option<Uuid>,
     /// A person is needed, or not.
     pub attention: Option<bool>,
     /// Of this group.

@@ -83,9 +83,9 @@ async fn shown<S: Trial>(store: &S, conversation: Uuid) -> Vec<String> {
     store.conversation(conversation).await.expect("reads").expect("is there").labels
 }
 
-/// How many conversations carry a label of that name.
-async fn carrying<S: Trial>(store: &S, name: &str) -> i64 {
-    let wanted = ConversationFilter { label: Some(name.to_owned()), ..Default::default() };
+/// How many conversations carry that label.
+async fn carrying<S: Trial>(store: &S, label: &Label) -> i64 {
+    let wanted = ConversationFilter { label: Some(label.id), ..Default::default() };
     let page = PageOf { limit: 10, cursor: None };
     let listed = store.conversations(&wanted, &page).await.expect("a page").items.len();
     let counted = store.count(&wanted).await.expect("counts");
@@ -116,12 +116,12 @@ async fn conversations_carry_labels_by_whatever_name_they_have<S: Trial>(store: 
     put_on(store, mei.id, Labelling::Whole(vec![vip.clone(), angry.clone()])).await;
     put_on(store, tom.id, Labelling::Whole(vec![vip.clone()])).await;
     assert_eq!(shown(store, mei.id).await, ["angry", "VIP"]);
-    assert_eq!((carrying(store, "vip").await, carrying(store, "angry").await), (2, 1));
-    assert_eq!(carrying(store, "unknown").await, 0);
+    assert_eq!((carrying(store, &vip).await, carrying(store, &angry).await), (2, 1));
+    assert_eq!(carrying(store, &label("unknown")).await, 0);
 
     store.put_label(&Label { name: "regular".to_owned(), ..vip.clone() }).await.expect("writes");
     assert_eq!(shown(store, tom.id).await, ["regular"]);
-    assert_eq!((carrying(store, "vip").await, carrying(store, "regular").await), (0, 2));
+    assert_eq!(carrying(store, &vip).await, 2);
 
     let off = Labelling::Change { add: Vec::new(), remove: vec![vip.clone()] };
     let before = put_on(store, mei.id, off).await;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Answered, key, labels, listed, seen, told};
 use crate::{
-    domain::conversation::Status,
+    domain::{conversation::Status, label::fold},
     flow::{
         archive::{ConversationFilter, Group, Overview, Sort},
         desk::Patch,
@@ -60,7 +60,7 @@ pub(crate) struct Which {
 
 impl Which {
     /// As the archive takes it; None if nothing can match.
-    fn filter(self, caller: &Caller) -> Result<Option<ConversationFilter>, Problem> {
+    async fn filter(self, doors: &Doors, caller: &Caller) -> Result<Option<ConversationFilter>, Problem> {
         let assignee = match self.assignee.as_deref() {
             None => None,
             Some("none") => Some(None),
@@ -89,13 +89,21 @@ impl Which {
                 return Err(Problem::invalid("/sort", detail));
             }
         };
+        let known = if self.label.is_some() { doors.stationery.labels().await? } else { Vec::new() };
+        let label = match self.label {
+            None => None,
+            Some(name) => match known.iter().find(|label| fold(&label.name) == fold(&name)) {
+                Some(label) => Some(label.id),
+                None => return Ok(None),
+            },
+        };
         Ok(Some(ConversationFilter {
             channels: caller.within(self.channel),
             chat: self.chat_id.map(|raw| read::chat("/chat_id", &raw)).transpose()?,
             mode: self.mode.map(|word| word.0),
             status: self.status.map(|word| word.0),
             assignee,
-            label: self.label,
+            label,
             attention: self.attention,
             group,
             unread: self.unread,
@@ -116,7 +124,7 @@ fn agent(id: &str) -> Result<Uuid, Problem> {
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
     let mut which = query.0;
     let page = read::page(which.limit.take(), which.cursor.take())?;
-    let Some(filter) = which.filter(&caller)? else {
+    let Some(filter) = which.filter(&doors, &caller).await? else {
         return Ok(Answer::ok(&List::<Conversation> { items: Vec::new(), next_cursor: None }));
     };
     let page = listed(doors.archive.conversations(&filter, &page).await)?;
@@ -138,7 +146,9 @@ pub(crate) struct Counts {
 #[utoipa::path(get, path = "/api/v1/conversations/counts", tag = "Conversations", params(Which),
     responses((status = 200, body = Counts)))]
 pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let Some(filter) = query.0.filter(&caller)? else { return Ok(Answer::ok(&Counts::default())) };
+    let Some(filter) = query.0.filter(&doors, &caller).await? else {
+        return Ok(Answer::ok(&Counts::default()));
+    };
     let count = async |group: Option<Group>, unread: Option<bool>| {
         let filter = ConversationFilter { group, unread, ..filter.clone() };
         doors.archive.count(&filter).await

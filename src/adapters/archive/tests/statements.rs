@@ -114,7 +114,7 @@ async fn lists<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error
                     mode: Some(Mode::Ai),
                     status: Some(Status::Open),
                     assignee: Some(assignee),
-                    label: Some("vip".to_owned()),
+                    label: Some(id),
                     attention: Some(attention),
                     group: Some(group),
                     unread: Some(unread),
