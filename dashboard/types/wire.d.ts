@@ -234,6 +234,7 @@ export type Stats = {
     cost: number | null;
     wasted_cost: number | null;
     drafts: Numbers;
+    draft_edit_distance: Percentiles;
     follow_ups: Numbers;
   }[];
   now: {
