@@ -14,6 +14,7 @@ use super::{
     },
 };
 use crate::domain::{
+    hosts::Hosts,
     network::Networks,
     policy::{BurstPolicy, Groups, ReadReceipts, UnknownSend},
 };
@@ -21,6 +22,11 @@ use crate::domain::{
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
 const YEAR: i64 = 366 * 24 * HOUR;
+
+/// Where Green API keeps files: on its own hosts, and in the stores that it rents. In the last one anybody may rent, under
+/// names that begin otherwise.
+const MEDIA_HOSTS: &str = "*.greenapi.com,*.green-api.com,sw-media.storage.yandexcloud.net,\
+    sw-media-out.storage.yandexcloud.net,do-media-*.fra1.digitaloceanspaces.com";
 
 /// Which heading of `--help` begins at which field.
 pub(super) const HEADINGS: &[(&str, &str)] = &[
@@ -125,6 +131,11 @@ pub struct Settings {
     /// Time limit (ms) of one request
     #[arg(long, value_name = "MS", default_value = "10000", value_parser = whole::<i64>(100, 2 * MINUTE))]
     pub green_api_timeout_ms: i64,
+
+    /// Hosts from which files of messages may be fetched, comma-separated; `*.` before a name: whatever is below it. none:
+    /// nothing is. Nowhere else is ever fetched from, redirects included; an address inside only where it is named itself
+    #[arg(long, value_name = "HOSTS", default_value = MEDIA_HOSTS)]
+    pub media_hosts: Hosts,
 
     /// openai (any server that speaks its chat completions), scripted, or none (every conversation begins with people).
     /// Unset: openai if a key or base address is set, else none (`demo`: scripted)

@@ -41,3 +41,5 @@ pub mod network;
 pub mod label;
 
 pub mod canned_reply;
+
+pub mod hosts;
