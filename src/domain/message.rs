@@ -237,6 +237,8 @@ pub struct Media {
     pub file_name: String,
     /// What was written under it.
     pub caption: String,
+    /// The provider has not kept it: it is larger than what it keeps.
+    pub is_too_large: bool,
 }
 
 impl Message {

@@ -266,6 +266,12 @@ pub trait Provider: Send + Sync {
     /// What texts of our side are there. What is not listed may be there all the same: an empty list proves nothing.
     async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered>;
 
+    /// Another address of the file of that message, where the one that came with it was none or opens it no more. None: there
+    /// is no file, or no other address.
+    async fn file_link(&self, _chat: &ChatId, _message: &str) -> Result<Option<String>, Unanswered> {
+        Ok(None)
+    }
+
     /// How many messages wait at the provider, of all chats.
     async fn queue_length(&self) -> Result<i64, Unanswered>;
 }

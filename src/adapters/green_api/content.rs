@@ -11,6 +11,9 @@ use crate::domain::message::{Kind, Media, OutcomeReason, Quoted};
 /// What stands in place of a text that the provider could not decrypt.
 pub(super) const UNDECRYPTABLE: &str = "[unreadable message]";
 
+/// What stands in place of the address of a file that is larger than what the provider keeps.
+const TOO_LARGE: &str = "{{SWE002}}";
+
 /// Longest address and MIME type kept; a longer address is none.
 const URL_MAX: usize = 2048;
 const MIME_MAX: usize = 128;
@@ -153,6 +156,7 @@ fn media(data: Part<'_>) -> Media {
     };
     let url = text("downloadUrl", usize::MAX);
     Media {
+        is_too_large: data.text("downloadUrl").trim() == TOO_LARGE,
         url: if url.len() > URL_MAX { String::new() } else { url },
         mime_type: text("mimeType", MIME_MAX),
         file_name: text("fileName", NAME_MAX),

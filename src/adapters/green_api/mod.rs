@@ -200,6 +200,18 @@ impl Provider for GreenApi {
         })
     }
 
+    async fn file_link(&self, chat: &ChatId, message: &str) -> Result<Option<String>, Unanswered> {
+        let body = json!({"chatId": chat.as_str(), "idMessage": message});
+        let answer = self.endpoint.ask(Method::POST, "downloadFile", Some(&body), self.timeout).await;
+        if answer.as_ref().is_ok_and(|answer| answer.status == 400) {
+            // No message of that chat, or none with a file.
+            return Ok(None);
+        }
+        let answer = self.answered(answer)?;
+        let link = part::Part::of(&answer).text("downloadUrl");
+        Ok((!link.is_empty() && !wording::is_mark(link)).then(|| link.to_owned()))
+    }
+
     async fn queue_length(&self) -> Result<i64, Unanswered> {
         let answer = self.look("getMessagesCount").await?;
         look_up::count(&answer)

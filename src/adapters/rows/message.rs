@@ -88,6 +88,8 @@ pub(crate) struct MediaJson {
     mime_type: String,
     file_name: String,
     caption: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_too_large: bool,
 }
 
 impl MessageRow {
@@ -111,8 +113,8 @@ impl MessageRow {
             quoted: message
                 .quoted
                 .map(|Quoted { provider_message_id, text }| Json(QuotedJson { provider_message_id, text })),
-            media: message.media.map(|Media { url, mime_type, file_name, caption }| {
-                Json(MediaJson { url, mime_type, file_name, caption })
+            media: message.media.map(|Media { url, mime_type, file_name, caption, is_too_large }| {
+                Json(MediaJson { url, mime_type, file_name, caption, is_too_large })
             }),
             provider_message_id: message.provider_message_id,
             key: message.key,
@@ -205,11 +207,8 @@ impl Stored for Message {
             quoted: row
                 .quoted
                 .map(|Json(QuotedJson { provider_message_id, text })| Quoted { provider_message_id, text }),
-            media: row.media.map(|Json(MediaJson { url, mime_type, file_name, caption })| Media {
-                url,
-                mime_type,
-                file_name,
-                caption,
+            media: row.media.map(|Json(MediaJson { url, mime_type, file_name, caption, is_too_large })| {
+                Media { url, mime_type, file_name, caption, is_too_large }
             }),
             provider_message_id: row.provider_message_id,
             key: row.key,

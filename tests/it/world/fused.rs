@@ -212,6 +212,11 @@ impl Provider for Fused<dyn Provider> {
         self.inner.look_up(place).await
     }
 
+    async fn file_link(&self, chat: &ChatId, message: &str) -> Result<Option<String>, Unanswered> {
+        self.fuse.alive().await;
+        self.inner.file_link(chat, message).await
+    }
+
     async fn queue_length(&self) -> Result<i64, Unanswered> {
         self.fuse.alive().await;
         self.inner.queue_length().await

@@ -2,8 +2,11 @@
 //! answered as the test wants.
 
 use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
+    collections::{HashMap, VecDeque},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -86,6 +89,8 @@ pub(crate) struct Gateway {
     notifications: Mutex<VecDeque<Notification>>,
     written: Mutex<Vec<Arrival>>,
     silence: Mutex<Option<Hold>>,
+    links: Mutex<HashMap<String, String>>,
+    links_given: AtomicUsize,
 }
 
 impl Gateway {
@@ -110,6 +115,8 @@ impl Gateway {
             notifications: Mutex::default(),
             written: Mutex::default(),
             silence: Mutex::default(),
+            links: Mutex::default(),
+            links_given: AtomicUsize::new(0),
         }
     }
 
@@ -160,6 +167,16 @@ impl Gateway {
         let hold = Hold::new();
         self.answers(Answer::Held(hold.clone()));
         hold
+    }
+
+    /// From now on the gateway has this link to the file of that message.
+    pub(crate) fn gives_link(&self, message: &str, url: &str) {
+        lock(&self.links).insert(message.to_owned(), url.to_owned());
+    }
+
+    /// How often it gave one.
+    pub(crate) fn links_given(&self) -> usize {
+        self.links_given.load(Ordering::Relaxed)
     }
 
     /// Every POST, in order.
@@ -269,6 +286,12 @@ impl Provider for Gateway {
             LookUp::Queue => self.traces(Evidence::Queue),
             LookUp::Journal { .. } => self.traces(Evidence::Journal),
         })
+    }
+
+    async fn file_link(&self, _: &ChatId, message: &str) -> Result<Option<String>, Unanswered> {
+        let link = lock(&self.links).get(message).cloned();
+        self.links_given.fetch_add(usize::from(link.is_some()), Ordering::Relaxed);
+        Ok(link)
     }
 
     async fn queue_length(&self) -> Result<i64, Unanswered> {

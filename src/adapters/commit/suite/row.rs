@@ -83,6 +83,7 @@ fn fill(docket: &mut Docket) {
             mime_type: "a/b".to_owned(),
             file_name: "f".to_owned(),
             caption: ODD.to_owned(),
+            is_too_large: true,
         }),
         edited_at: Some(now),
         deleted_at: Some(now),

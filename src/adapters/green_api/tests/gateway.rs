@@ -266,3 +266,24 @@ async fn the_length_of_the_queue_is_a_number_or_not_known() {
     let server = answering(200, "{}").await;
     gateway_at(&server.uri()).queue_length().await.expect_err("no count");
 }
+
+#[tokio::test]
+async fn a_link_to_a_file_is_asked_for_by_chat_and_message() {
+    let server = answering(200, r#"{"downloadUrl":"https://7103.media.greenapi.com/a.jpg"}"#).await;
+    let link = gateway_at(&server.uri()).file_link(&mira(), "A1").await.expect("an answer");
+    assert_eq!(link.as_deref(), Some("https://7103.media.greenapi.com/a.jpg"));
+    let asked = requests(&server).await.remove(0);
+    assert_eq!((asked.method.as_str(), asked.url.path()), ("POST", path_of("downloadFile").as_str()));
+    let body: Value = asked.body_json().expect("JSON");
+    assert_eq!(body, json!({"chatId": "6580000001@c.us", "idMessage": "A1"}));
+
+    for (status, body) in [(400, "no such file"), (200, r#"{"downloadUrl":"{{SWE002}}"}"#), (200, "{}")] {
+        let server = answering(status, body).await;
+        let link = gateway_at(&server.uri()).file_link(&mira(), "A1").await.expect("an answer");
+        assert_eq!(link, None, "{status} {body}");
+    }
+    for (status, body) in [(429, ""), (500, "Internal error when downloading file"), (200, "<html>")] {
+        let server = answering(status, body).await;
+        gateway_at(&server.uri()).file_link(&mira(), "A1").await.expect_err("no answer");
+    }
+}

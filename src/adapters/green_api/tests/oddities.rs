@@ -279,7 +279,8 @@ fn sounds_without_words_are_unreadable_and_with_words_are_not() {
             (kind, text, is_unreadable),
             "{mime}"
         );
-        assert_eq!(arrival.media.expect("a file").url, "", "the gateway kept no file");
+        let media = arrival.media.expect("a file");
+        assert_eq!((media.url.as_str(), media.is_too_large), ("", true), "the gateway kept no file");
     }
 }
 
