@@ -26,6 +26,8 @@ pub mod sqlite;
 
 pub mod http_client;
 
+pub mod files;
+
 pub mod green_api;
 
 pub mod sandbox;
