@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     adapters::{
+        files::{self, Storage},
         sandbox::{self, Sandbox},
         scripted::{self, Scripted},
     },
@@ -25,6 +26,7 @@ use crate::{
         desk::Desk,
         intake::{Intake, Verdict},
         ledger::Error,
+        media::Fetching,
         mode_switch::ModeSwitch,
         provider::{Incoming, Provider as _},
         sign_in::SignIn,
@@ -59,9 +61,11 @@ pub(super) struct Behind<'a> {
 }
 
 /// The doors, open.
-pub(super) fn open(behind: Behind<'_>) -> Doors {
+pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
     let parts = behind.parts;
     let settings = &parts.settings;
+    let storage = Storage::new(settings.media_hosts.clone(), files::Limits::default())?;
+    let fetching = Arc::new(Fetching::new(Arc::new(storage), Arc::clone(&parts.numbers.channels)));
     let sandbox = behind.sandbox.map(|sandbox| {
         Arc::new(Played {
             sandbox,
@@ -72,7 +76,7 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
     });
     let metrics = behind.metrics;
     let people = behind.store.people();
-    Doors {
+    Ok(Doors {
         archive: Arc::clone(&parts.archive),
         registry: Arc::clone(&parts.registry),
         people: Arc::clone(&people),
@@ -92,9 +96,10 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
             Arc::clone(&people),
             now,
         ),
-        directory: Directory::new(Arc::clone(&people)),
+        directory: Directory::new(Arc::clone(&people), Arc::clone(&fetching)),
         sign_in: SignIn::new(people, now),
         site: Site::new(settings.public_url.as_deref(), settings.trusted_proxies.clone().unwrap_or_default()),
+        fetching,
         feed: Feed::open(
             Arc::clone(&parts.archive),
             Arc::clone(&parts.dispatch.feed),
@@ -108,7 +113,7 @@ pub(super) fn open(behind: Behind<'_>) -> Doors {
         now,
         main: tokio::runtime::Handle::current(),
         stopping: behind.stopping,
-    }
+    })
 }
 
 fn as_setting(described: crate::config::Described) -> Setting {

@@ -180,7 +180,7 @@ impl Instance {
             redis: coordination.server,
             metrics,
             stopping: stopping.clone(),
-        });
+        })?;
         let played = doors.sandbox.clone();
         let server = http::serve(Arc::new(doors), listener, grace)?;
         let handle = server.handle();

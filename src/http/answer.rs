@@ -3,14 +3,16 @@
 use std::convert::Infallible;
 
 use actix_web::{
-    HttpRequest, HttpResponse, Responder,
-    body::BoxBody,
+    HttpRequest, HttpResponse, HttpResponseBuilder, Responder,
+    body::{BoxBody, SizedStream},
     http::{StatusCode, header},
 };
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{Stream, stream};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
+
+use crate::flow::files::Piece;
 
 /// An answer.
 #[derive(Debug)]
@@ -30,6 +32,7 @@ enum Body {
     Asset(Asset),
     Feed(mpsc::Receiver<Bytes>),
     File { media_type: &'static str, name: &'static str, pieces: mpsc::Receiver<Piece> },
+    Attached(Box<Attached>),
 }
 
 /// A file of the dashboard.
@@ -45,18 +48,30 @@ pub(crate) struct Asset {
     pub(crate) bytes: Bytes,
 }
 
-/// A piece of a file.
+/// A file that somebody sent.
 #[derive(Debug)]
-pub(crate) enum Piece {
-    /// What comes next.
-    Part(Bytes),
-    /// It is whole. A sender that ends without this breaks the connection, so that nobody takes a part for the whole.
-    End,
+pub(crate) struct Attached {
+    /// As what it is shown; None: it is only saved.
+    pub(crate) shown_as: Option<&'static str>,
+    /// Its name, as its sender gave it.
+    pub(crate) name: String,
+    /// Size of the whole, if it is known.
+    pub(crate) size: Option<u64>,
+    /// First and last byte, if this is a part.
+    pub(crate) part: Option<(u64, u64)>,
+    /// How many bytes come, if it is known.
+    pub(crate) length: Option<u64>,
+    /// The bytes; None: only the head is wanted.
+    pub(crate) pieces: Option<mpsc::Receiver<Piece>>,
 }
 
+/// A sender that ends without saying so breaks the connection: nobody shall take a part for the whole.
 #[derive(Debug, thiserror::Error)]
 #[error("the rest of the file cannot be had")]
 struct CutOff;
+
+/// How long a browser may show a file again without asking: while somebody reads that conversation.
+const ATTACHED_KEPT: &str = "private, max-age=600";
 
 impl Answer {
     const fn of(status: StatusCode, body: Body) -> Self {
@@ -117,6 +132,12 @@ impl Answer {
         Self::of(StatusCode::OK, Body::Feed(frames))
     }
 
+    /// 200, or 206 for a part: a file that somebody sent.
+    pub(crate) fn attached(file: Attached) -> Self {
+        let status = if file.part.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
+        Self::of(status, Body::Attached(Box::new(file)))
+    }
+
     /// 200: a file to keep under that name, piece by piece.
     pub(crate) const fn file(
         media_type: &'static str,
@@ -144,9 +165,12 @@ impl Answer {
         let json = match &self.body {
             Body::None => None,
             Body::Json(json) => Some(String::from_utf8(json.clone()).ok()?),
-            Body::Text(..) | Body::Page(..) | Body::Feed(_) | Body::File { .. } | Body::Asset(_) => {
-                return None;
-            }
+            Body::Text(..)
+            | Body::Page(..)
+            | Body::Feed(_)
+            | Body::File { .. }
+            | Body::Asset(_)
+            | Body::Attached(_) => return None,
         };
         Some(to_json(&Kept { status: self.status.as_u16(), location: self.location.clone(), json }))
     }
@@ -207,16 +231,66 @@ impl Responder for Answer {
             Body::File { media_type, name, pieces } => response
                 .content_type(media_type)
                 .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")))
-                .streaming(stream::unfold(Some(pieces), |pieces| async move {
-                    let mut pieces = pieces?;
-                    match pieces.recv().await {
-                        Some(Piece::Part(part)) => Some((Ok(part), Some(pieces))),
-                        Some(Piece::End) => None,
-                        None => Some((Err(CutOff), None)),
-                    }
-                })),
+                .streaming(whole(pieces)),
+            Body::Attached(file) => attach(*file, response),
         }
     }
+}
+
+/// Pieces up to their end.
+fn whole(pieces: mpsc::Receiver<Piece>) -> impl Stream<Item = Result<Bytes, CutOff>> {
+    stream::unfold(Some(pieces), |pieces| async move {
+        let mut pieces = pieces?;
+        match pieces.recv().await {
+            Some(Piece::Part(part)) => Some((Ok(part), Some(pieces))),
+            Some(Piece::End) => None,
+            None => Some((Err(CutOff), None)),
+        }
+    })
+}
+
+/// What is not shown is saved, under a type that says nothing of it.
+fn attach(file: Attached, mut response: HttpResponseBuilder) -> HttpResponse {
+    let disposition = if file.shown_as.is_some() { "inline" } else { "attachment" };
+    response
+        .content_type(file.shown_as.unwrap_or("application/octet-stream"))
+        .insert_header((header::CONTENT_DISPOSITION, format!("{disposition}; {}", named(&file.name))))
+        .insert_header((header::ACCEPT_RANGES, "bytes"))
+        .insert_header((header::CACHE_CONTROL, ATTACHED_KEPT));
+    if let Some((first, last)) = file.part {
+        let size = file.size.map_or("*".to_owned(), |size| size.to_string());
+        response.insert_header((header::CONTENT_RANGE, format!("bytes {first}-{last}/{size}")));
+    }
+    match (file.pieces, file.length) {
+        (Some(pieces), Some(length)) => response.body(SizedStream::new(length, whole(pieces))),
+        (Some(pieces), None) => response.streaming(whole(pieces)),
+        (None, length) => {
+            if let Some(length) = length {
+                response.no_chunking(length);
+            }
+            response.streaming(stream::empty::<Result<Bytes, CutOff>>())
+        }
+    }
+}
+
+/// A name that a sender gave, as a header carries it: in letters that every client reads, and whole (RFC 6266).
+fn named(name: &str) -> String {
+    // Marks that turn the direction of writing can make an ending look like another.
+    let is_told =
+        |c: &char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let name: String = name.rsplit(['/', '\\']).next().unwrap_or_default().chars().filter(is_told).collect();
+    let name = if name.trim().is_empty() { "file" } else { name.trim() };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ');
+    let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let mut whole = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_') {
+            whole.push(char::from(byte));
+        } else {
+            whole.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    format!("filename=\"{plain}\"; filename*=UTF-8''{whole}")
 }
 
 /// JSON of a wire type.

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
-        archive::Archive, ledger::Ledger, onlookers::Onlookers, people::People, registry::Registry,
-        repeats::Repeats, sign_in::SignIn, stationery::Stationery,
+        archive::Archive, ledger::Ledger, media::Fetching, onlookers::Onlookers, people::People,
+        registry::Registry, repeats::Repeats, sign_in::SignIn, stationery::Stationery,
     },
 };
 
@@ -57,6 +57,8 @@ pub struct Doors {
     pub sign_in: SignIn,
     /// Where this is for browsers.
     pub site: Site,
+    /// Files of messages.
+    pub fetching: Arc<Fetching>,
     /// The live feed.
     pub feed: Arc<Feed>,
     /// Who watches a conversation, and what they see.

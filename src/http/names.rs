@@ -1,4 +1,5 @@
-//! The names of agents, as they are shown beside what they did: read once for all who look, and again after seconds.
+//! What is shown beside messages and is not in them: the names of agents, read once for all who look, and again after
+//! seconds; and whether a file can be had.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -6,36 +7,47 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::auth::REMEMBERED;
-use crate::flow::people::People;
+use crate::{
+    domain::message::Message,
+    flow::{files::Standing, media::Fetching, people::People},
+};
 
 /// All of them, at one moment.
-#[derive(Debug, Default)]
-pub struct Names(HashMap<Uuid, String>);
+pub struct Names {
+    agents: HashMap<Uuid, String>,
+    fetching: Arc<Fetching>,
+}
 
 impl Names {
     /// The name of an agent; empty for an id that is nobody's.
     pub(super) fn of(&self, agent: Uuid) -> String {
-        self.0.get(&agent).cloned().unwrap_or_default()
+        self.agents.get(&agent).cloned().unwrap_or_default()
+    }
+
+    /// Whether the file of a message can be had; None: it has none.
+    pub(super) fn standing(&self, message: &Message) -> Option<Standing> {
+        self.fetching.standing(message)
     }
 }
 
 /// Knows them. What this instance changes shows at once, what another changes within [`REMEMBERED`].
 pub struct Directory {
     people: Arc<dyn People>,
+    fetching: Arc<Fetching>,
     known: Mutex<Known>,
 }
 
 /// Names, and when they were read; None if they must be read again.
-#[derive(Default)]
 struct Known {
     at: Option<Instant>,
     names: Arc<Names>,
 }
 
 impl Directory {
-    /// Over that place.
-    pub fn new(people: Arc<dyn People>) -> Self {
-        Self { people, known: Mutex::default() }
+    /// Over that place, and with what knows of files.
+    pub fn new(people: Arc<dyn People>, fetching: Arc<Fetching>) -> Self {
+        let names = Arc::new(Names { agents: HashMap::new(), fetching: Arc::clone(&fetching) });
+        Self { people, fetching, known: Mutex::new(Known { at: None, names }) }
     }
 
     /// The names as they are. One asks for all who wait, and a store that is away leaves those that were known: nothing
@@ -47,7 +59,8 @@ impl Directory {
             match self.people.agents().await {
                 Ok(all) => {
                     let names = all.into_iter().map(|agent| (agent.id, agent.name));
-                    known.names = Arc::new(Names(names.collect()));
+                    let fetching = Arc::clone(&self.fetching);
+                    known.names = Arc::new(Names { agents: names.collect(), fetching });
                 }
                 Err(error) => tracing::debug!(%error, "names of agents were not read this time"),
             }

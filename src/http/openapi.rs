@@ -9,7 +9,8 @@ use utoipa::OpenApi;
 use super::{
     api::{
         agents, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
-        follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        follow_ups, labels, live, me, media, messages, modes, sandbox, session, settings, stats, tokens,
+        turns,
     },
     auth::Access,
     health, metrics, pages,
@@ -33,7 +34,7 @@ use super::{
         conversations::list, conversations::counts, conversations::one, conversations::change, conversations::read,
         batch::batch, conversations::unread, live::present, live::watch, modes::switch, modes::switch_chat,
         messages::list, messages::say, messages::say_all, messages::say_to_chat, messages::note, messages::one,
-        messages::withdraw, messages::retry, messages::confirm,
+        messages::withdraw, messages::retry, messages::confirm, media::fetch,
         follow_ups::one, follow_ups::schedule, follow_ups::call_off, follow_ups::list,
         drafts::list, drafts::ask, drafts::send, drafts::discard, turns::list, turns::one, events::timeline, events::list,
         dead_letters::list, dead_letters::discard, dead_letters::retry, export::messages,

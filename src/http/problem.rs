@@ -3,12 +3,15 @@
 use actix_web::{
     HttpRequest, HttpResponse, Responder, ResponseError,
     body::BoxBody,
-    http::{StatusCode, header},
+    http::{
+        StatusCode,
+        header::{self, HeaderName},
+    },
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::flow::{desk::Refusal, ledger, mode_switch, people::password, sign_in};
+use crate::flow::{desk::Refusal, files::Unfetched, ledger, mode_switch, people::password, sign_in};
 
 /// Seconds after which a client should try again.
 const RETRY_AFTER_SECONDS: i64 = 2;
@@ -26,7 +29,7 @@ struct Told {
     detail: String,
     errors: Vec<Fault>,
     current: Option<Value>,
-    allow: Option<String>,
+    header: Option<(HeaderName, String)>,
     retry_after: Option<i64>,
 }
 
@@ -71,7 +74,7 @@ impl Problem {
             detail,
             errors: Vec::new(),
             current: None,
-            allow: None,
+            header: None,
             retry_after: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(RETRY_AFTER_SECONDS),
         }))
     }
@@ -114,7 +117,7 @@ impl Problem {
         let detail = format!("this path takes {allow}");
         let mut problem =
             Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "Wrong method", detail);
-        problem.0.allow = Some(allow);
+        problem.0.header = Some((header::ALLOW, allow));
         problem
     }
 
@@ -125,9 +128,29 @@ impl Problem {
         problem
     }
 
+    /// 410.
+    pub fn gone(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::GONE, "gone", "No longer there", detail)
+    }
+
     /// 413.
     pub fn too_large() -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "Too large", "a body may have 2 MiB")
+        Self::larger("a body may have 2 MiB")
+    }
+
+    /// 413, of something else than the request.
+    pub fn larger(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "Too large", detail)
+    }
+
+    /// 416, naming the size of the whole if it is known.
+    pub fn no_such_part(size: Option<u64>) -> Self {
+        let title = "There is no such part";
+        let detail = "the range begins behind the end of the file";
+        let mut problem =
+            Self::new(StatusCode::RANGE_NOT_SATISFIABLE, "range_not_satisfiable", title, detail);
+        problem.0.header = size.map(|size| (header::CONTENT_RANGE, format!("bytes */{size}")));
+        problem
     }
 
     /// 415.
@@ -205,8 +228,8 @@ impl Problem {
         if let Some(seconds) = self.0.retry_after {
             response.insert_header((header::RETRY_AFTER, seconds));
         }
-        if let Some(allow) = &self.0.allow {
-            response.insert_header((header::ALLOW, allow.as_str()));
+        if let Some((name, value)) = &self.0.header {
+            response.insert_header((name.clone(), value.as_str()));
         }
         response.content_type("application/problem+json").body(super::answer::to_json(&self.document()))
     }
@@ -282,6 +305,22 @@ impl From<mode_switch::Refusal> for Problem {
             R::NoModel => Self::conflict("no_model", "there is no model that could answer", None),
             R::Invalid(detail) => Self::malformed(detail),
             R::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Unfetched> for Problem {
+    fn from(unfetched: Unfetched) -> Self {
+        match unfetched {
+            Unfetched::HostNotAllowed => {
+                let detail = "nothing may be fetched from where the file is (BATON_MEDIA_HOSTS)";
+                Self::conflict("host_not_allowed", detail, None)
+            }
+            Unfetched::Gone => Self::gone("the provider no longer has the file"),
+            Unfetched::TooLarge => Self::larger("the file is larger than what is fetched"),
+            Unfetched::NoSuchPart(size) => Self::no_such_part(size),
+            Unfetched::Busy => Self::unavailable("too many files are being fetched"),
+            Unfetched::Failed(what) => Self::unavailable(format!("the file cannot be fetched now: {what}")),
         }
     }
 }

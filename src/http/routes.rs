@@ -12,7 +12,8 @@ use super::{
     answer::Answer,
     api::{
         agents, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
-        follow_ups, labels, live, me, messages, modes, sandbox, session, settings, stats, tokens, turns,
+        follow_ups, labels, live, me, media, messages, modes, sandbox, session, settings, stats, tokens,
+        turns,
     },
     auth::{
         Access::{self, Acts, Admin, Metrics, Open, Reads},
@@ -60,6 +61,7 @@ pub fn routes() -> Vec<Row> {
         post("/api/v1/channels/{channel}/chats/{chat_id}/messages", Acts, messages::say_to_chat),
         post("/api/v1/conversations/{id}/notes", Acts, messages::note),
         get("/api/v1/messages/{id}", Reads, messages::one),
+        get("/api/v1/messages/{id}/media", Reads, media::fetch),
         delete("/api/v1/messages/{id}", Acts, messages::withdraw),
         post("/api/v1/messages/{id}/retry", Acts, messages::retry),
         post("/api/v1/messages/{id}/confirm", Acts, messages::confirm),

@@ -31,6 +31,8 @@ mod feed;
 
 mod live;
 
+mod media;
+
 mod bad_input;
 
 mod command_line;

@@ -10,9 +10,12 @@ use utoipa::IntoParams;
 
 use super::{Answered, seen};
 use crate::{
-    flow::archive::{Exchanged, MessageFilter, Page, PageOf},
+    flow::{
+        archive::{Exchanged, MessageFilter, Page, PageOf},
+        files::Piece,
+    },
     http::{
-        answer::{Answer, Piece},
+        answer::Answer,
         auth::Caller,
         csv,
         doors::Doors,

@@ -14,6 +14,8 @@ pub(crate) mod modes;
 
 pub(crate) mod messages;
 
+pub(crate) mod media;
+
 pub(crate) mod follow_ups;
 
 pub(crate) mod drafts;

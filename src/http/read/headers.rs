@@ -8,7 +8,7 @@ use std::{
 use actix_web::{FromRequest, HttpRequest, dev::Payload, http::Method, web::Data};
 
 use crate::{
-    flow::desk::Idempotency,
+    flow::{desk::Idempotency, files::Range},
     http::{auth::Caller, doors::Doors, problem::Problem},
 };
 
@@ -66,6 +66,29 @@ impl FromRequest for Wish {
             last_event_id: header("last-event-id").map(str::to_owned).filter(|id| !id.is_empty()),
             is_head: request.method() == Method::HEAD,
         }))
+    }
+}
+
+/// How much of a file is wanted.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    /// This part of it; None: the whole.
+    pub(crate) range: Option<Range>,
+    /// Only the head of the answer.
+    pub(crate) is_head: bool,
+}
+
+impl FromRequest for Wanted {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let is_head = request.method() == Method::HEAD;
+        // We name no version of a file, so a part of one that is named is none of ours.
+        let is_of_a_version = request.headers().contains_key("if-range");
+        let range = request.headers().get("range").filter(|_| !is_head && !is_of_a_version);
+        let range = range.and_then(|range| range.to_str().ok()).and_then(Range::parse);
+        ready(Ok(Self { range, is_head }))
     }
 }
 

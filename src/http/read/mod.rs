@@ -9,7 +9,7 @@ mod headers;
 mod gzip;
 
 pub(crate) use gzip::Gzip;
-pub(crate) use headers::{Address, Base, Once, Wish};
+pub(crate) use headers::{Address, Base, Once, Wanted, Wish};
 pub(crate) use json::{Json, Optional, body, from_value, given};
 pub(crate) use query::{Query, Several};
 

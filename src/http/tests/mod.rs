@@ -36,6 +36,8 @@ mod feed;
 
 mod live;
 
+mod media;
+
 mod server;
 
 use std::{
@@ -54,7 +56,7 @@ use tokio::{runtime::Handle, sync::Notify};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use self::fakes::{Clerk, Crew, Drawer, House, Shelf};
+use self::fakes::{Album, Clerk, Crew, Drawer, House, Shelf};
 use super::{
     auth::{Auth, hash_token},
     doors::Doors,
@@ -66,6 +68,7 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
+        media::Fetching,
         onlookers::Onlookers,
         registry::{Role, Token},
         sign_in::SignIn,
@@ -102,6 +105,7 @@ struct World {
     crew: Arc<Crew>,
     nudge: Arc<Notify>,
     onlookers: Arc<Onlookers>,
+    album: Arc<Album>,
 }
 
 impl World {
@@ -122,6 +126,8 @@ impl World {
         let drawer = Arc::new(Drawer::default());
         let nudge = Arc::new(Notify::new());
         let onlookers = Arc::new(Onlookers::default());
+        let album = Arc::new(Album::default());
+        let fetching = Arc::new(Fetching::new(album.clone(), Arc::default()));
         let stopping = CancellationToken::new();
         let doors = Arc::new(Doors {
             archive: shelf.clone(),
@@ -138,7 +144,8 @@ impl World {
             sandbox,
             health: house.clone(),
             auth: Auth::new(Some(ADMIN), house.clone(), crew.clone(), clock),
-            directory: Directory::new(crew.clone()),
+            directory: Directory::new(crew.clone(), fetching.clone()),
+            fetching,
             sign_in: SignIn::new(crew.clone(), clock),
             site: Site::new(public_url, "10.0.0.1".parse().expect("a network")),
             feed: Feed::open(shelf.clone(), nudge.clone(), stopping.clone(), &Handle::current()),
@@ -150,7 +157,7 @@ impl World {
             main: Handle::current(),
             stopping,
         });
-        Self { doors, shelf, house, clerk, crew, nudge, onlookers }
+        Self { doors, shelf, house, clerk, crew, nudge, onlookers, album }
     }
 
     /// The response as it comes, its body not yet read.

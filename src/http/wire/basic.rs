@@ -138,7 +138,7 @@ pub(crate) mod vocabulary {
             mode::{Mode, Reason},
             turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
         },
-        flow::{onlookers::Presence, people::Role as AgentRole, registry::Role},
+        flow::{files::Standing, onlookers::Presence, people::Role as AgentRole, registry::Role},
         http::ports::{ModelFault, ProviderFault},
     };
 
@@ -184,6 +184,7 @@ pub(crate) mod vocabulary {
         RoleWord = Role,
         AgentRoleWord = AgentRole,
         PresenceWord = Presence,
+        StandingWord = Standing,
         ModelFaultWord = ModelFault,
         ProviderFaultWord = ProviderFault,
     }

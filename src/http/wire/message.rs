@@ -6,13 +6,13 @@ use uuid::Uuid;
 
 use super::{
     At, AuthorWord, DeliveryReasonWord, DeliveryStateWord, Id, KindWord, LaneWord, OriginWord,
-    OutcomeReasonWord, OutcomeWord, Receipt,
+    OutcomeReasonWord, OutcomeWord, Receipt, StandingWord,
     basic::Word,
     conversation::{Person, person},
 };
 use crate::{
     domain::message::{self, DeliveryState},
-    flow::desk,
+    flow::{desk, files::Standing},
     http::names::Names,
 };
 
@@ -75,7 +75,7 @@ struct Reaction {
     at: At,
 }
 
-/// A file. It is described, not yet fetched.
+/// A file.
 #[derive(Debug, Serialize, ToSchema)]
 struct Media {
     mime_type: Option<String>,
@@ -84,8 +84,10 @@ struct Media {
     seconds: Option<i64>,
     caption: Option<String>,
     transcript: Option<String>,
-    state: Option<String>,
-    url: Option<String>,
+    /// Whether it can be had, as far as that is known before it is fetched.
+    state: StandingWord,
+    /// Where.
+    url: String,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -109,6 +111,8 @@ struct Delivery {
 impl Message {
     /// A message of that conversation.
     pub(crate) fn of(conversation: Uuid, it: message::Message, names: &Names) -> Self {
+        let standing = names.standing(&it);
+        let media = it.media.zip(standing).map(|(media, standing)| Media::of(it.id, media, standing));
         Self {
             id: Id(it.id),
             conversation_id: Id(conversation),
@@ -128,7 +132,7 @@ impl Message {
             edited_at: it.edited_at.map(At),
             deleted_at: it.deleted_at.map(At),
             reactions: Vec::new(),
-            media: it.media.map(Media::from),
+            media,
             provider_message_id: it.provider_message_id,
             at: At(it.at),
             provider_at: it.provider_at.map(At),
@@ -163,8 +167,8 @@ pub(crate) fn shown(conversation: Uuid, messages: Vec<message::Message>, names: 
     shown
 }
 
-impl From<message::Media> for Media {
-    fn from(media: message::Media) -> Self {
+impl Media {
+    fn of(message: Uuid, media: message::Media, standing: Standing) -> Self {
         let given = |text: String| (!text.is_empty()).then_some(text);
         Self {
             mime_type: given(media.mime_type),
@@ -173,8 +177,8 @@ impl From<message::Media> for Media {
             seconds: None,
             caption: given(media.caption),
             transcript: None,
-            state: None,
-            url: None,
+            state: Word(standing),
+            url: format!("/api/v1/messages/{message}/media"),
         }
     }
 }

@@ -24,6 +24,14 @@ pub(crate) fn incoming(chat: &str, id: &str, at_seconds: i64, text: &str) -> Val
     body("incomingMessageReceived", chat, id, at_seconds, &text_message(text))
 }
 
+/// The contact sends a picture, which the provider keeps there.
+pub(crate) fn picture(chat: &str, id: &str, at_seconds: i64, url: &str) -> Value {
+    let file =
+        json!({ "downloadUrl": url, "caption": "", "fileName": "condo.jpg", "mimeType": "image/jpeg" });
+    let message = json!({ "typeMessage": "imageMessage", "fileMessageData": file });
+    body("incomingMessageReceived", chat, id, at_seconds, &message)
+}
+
 /// The contact edits a message.
 pub(crate) fn edited(chat: &str, of: &str, at_seconds: i64, text: &str) -> Value {
     let edit = json!({ "typeMessage": "editedMessage", "editedMessageData": { "textMessage": text, "stanzaId": of } });

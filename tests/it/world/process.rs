@@ -11,6 +11,7 @@ use std::{
 use actix_web::dev::ServerHandle;
 use async_trait::async_trait;
 use baton::{
+    adapters::files::{self, Storage},
     domain::policy::Policy,
     flow::{
         breaker::Breaker,
@@ -21,6 +22,7 @@ use baton::{
         gate::Gate,
         intake::Intake,
         ledger::{self, Ledger, Work},
+        media::Fetching,
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
         onlookers::Onlookers,
@@ -181,6 +183,10 @@ impl Process {
             },
         };
         let onlookers = dispatch.onlookers.clone();
+        // Only this machine, as if it were the provider's: and not by its name, which leads inside.
+        let hosts = "127.0.0.1".parse().expect("a list");
+        let storage = Storage::new(hosts, files::Limits::default()).expect("a client");
+        let fetching = Arc::new(Fetching::new(Arc::new(storage), channels.clone()));
         let doors = Doors {
             intake: intake.clone(),
             desk: Arc::new(Desk {
@@ -198,7 +204,8 @@ impl Process {
             sandbox: None,
             health: house,
             auth: Auth::new(Some(API_TOKEN), registry.clone(), store.people(), || BEGINNING),
-            directory: Directory::new(store.people()),
+            directory: Directory::new(store.people(), fetching.clone()),
+            fetching,
             sign_in: SignIn::new(store.people(), || BEGINNING),
             site: Site::new(None, Default::default()),
             people: store.people(),

@@ -10,8 +10,11 @@ mod crew;
 
 mod drawer;
 
+mod album;
+
 mod toy;
 
+pub(super) use album::{Album, BROKEN, ENDLESS};
 pub(super) use clerk::Clerk;
 pub(super) use crew::Crew;
 pub(super) use drawer::Drawer;
