@@ -30,7 +30,7 @@ export type Conversation = {
   follow_up: FollowUp | null;
   opted_out: boolean;
   last_message: Message | null;
-  match?: { message_id: string | null; seq: number | null; snippet: string };
+  match?: { message_id: string; seq: number; snippet: string } | null;
   created_at: string;
   updated_at: string;
 };

@@ -53,8 +53,36 @@ pub struct Overview {
     pub queued: i64,
     /// Messages being sent.
     pub sending: i64,
+    /// In a search: the newest message in which the words were found. None: they are in the name or the phone.
+    pub said: Option<Said>,
     /// The moment of reading, by the store's clock: leases are judged by it.
     pub read_at: Time,
+}
+
+/// What a search found in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// The message.
+    pub message: Uuid,
+    /// Its number.
+    pub seq: i64,
+    /// A piece of its text, around the words.
+    pub snippet: String,
+}
+
+/// How many conversations there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// A person is needed, or the mode is HUMAN and the contact spoke last.
+    pub needs_you: i64,
+    /// Of the agent who asks.
+    pub mine: i64,
+    /// In AI.
+    pub ai: i64,
+    /// All of them.
+    pub all: i64,
+    /// With unread messages.
+    pub unread: i64,
 }
 
 /// Which group of conversations, as the inbox knows them.
@@ -103,7 +131,8 @@ pub struct ConversationFilter {
     pub unread: Option<bool>,
     /// Changed since.
     pub updated_since: Option<Time>,
-    /// With these words in the contact's name, the digits of the phone, or a message.
+    /// With these words in the contact's name, the digits of the phone, or one of its newest messages. A page may then have
+    /// fewer rows than were asked for, or none, and there is more: what was looked through in a short time.
     pub words: Option<String>,
     /// Sorted so.
     pub sort: Sort,
@@ -294,8 +323,9 @@ pub trait Archive: Send + Sync {
         page: &PageOf,
     ) -> Result<Page<Overview>, Error>;
 
-    /// How many there are.
-    async fn count(&self, filter: &ConversationFilter) -> Result<i64, Error>;
+    /// How many there are, whatever group the filter names. Of those with some words at least so many: they are looked for
+    /// as far as can be in a short time.
+    async fn counts(&self, filter: &ConversationFilter, agent: Option<Uuid>) -> Result<Counts, Error>;
 
     /// Messages of a conversation, newest first.
     async fn messages(&self, conversation: Uuid, window: Window, limit: usize)

@@ -10,6 +10,7 @@ on_both_stores!(
     several_are_changed_at_once_and_each_has_its_answer,
     the_assistant_stops_everywhere_before_a_send_anywhere_is_waited_for,
     a_batch_that_comes_again_takes_over_nothing,
+    a_conversation_is_found_by_name_by_number_and_by_what_was_said,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -179,4 +180,29 @@ async fn a_batch_that_comes_again_takes_over_nothing(world: &World) {
     assert_eq!((other.status, &other.body["code"]), (422, &json!("idempotency_key_reused")));
     let anew = batch(world, &[&mei], takeover, "K2").await;
     assert_eq!(anew.body["items"][0]["receipt"]["mode_version"], 4);
+}
+
+async fn a_conversation_is_found_by_name_by_number_and_by_what_was_said(world: &World) {
+    let (mei, tom) = (world.chat(MEI), world.chat(TOM));
+    mei.writes("M1", "Haben Sie Wohnungen in der ÄRGER-Straße?").await;
+    world.assistant_says("One, by the garden.");
+    world.after(3_000).await;
+    tom.take_over().await;
+    patch(&tom, json!({ "contact": { "name": "Jürgen Öztürk" } })).await;
+    for (query, chats) in [
+        ("q=%C3%96ZT%C3%9CRK", vec![TOM]),
+        ("q=0001", vec![MEI]),
+        ("q=%C3%A4rger-strasse", vec![]),
+        ("q=%C3%A4rger-stra%C3%9Fe", vec![MEI]),
+        ("q=j%C3%9CRGEN&status=closed", vec![]),
+        ("q=GARDEN&status=open", vec![MEI]),
+    ] {
+        assert_eq!(listed(world, query).await, chats, "{query}");
+    }
+    let page = world.get("/api/v1/conversations?q=garden").await;
+    let said = mei.message("One, by the garden.").await;
+    let wanted = json!({ "message_id": said["id"], "seq": 2, "snippet": "One, by the garden." });
+    assert_eq!(page["items"][0]["match"], wanted);
+    assert_eq!(world.get("/api/v1/conversations?q=%C3%96zt%C3%BCrk").await["items"][0]["match"], Value::Null);
+    assert_eq!(world.get("/api/v1/conversations/counts?q=garden").await["all"], 1);
 }

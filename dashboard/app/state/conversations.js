@@ -118,6 +118,8 @@ async function page(from, cancelled) {
       hasMore.value = cursor !== null;
     });
     if (!from) forgetSpare();
+    // A search that has found nothing so far goes on by itself: nobody scrolls an empty list.
+    if (items.length === 0) await more();
   } catch (error) {
     if (cancelled.aborted) return;
     if (!(error instanceof Problem)) throw error;

@@ -2,7 +2,12 @@
 
 use uuid::Uuid;
 
-use super::{cursor, filter, overview::overviews};
+use super::{
+    cursor,
+    filter::{self, Conditions},
+    overview::overviews,
+    search,
+};
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::{
@@ -10,7 +15,7 @@ use crate::{
         conversation::{Conversation, Lease},
     },
     flow::{
-        archive::{ConversationFilter, Overview, Page, PageOf, Sort},
+        archive::{ConversationFilter, Counts, Overview, Page, PageOf, Sort},
         ledger::Error,
     },
 };
@@ -19,7 +24,7 @@ use crate::{
 const LEASES_MAX: i64 = 1_000;
 
 /// The key of a sort: never null, so that a page can go on after it. Each has an index.
-const fn key(sort: Sort) -> &'static str {
+pub(super) const fn key(sort: Sort) -> &'static str {
     match sort {
         // A conversation without messages stands where it began.
         Sort::LastMessage => "coalesce(c.last_message_at, c.created_at)",
@@ -28,12 +33,37 @@ const fn key(sort: Sort) -> &'static str {
     }
 }
 
-const fn name(sort: Sort) -> &'static str {
+pub(super) const fn name(sort: Sort) -> &'static str {
     match sort {
         Sort::LastMessage => "conversations-newest",
         Sort::WaitingSince => "conversations-waiting",
         Sort::Updated => "conversations-updated",
     }
+}
+
+/// What comes after the key in an order.
+pub(super) const fn order(sort: Sort) -> &'static str {
+    match sort {
+        Sort::LastMessage | Sort::Updated => " desc, c.id",
+        Sort::WaitingSince => ", c.id",
+    }
+}
+
+/// "Comes after that place, in that order."
+pub(super) fn after(
+    statement: &mut Statement,
+    conditions: &mut Conditions,
+    sort: Sort,
+    (at, id): (i64, Uuid),
+) {
+    let (not_before, beyond) = match sort {
+        Sort::LastMessage | Sort::Updated => (" <= ", " < "),
+        Sort::WaitingSince => (" >= ", " > "),
+    };
+    // The first half alone lets an index begin where the page before ended.
+    conditions.next(statement).push(key(sort)).push(not_before).bind(at);
+    conditions.next(statement).push("(").push(key(sort)).push(beyond).bind(at);
+    statement.push(" or c.id > ").bind(id).push(")");
 }
 
 /// One conversation.
@@ -68,24 +98,17 @@ pub(super) async fn list<S: Store>(
     wanted: &ConversationFilter,
     page: &PageOf,
 ) -> Result<Page<Overview>, Error> {
-    let after = cursor::read::<Uuid>(name(wanted.sort), page)?;
+    if let Some(words) = &wanted.words {
+        return search::list(store, words, wanted, page, search::PATIENCE).await;
+    }
+    let place = cursor::read::<Uuid>(name(wanted.sort), page)?;
     let mut statement = select(store, wanted.sort);
     let mut conditions = filter::conversations(&mut statement, S::ENGINE, wanted);
-    let (beyond, order) = match wanted.sort {
-        Sort::LastMessage | Sort::Updated => (" < ", " desc, c.id limit "),
-        Sort::WaitingSince => (" > ", ", c.id limit "),
-    };
-    if let Some((at, id)) = after {
-        // The first half alone lets an index begin where the page before ended.
-        conditions
-            .next(&mut statement)
-            .push(key(wanted.sort))
-            .push(if beyond == " < " { " <= " } else { " >= " })
-            .bind(at);
-        conditions.next(&mut statement).push("(").push(key(wanted.sort)).push(beyond).bind(at);
-        statement.push(" or c.id > ").bind(id).push(")");
+    if let Some(place) = place {
+        after(&mut statement, &mut conditions, wanted.sort, place);
     }
-    statement.push(" order by ").push(key(wanted.sort)).push(order).bind(cursor::rows_asked(page));
+    statement.push(" order by ").push(key(wanted.sort)).push(order(wanted.sort));
+    statement.push(" limit ").bind(cursor::rows_asked(page));
     let found = overviews(store, statement).await?;
     let page = cursor::cut(found, page, |(at, overview)| {
         cursor::write(name(wanted.sort), at, overview.conversation.id)
@@ -93,12 +116,33 @@ pub(super) async fn list<S: Store>(
     Ok(Page { items: page.items.into_iter().map(|(_, overview)| overview).collect(), next: page.next })
 }
 
-/// How many there are.
-pub(super) async fn count<S: Store>(store: &S, wanted: &ConversationFilter) -> Result<i64, Error> {
-    let mut statement = Statement::new("select count(*) as found from conversations c");
-    filter::conversations(&mut statement, S::ENGINE, wanted);
-    let row = store.row(statement).await?;
-    row.map_or(Ok(0), |row| cell(&row, "found"))
+/// How many there are, by group.
+pub(super) async fn counts<S: Store>(
+    store: &S,
+    wanted: &ConversationFilter,
+    agent: Option<Uuid>,
+) -> Result<Counts, Error> {
+    let wanted = ConversationFilter { group: None, ..wanted.clone() };
+    if let Some(words) = &wanted.words {
+        return search::counts(store, words, &wanted, agent, search::PATIENCE).await;
+    }
+    let mut statement = Statement::new(
+        "select count(*) as all_of_them, count(*) filter (where g.needs_you) as needs_you, \
+         count(*) filter (where g.mine) as mine, count(*) filter (where g.ai) as ai, \
+         count(*) filter (where g.is_unread) as unread from (select c.id",
+    );
+    filter::groups(&mut statement, agent);
+    statement.push(" from conversations c");
+    filter::conversations(&mut statement, S::ENGINE, &wanted);
+    statement.push(") g");
+    let Some(row) = store.row(statement).await? else { return Ok(Counts::default()) };
+    Ok(Counts {
+        needs_you: cell(&row, "needs_you")?,
+        mine: cell(&row, "mine")?,
+        ai: cell(&row, "ai")?,
+        all: cell(&row, "all_of_them")?,
+        unread: cell(&row, "unread")?,
+    })
 }
 
 /// Leases held at this moment.

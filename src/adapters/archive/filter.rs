@@ -1,16 +1,12 @@
 //! What a list is narrowed by, as conditions of its statement. Every value is bound.
 
+use uuid::Uuid;
+
 use crate::{
     adapters::sql::{Engine, Statement},
     domain::mode::Mode,
     flow::archive::{ConversationFilter, Group, Sort},
 };
-
-/// Words of a search beyond this are cut off.
-const WORDS_MAX: usize = 256;
-
-/// Fewer digits than this are no part of a phone number that anyone would look for.
-const DIGITS_MIN: usize = 3;
 
 /// Puts `where` before the first condition and `and` before the others.
 #[derive(Debug, Default)]
@@ -40,7 +36,7 @@ impl Conditions {
     }
 }
 
-/// Conditions on `conversations c`.
+/// Conditions on `conversations c`. Words are looked for by [`super::search`].
 pub(super) fn conversations(
     statement: &mut Statement,
     engine: Engine,
@@ -89,84 +85,32 @@ pub(super) fn conversations(
     if let Some(since) = wanted.updated_since {
         conditions.next(statement).push("c.updated_at >= ").bind(since);
     }
-    if let Some(text) = &wanted.words {
-        words(conditions.next(statement), text);
-    }
     if wanted.sort == Sort::WaitingSince {
         conditions.next(statement).push("c.waiting_since is not null");
     }
     conditions
 }
 
+/// What is needed of people, as the inbox knows it.
+const NEEDS_YOU: &str =
+    "(c.attention is not null or (c.mode = 'HUMAN' and c.contact_seq > c.our_seq and c.status <> 'closed'))";
+
 fn group(statement: &mut Statement, group: Group) {
     match group {
-        Group::NeedsYou => statement.push(
-            "(c.attention is not null or (c.mode = 'HUMAN' and c.contact_seq > c.our_seq and c.status <> 'closed'))",
-        ),
+        Group::NeedsYou => statement.push(NEEDS_YOU),
         Group::Mine(agent) => statement.push("c.assignee = ").bind(agent),
         Group::Ai => statement.push("c.mode = ").bind(Mode::Ai.as_str()),
     };
 }
 
-/// The contact's name or a message holds the words, or the phone number the digits. Letters match in either case, on
-/// SQLite only those of ASCII.
-fn words(statement: &mut Statement, words: &str) {
-    let pattern = holding(words.trim());
-    statement.push("(lower(c.contact_name) like lower(").bind(pattern.as_str()).push(r") escape '\'");
-    statement
-        .push(" or exists (select 1 from messages m where m.conversation_id = c.id and m.deleted_at is null");
-    statement.push(" and lower(m.text) like lower(").bind(pattern).push(r") escape '\')");
-    if let Some(digits) = digits(words) {
-        statement
-            .push(" or exists (select 1 from chats h where h.conversation_id = c.id and h.chat_id like ");
-        statement.bind(holding(&digits)).push(r" escape '\')");
-    }
-    statement.push(")");
-}
-
-/// The pattern of texts that hold these words.
-fn holding(words: &str) -> String {
-    let mut pattern = String::from("%");
-    for letter in words.chars().take(WORDS_MAX) {
-        if matches!(letter, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(letter);
-    }
-    pattern.push('%');
-    pattern
-}
-
-/// The digits, if the words look like a phone number or a piece of one.
-fn digits(words: &str) -> Option<String> {
-    let is_punctuation = |c: char| c.is_whitespace() || matches!(c, '+' | '-' | '(' | ')' | '.' | '/');
-    if !words.chars().all(|c| c.is_ascii_digit() || is_punctuation(c)) {
-        return None;
-    }
-    let digits: String = words.chars().filter(char::is_ascii_digit).collect();
-    (digits.len() >= DIGITS_MIN).then_some(digits)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signs_of_a_pattern_are_only_letters_in_a_search() {
-        assert_eq!(holding(r"50%_off\"), r"%50\%\_off\\%");
-    }
-
-    #[test]
-    fn only_what_looks_like_a_phone_number_is_looked_for_as_one() {
-        for (words, wanted) in [
-            ("+65 8000-0001", Some("6580000001")),
-            ("0001", Some("0001")),
-            ("42", None),
-            ("42 shoes", None),
-            ("Mei", None),
-            ("", None),
-        ] {
-            assert_eq!(digits(words).as_deref(), wanted, "{words:?}");
-        }
-    }
+/// Columns that say of which groups a conversation is: `needs_you`, `mine` (of that agent), `ai`, and whether it
+/// `is_unread`.
+pub(super) fn groups(statement: &mut Statement, agent: Option<Uuid>) {
+    statement.push(", ").push(NEEDS_YOU).push(" as needs_you, ");
+    match agent {
+        Some(agent) => statement.push("(c.assignee is not null and c.assignee = ").bind(agent).push(")"),
+        None => statement.push("false"),
+    };
+    statement.push(" as mine, c.mode = ").bind(Mode::Ai.as_str());
+    statement.push(" as ai, c.unread > 0 as is_unread");
 }

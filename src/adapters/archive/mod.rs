@@ -9,6 +9,10 @@ mod filter;
 
 mod conversations;
 
+mod search;
+
+mod words;
+
 mod overview;
 
 mod messages;
@@ -47,8 +51,8 @@ use crate::{
     },
     flow::{
         archive::{
-            Archive, Bucket, ConversationFilter, Depths, EventFilter, Exchanged, FollowUpFilter, HeldBack,
-            LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
+            Archive, Bucket, ConversationFilter, Counts, Depths, EventFilter, Exchanged, FollowUpFilter,
+            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
         },
         ledger::Error,
     },
@@ -76,8 +80,8 @@ impl<S: Store> Archive for S {
         conversations::list(self, filter, page).await
     }
 
-    async fn count(&self, filter: &ConversationFilter) -> Result<i64, Error> {
-        conversations::count(self, filter).await
+    async fn counts(&self, filter: &ConversationFilter, agent: Option<Uuid>) -> Result<Counts, Error> {
+        conversations::counts(self, filter, agent).await
     }
 
     async fn messages(

@@ -71,6 +71,7 @@ impl Beside {
             inbox,
             queued,
             sending,
+            said: None,
             read_at,
             conversation,
         }

@@ -9,7 +9,7 @@ use super::{Answered, key, labels, listed, seen, told};
 use crate::{
     domain::{conversation::Status, label::fold},
     flow::{
-        archive::{ConversationFilter, Group, Overview, Sort},
+        archive::{self, ConversationFilter, Group, Overview, Sort},
         desk::Patch,
         people::Agent,
     },
@@ -48,7 +48,10 @@ pub(crate) struct Which {
     /// With messages that no agent has read.
     unread: Option<bool>,
     updated_since: Option<At>,
-    /// Words in the contact's name, the digits of the phone, or a message.
+    /// Words, in whatever case, in the contact's name, the digits of the phone, or one of the conversation's newest 1,000
+    /// messages: each item then has `match`, the newest message that holds them, or null if none does. A search looks for
+    /// three seconds (enough for ten thousand conversations and more); a page may then be short, or empty, and still have a
+    /// `next_cursor`, from which it goes on. Counts are then at least so high.
     q: Option<String>,
     /// `-last_message_at`, `waiting_since` or `-updated_at`.
     sort: Option<String>,
@@ -129,7 +132,12 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>
     };
     let page = listed(doors.archive.conversations(&filter, &page).await)?;
     let names = doors.directory.names().await;
-    Ok(Answer::ok(&List::of(page, |overview| Conversation::of(overview, &names))))
+    let is_search = filter.words.is_some();
+    Ok(Answer::ok(&List::of(page, |mut overview| {
+        let said = overview.said.take();
+        let shown = Conversation::of(overview, &names);
+        if is_search { shown.found(said) } else { shown }
+    })))
 }
 
 /// How many conversations there are in each group.
@@ -149,20 +157,9 @@ pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Whic
     let Some(filter) = query.0.filter(&doors, &caller).await? else {
         return Ok(Answer::ok(&Counts::default()));
     };
-    let count = async |group: Option<Group>, unread: Option<bool>| {
-        let filter = ConversationFilter { group, unread, ..filter.clone() };
-        doors.archive.count(&filter).await
-    };
-    Ok(Answer::ok(&Counts {
-        needs_you: count(Some(Group::NeedsYou), filter.unread).await?,
-        mine: match caller.agent {
-            Some(agent) => count(Some(Group::Mine(agent)), filter.unread).await?,
-            None => 0,
-        },
-        ai: count(Some(Group::Ai), filter.unread).await?,
-        all: count(None, filter.unread).await?,
-        unread: count(None, Some(true)).await?,
-    }))
+    let archive::Counts { needs_you, mine, ai, all, unread } =
+        doors.archive.counts(&filter, caller.agent).await?;
+    Ok(Answer::ok(&Counts { needs_you, mine, ai, all, unread }))
 }
 
 /// One conversation.

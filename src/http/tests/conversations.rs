@@ -7,7 +7,7 @@ use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
     domain::{conversation::Lease, message::Quoted},
     flow::{
-        archive::{Overview, Placed},
+        archive::{Overview, Placed, Said},
         desk::Refusal,
     },
     http::ports::Secret,
@@ -209,4 +209,24 @@ async fn a_decision_about_a_message_that_came_too_late_shows_the_message_as_it_i
     assert_eq!(reply.json()["current"]["id"], id.to_string());
     let other = format!("/api/v1/messages/{}", Uuid::now_v7());
     assert_eq!(world.ask("POST", &format!("{other}/retry"), None).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_search_says_what_it_found_and_a_list_does_not() {
+    let world = World::new();
+    let said = Said { message: Uuid::now_v7(), seq: 7, snippet: "…a condo, please".to_owned() };
+    let mut found = fakes::overview(fakes::conversation("default", "6580000001@c.us"));
+    found.said = Some(said.clone());
+    world.shelf.put(found);
+    world.shelf.put(fakes::overview(fakes::conversation("default", "6580000002@c.us")));
+    let items = world.get("/api/v1/conversations?q=condo").await.json()["items"].clone();
+    let wanted = json!({ "message_id": said.message.to_string(), "seq": 7, "snippet": "…a condo, please" });
+    assert_eq!(items[0]["match"], wanted);
+    assert!(items[1]["match"].is_null() && items[1].as_object().unwrap().contains_key("match"));
+    for path in ["/api/v1/conversations", "/api/v1/conversations?q=%20"] {
+        let items = world.get(path).await.json()["items"].clone();
+        assert!(!items[0].as_object().unwrap().contains_key("match"), "{path}");
+    }
+    let counts = world.get("/api/v1/conversations/counts?q=condo").await.json();
+    assert_eq!(counts, json!({ "needs_you": 1, "mine": 2, "ai": 3, "all": 7, "unread": 4 }));
 }

@@ -7,7 +7,10 @@ use uuid::Uuid;
 use super::{At, AttentionWord, FollowUp, Id, Message, ModeWord, ReasonWord, StatusWord, basic::Word};
 use crate::{
     domain::{conversation::Lease, time::Time},
-    flow::{archive::Overview, mode_switch},
+    flow::{
+        archive::{Overview, Said},
+        mode_switch,
+    },
     http::names::Names,
 };
 
@@ -54,6 +57,20 @@ pub(crate) struct Conversation {
     last_message: Option<Message>,
     created_at: At,
     updated_at: At,
+    /// With `q`: the newest message in which the words were found; null: they are in the name or the phone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Match>)]
+    r#match: Option<Option<Match>>,
+}
+
+/// What a search found.
+#[derive(Debug, Serialize, ToSchema)]
+struct Match {
+    message_id: Id,
+    /// Its place in the conversation.
+    seq: i64,
+    /// A piece of its text, around the words.
+    snippet: String,
 }
 
 /// The customer.
@@ -142,7 +159,14 @@ impl Conversation {
             last_message: overview.last_message.map(|message| Message::of(it.id, message, names)),
             created_at: At(it.created_at),
             updated_at: At(it.updated_at),
+            r#match: None,
         }
+    }
+
+    /// As a search shows it.
+    pub(crate) fn found(self, said: Option<Said>) -> Self {
+        let shown = |said: Said| Match { message_id: Id(said.message), seq: said.seq, snippet: said.snippet };
+        Self { r#match: Some(said.map(shown)), ..self }
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod conversations;
 
+mod search;
+
 mod messages;
 
 mod lists;

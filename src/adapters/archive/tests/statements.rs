@@ -124,7 +124,10 @@ async fn lists<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error
                 };
                 store.conversations(&filter, &first(5)).await?;
                 store.conversations(&filter, &page(list, id.to_string())).await?;
-                store.count(&filter).await?;
+                for agent in [Some(id), None] {
+                    store.counts(&filter, agent).await?;
+                    store.counts(&ConversationFilter { words: None, ..filter.clone() }, agent).await?;
+                }
             }
         }
         store.conversations(&ConversationFilter { sort, ..Default::default() }, &first(5)).await?;

@@ -56,6 +56,7 @@ pub(super) fn overview(conversation: Conversation) -> Overview {
         inbox: 0,
         queued: 0,
         sending: 0,
+        said: None,
         read_at: NOW,
     }
 }

@@ -19,8 +19,8 @@ use crate::{
     },
     flow::{
         archive::{
-            Archive, Bucket, ConversationFilter, Depths, EventFilter, Exchanged, FollowUpFilter, HeldBack,
-            LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
+            Archive, Bucket, ConversationFilter, Counts, Depths, EventFilter, Exchanged, FollowUpFilter,
+            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
         },
         ledger::Error,
     },
@@ -102,9 +102,9 @@ impl Archive for Shelf {
         Ok(Page { items, next: None })
     }
 
-    async fn count(&self, filter: &ConversationFilter) -> Result<i64, Error> {
-        self.asked.lock().unwrap().push(format!("{filter:?}"));
-        Ok(7)
+    async fn counts(&self, filter: &ConversationFilter, agent: Option<Uuid>) -> Result<Counts, Error> {
+        self.asked.lock().unwrap().push(format!("{filter:?} {agent:?}"));
+        Ok(Counts { needs_you: 1, mine: 2, ai: 3, all: 7, unread: 4 })
     }
 
     async fn messages(&self, conversation: Uuid, _: Window, limit: usize) -> Result<Vec<Message>, Error> {
