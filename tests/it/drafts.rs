@@ -93,6 +93,7 @@ async fn a_person_who_writes_before_stops_the_draft(world: &World) {
     let said = mei.agent_says("Hi Mei, this is Ana.").await;
     assert_eq!(said["takeover"], Value::Null, "nothing was going to be said");
     draft.release();
+    world.drain().await;
     world.after(60_000).await;
     assert_eq!((mei.drafts().await.len(), world.assistant.hang_ups()), (0, 1));
     mei.reads(
@@ -232,6 +233,7 @@ async fn a_reply_does_not_wait_for_a_draft(world: &World) {
     world.assistant_says("Two in Orchard.");
     world.assistant_says("Shall I book both?");
     draft.release();
+    world.drain().await;
     world.after(3_000).await;
     mei.reads(
         "

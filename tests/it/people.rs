@@ -31,6 +31,7 @@ async fn an_agents_message_takes_over_and_the_assistant_says_nothing_more(world:
     mei.writes("M2", "In Orchard").await;
 
     reply.release();
+    world.drain().await;
     world.after(60_000).await;
     mei.reads(
         "

@@ -34,6 +34,7 @@ async fn a_takeover_beats_a_reply_in_flight(world: &World) {
     assert_eq!(receipt["settled"], true);
 
     reply.release();
+    world.drain().await;
     world.after(2_000).await;
     mei.reads(
         "
@@ -176,6 +177,7 @@ async fn back_to_ai_revives_nothing(world: &World) {
     world.drain().await;
     mei.release().await;
     reply.release();
+    world.drain().await;
     world.after(60_000).await;
     world.assistant_says("Hello again.");
     mei.writes("M2", "Hello?").await;
