@@ -30,7 +30,7 @@ impl Names {
     }
 }
 
-/// Knows them. What this instance changes shows at once, what another changes within [`REMEMBERED`].
+/// Knows them. What this instance changes shows at once, what another changes within seconds.
 pub struct Directory {
     people: Arc<dyn People>,
     fetching: Arc<Fetching>,
