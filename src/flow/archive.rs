@@ -337,6 +337,9 @@ pub trait Archive: Send + Sync {
     /// One message.
     async fn message(&self, id: Uuid) -> Result<Option<Placed>, Error>;
 
+    /// Those of these ids that there are, in whatever order.
+    async fn placed(&self, ids: &[Uuid]) -> Result<Vec<Placed>, Error>;
+
     /// Sends of unknown fate, the latest attempt first, each with its conversation.
     async fn unknown_sends(&self, limit: usize) -> Result<Vec<Placed>, Error>;
 

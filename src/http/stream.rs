@@ -127,9 +127,12 @@ impl Client {
         if !self.view.includes() {
             return self.send(frame.bytes.clone()).await;
         }
-        let shown = self.view.event(&self.doors, &frame.recorded).await.map_err(|_| Ended)?;
-        self.send(write_frame(Some(&frame.recorded.id), frame.recorded.event.kind.as_str(), &to_json(&shown)))
-            .await
+        let shown = self.view.events(&self.doors, &[&frame.recorded]).await.map_err(|_| Ended)?;
+        for event in shown {
+            let (id, kind) = (&frame.recorded.id, frame.recorded.event.kind);
+            self.send(write_frame(Some(id), kind.as_str(), &to_json(&event))).await?;
+        }
+        Ok(())
     }
 
     /// Events that the feed may not give yet are in the lists already. They come here too, once it may.

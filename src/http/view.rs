@@ -1,8 +1,12 @@
 //! Which events somebody sees, and what is shown beside each.
 
+use std::collections::{HashMap, HashSet};
+
+use uuid::Uuid;
+
 use crate::{
     flow::{
-        archive::{EventFilter, Recorded},
+        archive::{EventFilter, Placed, Recorded},
         ledger::Error,
     },
     http::{
@@ -52,25 +56,36 @@ impl View {
             && wanted.until.is_none_or(|until| event.at < until)
     }
 
-    /// The event, with what is shown beside it as it is now.
-    pub(crate) async fn event(&self, doors: &Doors, recorded: &Recorded) -> Result<Event, Error> {
+    /// The events, with what is shown beside them as it is now: a few looks, however many they are.
+    pub(crate) async fn events(&self, doors: &Doors, recorded: &[&Recorded]) -> Result<Vec<Event>, Error> {
         let (archive, names) = (&doors.archive, doors.directory.names().await);
-        let mut shown = Event::from(recorded);
+        let ids = |id: fn(&Recorded) -> Option<Uuid>| -> Vec<Uuid> {
+            recorded.iter().filter_map(|recorded| id(recorded)).collect::<HashSet<_>>().into_iter().collect()
+        };
+        let (mut conversations, mut messages) = (HashMap::new(), HashMap::new());
         if self.conversation {
-            let found = match recorded.event.conversation {
-                Some(id) => archive.conversation(id).await?,
-                None => None,
-            };
-            shown.conversation = Some(found.map(|overview| Conversation::of(overview, &names)));
+            for overview in archive.overviews(&ids(|it| it.event.conversation)).await? {
+                conversations.insert(overview.conversation.id, overview);
+            }
         }
         if self.message {
-            let found = match recorded.event.message {
-                Some(id) => archive.message(id).await?,
-                None => None,
-            };
-            shown.message =
-                Some(found.map(|placed| Message::of(placed.conversation, placed.message, &names)));
+            for placed in archive.placed(&ids(|it| it.event.message)).await? {
+                messages.insert(placed.message.id, placed);
+            }
         }
-        Ok(shown)
+        let shown = recorded.iter().map(|recorded| {
+            let mut shown = Event::from(*recorded);
+            if self.conversation {
+                let found = recorded.event.conversation.and_then(|id| conversations.get(&id).cloned());
+                shown.conversation = Some(found.map(|overview| Conversation::of(overview, &names)));
+            }
+            if self.message {
+                let found = recorded.event.message.and_then(|id| messages.get(&id).cloned());
+                let message = |placed: Placed| Message::of(placed.conversation, placed.message, &names);
+                shown.message = Some(found.map(message));
+            }
+            shown
+        });
+        Ok(shown.collect())
     }
 }

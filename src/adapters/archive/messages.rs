@@ -139,6 +139,15 @@ pub(super) async fn one<S: Store>(store: &S, id: Uuid) -> Result<Option<Placed>,
     store.row(statement).await?.as_ref().map(placed).transpose()
 }
 
+/// Those of these ids, and where they are.
+pub(super) async fn of_ids<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<Placed>, Error> {
+    let mut statement = Statement::new("select ");
+    statement.columns::<Message>("m").push(", c.chat_id from messages m");
+    statement.push(" join conversations c on c.id = m.conversation_id where m.id");
+    statement.one_of(S::ENGINE, ids.iter().map(Uuid::to_string).collect());
+    store.rows(statement).await?.iter().map(placed).collect()
+}
+
 /// Sends of unknown fate, the latest attempt first.
 pub(super) async fn unknown<S: Store>(store: &S, limit: usize) -> Result<Vec<Placed>, Error> {
     let limit = i64::try_from(limit.min(MESSAGES_MAX)).unwrap_or(i64::MAX);

@@ -101,6 +101,10 @@ impl<S: Store> Archive for S {
         messages::one(self, id).await
     }
 
+    async fn placed(&self, ids: &[Uuid]) -> Result<Vec<Placed>, Error> {
+        messages::of_ids(self, ids).await
+    }
+
     async fn unknown_sends(&self, limit: usize) -> Result<Vec<Placed>, Error> {
         messages::unknown(self, limit).await
     }

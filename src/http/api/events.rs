@@ -7,7 +7,7 @@ use utoipa::IntoParams;
 use super::{Answered, listed, seen};
 use crate::{
     domain::event::EventType,
-    flow::archive::{EventFilter, Page, PageOf, Recorded},
+    flow::archive::{EventFilter, Page, PageOf},
     http::{
         answer::Answer,
         auth::Caller,
@@ -132,15 +132,12 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>
 
 async fn shown(doors: &Doors, view: View, page: &PageOf) -> Answered {
     let Page { items, next } = listed(doors.archive.events(&view.filter, page).await)?;
-    let mut events = Vec::with_capacity(items.len());
-    for recorded in &items {
-        events.push(beside(doors, &view, recorded).await?);
-    }
-    Ok(Answer::ok(&List { items: events, next_cursor: next }))
-}
-
-async fn beside(doors: &Doors, view: &View, recorded: &Recorded) -> Result<Event, Problem> {
-    if view.includes() { Ok(view.event(doors, recorded).await?) } else { Ok(recorded.into()) }
+    let items = if view.includes() {
+        view.events(doors, &items.iter().collect::<Vec<_>>()).await?
+    } else {
+        items.iter().map(Event::from).collect()
+    };
+    Ok(Answer::ok(&List { items, next_cursor: next }))
 }
 
 fn is_descending(order: Option<&str>) -> Result<bool, Problem> {

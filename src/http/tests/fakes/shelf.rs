@@ -134,6 +134,11 @@ impl Archive for Shelf {
         Ok(self.messages.lock().unwrap().iter().find(|placed| placed.message.id == id).cloned())
     }
 
+    async fn placed(&self, ids: &[Uuid]) -> Result<Vec<Placed>, Error> {
+        let all = self.messages.lock().unwrap();
+        Ok(all.iter().filter(|placed| ids.contains(&placed.message.id)).cloned().collect())
+    }
+
     async fn unknown_sends(&self, _: usize) -> Result<Vec<Placed>, Error> {
         Ok(Vec::new())
     }
