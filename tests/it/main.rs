@@ -17,6 +17,8 @@ mod sign_in;
 
 mod many;
 
+mod told;
+
 mod follow_up;
 
 mod drafts;

@@ -64,7 +64,12 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query
     seen(&doors, &caller, id.0).await?;
     let names = doors.directory.names().await;
     let items = shown(id.0, doors.archive.messages(id.0, window, limit).await?, &names);
-    let goes_on = items.len() == limit && !matches!(window, Window::After(_));
+    let goes_on = match window {
+        Window::Newest | Window::Before(_) => items.len() == limit,
+        Window::After(_) => false,
+        // Fewer may stand after the number than there was room for: what stands before it is what can go on.
+        Window::Around(seq) => items.iter().filter(|it| it.seq() <= seq).count() == limit - limit / 2,
+    };
     let first = items.last().map(Message::seq).filter(|seq| goes_on && *seq > 1);
     Ok(Answer::ok(&Messages { items, next_cursor: first.map(|seq| seq.to_string()) }))
 }
