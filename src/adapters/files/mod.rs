@@ -137,11 +137,11 @@ impl Files for Storage {
         let response =
             timeout_at(answer_by, self.ask(url, range)).await.map_err(|_| failed("no answer in time"))??;
         let (size, part, skip) = placed(&response, range)?;
-        if size.is_some_and(|size| size > self.limits.bytes) {
+        let left = part.map_or(size, |(first, last)| Some(last - first + 1));
+        if size.max(left).is_some_and(|bytes| bytes > self.limits.bytes) {
             return Err(Unfetched::TooLarge);
         }
         let (out, pieces) = mpsc::channel(PIECES_MAX);
-        let left = part.map_or(size, |(first, last)| Some(last - first + 1));
         let mut pump = Pump::new(response, (skip, left), out, self.limits, slot);
         let is_from_the_beginning = skip == part.map_or(0, |(first, _)| first);
         let looks = timeout_at(answer_by, pump.look(is_from_the_beginning)).await;
@@ -172,12 +172,13 @@ fn placed(response: &Response, range: Option<Range>) -> Result<Place, Unfetched>
             let given = content_range().and_then(|(part, whole)| {
                 let (first, last) = part.split_once('-')?;
                 let (first, last) = (size(first)?, size(last)?);
-                (first <= last).then_some((first, last, size(whole)))
+                (first <= last && last < u64::MAX).then_some((first, last, size(whole)))
             });
             let (first, last, whole) = given.ok_or_else(|| failed("a part without its place"))?;
-            let is_wanted = match (whole.and_then(|whole| range.of(whole)), range) {
-                (Some(wanted), _) => wanted == (first, last),
-                (None, Range::From(wanted, _)) => wanted == first && whole.is_none(),
+            // A server may give less than was asked for, but not something else.
+            let is_wanted = match (whole, range) {
+                (Some(whole), _) => range.of(whole).is_some_and(|(from, to)| from == first && last <= to),
+                (None, Range::From(from, to)) => from == first && to.is_none_or(|to| last <= to),
                 (None, Range::Last(_)) => false,
             };
             if is_wanted {

@@ -167,7 +167,19 @@ async fn a_part_is_given_by_servers_that_know_of_parts_and_by_those_that_do_not(
     let none = serves(&server, "/none", none).await;
     let refused = storage.fetch(&none, Some(Range::From(9, None))).await.unwrap_err();
     assert_eq!(refused, Unfetched::NoSuchPart(Some(7)));
-    for given in ["bytes 0-5/27", "bytes 4-9", "bytes 9-4/27", "items 4-9/27"] {
+    let less =
+        ResponseTemplate::new(206).set_body_bytes(&PNG[4..=6]).insert_header("Content-Range", "bytes 4-6/*");
+    let less = serves(&server, "/less", less).await;
+    let file = storage.fetch(&less, Some(Range::From(4, Some(9)))).await.unwrap();
+    assert_eq!((file.size, file.part), (None, Some((4, 6))));
+    assert_eq!(read(file).await, (PNG[4..=6].to_vec(), true));
+    let endless = ResponseTemplate::new(206).insert_header("Content-Range", "bytes 4-2000000/*");
+    let endless = serves(&server, "/endless", endless).await;
+    assert_eq!(storage.fetch(&endless, Some(Range::From(4, None))).await.unwrap_err(), Unfetched::TooLarge);
+    let beyond = format!("bytes 4-{}/*", u64::MAX);
+    for given in
+        ["bytes 0-5/27", "bytes 4-10/27", beyond.as_str(), "bytes 4-9", "bytes 9-4/27", "items 4-9/27"]
+    {
         let other =
             ResponseTemplate::new(206).set_body_bytes(&PNG[4..=9]).insert_header("Content-Range", given);
         let url = serves(&server, &format!("/{}", given.replace(['/', ' '], "-")), other).await;
