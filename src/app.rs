@@ -104,6 +104,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     let desk = Desk {
         ledger: Arc::clone(&ledger),
         archive: Arc::clone(&archive),
+        enclosures: store.enclosures(),
         channels: Arc::clone(&channels),
         intake,
         switch: Arc::clone(&switch),

@@ -16,6 +16,8 @@ mod stationery;
 
 mod repeats;
 
+mod enclosures;
+
 mod generation_starts;
 
 mod cached_answers;

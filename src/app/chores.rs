@@ -36,7 +36,7 @@ const ASK_CHANNELS: &str = "*/10 * * * * *";
 const REPAIR: &str = "*/20 * * * * *";
 
 /// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again, sessions and
-/// sign-in links that are void.
+/// sign-in links that are void, files that no message carries.
 const FORGET: &str = "0 17 * * * *";
 
 /// Starts the scheduler and its chores. A tick that comes while its chore still runs is one more ring of the same bell.
@@ -98,9 +98,11 @@ pub(super) async fn start(
         }
     });
     let (keys, kept, answers) = (Arc::clone(&registry), repeats, Arc::clone(&parts.answers));
+    let enclosures = Arc::clone(&parts.enclosures);
     every(forget, stopping, tasks, move || {
         let (keys, kept) = (Arc::clone(&keys), Arc::clone(&kept));
         let (answers, people) = (Arc::clone(&answers), Arc::clone(&people));
+        let enclosures = Arc::clone(&enclosures);
         async move {
             let before = now().plus_ms(-desk::REMEMBERED_MS);
             if let Err(error) = keys.forget_requests(before).await {
@@ -111,6 +113,9 @@ pub(super) async fn start(
             }
             if let Err(error) = answers.forget_answers(now().plus_ms(-answers::KEPT_MS)).await {
                 tracing::debug!(%error, "old answers were not forgotten this time");
+            }
+            if let Err(error) = enclosures.forget_loose(before).await {
+                tracing::debug!(%error, "files that no message carries were not forgotten this time");
             }
             if let Err(error) = people.forget_void(now()).await {
                 tracing::debug!(%error, "void sessions were not forgotten this time");

@@ -65,7 +65,9 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
     let parts = behind.parts;
     let settings = &parts.settings;
     let storage = Storage::new(settings.media_hosts.clone(), files::Limits::default())?;
-    let fetching = Arc::new(Fetching::new(Arc::new(storage), Arc::clone(&parts.numbers.channels)));
+    let enclosures = Arc::clone(&parts.enclosures);
+    let fetching =
+        Arc::new(Fetching::new(Arc::new(storage), enclosures, Arc::clone(&parts.numbers.channels)));
     let sandbox = behind.sandbox.map(|sandbox| {
         Arc::new(Played {
             sandbox,

@@ -143,6 +143,7 @@ impl Instance {
             gate: Gate::new(settings.ai_concurrency),
             pace: Pace::of(store.starts(), settings.ai_per_minute),
             answers: store.answers(),
+            enclosures: store.enclosures(),
             dispatch,
             numbers: Arc::clone(&numbers),
         };

@@ -24,6 +24,7 @@ use crate::{
         channel_breaker::ChannelBreaker,
         desk::Desk,
         dispatch::{Dispatch, Typing},
+        enclosures::Enclosures,
         gate::Gate,
         intake::Intake,
         ledger::Ledger,
@@ -49,6 +50,7 @@ pub(super) struct Parts {
     pub(super) gate: Gate,
     pub(super) pace: Option<Arc<Pace>>,
     pub(super) answers: Arc<dyn Answers>,
+    pub(super) enclosures: Arc<dyn Enclosures>,
     pub(super) dispatch: Arc<Dispatch>,
     pub(super) numbers: Arc<Numbers>,
 }
@@ -67,6 +69,7 @@ impl Parts {
         Arc::new(Desk {
             ledger: Arc::clone(&self.ledger),
             archive: Arc::clone(&self.archive),
+            enclosures: Arc::clone(&self.enclosures),
             channels: Arc::clone(&self.numbers.channels),
             intake: Arc::clone(intake),
             switch: Arc::clone(switch),
@@ -89,6 +92,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             registry: Arc::clone(&self.registry),
             channels: Arc::clone(&self.numbers.channels),
+            enclosures: Arc::clone(&self.enclosures),
             breaker: Arc::new(ChannelBreaker {
                 ledger: Arc::clone(&self.ledger),
                 registry: Arc::clone(&self.registry),

@@ -15,6 +15,7 @@ use crate::{
         answers::Answers,
         archive::Archive,
         clock::StoreClock,
+        enclosures::Enclosures,
         ledger::{Ledger, Observer},
         pace::Starts,
         people::People,
@@ -152,6 +153,14 @@ impl Store {
 
     /// What requests were answered.
     pub(super) fn repeats(&self) -> Arc<dyn Repeats> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// Files that people send.
+    pub(super) fn enclosures(&self) -> Arc<dyn Enclosures> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),

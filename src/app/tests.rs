@@ -58,7 +58,7 @@ impl Provider for Plain {
         Ok(Incoming::Message(arrival))
     }
 
-    async fn send_text(&self, _: &Outgoing) -> Sent {
+    async fn send(&self, _: &Outgoing) -> Sent {
         unreachable!("nothing is sent here")
     }
 
@@ -126,6 +126,7 @@ impl World {
         let desk = Desk {
             ledger,
             archive: store.clone(),
+            enclosures: store.clone(),
             channels,
             intake: intake.clone(),
             switch: Arc::new(switch),

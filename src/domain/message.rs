@@ -226,7 +226,7 @@ pub struct Quoted {
     pub text: String,
 }
 
-/// A file at the provider.
+/// A file, at the provider or here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Media {
     /// Where the provider keeps it. Never fetched unless its host is allowed.
@@ -237,6 +237,10 @@ pub struct Media {
     pub file_name: String,
     /// What was written under it.
     pub caption: String,
+    /// How many bytes it has, if that is known.
+    pub size: Option<i64>,
+    /// We keep it ourselves, under the message's id: somebody here sends it.
+    pub is_kept: bool,
     /// The provider has not kept it: it is larger than what it keeps.
     pub is_too_large: bool,
 }
@@ -288,6 +292,14 @@ impl Message {
             matches!(delivery.state, DeliveryState::Failed | DeliveryState::Cancelled | DeliveryState::Dead)
         });
         !is_sign && !was_not_said && self.deleted_at.is_none() && !self.text.trim_matches(' ').is_empty()
+    }
+
+    /// The words as the provider gets them: of a file only what stands under it, unless there is nothing.
+    pub fn posted_words(&self) -> &str {
+        match &self.media {
+            Some(media) if self.delivery.is_some() && !media.caption.trim().is_empty() => &media.caption,
+            _ => &self.text,
+        }
     }
 
     /// Whether it waits for a turn and may start one.

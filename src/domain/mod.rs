@@ -43,3 +43,5 @@ pub mod label;
 pub mod canned_reply;
 
 pub mod hosts;
+
+pub mod enclosure;

@@ -19,6 +19,7 @@ pub use refusal::Refusal;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use uuid::Uuid;
 
 use self::refusal::{conflict, invalid, not_retryable, unless_gone};
@@ -26,6 +27,8 @@ use super::{
     agenda::{self, Wish},
     archive::Archive,
     channels::Channels,
+    enclosures::Enclosures,
+    files::{Looks, kinds},
     intake::Intake,
     ledger::{Key, Ledger, Need, change},
     mode_switch::{ModeSwitch, Receipt},
@@ -33,6 +36,7 @@ use super::{
 use crate::domain::{
     conversation::Status,
     docket::{Docket, Entry},
+    enclosure::Enclosure,
     event::EventType,
     label::Labelling,
     message::{Author, Message, Origin, Outcome},
@@ -78,6 +82,15 @@ pub struct Words {
     pub text: String,
     /// Which message it answers.
     pub quoted: Option<Uuid>,
+    /// The file that goes with it, kept already: the text is what stands under it.
+    pub enclosure: Option<Enclosure>,
+}
+
+impl Words {
+    /// These words, and nothing with them.
+    pub fn of(text: impl Into<String>) -> Self {
+        Self { text: text.into(), quoted: None, enclosure: None }
+    }
 }
 
 /// What was said.
@@ -116,6 +129,8 @@ pub struct Desk {
     pub ledger: Arc<dyn Ledger>,
     /// Where messages and letters are found.
     pub archive: Arc<dyn Archive>,
+    /// Where files lie that people send.
+    pub enclosures: Arc<dyn Enclosures>,
     /// The rules.
     pub channels: Arc<Channels>,
     /// Reads webhooks that were kept.
@@ -130,8 +145,44 @@ impl Desk {
         self.channels.begun_by_a_person(key, Reason::AgentMessage, &who.actor)
     }
 
-    /// Says something to the contact, which takes over. All or none, in order, one takeover.
+    /// Keeps a file that is to go with what is said next.
+    pub async fn enclose(&self, name: &str, called: &str, bytes: Bytes) -> Result<Enclosure, Refusal> {
+        if bytes.is_empty() {
+            return Err(invalid("/file", "must not be empty".to_owned()));
+        }
+        let looks = match Looks::of(&bytes[..bytes.len().min(kinds::FIRST_BYTES)]) {
+            Looks::Like(kind) => Some(kind),
+            Looks::LikeNothing | Looks::Unseen => None,
+        };
+        let file = Enclosure::of(name, called, looks, bytes.len()).ok_or(Refusal::Unsendable)?;
+        self.enclosures.enclose(file.id, bytes).await?;
+        Ok(file)
+    }
+
+    /// Says something to the contact, which takes over. All or none, in order, one takeover. Files that go with it are kept
+    /// before, and let go of if nothing carries them.
     pub async fn say(
+        &self,
+        key: Key,
+        words: Vec<Words>,
+        who: &Who,
+        idempotency: Option<Idempotency>,
+    ) -> Result<Said, Refusal> {
+        let files: Vec<Uuid> =
+            words.iter().filter_map(|words| words.enclosure.as_ref()).map(|file| file.id).collect();
+        let outcome = self.speak(key, words, who, idempotency).await;
+        // A step whose end was not heard of may have been committed all the same.
+        let is_known = !matches!(outcome, Err(Refusal::Store(_)));
+        let carried = outcome.as_ref().map(Said::ids).unwrap_or_default();
+        for file in files.into_iter().filter(|file| is_known && !carried.contains(file)) {
+            if let Err(error) = self.enclosures.let_go_of(file).await {
+                tracing::debug!(%error, "a file that nothing carries was not let go of; it will be within the day");
+            }
+        }
+        outcome
+    }
+
+    async fn speak(
         &self,
         key: Key,
         words: Vec<Words>,

@@ -1,4 +1,4 @@
-//! Step: a file that somebody wants to see, from where the provider keeps it.
+//! Step: a file that somebody wants to see, from where the provider keeps it, or from here if somebody here sent it.
 //!
 //! In: a message, and the part wanted. Out: the file, by the link that came with the message, or by another that the
 //! provider gives once that one has expired.
@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::{
     archive::Placed,
     channels::Channels,
+    enclosures::Enclosures,
     files::{File, Files, Range, Standing, Unfetched},
 };
 use crate::domain::message::Message;
@@ -28,21 +29,24 @@ const LINKS_MAX: usize = 1_000;
 /// The step.
 pub struct Fetching {
     files: Arc<dyn Files>,
+    enclosures: Arc<dyn Enclosures>,
     channels: Arc<Channels>,
     /// Links that were given again, by message.
     links: Mutex<HashMap<Uuid, (String, Instant)>>,
 }
 
 impl Fetching {
-    /// From that place, with the providers of those channels to ask for links.
-    pub fn new(files: Arc<dyn Files>, channels: Arc<Channels>) -> Self {
-        Self { files, channels, links: Mutex::default() }
+    /// From those places, with the providers of those channels to ask for links.
+    pub fn new(files: Arc<dyn Files>, enclosures: Arc<dyn Enclosures>, channels: Arc<Channels>) -> Self {
+        Self { files, enclosures, channels, links: Mutex::default() }
     }
 
     /// Whether the file of a message can be had, as far as the message tells; None: it has none.
     pub fn standing(&self, message: &Message) -> Option<Standing> {
         let media = message.media.as_ref()?;
-        Some(if media.is_too_large {
+        Some(if media.is_kept {
+            Standing::Available
+        } else if media.is_too_large {
             Standing::TooLarge
         } else if !self.files.are_fetched() || !(media.url.is_empty() || self.files.allows(&media.url)) {
             Standing::HostNotAllowed
@@ -61,6 +65,13 @@ impl Fetching {
             Some(Standing::HostNotAllowed) => return Err(Unfetched::HostNotAllowed),
             Some(Standing::TooLarge) => return Err(Unfetched::TooLarge),
             Some(Standing::Available) => {}
+        }
+        if message.media.as_ref().is_some_and(|media| media.is_kept) {
+            return match self.enclosures.enclosed(message.id).await {
+                Ok(Some(bytes)) => File::at_hand(bytes, range),
+                Ok(None) => Err(Unfetched::Gone),
+                Err(error) => Err(Unfetched::Failed(error.to_string())),
+            };
         }
         let known = self.known(message.id).or_else(|| message.media.as_ref().map(|media| media.url.clone()));
         if let Some(url) = known.as_ref().filter(|url| !url.is_empty()) {

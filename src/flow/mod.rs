@@ -10,8 +10,8 @@
 //!
 //! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, sign_in, media, and the
 //! breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
-//! over a docket, run inside the ledger; ledger, archive, registry, people, stationery, repeats, generator, provider, files, answers,
-//! pace are traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
+//! over a docket, run inside the ledger; ledger, archive, registry, people, stationery, repeats, enclosures, generator, provider,
+//! files, answers, pace are traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
 
 pub mod intake;
 
@@ -52,6 +52,8 @@ pub mod sender;
 pub mod channel_breaker;
 
 pub mod provider;
+
+pub mod enclosures;
 
 pub mod files;
 

@@ -17,6 +17,7 @@ use super::{conversations, drafts, inbox};
 use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry},
+    enclosure::{self, Enclosure},
     event::{EventType, actor},
     lane::Lane,
     message::{
@@ -32,6 +33,8 @@ use crate::domain::{
 pub const BEGIN_WITHIN_MS: i64 = 1_000;
 /// What a `sending` row's lease has beyond the beginning and the time limit of the request.
 const LEASE_MARGIN_MS: i64 = 5_000;
+/// A file gets to the gateway at no less than so many bytes a millisecond, or not at all.
+const FILE_BYTES_PER_MS: i64 = 128;
 /// Longest wait between attempts of a send.
 const RETRY_CAP_MS: i64 = 60_000;
 
@@ -52,6 +55,8 @@ pub struct Owed {
     pub turn: Option<Uuid>,
     /// What they answer.
     pub quoted: Option<Quoted>,
+    /// The file that goes with them: they are what stands under it.
+    pub enclosure: Option<Enclosure>,
     /// How long a person would type each.
     pub typing_ms: Vec<i64>,
 }
@@ -67,7 +72,21 @@ impl Owed {
             agent: None,
             turn,
             quoted: None,
+            enclosure: None,
             typing_ms: Vec::new(),
+        }
+    }
+
+    /// One part: words, or a file with those words under it, which is known by the id that it is kept under.
+    fn message(&self, part: i32, text: &str) -> Message {
+        let message = |kind, text| Message::of(self.author, self.origin, kind, text);
+        match self.enclosure.as_ref().filter(|_| part == 1) {
+            None => message(Kind::Text, text.to_owned()),
+            Some(file) => Message {
+                id: file.id,
+                media: Some(file.media(text)),
+                ..message(file.kind, enclosure::description(file.kind, &file.name, text))
+            },
         }
     }
 }
@@ -79,10 +98,10 @@ pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<
     let count = i32::try_from(parts.len()).unwrap_or(i32::MAX);
     let mut ids = Vec::with_capacity(parts.len());
     for (part, text) in (1..).zip(parts) {
-        let id = Uuid::now_v7();
+        let message = owed.message(part, text);
+        let id = message.id;
         let typing_ms = owed.typing_ms.get(ids.len()).copied().unwrap_or(0);
         docket.push(Message {
-            id,
             agent: owed.agent,
             quoted: owed.quoted.clone().filter(|_| part == 1),
             turn: owed.turn,
@@ -107,7 +126,7 @@ pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<
                 delivered_at: None,
                 read_at: None,
             }),
-            ..Message::of(owed.author, owed.origin, Kind::Text, text.clone())
+            ..message
         });
         docket.record(
             Entry::of(EventType::MessageQueued).by(by).message(id).with("part", part).with("parts", count),
@@ -115,6 +134,12 @@ pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<
         ids.push(id);
     }
     ids
+}
+
+/// How long the gateway may take to answer: for a file, as long again as that needs to get there.
+pub fn send_limit_ms(policy: &Policy, message: &Message) -> i64 {
+    let size = message.media.as_ref().and_then(|media| media.size).unwrap_or(0);
+    policy.provider_timeout_ms + size / FILE_BYTES_PER_MS
 }
 
 /// Queues a text from the settings, under the same condition as a reply.

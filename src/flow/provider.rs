@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 
 use crate::domain::{
     chat::ChatId,
@@ -132,13 +133,15 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-/// A text on its way out.
+/// A message on its way out.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     /// To whom.
     pub chat: ChatId,
-    /// What.
+    /// What; of a file, what it is and what stands under it.
     pub text: String,
+    /// The file.
+    pub file: Option<OutgoingFile>,
     /// The provider's id of the message it answers.
     pub quoted: Option<String>,
     /// Made once with the row.
@@ -147,6 +150,19 @@ pub struct Outgoing {
     pub begin_by: Duration,
     /// No answer for this long: unclear.
     pub timeout: Duration,
+}
+
+/// A file on its way out.
+#[derive(Debug, Clone)]
+pub struct OutgoingFile {
+    /// Its name, with the ending that says what it is.
+    pub name: String,
+    /// Its type.
+    pub mime_type: String,
+    /// What stands under it.
+    pub caption: String,
+    /// It.
+    pub bytes: Bytes,
 }
 
 /// What became of a send.
@@ -241,8 +257,8 @@ pub trait Provider: Send + Sync {
     /// Reads a webhook body of this channel.
     fn read(&self, body: &[u8]) -> Result<Incoming, Unreadable>;
 
-    /// Sends a text once. Dropping the future may leave its fate unclear: it is never dropped, only timed out inside.
-    async fn send_text(&self, message: &Outgoing) -> Sent;
+    /// Sends a text or a file once. Dropping the future may leave its fate unclear: it is never dropped, only timed out inside.
+    async fn send(&self, message: &Outgoing) -> Sent;
 
     /// Shows that someone is typing, for about so long. Best effort.
     async fn show_typing(&self, chat: &ChatId, ms: i64);

@@ -122,7 +122,7 @@ fn by_words(docket: &Docket, text: &str, provider_at: Option<Time>) -> Option<Uu
             // Not held against the attempt: a person's retry may have taken the place of the one that is unclear.
             let tried_before = provider_at.is_none_or(|at| at.since(delivery.queued_at) >= -SKEW_MS);
             delivery.unclear > 0 && tried_before
-        }) && same_words(&message.text, text)
+        }) && same_words(message.posted_words(), text)
     };
     docket.messages().iter().find(fits).map(|message| message.id)
 }
@@ -132,7 +132,7 @@ fn is_under_way(docket: &Docket, text: &str) -> bool {
     docket
         .messages()
         .iter()
-        .any(|message| message.is(DeliveryState::Sending) && same_words(&message.text, text))
+        .any(|message| message.is(DeliveryState::Sending) && same_words(message.posted_words(), text))
 }
 
 /// Whether an attempt of it is under way: until that has its end, nothing reported of an earlier one decides.

@@ -12,13 +12,19 @@ use super::{
     channel_breaker::ChannelBreaker,
     channels::{Channel, Channels},
     dispatch::Dispatch,
+    enclosures::Enclosures,
     ledger::{self, Key, Ledger, Need, change, insist},
     measure::seconds,
     outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
-    provider::{Outgoing, Sent, boot_time},
+    provider::{Outgoing, OutgoingFile, Sent, boot_time},
     registry::Registry,
 };
-use crate::domain::{chat::ChatId, docket::Docket, message::Message, time::Time};
+use crate::domain::{
+    chat::ChatId,
+    docket::Docket,
+    message::{DeliveryReason, Message},
+    time::Time,
+};
 
 /// A full channel is tried again after this, if nothing settles before.
 const FULL_MS: i64 = 250;
@@ -52,6 +58,8 @@ pub struct Sender {
     pub registry: Arc<dyn Registry>,
     /// The rules and gateways.
     pub channels: Arc<Channels>,
+    /// Where files lie that people send.
+    pub enclosures: Arc<dyn Enclosures>,
     /// Holds a channel whose gateway gave no clear answer.
     pub breaker: Arc<ChannelBreaker>,
     /// What replies cost beside the model.
@@ -160,9 +168,14 @@ impl Sender {
 
     async fn post(&self, claimed: &Claimed) -> Sent {
         let (channel, message) = (&claimed.channel, &claimed.message);
+        let file = match self.file_of(message).await {
+            Ok(file) => file,
+            Err(sent) => return sent,
+        };
         let outgoing = Outgoing {
             chat: claimed.chat.clone(),
             text: message.text.clone(),
+            file,
             quoted: message.quoted.as_ref().map(|quoted| quoted.provider_message_id.clone()),
             idempotency_key: message
                 .delivery
@@ -170,12 +183,32 @@ impl Sender {
                 .map(|delivery| delivery.idempotency_key.clone())
                 .unwrap_or_default(),
             begin_by: claimed.begin_by,
-            timeout: Duration::from_millis(channel.policy.provider_timeout_ms.unsigned_abs()),
+            timeout: Duration::from_millis(outbox::send_limit_ms(&channel.policy, message).unsigned_abs()),
         };
         let began = (self.clock)();
-        let sent = channel.provider.send_text(&outgoing).await;
+        let sent = channel.provider.send(&outgoing).await;
         histogram!("baton_send_seconds").record(seconds((self.clock)().since(began)));
         sent
+    }
+
+    /// The file that a message carries, or what has become of the send without it.
+    async fn file_of(&self, message: &Message) -> Result<Option<OutgoingFile>, Sent> {
+        let Some(media) = &message.media else { return Ok(None) };
+        match self.enclosures.enclosed(message.id).await {
+            Ok(Some(bytes)) => Ok(Some(OutgoingFile {
+                name: media.file_name.clone(),
+                mime_type: media.mime_type.clone(),
+                caption: media.caption.clone(),
+                bytes,
+            })),
+            Ok(None) => Err(Sent::Refused {
+                reason: DeliveryReason::Refused,
+                detail: "the file is not kept any more".to_owned(),
+            }),
+            Err(error) => {
+                Err(Sent::Again { after_ms: None, detail: format!("the file was not read: {error}") })
+            }
+        }
     }
 
     /// A hold that the store did not take is none; the send is settled all the same.

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -13,6 +14,7 @@ use uuid::Uuid;
 use crate::{
     domain::{
         chat::ChatId,
+        enclosure::Enclosure,
         message::{DeliveryState, Message},
         mode::Mode,
         time::Time,
@@ -66,6 +68,9 @@ impl ModeSwitch for mode_switch::ModeSwitch {
 /// What a person does with conversations.
 #[async_trait]
 pub trait Desk: Send + Sync {
+    /// Keeps a file that goes with what is said next.
+    async fn enclose(&self, name: &str, called: &str, bytes: Bytes) -> Result<Enclosure, Refusal>;
+
     /// Sends texts, all or none, in order; takes over. A repeat of the same request answers as the first did.
     async fn say(
         &self,
@@ -133,6 +138,10 @@ pub trait Desk: Send + Sync {
 
 #[async_trait]
 impl Desk for desk::Desk {
+    async fn enclose(&self, name: &str, called: &str, bytes: Bytes) -> Result<Enclosure, Refusal> {
+        self.enclose(name, called, bytes).await
+    }
+
     async fn say(
         &self,
         key: Key,

@@ -155,12 +155,13 @@ impl Problem {
 
     /// 415.
     pub fn unsupported_media_type() -> Self {
-        Self::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported_media_type",
-            "Wrong kind of body",
-            "a body must be `application/json`",
-        )
+        Self::unsendable("a body must be `application/json`")
+    }
+
+    /// 415, of a file.
+    pub fn unsendable(detail: impl Into<String>) -> Self {
+        let title = "Wrong kind of body";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", title, detail)
     }
 
     /// 422.
@@ -291,6 +292,7 @@ impl From<Refusal> for Problem {
             Refusal::NotFound => Self::not_found(),
             Refusal::Invalid { pointer, detail } => Self::invalid(pointer, detail),
             Refusal::Conflict { code, detail, .. } => Self::conflict(code, detail, None),
+            refusal @ Refusal::Unsendable => Self::unsendable(refusal.to_string()),
             Refusal::KeyReused => Self::idempotency_key_reused(),
             Refusal::Store(error) => error.into(),
         }

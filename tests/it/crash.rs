@@ -50,6 +50,7 @@ at_every_point!(
     what_waits_is_edited_and_deleted,
     what_is_fetched_and_what_was_missed_is_answered,
     a_draft_is_written_and_a_person_sends_it,
+    a_file_is_sent_and_the_answer_is_lost,
 );
 
 /// Over what a story is told.
@@ -173,5 +174,5 @@ async fn an_acknowledged_webhook_without_its_effect_is_found_out() {
 /// No story without a crash would ever show it.
 #[tokio::test]
 async fn a_start_that_sends_again_what_was_being_sent_is_found_out() {
-    is_found_out(Weakness::SendsAgain, "P6", "Provider::send_text").await;
+    is_found_out(Weakness::SendsAgain, "P6", "Provider::send").await;
 }

@@ -35,6 +35,8 @@ mod live;
 
 mod media;
 
+mod files;
+
 mod bad_input;
 
 mod command_line;

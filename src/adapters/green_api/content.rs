@@ -6,7 +6,10 @@ use super::{
     part::Part,
     wording::{NAME_MAX, QUOTE_MAX, TEXT_MAX, bracketed, cut, is_blank, is_mark, with_words},
 };
-use crate::domain::message::{Kind, Media, OutcomeReason, Quoted};
+use crate::domain::{
+    enclosure::description,
+    message::{Kind, Media, OutcomeReason, Quoted},
+};
 
 /// What stands in place of a text that the provider could not decrypt.
 pub(super) const UNDECRYPTABLE: &str = "[unreadable message]";
@@ -127,15 +130,10 @@ fn spoken(words: &str) -> Content {
 }
 
 fn file(message: Part<'_>, kind: Kind) -> Content {
-    described(message, kind, kind.as_str())
-}
-
-fn described(message: Part<'_>, kind: Kind, what: &str) -> Content {
     let data = message.part("fileMessageData");
     let media = media(data);
-    // Only documents have a name that a person gave them.
-    let name = if kind == Kind::Document { media.file_name.as_str() } else { "" };
-    let text = with_words(bracketed(what, &[name]), &media.caption);
+    let words = if is_blank(&media.caption) { "" } else { media.caption.as_str() };
+    let text = description(kind, &media.file_name, words);
     Content { media: Some(media), ..Content::new(kind, text).hollow_unless(data.is_there()) }
 }
 
@@ -143,8 +141,7 @@ fn described(message: Part<'_>, kind: Kind, what: &str) -> Content {
 fn sound(message: Part<'_>) -> Content {
     let mime_type = message.part("fileMessageData").text("mimeType");
     let is_note = mime_type.is_empty() || mime_type.contains("ogg") || mime_type.contains("opus");
-    let (kind, what) = if is_note { (Kind::Voice, "voice message") } else { (Kind::Audio, "audio") };
-    let content = described(message, kind, what);
+    let content = file(message, if is_note { Kind::Voice } else { Kind::Audio });
     let is_unreadable = content.media.as_ref().is_none_or(|media| is_blank(&media.caption));
     Content { is_unreadable, ..content }
 }
@@ -161,6 +158,8 @@ fn media(data: Part<'_>) -> Media {
         mime_type: text("mimeType", MIME_MAX),
         file_name: text("fileName", NAME_MAX),
         caption: text("caption", TEXT_MAX),
+        size: None,
+        is_kept: false,
     }
 }
 

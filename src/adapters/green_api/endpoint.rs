@@ -29,6 +29,8 @@ pub struct BadAddress;
 pub(super) struct Endpoint {
     http: reqwest::Client,
     base: Url,
+    /// Where files are uploaded.
+    media: Url,
     instance: String,
     token: String,
 }
@@ -44,7 +46,8 @@ impl Endpoint {
         if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
             return Err(BadAddress);
         }
-        Ok(Self { http, base, instance: instance.to_owned(), token: token.to_owned() })
+        let media = media_of(&base);
+        Ok(Self { http, base, media, instance: instance.to_owned(), token: token.to_owned() })
     }
 
     pub(super) fn instance(&self) -> &str {
@@ -56,8 +59,17 @@ impl Endpoint {
         self.http.request(verb, self.url(method)).timeout(timeout)
     }
 
+    /// A request to a method that takes a file.
+    pub(super) fn upload(&self, method: &str, timeout: Duration) -> reqwest::RequestBuilder {
+        self.http.post(self.url_at(&self.media, method)).timeout(timeout)
+    }
+
     fn url(&self, method: &str) -> Url {
-        let mut url = self.base.clone();
+        self.url_at(&self.base, method)
+    }
+
+    fn url_at(&self, base: &Url, method: &str) -> Url {
+        let mut url = base.clone();
         // Never fails: an address with a host has a path.
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend([&format!("waInstance{}", self.instance), method, &self.token]);
@@ -174,6 +186,21 @@ impl Endpoint {
     }
 }
 
+/// The gateway takes files at a host of their own, `media.green-api.com` for `api.green-api.com` and `7103.media.greenapi.com`
+/// for `7103.api.greenapi.com`; a gateway in front of it has one for both.
+fn media_of(base: &Url) -> Url {
+    let mut media = base.clone();
+    let labels: Vec<&str> = base.host_str().unwrap_or_default().split('.').collect();
+    if let [.., "green-api" | "greenapi", "com"] = labels.as_slice() {
+        let labels = labels.iter().map(|label| if *label == "api" { "media" } else { label });
+        // Never fails: a name stays a name.
+        if media.set_host(Some(&labels.collect::<Vec<_>>().join("."))).is_err() {
+            return base.clone();
+        }
+    }
+    media
+}
+
 /// The token as it stands in a path.
 fn url_escaped(token: &str) -> String {
     let mut url = Url::parse("http://a/").ok();
@@ -224,6 +251,23 @@ impl Answer {
         match self.json() {
             Some(json) => json.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
             None => String::from_utf8_lossy(&self.body).into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_go_to_the_gateways_own_host_for_them_and_to_no_other() {
+        for (base, media) in [
+            ("https://api.green-api.com", "https://media.green-api.com/"),
+            ("https://7103.api.greenapi.com", "https://7103.media.greenapi.com/"),
+            ("https://api.example.com/gateway", "https://api.example.com/gateway"),
+            ("http://127.0.0.1:9000", "http://127.0.0.1:9000/"),
+        ] {
+            assert_eq!(media_of(&Url::parse(base).expect("an address")).as_str(), media);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     wording::{NAME_MAX, TEXT_MAX, cut},
 };
 use crate::{
-    domain::{chat::ChatId, time::Time},
+    domain::{chat::ChatId, enclosure, time::Time},
     flow::provider::Trace,
 };
 
@@ -63,7 +63,7 @@ fn id(text: &str) -> Option<String> {
     (!text.is_empty() && text.len() <= NAME_MAX).then(|| text.to_owned())
 }
 
-/// The words as they were posted, in any of the places where they have been seen.
+/// The words as they were posted, in any of the places where they have been seen; of a file without any, what it is.
 fn words(entry: Part<'_>) -> String {
     let extended = entry.part("extendedTextMessage");
     let places = [
@@ -74,7 +74,12 @@ fn words(entry: Part<'_>) -> String {
         entry.text("caption"),
     ];
     let words = places.into_iter().find(|words| !words.is_empty()).unwrap_or_default();
-    cut(words, TEXT_MAX).to_owned()
+    match entry.text("fileName") {
+        name if words.is_empty() && !name.is_empty() => {
+            enclosure::description(enclosure::kind_of(name), name, "")
+        }
+        _ => cut(words, TEXT_MAX).to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -105,12 +110,19 @@ mod tests {
             {"messageID": "BAE5A", "type": "sendMessage", "body": {"chatId": "6580000001@c.us", "message": "one"}},
             {"idMessage": "BAE5B", "typeMessage": "textMessage", "chatId": "6580000001@c.us", "message": "two"},
             {"type": "sendMessage", "body": {"chatId": "6580000001@c.us", "message": "without an id"}},
+            {"messageID": "BAE5C", "type": "sendFileByUpload",
+                "body": {"chatId": "6580000001@c.us", "fileName": "photo.jpg", "caption": ""}},
             {"messagesIDs": ["x"], "type": "forwardMessages", "body": {}},
             null,
         ]);
         assert_eq!(
             queue(&answer),
-            [waiting(Some("BAE5A"), "one"), waiting(Some("BAE5B"), "two"), waiting(None, "without an id")]
+            [
+                waiting(Some("BAE5A"), "one"),
+                waiting(Some("BAE5B"), "two"),
+                waiting(None, "without an id"),
+                waiting(Some("BAE5C"), "[image]"),
+            ]
         );
         for odd in [json!(null), json!({}), json!("queue")] {
             assert!(queue(&odd).is_empty(), "{odd}");
@@ -133,6 +145,7 @@ mod tests {
                 json!({"textMessage": "", "extendedTextMessage": {"text": "long"}, "statusMessage": "read"})
             ),
             entry(json!({"caption": "under a picture", "statusMessage": "pending"})),
+            entry(json!({"fileName": "offer.pdf", "typeMessage": "documentMessage", "caption": ""})),
             entry(json!({"textMessage": "to nobody", "statusMessage": "noAccount"})),
             entry(json!({"textMessage": "typed on the phone", "sendByApi": false})),
         ]);
@@ -145,6 +158,7 @@ mod tests {
                 ("plain", Some(DeliveryState::Sent), None),
                 ("long", Some(DeliveryState::Read), None),
                 ("under a picture", None, None),
+                ("[document: offer.pdf]", Some(DeliveryState::Sent), None),
                 ("to nobody", Some(DeliveryState::Failed), Some(DeliveryReason::NoAccount)),
             ]
         );

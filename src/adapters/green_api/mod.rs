@@ -150,8 +150,8 @@ impl Provider for GreenApi {
         read::read(&self.channel, self.endpoint.instance(), body)
     }
 
-    async fn send_text(&self, message: &Outgoing) -> Sent {
-        send::send_text(&self.endpoint, message).await
+    async fn send(&self, message: &Outgoing) -> Sent {
+        send::send(&self.endpoint, message).await
     }
 
     async fn show_typing(&self, chat: &ChatId, ms: i64) {

@@ -1,9 +1,12 @@
-//! Sends one text, once. In: an [`Outgoing`]. Out: what is certain about it. Whether anything was written decides most:
+//! Sends one text or file, once. In: an [`Outgoing`]. Out: what is certain about it. Whether anything was written decides most:
 //! before that, every failure may be tried again; after it, only an answer that says so.
 
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
 use reqwest::{
     Method,
     header::{CONTENT_TYPE, RETRY_AFTER},
+    multipart,
 };
 use serde_json::{Value, json};
 
@@ -15,7 +18,7 @@ use super::{
 };
 use crate::{
     domain::message::DeliveryReason,
-    flow::provider::{Outgoing, Sent, boot_time},
+    flow::provider::{Outgoing, OutgoingFile, Sent, boot_time},
 };
 
 /// Wait after the gateway said that it is asked too often.
@@ -30,18 +33,31 @@ const TOO_OFTEN_JITTER_MS: u64 = 500;
 /// The state assumed while the gateway refuses the token: nothing will go before somebody mends it.
 const CREDENTIALS_REFUSED: &str = "credentials_refused";
 
-pub(super) async fn send_text(endpoint: &Endpoint, message: &Outgoing) -> Sent {
+pub(super) async fn send(endpoint: &Endpoint, message: &Outgoing) -> Sent {
     if boot_time() > message.begin_by {
         return Sent::TooLate;
     }
-    let mut body = json!({"chatId": message.chat.as_str(), "message": message.text});
-    if let Some(quoted) = &message.quoted {
-        body["quotedMessageId"] = Value::from(quoted.as_str());
-    }
-    let (body, watch) = TimedBody::new(body.to_string(), message.begin_by);
-    let response = endpoint
-        .request(Method::POST, "sendMessage", message.timeout)
-        .header(CONTENT_TYPE, "application/json")
+    let (request, content_type, body) = match &message.file {
+        None => {
+            let request = endpoint.request(Method::POST, "sendMessage", message.timeout);
+            (request, "application/json".to_owned(), text(message).into())
+        }
+        Some(file) => {
+            let request = endpoint.upload("sendFileByUpload", message.timeout);
+            match upload(message, file).await {
+                Ok((content_type, body)) => (request, content_type, body),
+                Err(error) => {
+                    return Sent::Refused {
+                        reason: DeliveryReason::Refused,
+                        detail: endpoint.describe(error),
+                    };
+                }
+            }
+        }
+    };
+    let (body, watch) = TimedBody::new(body, message.begin_by);
+    let response = request
+        .header(CONTENT_TYPE, content_type)
         // Green API ignores it; a gateway in front of it may not.
         .header("Idempotency-Key", &message.idempotency_key)
         .body(reqwest::Body::wrap(body))
@@ -72,6 +88,34 @@ pub(super) async fn send_text(endpoint: &Endpoint, message: &Outgoing) -> Sent {
     }
 }
 
+fn text(message: &Outgoing) -> String {
+    let mut body = json!({"chatId": message.chat.as_str(), "message": message.text});
+    if let Some(quoted) = &message.quoted {
+        body["quotedMessageId"] = Value::from(quoted.as_str());
+    }
+    body.to_string()
+}
+
+/// A form, whole: only a body that is handed out at once, and says its length, is complete or not there.
+async fn upload(message: &Outgoing, file: &OutgoingFile) -> Result<(String, Bytes), reqwest::Error> {
+    let part = multipart::Part::stream_with_length(file.bytes.clone(), file.bytes.len() as u64)
+        .file_name(file.name.clone())
+        .mime_str(&file.mime_type)?;
+    let mut form = multipart::Form::new()
+        .text("chatId", message.chat.as_str().to_owned())
+        .text("fileName", file.name.clone());
+    if !file.caption.is_empty() {
+        form = form.text("caption", file.caption.clone());
+    }
+    if let Some(quoted) = &message.quoted {
+        form = form.text("quotedMessageId", quoted.clone());
+    }
+    let form = form.part("file", part);
+    let content_type = format!("multipart/form-data; boundary={}", form.boundary());
+    let body: Vec<Bytes> = form.into_stream().try_collect().await?;
+    Ok((content_type, body.concat().into()))
+}
+
 /// What an answer means for the message.
 fn verdict(endpoint: &Endpoint, answer: &Answer, wait_seconds: u64) -> Sent {
     let words = answer.words();
@@ -93,7 +137,7 @@ fn verdict(endpoint: &Endpoint, answer: &Answer, wait_seconds: u64) -> Sent {
             None => Sent::Refused { reason: DeliveryReason::Refused, detail },
         },
         401 | 403 => Sent::NotLinked { state: CREDENTIALS_REFUSED.to_owned(), detail },
-        404 => Sent::Refused { reason: DeliveryReason::Refused, detail },
+        404 | 413 | 415 => Sent::Refused { reason: DeliveryReason::Refused, detail },
         429 => {
             let wait_ms = wait_seconds.saturating_mul(1000).clamp(TOO_OFTEN_MS, TOO_OFTEN_MAX_MS);
             let jitter_ms = fastrand::u64(0..=TOO_OFTEN_JITTER_MS);
@@ -192,6 +236,8 @@ mod tests {
             (403, "Forbidden", &not_linked("credentials_refused")),
             (404, "<html>", &refused_plainly),
             (408, "", &unclear),
+            (413, "<html>", &refused_plainly),
+            (415, "", &refused_plainly),
             (429, "", &again),
             (466, r#"{"invokeStatus":{"status":"QUOTE_EXCEEDED"}}"#, &refused(DeliveryReason::Quota)),
             (499, "", &unclear),

@@ -88,6 +88,10 @@ pub(crate) struct MediaJson {
     mime_type: String,
     file_name: String,
     caption: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<i64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_kept: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_too_large: bool,
 }
@@ -113,9 +117,11 @@ impl MessageRow {
             quoted: message
                 .quoted
                 .map(|Quoted { provider_message_id, text }| Json(QuotedJson { provider_message_id, text })),
-            media: message.media.map(|Media { url, mime_type, file_name, caption, is_too_large }| {
-                Json(MediaJson { url, mime_type, file_name, caption, is_too_large })
-            }),
+            media: message.media.map(
+                |Media { url, mime_type, file_name, caption, size, is_kept, is_too_large }| {
+                    Json(MediaJson { url, mime_type, file_name, caption, size, is_kept, is_too_large })
+                },
+            ),
             provider_message_id: message.provider_message_id,
             key: message.key,
             at: message.at,
@@ -207,9 +213,17 @@ impl Stored for Message {
             quoted: row
                 .quoted
                 .map(|Json(QuotedJson { provider_message_id, text })| Quoted { provider_message_id, text }),
-            media: row.media.map(|Json(MediaJson { url, mime_type, file_name, caption, is_too_large })| {
-                Media { url, mime_type, file_name, caption, is_too_large }
-            }),
+            media: row.media.map(
+                |Json(MediaJson { url, mime_type, file_name, caption, size, is_kept, is_too_large })| Media {
+                    url,
+                    mime_type,
+                    file_name,
+                    caption,
+                    size,
+                    is_kept,
+                    is_too_large,
+                },
+            ),
             provider_message_id: row.provider_message_id,
             key: row.key,
             at: row.at,

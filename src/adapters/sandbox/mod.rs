@@ -109,7 +109,12 @@ impl Sandbox {
     /// Takes a message as the gateway does: the contact sees it, and the echo and each step of its way are reported.
     async fn accept(&self, message: &Outgoing, faults: Faults) -> String {
         let id = fresh_id(BY_API);
-        self.report(Incoming::Echo(self.deliver(&message.chat, &id, &message.text)), faults).await;
+        let mut echo = self.deliver(&message.chat, &id, &message.text);
+        // As the real gateway's: of a file, only what stands under it was ever posted.
+        if let Some(file) = message.file.as_ref().filter(|file| !file.caption.is_empty()) {
+            echo.text.clone_from(&file.caption);
+        }
+        self.report(Incoming::Echo(echo), faults).await;
         for state in [DeliveryState::Sent, DeliveryState::Delivered, DeliveryState::Read] {
             let status = Status {
                 chat: Some(message.chat.clone()),
@@ -148,7 +153,7 @@ impl Provider for Sandbox {
         Ok(Incoming::Message(arrival))
     }
 
-    async fn send_text(&self, message: &Outgoing) -> Sent {
+    async fn send(&self, message: &Outgoing) -> Sent {
         if boot_time() > message.begin_by {
             return Sent::TooLate;
         }

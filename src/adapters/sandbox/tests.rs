@@ -15,6 +15,7 @@ fn outgoing(text: &str) -> Outgoing {
     Outgoing {
         chat: mei(),
         text: text.to_owned(),
+        file: None,
         quoted: None,
         idempotency_key: "key".to_owned(),
         begin_by: boot_time() + Duration::from_secs(60),
@@ -58,7 +59,7 @@ async fn a_conversation_shows_on_the_contacts_phone() {
     sandbox.mark_read(&mei(), Some("m1")).await;
     sandbox.show_typing(&mei(), 5_000).await;
     assert!(sandbox.typing(&mei()));
-    assert!(matches!(sandbox.send_text(&outgoing("Until six.")).await, Sent::Accepted { .. }));
+    assert!(matches!(sandbox.send(&outgoing("Until six.")).await, Sent::Accepted { .. }));
     assert!(!sandbox.typing(&mei()), "a message ends the typing");
     assert_eq!(reported(&mut reports), ["echo Until six.", "sent", "delivered", "read"]);
     let by_phone = arrival(sandbox.phone_message(&mei(), "Ana here."));
@@ -83,7 +84,7 @@ async fn each_fault_ends_a_send_in_its_own_way() {
     for (fault, delay_ms, expected, arrives) in table {
         let (sandbox, mut reports) = Sandbox::new(noon);
         sandbox.set_faults(Faults { delay_ms, fault, duplicate_webhooks: false });
-        assert_eq!(sandbox.send_text(&outgoing("hello")).await, expected, "{fault}");
+        assert_eq!(sandbox.send(&outgoing("hello")).await, expected, "{fault}");
         assert_eq!(!sandbox.shown(&mei()).is_empty(), arrives, "{fault}");
         assert_eq!(!reported(&mut reports).is_empty(), arrives, "{fault}");
     }
@@ -93,7 +94,7 @@ async fn each_fault_ends_a_send_in_its_own_way() {
 async fn with_duplicates_on_every_report_comes_twice() {
     let (sandbox, mut reports) = Sandbox::new(noon);
     sandbox.set_faults(Faults { duplicate_webhooks: true, ..Faults::default() });
-    sandbox.send_text(&outgoing("hello")).await;
+    sandbox.send(&outgoing("hello")).await;
     let twice = ["echo hello", "echo hello", "sent", "sent", "delivered", "delivered", "read", "read"];
     assert_eq!(reported(&mut reports), twice);
     assert_eq!(sandbox.shown(&mei()).len(), 1);
@@ -103,7 +104,7 @@ async fn with_duplicates_on_every_report_comes_twice() {
 async fn a_send_whose_moment_has_passed_leaves_nothing() {
     let (sandbox, _reports) = Sandbox::new(noon);
     let late = Outgoing { begin_by: Duration::ZERO, ..outgoing("hello") };
-    assert_eq!(sandbox.send_text(&late).await, Sent::TooLate);
+    assert_eq!(sandbox.send(&late).await, Sent::TooLate);
     assert!(sandbox.shown(&mei()).is_empty());
 }
 
@@ -160,7 +161,7 @@ fn a_body_that_cannot_be_read_is_refused_without_its_words() {
 async fn a_send_whose_answer_was_lost_is_found_in_the_journal() {
     let (sandbox, _reports) = Sandbox::new(noon);
     sandbox.set_faults(Faults { fault: Fault::LostAnswer, ..Faults::default() });
-    assert!(matches!(sandbox.send_text(&outgoing("Until six.")).await, Sent::Unclear { .. }));
+    assert!(matches!(sandbox.send(&outgoing("Until six.")).await, Sent::Unclear { .. }));
     sandbox.phone_message(&mei(), "Ana here.");
     let found = sandbox.look_up(LookUp::Journal { minutes: 5 }).await.expect("an answer");
     let seen: Vec<_> = found.iter().map(|trace| (&trace.chat, trace.text.as_str(), trace.at)).collect();

@@ -21,6 +21,7 @@ fn migrations() -> Migrator {
         ),
         ("drafts", include_str!("../../../migrations/sqlite/0009_drafts.sql")),
         ("kept answers", include_str!("../../../migrations/sqlite/0011_kept_answers.sql")),
+        ("enclosures", include_str!("../../../migrations/sqlite/0012_enclosures.sql")),
     ])
 }
 

@@ -77,7 +77,7 @@ impl Provider for Gateway {
         }
     }
 
-    async fn send_text(&self, _: &Outgoing) -> Sent {
+    async fn send(&self, _: &Outgoing) -> Sent {
         Sent::TooLate
     }
 

@@ -59,7 +59,7 @@ impl Desk {
         idempotency: Option<Idempotency>,
     ) -> Result<Said, Refusal> {
         if let Some(text) = &approval.text {
-            words::check(&[Words { text: text.clone(), quoted: None }])?;
+            words::check(&[Words::of(text.clone())])?;
         }
         let (channels, who) = (self.channels.clone(), who.clone());
         let request = idempotency.as_ref().map(|idempotency| idempotency.key.clone());
@@ -133,7 +133,13 @@ pub(in crate::flow) fn send(
     let state = if is_as_written { DraftState::Sent } else { DraftState::Edited };
     // Before anything is said: that would make a fresh one stale.
     docket.keep_draft(Draft { state, ..draft.clone() });
-    let said = words::speak(docket, policy, vec![(text, None)], who, Reason::DraftSent);
+    let said = words::speak(
+        docket,
+        policy,
+        vec![words::Line { text, quoted: None, enclosure: None }],
+        who,
+        Reason::DraftSent,
+    );
     let message = said.messages.first().map(|message| message.id);
     let sent = message.map(|message| SentDraft { message, edit_distance });
     docket.keep_draft(Draft { state, decision: Some(decision(docket, who, sent)), ..draft.clone() });

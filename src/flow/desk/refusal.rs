@@ -29,6 +29,9 @@ pub enum Refusal {
         /// The conversation as it is.
         current: Option<Box<Conversation>>,
     },
+    /// A file of no kind that the gateway knows.
+    #[error("the gateway goes by the ending of a file's name, as in offer.pdf: this one has none")]
+    Unsendable,
     /// The key stands for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,

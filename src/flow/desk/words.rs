@@ -9,6 +9,7 @@ use super::{BATCH_MAX, Idempotency, REMEMBERED_MS, Refusal, Said, TEXT_MAX, Who,
 use crate::{
     domain::{
         docket::{Docket, Entry, Remembered},
+        enclosure::{CAPTION_MAX, Enclosure},
         event::EventType,
         lane::Lane,
         message::{Author, Gate, Kind, Message, Origin, Quoted},
@@ -39,8 +40,17 @@ pub(super) fn check(words: &[Words]) -> Result<(), Refusal> {
     if words.is_empty() || words.len() > BATCH_MAX {
         return Err(invalid("/messages", format!("1 to {BATCH_MAX} messages")));
     }
-    if words.iter().any(|words| words.text.trim().is_empty() || words.text.chars().count() > TEXT_MAX) {
-        return Err(invalid("/text", format!("1 to {TEXT_MAX} characters")));
+    for words in words {
+        let length = words.text.chars().count();
+        match &words.enclosure {
+            Some(_) if length > CAPTION_MAX => {
+                return Err(invalid("/caption", format!("at most {CAPTION_MAX} characters")));
+            }
+            None if words.text.trim().is_empty() || length > TEXT_MAX => {
+                return Err(invalid("/text", format!("1 to {TEXT_MAX} characters")));
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -57,18 +67,31 @@ pub(in crate::flow) fn say(
         return Ok((Said::nothing_new(docket.conversation.id), Some(ids)));
     }
     // Before anything changes: a refusal leaves everything as it was.
-    let quoted = words.iter().map(|words| Ok((words.text.clone(), quote(docket, words.quoted)?)));
-    let texts = quoted.collect::<Result<Vec<_>, Refusal>>()?;
-    let said = speak(docket, policy, texts, who, Reason::AgentMessage);
+    let lines = words.iter().map(|words| {
+        let quoted = quote(docket, words.quoted)?;
+        Ok(Line { text: words.text.clone(), quoted, enclosure: words.enclosure.clone() })
+    });
+    let lines = lines.collect::<Result<Vec<_>, Refusal>>()?;
+    let said = speak(docket, policy, lines, who, Reason::AgentMessage);
     remember(docket, idempotency, &said.ids());
     Ok((said, None))
+}
+
+/// What is said, with what it answers found.
+pub(super) struct Line {
+    /// The words, or what stands under the file.
+    pub(super) text: String,
+    /// What they answer.
+    pub(super) quoted: Option<Quoted>,
+    /// The file.
+    pub(super) enclosure: Option<Enclosure>,
 }
 
 /// The takeover, for that reason where the mode changes, and the words in order.
 pub(super) fn speak(
     docket: &mut Docket,
     policy: &Policy,
-    texts: Vec<(String, Option<Quoted>)>,
+    lines: Vec<Line>,
     who: &Who,
     reason: Reason,
 ) -> Said {
@@ -76,7 +99,12 @@ pub(super) fn speak(
     let by = By { reason, actor: &who.actor, agent: who.agent };
     let switched = conversations::cause(docket, policy, by).unwrap_or_default();
     let mut ids = Vec::new();
-    for (text, quoted) in texts {
+    for Line { text, quoted, enclosure } in lines {
+        let parts = match enclosure {
+            // What stands under a file is never cut.
+            Some(_) => vec![text],
+            None => pacing::split(&text, 0, 1, policy.message_max_chars),
+        };
         let owed = Owed {
             author: Author::Agent,
             origin: who.origin,
@@ -85,9 +113,9 @@ pub(super) fn speak(
             agent: who.agent,
             turn: None,
             quoted,
+            enclosure,
             typing_ms: Vec::new(),
         };
-        let parts = pacing::split(&text, 0, 1, policy.message_max_chars);
         ids.extend(outbox::owe(docket, &parts, &owed, &who.actor));
     }
     reconcile::a_person_wrote(docket, policy, &who.actor);

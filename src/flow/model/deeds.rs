@@ -102,7 +102,7 @@ impl World {
                 });
             }
             Act::PersonWrites => {
-                let words = [Words { text: "A person here.".to_owned(), quoted: None }];
+                let words = [Words::of("A person here.")];
                 let _ = self.step(&Need::default(), |docket, policy| {
                     words::say(docket, policy, &words, &who(), None)
                 });

@@ -5,7 +5,7 @@
 use execution::atomic_mode_check::{self, Refusal as CheckRefusal, Snapshot};
 use uuid::Uuid;
 
-use super::{BEGIN_WITHIN_MS, LEASE_MARGIN_MS, begin_to_answer, cancel, first_waiting};
+use super::{BEGIN_WITHIN_MS, LEASE_MARGIN_MS, begin_to_answer, cancel, first_waiting, send_limit_ms};
 use crate::{
     domain::{
         conversation::{Conversation, Status},
@@ -170,6 +170,7 @@ fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) 
     }
     let Some(message) = docket.edit(id) else { return Claim::Nothing };
     let (seq, turn) = (message.seq, message.turn);
+    let time_limit_ms = send_limit_ms(policy, message);
     let Some(delivery) = &mut message.delivery else { return Claim::Nothing };
     delivery.state = DeliveryState::Sending;
     delivery.reason = None;
@@ -177,7 +178,7 @@ fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) 
     delivery.attempt = Some(Attempt {
         id: attempt,
         at: now,
-        lease_until: now.plus_ms(BEGIN_WITHIN_MS + policy.provider_timeout_ms + LEASE_MARGIN_MS),
+        lease_until: now.plus_ms(BEGIN_WITHIN_MS + time_limit_ms + LEASE_MARGIN_MS),
     });
     let is_last_part = delivery.part == delivery.parts;
     let claimed = message.clone();

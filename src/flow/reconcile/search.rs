@@ -219,7 +219,7 @@ impl Reconciler {
                 trace.chat == lost.placed.chat
                     && due.iter().any(|lost| {
                         lost.placed.conversation == conversation
-                            && fits(trace, &lost.placed.message.text, lost.attempt.at)
+                            && fits(trace, lost.placed.message.posted_words(), lost.attempt.at)
                     })
             };
             let mut found: Vec<Trace> = traces.iter().filter(is_meant).cloned().collect();

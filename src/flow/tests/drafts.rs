@@ -56,7 +56,7 @@ fn sends(play: &mut Play, id: Uuid, wanted: &Approval) -> Result<Vec<String>, Re
 }
 
 fn says_in_person(play: &mut Play, text: &str) {
-    let words = [Words { text: text.to_owned(), quoted: None }];
+    let words = [Words::of(text.to_owned())];
     play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
 }
 

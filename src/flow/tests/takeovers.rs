@@ -181,7 +181,7 @@ fn the_hold_shortens_no_hour_that_somebody_chose() {
     play.switches(Mode::Human);
     let chosen = play.now.plus_ms(60_000);
     play.conversation.mode.until = Some(chosen);
-    let words = [Words { text: "Let me look.".into(), quoted: None }];
+    let words = [Words::of("Let me look.")];
     play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
     assert_eq!(play.conversation.mode.until, Some(chosen));
     play.wait(55_000);
@@ -262,7 +262,7 @@ fn words_that_an_agent_takes_back_were_not_said() {
     let mut play = Play::new();
     play.says("m1");
     let ana = ana();
-    let words = [Words { text: "wait".into(), quoted: None }];
+    let words = [Words::of("wait")];
     play.step(|docket, policy| words::say(docket, policy, &words, &ana, None)).unwrap();
     assert!(play.conversation.waiting_since.is_none());
     let said = play.messages.last().unwrap().id;
@@ -318,7 +318,7 @@ fn words_taken_back_leave_the_contact_waiting_if_what_was_before_them_fails_too(
     let begun = play.begins();
     play.writes(&begun, "a1");
     let (attempt, _) = play.claims_send();
-    let words = [Words { text: "wait".into(), quoted: None }];
+    let words = [Words::of("wait")];
     play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
     let said = play.messages.last().unwrap().id;
     play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
@@ -330,7 +330,7 @@ fn words_taken_back_leave_the_contact_waiting_if_what_was_before_them_fails_too(
 fn the_way_back_waits_for_a_persons_message_that_is_on_its_way() {
     let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
     play.says("m1");
-    let words = [Words { text: "One moment.".into(), quoted: None }];
+    let words = [Words::of("One moment.")];
     play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
     play.wait(60_000);
     play.tends();
@@ -365,7 +365,7 @@ fn words_that_are_refused_take_nothing_over() {
     let mut play = Play::new();
     play.says("m1");
     play.begins();
-    let words = [Words { text: "That one.".to_owned(), quoted: Some(uuid::Uuid::now_v7()) }];
+    let words = [Words { quoted: Some(uuid::Uuid::now_v7()), ..Words::of("That one.") }];
     let said = play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None));
     assert!(said.is_err(), "it quotes what nobody said");
     assert_eq!((play.conversation.mode.mode, play.turns[0].state), (Mode::Ai, TurnState::Generating));

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Answered, chat_key, key, seen, seen_message, shown as json, told};
 use crate::{
-    domain::message,
+    domain::{enclosure::CAPTION_MAX, message},
     flow::{
         archive::Window,
         desk::{BATCH_MAX, Idempotency, Refusal, TEXT_MAX, Words},
@@ -18,7 +18,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Json, Once, Query},
+        read::{self, Form, Json, JsonOrForm, Once, Query},
         wire::{Id, Message, Messages, Said, SaidAll, shown},
     },
 };
@@ -94,20 +94,34 @@ pub(crate) struct Saying {
 impl Saying {
     fn words(self, at: &str) -> Result<Words, Problem> {
         let text = read::text(&format!("{at}/text"), self.text, TEXT_MAX)?;
-        Ok(Words { text, quoted: self.quoted_message_id.map(|id| id.0) })
+        Ok(Words { quoted: self.quoted_message_id.map(|id| id.0), ..Words::of(text) })
     }
 }
 
-/// Sends a person's message; takes over. A repeat with the same `Idempotency-Key` answers as the first did.
+/// A file to send.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "it describes what `read::Form` reads")]
+pub(crate) struct FileToSend {
+    /// At most 16 MiB. Its name needs an ending, unless its first bytes tell what it is.
+    #[schema(value_type = String, format = Binary)]
+    file: Vec<u8>,
+    /// What stands under it: at most 1024 characters.
+    caption: Option<String>,
+    /// The message it answers.
+    quoted_message_id: Option<Id>,
+}
+
+/// Sends a person's message, or a file; takes over. A repeat with the same `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/conversations/{id}/messages", tag = "Messages",
     params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
-    request_body = Saying, responses((status = 202, body = Said)))]
+    request_body(content((Saying = "application/json"), (FileToSend = "multipart/form-data"))),
+    responses((status = 202, body = Said)))]
 pub(crate) async fn say(
     doors: Data<Doors>,
     caller: Caller,
     id: Path<Id>,
     once: Once,
-    body: Json<Saying>,
+    body: JsonOrForm<Saying>,
 ) -> Answered {
     let key = key(&doors, &caller, id.0).await?;
     said(&doors, &caller, key, once, body).await
@@ -117,22 +131,26 @@ pub(crate) async fn say(
 #[utoipa::path(post, path = "/api/v1/channels/{channel}/chats/{chat_id}/messages", tag = "Messages",
     params(("channel" = String, Path,), ("chat_id" = String, Path,),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
-    request_body = Saying, responses((status = 202, body = Said)))]
+    request_body(content((Saying = "application/json"), (FileToSend = "multipart/form-data"))),
+    responses((status = 202, body = Said)))]
 pub(crate) async fn say_to_chat(
     doors: Data<Doors>,
     caller: Caller,
     path: Path<(String, String)>,
     once: Once,
-    body: Json<Saying>,
+    body: JsonOrForm<Saying>,
 ) -> Answered {
     let (channel, chat) = path.into_inner();
     let key = chat_key(&doors, &caller, channel, &chat).await?;
     said(&doors, &caller, key, once, body).await
 }
 
-async fn said(doors: &Doors, caller: &Caller, key: Key, once: Once, body: Json<Saying>) -> Answered {
-    let once = idempotency(once, caller, &body);
-    let words = vec![body.value.words("")?];
+async fn said(doors: &Doors, caller: &Caller, key: Key, once: Once, body: JsonOrForm<Saying>) -> Answered {
+    let (once, words) = match body {
+        JsonOrForm::Json(body) => (idempotency(once, caller, &body), body.value.words("")?),
+        JsonOrForm::Form(form) => (once.of(caller, form.hash()), enclosed(doors, form).await?),
+    };
+    let words = vec![words];
     match doors.desk.say(key.clone(), words, &caller.who(), once).await {
         Ok(said) => {
             let names = doors.directory.names().await;
@@ -140,6 +158,15 @@ async fn said(doors: &Doors, caller: &Caller, key: Key, once: Once, body: Json<S
         }
         Err(refusal) => Err(told(doors, &key, refusal).await),
     }
+}
+
+/// The file is kept before anything is said.
+async fn enclosed(doors: &Doors, form: Form) -> Result<Words, Problem> {
+    if form.caption.chars().count() > CAPTION_MAX {
+        return Err(Problem::invalid("/caption", format!("must have at most {CAPTION_MAX} characters")));
+    }
+    let enclosure = doors.desk.enclose(&form.name, &form.called, form.bytes).await?;
+    Ok(Words { quoted: form.quoted, enclosure: Some(enclosure), ..Words::of(form.caption) })
 }
 
 fn idempotency<T>(once: Once, caller: &Caller, body: &Json<T>) -> Option<Idempotency> {

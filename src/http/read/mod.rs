@@ -8,6 +8,9 @@ mod headers;
 
 mod gzip;
 
+mod form;
+
+pub(crate) use form::{Form, JsonOrForm};
 pub(crate) use gzip::Gzip;
 pub(crate) use headers::{Address, Base, Once, Wanted, Wish};
 pub(crate) use json::{Json, Optional, body, from_value, given};

@@ -127,7 +127,7 @@ impl World {
         let nudge = Arc::new(Notify::new());
         let onlookers = Arc::new(Onlookers::default());
         let album = Arc::new(Album::default());
-        let fetching = Arc::new(Fetching::new(album.clone(), Arc::default()));
+        let fetching = Arc::new(Fetching::new(album.clone(), album.clone(), Arc::default()));
         let stopping = CancellationToken::new();
         let doors = Arc::new(Doors {
             archive: shelf.clone(),

@@ -173,7 +173,7 @@ impl Media {
         Self {
             mime_type: given(media.mime_type),
             file_name: given(media.file_name),
-            size: None,
+            size: media.size,
             seconds: None,
             caption: given(media.caption),
             transcript: None,

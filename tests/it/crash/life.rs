@@ -10,7 +10,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::promises::{self, Promise};
 use crate::world::{
-    CHANNEL, Chat, End, Point, Process, Reply, WEBHOOK_TOKEN, Weakness, World, answered, green_api,
+    CHANNEL, Chat, End, File, PNG, Point, Process, Reply, WEBHOOK_TOKEN, Weakness, World, answered, green_api,
 };
 
 pub(super) const SECOND_MS: i64 = 1_000;
@@ -113,6 +113,15 @@ impl Life {
     pub(super) async fn agent_says(&mut self, text: &str) {
         let path = format!("/api/v1/channels/{CHANNEL}/chats/{}/messages", self.mei);
         let reply = self.asks(&format!("says {text}"), "POST", &path, Some(json!({ "text": text }))).await;
+        assert_eq!(reply.status, 202, "{reply:?}");
+    }
+
+    /// A person sends a picture with those words, which takes over.
+    pub(super) async fn agent_sends_file(&mut self, caption: &str) {
+        let path = format!("/api/v1/channels/{CHANNEL}/chats/{}/messages", self.mei);
+        let file = File { name: "plan.png", mime_type: "image/png", bytes: PNG, caption: Some(caption) };
+        let reply =
+            self.hears("sends a file", async |world| world.send_file(&path, "file", &file).await).await;
         assert_eq!(reply.status, 202, "{reply:?}");
     }
 

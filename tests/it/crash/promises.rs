@@ -78,8 +78,14 @@ impl Record {
     }
 
     pub(super) fn message(&self, text: &str) -> Option<&Value> {
-        self.messages.iter().find(|message| message["text"] == text)
+        self.messages.iter().find(|message| posted_words(message) == text)
     }
+}
+
+/// Of a file, only what stands under it is posted as words.
+fn posted_words(message: &Value) -> &Value {
+    let caption = &message["media"]["caption"];
+    if message["delivery"].is_null() || caption.is_null() { &message["text"] } else { caption }
 }
 
 pub(super) fn demand(holds: bool, promise: &str) -> Promise {
@@ -120,7 +126,7 @@ fn nothing_is_sent_twice(record: &Record) -> Promise {
     let texts: Vec<&str> = record.shown().map(|post| post.text.as_str()).collect();
     demand(texts.iter().collect::<BTreeSet<_>>().len() == texts.len(), "P6: the same words are shown twice")?;
     let is_ours =
-        |post: &Post| record.posted(post).is_some_and(|message| message["text"] == post.text.as_str());
+        |post: &Post| record.posted(post).is_some_and(|message| posted_words(message) == post.text.as_str());
     demand(record.posts.iter().all(is_ours), "P8: something was sent that nobody knows of")
 }
 

@@ -15,7 +15,7 @@ use super::{
     life::{HOUR_MS, Life, MINUTE_MS, SECOND_MS},
     promises::{Promise, Record, demand},
 };
-use crate::world::{Answer, Evidence};
+use crate::world::{Answer, Evidence, PNG};
 
 /// The promises hold at rest, and again when a person has seen to what is unknown; then the phone shows these words,
 /// unless they were called off by name.
@@ -203,4 +203,22 @@ pub(super) async fn a_draft_is_written_and_a_person_sends_it(life: &mut Life) ->
     let count =
         |state: &str| drafts.as_array().into_iter().flatten().filter(|draft| draft["state"] == state).count();
     demand((count("sent"), count("fresh")) == (1, 0), "P3: the draft was sent, and is something else")
+}
+
+pub(super) async fn a_file_is_sent_and_the_answer_is_lost(life: &mut Life) -> Promise {
+    life.world.assistant.add(Step::says("Two condos.").to("condos").always());
+    life.writes("M1", "Show me condos").await;
+    life.world.gateway.answers(Answer::LostAfter);
+    life.agent_sends_file("The floor plan.").await;
+    life.after(SECOND_MS).await;
+    ends_with(life, &["The floor plan."]).await?;
+    let posts = life.world.gateway.posts();
+    let plans: Vec<_> = posts.iter().filter(|post| post.text == "The floor plan.").collect();
+    let is_whole = plans.iter().all(|post| post.file == Some(("plan.png".to_owned(), PNG.to_vec())));
+    demand(is_whole, "P8: the file has not left as it was given")?;
+    let record = Record::of(&life.mei()).await;
+    let plan = record.message("The floor plan.");
+    let url = plan.and_then(|plan| plan["media"]["url"].as_str()).ok_or("P8: the message has no file")?;
+    let shown = life.world.request("GET", url, None).send().await.expect("an answer");
+    demand(shown.bytes().await.expect("a body") == PNG, "P8: the file is not what it was")
 }

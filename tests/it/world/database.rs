@@ -8,6 +8,7 @@ use baton::{
         answers::Answers,
         archive::Archive,
         clock::Clock,
+        enclosures::Enclosures,
         ledger::{Ledger, Observer},
         people::People,
         registry::Registry,
@@ -152,6 +153,13 @@ impl Store {
     }
 
     pub(crate) fn repeats(&self) -> Arc<dyn Repeats> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn enclosures(&self) -> Arc<dyn Enclosures> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

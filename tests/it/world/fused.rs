@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use baton::{
     domain::{chat::ChatId, event::Event, time::Time, turn::DeadLetter},
     flow::{
+        enclosures::Enclosures,
         generator::{Failure, Generator, Progress, Request, Written},
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         outbox::BEGIN_WITHIN_MS,
@@ -15,6 +16,7 @@ use baton::{
         registry::{Channel, Registry, Token},
     },
 };
+use bytes::Bytes;
 use execution::key_store::{self, Entry, KeyStore, Put};
 use uuid::Uuid;
 
@@ -154,6 +156,25 @@ impl Registry for Fused<dyn Registry> {
 }
 
 #[async_trait]
+impl Enclosures for Fused<dyn Enclosures> {
+    async fn enclose(&self, message: Uuid, bytes: Bytes) -> Result<(), Error> {
+        self.fuse.touch("Enclosures::enclose", self.inner.enclose(message, bytes)).await
+    }
+
+    async fn enclosed(&self, message: Uuid) -> Result<Option<Bytes>, Error> {
+        self.fuse.touch("Enclosures::enclosed", self.inner.enclosed(message)).await
+    }
+
+    async fn let_go_of(&self, message: Uuid) -> Result<(), Error> {
+        self.fuse.touch("Enclosures::let_go_of", self.inner.let_go_of(message)).await
+    }
+
+    async fn forget_loose(&self, before: Time) -> Result<u64, Error> {
+        self.fuse.touch("Enclosures::forget_loose", self.inner.forget_loose(before)).await
+    }
+}
+
+#[async_trait]
 impl Provider for Fused<dyn Provider> {
     fn read(&self, body: &[u8]) -> Result<Incoming, Unreadable> {
         self.inner.read(body)
@@ -161,7 +182,7 @@ impl Provider for Fused<dyn Provider> {
 
     /// What was claimed before a sleep begins too late, and is not written: the real client looks at the machine's
     /// clock, which a test does not move.
-    async fn send_text(&self, message: &Outgoing) -> Sent {
+    async fn send(&self, message: &Outgoing) -> Sent {
         let claimed_at =
             message.begin_by.saturating_sub(Duration::from_millis(BEGIN_WITHIN_MS.unsigned_abs()));
         let act = async {
@@ -169,11 +190,11 @@ impl Provider for Fused<dyn Provider> {
                 return Sent::TooLate;
             }
             if self.fuse.weakness == Some(Weakness::PostsTwice) {
-                self.inner.send_text(message).await;
+                self.inner.send(message).await;
             }
-            self.inner.send_text(message).await
+            self.inner.send(message).await
         };
-        self.fuse.touch("Provider::send_text", act).await
+        self.fuse.touch("Provider::send", act).await
     }
 
     /// A courtesy that nothing depends on, shown beside everything else: not counted.

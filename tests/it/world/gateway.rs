@@ -69,7 +69,10 @@ pub(crate) enum Evidence {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Post {
     pub(crate) chat: String,
+    /// What was posted: of a file what stands under it, or what it is.
     pub(crate) text: String,
+    /// Name and bytes of the file.
+    pub(crate) file: Option<(String, Vec<u8>)>,
     pub(crate) idempotency_key: String,
     /// Its id, if it went: then the contact's phone shows it.
     pub(crate) id: Option<String>,
@@ -191,12 +194,18 @@ impl Gateway {
 
     fn write_down(&self, message: &Outgoing, goes: bool) -> String {
         let mut id = String::new();
+        let file = message.file.as_ref();
+        let text = file.map_or(&message.text, |file| match file.caption.as_str() {
+            "" => &message.text,
+            _ => &file.caption,
+        });
         let (at, evidence) = (self.clock.now().unwrap_or(BEGINNING), *lock(&self.evidence));
         self.posts.send_modify(|posts| {
             id = format!("OUT{}", posts.len() + 1);
             posts.push(Post {
                 chat: message.chat.to_string(),
-                text: message.text.clone(),
+                text: text.clone(),
+                file: file.map(|file| (file.name.clone(), file.bytes.to_vec())),
                 idempotency_key: message.idempotency_key.clone(),
                 id: goes.then(|| id.clone()),
                 at,
@@ -206,7 +215,10 @@ impl Gateway {
         if goes && evidence == Evidence::Reports {
             let (chat, seconds) = (message.chat.as_str(), at.0 / 1_000);
             let mut reports = lock(&self.reports);
-            reports.push_back(green_api::echo(chat, &id, seconds, &message.text));
+            reports.push_back(match file {
+                Some(file) => green_api::file_echo(chat, &id, seconds, &file.name, &file.caption),
+                None => green_api::echo(chat, &id, seconds, text),
+            });
             reports.push_back(green_api::status(chat, &id, seconds, "delivered"));
         }
         id
@@ -233,7 +245,7 @@ impl Provider for Gateway {
         self.reader.read(body)
     }
 
-    async fn send_text(&self, message: &Outgoing) -> Sent {
+    async fn send(&self, message: &Outgoing) -> Sent {
         let answer = lock(&self.answers).pop_front();
         if let Some(Answer::Held(hold)) = &answer {
             hold.wait().await;

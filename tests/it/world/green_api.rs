@@ -56,6 +56,15 @@ pub(crate) fn echo(chat: &str, id: &str, at_seconds: i64, text: &str) -> Value {
     body("outgoingAPIMessageReceived", chat, id, at_seconds, &message)
 }
 
+/// A picture that left through the API comes back.
+pub(crate) fn file_echo(chat: &str, id: &str, at_seconds: i64, name: &str, caption: &str) -> Value {
+    let file = json!({
+        "downloadUrl": "https://media.example.test/1", "caption": caption, "fileName": name, "mimeType": "image/png",
+    });
+    let message = json!({ "typeMessage": "imageMessage", "fileMessageData": file });
+    body("outgoingAPIMessageReceived", chat, id, at_seconds, &message)
+}
+
 /// How far a message of ours got.
 pub(crate) fn status(chat: &str, id: &str, at_seconds: i64, word: &str) -> Value {
     json!({

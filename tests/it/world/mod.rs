@@ -33,7 +33,10 @@ use baton::{
     flow::clock::{Clock, ManualClock},
 };
 use execution::key_store::{KeyStore, Memory};
-use reqwest::Method;
+use reqwest::{
+    Method,
+    multipart::{Form, Part},
+};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -338,6 +341,16 @@ impl World {
         answered(self.request(method, path, body)).await
     }
 
+    /// A person sends a file.
+    pub(crate) async fn send_file(&self, path: &str, key: &str, file: &File<'_>) -> Reply {
+        let part = Part::bytes(file.bytes.to_vec()).file_name(file.name.to_owned());
+        let mut form = Form::new().part("file", part.mime_str(file.mime_type).expect("a type"));
+        if let Some(caption) = file.caption {
+            form = form.text("caption", caption.to_owned());
+        }
+        answered(self.request("POST", path, None).header("Idempotency-Key", key).multipart(form)).await
+    }
+
     /// A person reads.
     pub(crate) async fn get(&self, path: &str) -> Value {
         let reply = self.ask("GET", path, None).await;
@@ -375,6 +388,17 @@ impl World {
         lock(&self.process).clone()
     }
 }
+
+/// A file that a person sends.
+pub(crate) struct File<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) mime_type: &'a str,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) caption: Option<&'a str>,
+}
+
+/// A picture, as far as anybody looks.
+pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and a floor plan";
 
 /// Those of the contract, without waiting where a test is not about that.
 fn quick_policy() -> Policy {

@@ -19,6 +19,7 @@ use baton::{
         channels::{Channel, Channels},
         desk::Desk,
         dispatch::Dispatch,
+        enclosures::Enclosures,
         gate::Gate,
         intake::Intake,
         ledger::{self, Ledger, Work},
@@ -98,6 +99,7 @@ impl Process {
         let archive = store.archive();
         let ledger: Arc<dyn Ledger> = Fused::over(&fuse, store.ledger(dispatch.clone()));
         let registry: Arc<dyn Registry> = Fused::over(&fuse, store.registry());
+        let enclosures: Arc<dyn Enclosures> = Fused::over(&fuse, store.enclosures());
         // After a restart it is there already.
         registry.add_channel(&row()).await.expect("the channel is kept");
         let (stopping, tasks) = (CancellationToken::new(), TaskTracker::new());
@@ -105,6 +107,7 @@ impl Process {
             ledger: ledger.clone(),
             registry: registry.clone(),
             channels: channels.clone(),
+            enclosures: enclosures.clone(),
             breaker: Arc::new(ChannelBreaker {
                 ledger: ledger.clone(),
                 registry: registry.clone(),
@@ -186,12 +189,13 @@ impl Process {
         // Only this machine, as if it were the provider's: and not by its name, which leads inside.
         let hosts = "127.0.0.1".parse().expect("a list");
         let storage = Storage::new(hosts, files::Limits::default()).expect("a client");
-        let fetching = Arc::new(Fetching::new(Arc::new(storage), channels.clone()));
+        let fetching = Arc::new(Fetching::new(Arc::new(storage), enclosures.clone(), channels.clone()));
         let doors = Doors {
             intake: intake.clone(),
             desk: Arc::new(Desk {
                 ledger: ledger.clone(),
                 archive: archive.clone(),
+                enclosures,
                 channels: channels.clone(),
                 intake,
                 switch: mode_switch.clone(),

@@ -42,7 +42,7 @@ async fn a_text_is_posted_once_with_its_key_its_length_and_its_quote() {
         .mount(&server)
         .await;
     let message = Outgoing { quoted: Some("A1".to_owned()), ..outgoing("Two left 😊") };
-    let sent = gateway_at(&server.uri()).send_text(&message).await;
+    let sent = gateway_at(&server.uri()).send(&message).await;
     assert_eq!(sent, Sent::Accepted { id: "BAE5".to_owned() }, "{:?}", requests(&server).await);
 }
 
@@ -50,7 +50,7 @@ async fn a_text_is_posted_once_with_its_key_its_length_and_its_quote() {
 async fn an_address_may_end_in_a_slash_or_have_a_path() {
     let server = answering(200, r#"{"idMessage":"BAE5"}"#).await;
     for ending in ["/", "/gateway", "/gateway/"] {
-        gateway_at(&format!("{}{ending}", server.uri())).send_text(&outgoing("hi")).await;
+        gateway_at(&format!("{}{ending}", server.uri())).send(&outgoing("hi")).await;
     }
     let paths: Vec<String> =
         requests(&server).await.iter().map(|request| request.url.path().to_owned()).collect();
@@ -65,7 +65,7 @@ async fn nothing_is_repeated_and_no_redirect_is_followed() {
         let answer =
             ResponseTemplate::new(status).insert_header("location", format!("{}/elsewhere", server.uri()));
         Mock::given(any()).respond_with(answer).mount(&server).await;
-        gateway_at(&server.uri()).send_text(&outgoing("hi")).await;
+        gateway_at(&server.uri()).send(&outgoing("hi")).await;
         assert_eq!(requests(&server).await.len(), 1, "{status}");
     }
 }
@@ -75,7 +75,7 @@ async fn a_gateway_that_says_when_to_come_back_is_heard() {
     let server = MockServer::start().await;
     let answer = ResponseTemplate::new(429).insert_header("retry-after", "12");
     Mock::given(any()).respond_with(answer).mount(&server).await;
-    let sent = gateway_at(&server.uri()).send_text(&outgoing("hi")).await;
+    let sent = gateway_at(&server.uri()).send(&outgoing("hi")).await;
     assert!(matches!(sent, Sent::Again { after_ms: Some(12_000..), .. }), "{sent:?}");
 }
 
@@ -85,14 +85,14 @@ async fn an_answer_that_comes_too_late_leaves_the_fate_unclear() {
     let answer = ResponseTemplate::new(200).set_delay(Duration::from_secs(60));
     Mock::given(any()).respond_with(answer).mount(&server).await;
     let message = Outgoing { timeout: Duration::from_millis(100), ..outgoing("hi") };
-    let sent = gateway_at(&server.uri()).send_text(&message).await;
+    let sent = gateway_at(&server.uri()).send(&message).await;
     assert_eq!(sent, Sent::Unclear { detail: "timed out".to_owned() });
 }
 
 #[tokio::test]
 async fn an_endless_answer_is_not_read_to_its_end() {
     let server = answering(200, vec![b' '; 4 * 1024 * 1024]).await;
-    let sent = gateway_at(&server.uri()).send_text(&outgoing("hi")).await;
+    let sent = gateway_at(&server.uri()).send(&outgoing("hi")).await;
     assert!(matches!(sent, Sent::Unclear { .. }), "{sent:?}");
 }
 

@@ -55,6 +55,7 @@ fn outgoing(text: &str) -> Outgoing {
     Outgoing {
         chat: mira(),
         text: text.to_owned(),
+        file: None,
         quoted: None,
         idempotency_key: "0199f0c2-key".to_owned(),
         begin_by: boot_time() + Duration::from_secs(60),

@@ -34,7 +34,7 @@ impl io::Write for Log {
 /// Does everything that the adapter can do, and tells how it went in words.
 async fn everything(gateway: GreenApi) -> String {
     let message = Outgoing { timeout: Duration::from_millis(100), ..outgoing("hello") };
-    let mut said = format!("{gateway:?} {:?} ", gateway.send_text(&message).await);
+    let mut said = format!("{gateway:?} {:?} ", gateway.send(&message).await);
     gateway.show_typing(&mira(), 1_000).await;
     gateway.mark_read(&mira(), None).await;
     said += &format!("{:?} {:?} ", gateway.state().await, gateway.settings().await);

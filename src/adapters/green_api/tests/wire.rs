@@ -62,7 +62,7 @@ async fn a_moment_that_passes_while_connecting_leaves_no_complete_request() {
     let begin_by = boot_time() + Duration::from_millis(20);
     let gateway = gateway_found_by(Finder { at: Some(address), not_before: begin_by }, address.port());
     let message = Outgoing { begin_by, ..outgoing("must not arrive") };
-    assert_eq!(gateway.send_text(&message).await, Sent::TooLate);
+    assert_eq!(gateway.send(&message).await, Sent::TooLate);
     drop(gateway);
     let (mut stream, _) = listener.accept().await.expect("it did connect");
     let mut seen = Vec::new();
@@ -77,7 +77,7 @@ async fn a_moment_already_past_opens_no_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let message = Outgoing { begin_by: Duration::ZERO, ..outgoing("must not arrive") };
-    assert_eq!(gateway_at(&format!("http://{address}")).send_text(&message).await, Sent::TooLate);
+    assert_eq!(gateway_at(&format!("http://{address}")).send(&message).await, Sent::TooLate);
     let accepted = poll_fn(|context| Poll::Ready(listener.poll_accept(context).is_ready())).await;
     assert!(!accepted, "somebody connected");
 }
@@ -105,13 +105,13 @@ async fn a_refused_connection_or_a_name_not_found_certainly_sent_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
-    let refused = gateway_at(&format!("http://{address}")).send_text(&outgoing("hi")).await;
+    let refused = gateway_at(&format!("http://{address}")).send(&outgoing("hi")).await;
     assert!(
         matches!(&refused, Sent::Again { detail, .. } if detail.starts_with("no connection")),
         "{refused:?}"
     );
     let nowhere = gateway_found_by(Finder { at: None, not_before: Duration::ZERO }, 80);
-    let lost = nowhere.send_text(&outgoing("hi")).await;
+    let lost = nowhere.send(&outgoing("hi")).await;
     assert_eq!(lost, Sent::Again { after_ms: None, detail: "no connection: no such name".to_owned() });
 }
 
@@ -126,7 +126,7 @@ async fn a_connection_closed_or_reset_after_the_request_leaves_the_fate_unclear(
             request
         })
         .await;
-        let sent = gateway_at(&address).send_text(&outgoing("may have arrived")).await;
+        let sent = gateway_at(&address).send(&outgoing("may have arrived")).await;
         assert!(matches!(sent, Sent::Unclear { .. }), "{sent:?}");
         assert!(seen.await.expect("a request").contains("may have arrived"));
     }
@@ -139,7 +139,7 @@ async fn an_acceptance_cut_off_in_the_middle_leaves_the_fate_unclear() {
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 22\r\n\r\n{\"idMessage\":").await
     })
     .await;
-    let sent = gateway_at(&address).send_text(&outgoing("hi")).await;
+    let sent = gateway_at(&address).send(&outgoing("hi")).await;
     assert!(matches!(sent, Sent::Unclear { .. }), "{sent:?}");
     seen.await.expect("a request").expect("written");
 }
@@ -153,7 +153,7 @@ async fn a_refusal_cut_off_in_the_middle_is_a_refusal_still() {
             stream.write_all(format!("HTTP/1.1 {status}\r\ncontent-length: 90\r\n\r\n{{").as_bytes()).await
         })
         .await;
-        let sent = gateway_at(&address).send_text(&outgoing("hi")).await;
+        let sent = gateway_at(&address).send(&outgoing("hi")).await;
         assert_eq!(matches!(sent, Sent::Again { .. }), is_again, "{sent:?}");
         assert_eq!(matches!(sent, Sent::Refused { .. }), !is_again, "{sent:?}");
         seen.await.expect("a request").expect("written");
@@ -163,7 +163,7 @@ async fn a_refusal_cut_off_in_the_middle_is_a_refusal_still() {
 #[tokio::test]
 async fn a_request_carries_its_length_and_is_never_chunked() {
     let (address, seen) = serving(|mut stream| async move { whole_request(&mut stream).await }).await;
-    gateway_at(&address).send_text(&outgoing("hi")).await;
+    gateway_at(&address).send(&outgoing("hi")).await;
     let request = seen.await.expect("a request").to_lowercase();
     assert!(request.contains("content-length: 43") && !request.contains("transfer-encoding"), "{request}");
 }

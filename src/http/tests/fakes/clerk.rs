@@ -7,12 +7,14 @@ use std::{
 };
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use uuid::Uuid;
 
 use super::{Log, NOW, away, conversation, message};
 use crate::{
     domain::{
         conversation::Conversation,
+        enclosure::Enclosure,
         message::Message,
         mode::{Mode, Reason},
         turn::{DeadLetter, FollowUp, FollowUpState},
@@ -111,6 +113,11 @@ impl ModeSwitch for Clerk {
 
 #[async_trait]
 impl Desk for Clerk {
+    async fn enclose(&self, name: &str, called: &str, bytes: Bytes) -> Result<Enclosure, Refusal> {
+        self.hear(format!("keeps {name:?} {called:?} of {} bytes", bytes.len()))?;
+        Enclosure::of(name, called, None, bytes.len()).ok_or(Refusal::Unsendable)
+    }
+
     async fn say(
         &self,
         key: Key,

@@ -1,0 +1,84 @@
+//! Files that people send, over either database.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::{
+    failure,
+    rows::Columns as _,
+    sql::{Statement, Store},
+};
+use crate::{
+    domain::time::Time,
+    flow::{enclosures::Enclosures, ledger::Error},
+};
+
+#[async_trait]
+impl<S: Store> Enclosures for S {
+    async fn enclose(&self, message: Uuid, bytes: Bytes) -> Result<(), Error> {
+        let mut statement = Statement::new("insert into enclosures (id, bytes, at) values (");
+        statement.bind(message).push(", ").bind(Some(bytes.to_vec())).push(", ").now(self);
+        statement.push(") on conflict (id) do nothing");
+        self.write(statement).await.map(drop)
+    }
+
+    async fn enclosed(&self, message: Uuid) -> Result<Option<Bytes>, Error> {
+        let statement = Statement::new("select e.bytes from enclosures e where e.id = $1").with(message);
+        let Some(row) = self.row(statement).await? else { return Ok(None) };
+        Ok(row.bytes("bytes").map_err(failure)?.map(Bytes::from))
+    }
+
+    async fn let_go_of(&self, message: Uuid) -> Result<(), Error> {
+        self.write(Statement::new("delete from enclosures where id = $1").with(message)).await.map(drop)
+    }
+
+    async fn forget_loose(&self, before: Time) -> Result<u64, Error> {
+        let statement = Statement::new(
+            "delete from enclosures where at < $1 \
+             and not exists (select 1 from messages m where m.id = enclosures.id)",
+        );
+        self.write(statement.with(before)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        adapters::trial::{NOW, Trial, begun, from_contact, on_both_stores},
+        domain::docket::Docket,
+        flow::ledger::{Key, Need, change},
+    };
+
+    on_both_stores!(a_file_is_kept_as_it_is, what_no_message_carries_is_forgotten_after_a_while,);
+
+    async fn a_file_is_kept_as_it_is<S: Trial>(store: &S) {
+        let (id, other) = (Uuid::now_v7(), Uuid::now_v7());
+        let bytes: Vec<u8> = (0..=255).cycle().take(3 * 1024 * 1024).collect();
+        store.enclose(id, Bytes::from(bytes.clone())).await.expect("written");
+        store.enclose(id, Bytes::from_static(b"another")).await.expect("written");
+        assert_eq!(store.enclosed(id).await.expect("read"), Some(Bytes::from(bytes)), "the first is the one");
+        assert_eq!(store.enclosed(other).await.expect("read"), None);
+        store.let_go_of(id).await.expect("written");
+        assert_eq!(store.enclosed(id).await.expect("read"), None);
+    }
+
+    async fn what_no_message_carries_is_forgotten_after_a_while<S: Trial>(store: &S) {
+        let conversation = begun("shop", "6580000001@c.us");
+        store.keep_conversation(&conversation).await;
+        let (carried, loose) = (Uuid::now_v7(), Uuid::now_v7());
+        let carry = move |docket: &mut Docket| {
+            docket.push(crate::domain::message::Message { id: carried, ..from_contact(0, "Hello", NOW) })
+        };
+        let ledger = Trial::ledger(store);
+        change(ledger.as_ref(), Key::Id(conversation.id), Need::default(), carry).await.expect("committed");
+        for id in [carried, loose] {
+            store.enclose(id, Bytes::from_static(b"a file")).await.expect("written");
+        }
+        assert_eq!(store.forget_loose(Time(0)).await.expect("written"), 0, "it may still be sent");
+        assert_eq!(store.forget_loose(Time(i64::MAX)).await.expect("written"), 1);
+        assert!(store.enclosed(carried).await.expect("read").is_some());
+        assert_eq!(store.enclosed(loose).await.expect("read"), None);
+    }
+}
