@@ -71,11 +71,13 @@ export const Bubble = memo(function Bubble(/** @type {Given} */ { parts, isFirst
 /** @param {{it: Wire.Message, thread: Thread, isAlone: boolean, name: string}} props `isAlone`: the foot of the bubble says where it is; `name` is for who cannot see whose it is */
 function Part({ it, thread, isAlone, name }) {
   const isGone = it.delivery?.state === "cancelled";
+  // What a file is, it shows itself.
+  const words = it.media ? (it.media.caption ?? "") : it.text;
   return html`<div class="part ${isGone ? "is-cancelled" : ""}" id="message-${it.seq}" tabindex="-1">
     ${name && html`<span class="unseen">${name}: </span>`}
     ${it.quoted && html`<${Quote} of=${it.quoted} thread=${thread} />`}
     ${it.deleted_at ? html`<p class="soft"><em>${t("bubble.deleted", { at: clock(it.deleted_at) })}</em></p>` : html`<${Media} it=${it} />`}
-    ${!it.deleted_at && it.text && !(it.media && it.text === it.media.transcript) && (isGone ? html`<p class="says" dir="auto"><del>${it.text}</del></p>` : html`<p class="says" dir="auto">${it.text}</p>`)}
+    ${!it.deleted_at && words && (isGone ? html`<p class="says" dir="auto"><del>${words}</del></p>` : html`<p class="says" dir="auto">${words}</p>`)}
     ${!isAlone && it.delivery && html`<p class="part-foot"><${Ticks} of=${it.delivery} /></p>`}
     <${Mends} it=${it} thread=${thread} />
   </div>`;

@@ -9,6 +9,7 @@ import { Problem } from "../wire/api.js";
 import { Icon } from "../parts/icon.js";
 import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
+import { Attach, Attached, firstOf } from "./attached.js";
 import { Canned, SHOWN, optionId } from "./canned.js";
 import { clear, deskOf, lay } from "./desk.js";
 import { heldBy } from "./holding.js";
@@ -22,6 +23,8 @@ import { fill, matching, slashed, unfilled, valuesOf } from "./variables.js";
 
 /** What the server takes of one text, in characters. */
 const TEXT_MAX = 20_000;
+/** What it takes under a file. */
+const CAPTION_MAX = 1_024;
 /** WhatsApp's own limit of one message: Baton cuts what is longer. */
 const MESSAGE_MAX = 4_096;
 /** After the last key for so long, one is no longer seen as writing. */
@@ -48,8 +51,10 @@ export function Composer({ it, open, field, tools }) {
   const found = asked ? matching(cannedReplies.items.value.filter((one) => !one.channels || one.channels.includes(it.channel)), asked.q).slice(0, SHOWN) : [];
   const values = valuesOf({ contact: it.contact, agent: me.value?.name ?? null, channel: channelTitle(it.channel) });
   const missing = desk.isNote ? [] : unfilled(desk.text);
-  const over = desk.text.length > TEXT_MAX ? [...desk.text].length - TEXT_MAX : 0;
-  const canSend = desk.text.trim() !== "" && missing.length === 0 && over <= 0;
+  const file = desk.isNote ? null : desk.file;
+  const max = file ? CAPTION_MAX : TEXT_MAX;
+  const over = desk.text.length > max ? [...desk.text].length - max : 0;
+  const canSend = (desk.text.trim() !== "" || file) && missing.length === 0 && over <= 0;
 
   useLayoutEffect(() => {
     const shown = field.current;
@@ -98,8 +103,11 @@ export function Composer({ it, open, field, tools }) {
     clear(it.id);
     if (desk.isNote) lay(it.id, { isNote: false });
     try {
-      const kind = desk.isNote ? "note" : desk.draft ? "draft" : "text";
-      showReceipt(it.id, await open.thread.say({ kind, text, draft: desk.isNote ? null : desk.draft, quoted: desk.isNote || desk.draft ? null : desk.quoted }));
+      // With a file it is no longer the suggestion, which had none.
+      const draft = desk.isNote || file ? null : desk.draft;
+      const kind = desk.isNote ? "note" : draft ? "draft" : "text";
+      const quoted = desk.isNote || draft ? null : desk.quoted;
+      showReceipt(it.id, await open.thread.say({ kind, text, draft, quoted, file: file && { name: file.name, size: file.size, blob: file } }));
     } catch (error) {
       // The thread shows it as not confirmed, and what can be done.
       if (!(error instanceof Problem)) throw error;
@@ -124,6 +132,7 @@ export function Composer({ it, open, field, tools }) {
       event.preventDefault();
       if (asked) isShut.value = true;
       else if (desk.quoted) lay(it.id, { quoted: null });
+      else if (desk.file) lay(it.id, { file: null });
       else if (desk.isNote) lay(it.id, { isNote: false });
       else field.current?.blur();
     } else if (event.key === "Backspace" && desk.quoted && desk.text === "") {
@@ -145,29 +154,34 @@ export function Composer({ it, open, field, tools }) {
     shown.setRangeText("\n", shown.selectionStart, shown.selectionEnd, "end");
     lay(it.id, { text: shown.value });
   }
-  /** @param {DataTransfer | null} given @param {Event} event */
-  function refuseFiles(given, event) {
-    if (!given || given.files.length === 0) return;
-    event.preventDefault();
-    said.value = t("composer.no_files");
+  /** @param {FileList | undefined} files @param {Event} [event] */
+  function take(files, event) {
+    if (!files || files.length === 0) return;
+    event?.preventDefault();
+    const taken = firstOf(files, desk.isNote);
+    said.value = taken.problem;
+    if (taken.file) lay(it.id, { file: taken.file });
+    field.current?.focus();
   }
   const moved = () => (caret.value = field.current?.selectionStart ?? 0);
   const label = desk.isNote ? t("composer.note_label") : t("composer.label");
 
   return html`<form class="composer ${desk.isNote ? "is-note" : ""}" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void send())}
-      onDragOver=${(/** @type {DragEvent} */ event) => event.preventDefault()} onDrop=${(/** @type {DragEvent} */ event) => refuseFiles(event.dataTransfer, event)}>
+      onDragOver=${(/** @type {DragEvent} */ event) => event.preventDefault()} onDrop=${(/** @type {DragEvent} */ event) => take(event.dataTransfer?.files, event)}>
     ${asked && html`<${Canned} found=${found} at=${chosen.value} preview=${(/** @type {Wire.CannedReply} */ one) => fill(one.text, values)} onChoose=${choose} />`}
     <${Told} it=${it} />
     ${desk.quoted && !desk.isNote && html`<div class="composer-quote"><${Icon} name="reply" /><p><b>${authorName(desk.quoted)}</b> <span>${summary(desk.quoted).text || t("bubble.quoted_gone")}</span></p>
       <button type="button" class="bare" aria-label=${t("composer.drop_quote")} onClick=${() => lay(it.id, { quoted: null })}><${Icon} name="close" /></button></div>`}
+    ${file && html`<${Attached} file=${file} onDrop=${() => (lay(it.id, { file: null }), field.current?.focus())} />`}
     <textarea ref=${field} rows="1" dir="auto" value=${desk.text} aria-label=${label} placeholder=${label} aria-describedby="composer-said"
       aria-autocomplete="list" aria-controls=${asked && found.length ? "canned" : undefined} aria-activedescendant=${asked && found.length ? optionId(chosen.value) : undefined}
-      onInput=${type} onKeyDown=${key} onKeyUp=${moved} onClick=${moved} onPaste=${(/** @type {ClipboardEvent} */ event) => refuseFiles(event.clipboardData, event)}></textarea>
-    <p id="composer-said" class="composer-said" role="status">${said.value || lengthWords(desk.text.length, over)
+      onInput=${type} onKeyDown=${key} onKeyUp=${moved} onClick=${moved} onPaste=${(/** @type {ClipboardEvent} */ event) => take(event.clipboardData?.files, event)}></textarea>
+    <p id="composer-said" class="composer-said" role="status">${said.value || lengthWords(desk.text.length, over, max)
       || (missing.length > 0 ? t("composer.fill_in", { names: missing.map((name) => `{{${name}}}`).join(", ") }) : "")}</p>
     <div class="composer-tools">
       <button type="button" class="bare ${desk.isNote ? "is-on" : ""}" aria-pressed=${desk.isNote} aria-keyshortcuts="n" title=${t("composer.note_hint")} onClick=${() => (lay(it.id, { isNote: !desk.isNote }), field.current?.focus())}>
         <${Icon} name="note" /><span>${t("composer.note")}</span></button>
+      ${!desk.isNote && html`<${Attach} onFiles=${take} />`}
       ${tools}
       ${!isTouch && html`<button type="button" class="bare enter-choice" aria-pressed=${enterSends} title=${t("composer.enter_hint", { mod: MOD })} onClick=${() => prefer({ enterSends: !enterSends }).catch(sayProblem)}>
         ${enterSends ? t("composer.enter_sends") : t("composer.mod_enter_sends", { mod: MOD })}</button>`}
@@ -177,9 +191,9 @@ export function Composer({ it, open, field, tools }) {
   </form>`;
 }
 
-/** @param {number} length @param {number} over */
-function lengthWords(length, over) {
-  if (over > 0) return t("composer.too_long", { max: number(TEXT_MAX), count: over });
+/** @param {number} length @param {number} over @param {number} max */
+function lengthWords(length, over, max) {
+  if (over > 0) return t("composer.too_long", { max: number(max), count: over });
   return length > MESSAGE_MAX ? t("composer.in_parts", { count: Math.ceil(length / MESSAGE_MAX) }) : "";
 }
 
@@ -188,7 +202,7 @@ function Told({ it }) {
   const desk = deskOf(it.id).value;
   if (desk.isNote) return html`<p class="composer-told is-note"><${Icon} name="note" />${t("composer.note_told")}</p>`;
   if (desk.draft) return html`<p class="composer-told"><${Icon} name="pen" />${t("composer.from_draft")}</p>`;
-  if (!desk.text.trim()) return null;
+  if (!desk.text.trim() && !desk.file) return null;
   const held = heldBy(it);
   if (it.mode === "AI") return html`<p class="composer-told is-human"><${Icon} name="hand" />${t("composer.takes_over")}</p>`;
   if (held.who === "agent") return html`<p class="composer-told is-human"><${Icon} name="people" />${t("composer.others", { name: holderName(held) })}</p>`;

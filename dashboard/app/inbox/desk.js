@@ -6,10 +6,10 @@ import { signal } from "../vendor/preact.js";
 /** @import { Signal } from "../vendor/preact.js" */
 /** @import { Suggestion } from "../state/owed.js" */
 
-/** @typedef {{text: string, isNote: boolean, quoted: Wire.Message | null, draft: Suggestion | null}} Desk `draft`: the suggestion that the text began as */
+/** @typedef {{text: string, isNote: boolean, quoted: Wire.Message | null, draft: Suggestion | null, file: File | null}} Desk `draft`: the suggestion that the text began as; a `file` is not kept beyond this page */
 
 /** @type {Desk} */
-const CLEAR = { text: "", isNote: false, quoted: null, draft: null };
+const CLEAR = { text: "", isNote: false, quoted: null, draft: null, file: null };
 /** @type {Map<string, Signal<Desk>>} */
 const all = new Map();
 
@@ -30,7 +30,7 @@ export function lay(id, change) {
   if (!desk.text) desk.draft = null;
   deskOf(id).value = desk;
   try {
-    if (desk.text || desk.quoted) sessionStorage.setItem(keyOf(id), JSON.stringify(desk));
+    if (desk.text || desk.quoted) sessionStorage.setItem(keyOf(id), JSON.stringify({ ...desk, file: null }));
     else sessionStorage.removeItem(keyOf(id));
   } catch {
     // A browser that keeps nothing still has it until the page is left.

@@ -27,7 +27,7 @@ export function Draft({ it, open, onEdit }) {
   async function use() {
     if (!draft) return;
     try {
-      showReceipt(it.id, await thread.say({ kind: "draft", text: draft.text, draft: { id: draft.id, text: draft.text }, quoted: null }));
+      showReceipt(it.id, await thread.say({ kind: "draft", text: draft.text, draft: { id: draft.id, text: draft.text }, quoted: null, file: null }));
     } catch (error) {
       // The thread shows it as not confirmed, and what can be done.
       if (!(error instanceof Problem)) throw error;

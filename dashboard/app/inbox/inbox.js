@@ -101,7 +101,7 @@ export function Pane({ open }) {
       <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => (isKeptUnread.value = true)} />
       <${Mode} it=${it} />
       <${Thread} open=${open} it=${it} events=${events} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => write({ isNote: false })}
-        onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), put(open.id, { text: one.text, quoted: one.quoted, draft: one.draft, isNote: one.kind === "note" }), write())} />
+        onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), put(open.id, { text: one.text, quoted: one.quoted, draft: one.draft, isNote: one.kind === "note", file: one.file?.blob ?? null }), write())} />
       <${Draft} it=${it} open=${open} onEdit=${() => write()} />
       ${mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
     </section>

@@ -34,7 +34,7 @@ function Shown({ it, media }) {
 
 /** @param {{it: Wire.Message, media: Wire.Media}} props */
 function Card({ it, media }) {
-  const facts = [media.file_name && it.kind !== "document" ? word("kind", it.kind) : null, media.size === null ? null : size(media.size), media.seconds === null ? null : length(media.seconds)].filter(Boolean).join(" · ");
+  const facts = [media.file_name && it.kind !== "document" ? word("kind", it.kind) : null, media.size === null ? null : fileSize(media.size), media.seconds === null ? null : length(media.seconds)].filter(Boolean).join(" · ");
   const why = media.state && media.state !== "available" ? word("media_state", media.state) : "";
   const name = media.file_name ?? word("kind", it.kind);
   return html`<div class="file">
@@ -45,7 +45,7 @@ function Card({ it, media }) {
 }
 
 /** @param {number} bytes */
-function size(bytes) {
+export function fileSize(bytes) {
   const [value, unit] = bytes < STEP ? [bytes, "B"] : bytes < STEP * STEP ? [Math.round(bytes / STEP), "kB"] : [Math.round((bytes / STEP / STEP) * 10) / 10, "MB"];
   return `${number(Number(value))} ${unit}`;
 }

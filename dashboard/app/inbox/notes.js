@@ -20,7 +20,7 @@ export function Notes({ thread }) {
     if (!text || !field.current) return;
     field.current.value = "";
     try {
-      await thread.say({ kind: "note", text, draft: null, quoted: null });
+      await thread.say({ kind: "note", text, draft: null, quoted: null, file: null });
     } catch (error) {
       // The thread shows it as not kept, with the button that tries again.
       if (!(error instanceof Problem)) throw error;

@@ -1,6 +1,7 @@
 // What was written here and the server has not confirmed: never shown as more than that.
 
 import { html } from "../vendor/preact.js";
+import { FileLine } from "./attached.js";
 import { Icon } from "../parts/icon.js";
 import { problemText } from "../parts/toast.js";
 import { clock, t } from "../words/index.js";
@@ -14,23 +15,26 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   const isRefused = problem !== null && problem.status >= 400 && problem.status < 500 && problem.status !== 408 && problem.status !== 429;
   // What may have arrived is not written anew by one click: then it could arrive twice.
   const isStale = problem?.code === "stale";
+  // The page was loaded anew, and a page cannot keep a file.
+  const isLost = it.file !== null && it.file?.blob === null;
   return html`<div class="speech-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
     <div class="speech">
       <p class="speech-by"><${Icon} name=${it.kind === "note" ? "note" : "person"} />${it.kind === "note" ? t("bubble.note_by", { name: t("you") }) : t("you")}</p>
       ${it.quoted && html`<div class="quote"><span>${it.quoted.text}</span></div>`}
-      <p class="says" dir="auto">${it.text}</p>
+      ${it.file && html`<${FileLine} name=${it.file.name} size=${it.file.size} />`}
+      ${it.text && html`<p class="says" dir="auto">${it.text}</p>`}
       <p class="speech-foot"><time datetime=${it.at}>${clock(it.at)}</time>
         ${!problem && html`<span class="ticks"><${Icon} name="clock" /><span>${it.kind === "note" ? t("unsent.keeping") : t("unsent.bringing")}</span></span>`}</p>
       ${problem && html`<div class="unsent-problem" role="alert">
         <p><${Icon} name="alert" /> ${isStale ? t("unsent.stale") : isRefused ? t("unsent.refused", { why: problemText(problem) })
-          : problem.code === "interrupted" ? t("unsent.interrupted") : t("unsent.unconfirmed")}</p>
+          : isLost ? t("unsent.file_lost") : problem.code === "interrupted" ? t("unsent.interrupted") : t("unsent.unconfirmed")}</p>
         <p class="buttons">
           ${isStale ? html`<button type="button" onClick=${() => onAgain(it, true)}>${t("unsent.force")}</button>`
-          : !isRefused && html`<button type="button" onClick=${() => onAgain(it)}><${Icon} name="retry" />${t("retry")}</button>`}
+          : !isRefused && !isLost && html`<button type="button" onClick=${() => onAgain(it)}><${Icon} name="retry" />${t("retry")}</button>`}
           ${(isRefused || isStale) && html`<button type="button" onClick=${() => onEdit(it)}><${Icon} name="pen" />${t("unsent.edit")}</button>`}
           <button type="button" onClick=${() => onDiscard(it)}><${Icon} name="trash" />${t("unsent.discard")}</button>
         </p>
-        ${!isRefused && html`<p class="hint">${t("unsent.once")}</p>`}
+        ${!isRefused && !isLost && html`<p class="hint">${t("unsent.once")}</p>`}
       </div>`}
     </div>
   </div>`;

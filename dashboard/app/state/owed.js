@@ -11,9 +11,12 @@ import { Problem } from "../wire/api.js";
  * A suggestion of the AI, as it was taken up.
  * @typedef {{id: string, text: string}} Suggestion
  *
+ * A file to send; `blob` is gone when the page was loaded anew.
+ * @typedef {{name: string, size: number, blob: File | null}} Enclosed
+ *
  * What we are about to send: shown at once, and never as more than it is.
  * @typedef {{
- *   key: string, kind: "text" | "note" | "draft", text: string, draft: Suggestion | null, quoted: Wire.Message | null,
+ *   key: string, kind: "text" | "note" | "draft", text: string, draft: Suggestion | null, quoted: Wire.Message | null, file: Enclosed | null,
  *   at: string, after: number, problem: Problem | null,
  * }} Owed
  *   `key` makes a second try safe. `after` is the newest sequence number known when it was written. `draft` is the suggestion
@@ -37,7 +40,8 @@ export function owedOf(id) {
 export function setOwed(id, items) {
   owedOf(id).value = items;
   try {
-    if (items.length > 0) sessionStorage.setItem(keyOf(id), JSON.stringify(items));
+    const plain = items.map((it) => ({ ...it, file: it.file && { ...it.file, blob: null } }));
+    if (items.length > 0) sessionStorage.setItem(keyOf(id), JSON.stringify(plain));
     else sessionStorage.removeItem(keyOf(id));
   } catch {
     // A browser that keeps nothing still shows it until the page is left.

@@ -129,7 +129,7 @@ export function openThread(id, at = null) {
 
   /**
    * Sends a text. Until the server has it, it is owed here and shown as that.
-   * @param {Pick<Owed, "kind" | "text" | "draft" | "quoted">} words
+   * @param {Pick<Owed, "kind" | "text" | "draft" | "quoted" | "file">} words
    * @returns {Promise<Wire.Receipt | null>} what the takeover stopped
    */
   async function say(words) {
@@ -197,11 +197,18 @@ function changesMessages(event) {
     && !(event.type === "conversation_updated" && event.action !== "closed" && event.action !== "merged");
 }
 
-/** @param {Owed} it @returns {[string, Record<string, any>]} */
+/** @param {Owed} it @returns {[string, any]} */
 function routeOf(it) {
   if (it.kind === "note") return ["/notes", { text: it.text }];
   // Without a text it goes as it was suggested, and counts as that.
   if (it.draft) return [`/drafts/${it.draft.id}/send`, it.text === it.draft.text ? {} : { text: it.text }];
+  if (it.file?.blob) {
+    const form = new FormData();
+    form.append("file", it.file.blob, it.file.name);
+    if (it.text) form.append("caption", it.text);
+    if (it.quoted) form.append("quoted_message_id", it.quoted.id);
+    return ["/messages", form];
+  }
   return ["/messages", { text: it.text, ...(it.quoted && { quoted_message_id: it.quoted.id }) }];
 }
 

@@ -6,7 +6,8 @@ use super::{MEI, Server, key, on_both_footings, reading_mei};
 
 on_both_footings!(
     what_is_sent_takes_over_and_gets_its_ticks,
-    what_nobody_knows_is_said_and_decided_by_a_person
+    what_nobody_knows_is_said_and_decided_by_a_person,
+    a_pasted_picture_is_seen_before_it_goes_and_when_it_has_gone
 );
 
 async fn what_is_sent_takes_over_and_gets_its_ticks(server: &Server) {
@@ -43,5 +44,43 @@ async fn what_nobody_knows_is_said_and_decided_by_a_person(server: &Server) {
     browser.click_named("It arrived").await;
     browser.click("dialog[open] .is-danger").await;
     browser.until("return document.querySelector('.from-agent .ticks.is-sent')", json!([])).await;
+    browser.close().await;
+}
+
+/// Puts a picture of so many pixels on the clipboard and pastes it, as a browser would.
+const PASTES: &str = "
+    const canvas = Object.assign(document.createElement('canvas'), { width: 40, height: 30 });
+    canvas.getContext('2d').fillRect(0, 0, 40, 30);
+    return new Promise((done) => canvas.toBlob((blob) => {
+        const given = new DataTransfer();
+        given.items.add(new File([blob], 'plan.png', { type: 'image/png' }));
+        const paste = new ClipboardEvent('paste', { clipboardData: given, bubbles: true, cancelable: true });
+        document.querySelector('.composer textarea').dispatchEvent(paste);
+        done(true);
+    }));";
+
+async fn a_pasted_picture_is_seen_before_it_goes_and_when_it_has_gone(server: &Server) {
+    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.writes(MEI, "Mei", &["What does it look like?"]).await;
+    let browser = reading_mei(server).await;
+    browser.click_named("Note").await;
+    browser.settled(PASTES, json!([])).await;
+    browser.sees(".composer-said", "A note has no file").await;
+    browser.click_named("Note").await;
+    browser.settled(PASTES, json!([])).await;
+    browser.sees(".attached", "plan.png").await;
+    browser.sees(".composer", "takes over").await;
+    browser.until("return document.querySelector('.attached img').naturalWidth === 40", json!([])).await;
+    browser.fill(".composer textarea", "Like this.").await;
+    browser.press(key::ENTER).await;
+    browser.sees(".from-agent .says", "Like this.").await;
+    browser.sees(".outcome", "Stopped the AI").await;
+    // Through the server and back, as it was given.
+    let is_drawn = "return document.querySelector('.from-agent .picture img')?.naturalWidth === 40";
+    browser.until(is_drawn, json!([])).await;
+    browser.misses(".composer", "plan.png").await;
+    browser.until("return document.querySelector('.from-agent .ticks.is-read')", json!([])).await;
+    assert_eq!(server.phone(MEI).await, ["[image] Like this."]);
+    assert_eq!(browser.faults().await, json!([]));
     browser.close().await;
 }
