@@ -10,7 +10,9 @@ const LINE_MAX = 160;
  * @returns {{kind: string | null, text: string}} `kind` is null where the words need no name before them
  */
 export function summary(message) {
-  const text = oneLine(message.text || message.media?.caption || message.media?.transcript || "");
+  // The text of a file says what it is, for whoever cannot see it; here its kind is named beside.
+  const { media } = message;
+  const text = oneLine((media ? media.caption || media.transcript : message.text) || "");
   if (message.deleted_at) return { kind: "deleted", text: "" };
   if (message.kind === "text") return text ? { kind: null, text } : { kind: "empty", text: "" };
   if (message.kind === "document" && !text) return { kind: "document", text: message.media?.file_name ?? "" };
