@@ -52,6 +52,8 @@ pub const TEXT_MAX: usize = 20_000;
 pub const BATCH_MAX: usize = 20;
 /// Who spoke last, once a message is withdrawn, is looked for so far back.
 const WITHDRAW_LOOKS_BACK: usize = 20;
+/// Newer answers, and by force what waits beside the letter, are looked for so far back.
+const REPLAY_LOOKS_BACK: usize = 100;
 /// A request's answer is kept for a repeat this long.
 pub const REMEMBERED_MS: i64 = 86_400_000;
 
@@ -362,7 +364,7 @@ impl Desk {
         let need = Need {
             letter: Some(letter),
             messages: letters::subjects_of(&found),
-            newest: 20,
+            newest: REPLAY_LOOKS_BACK,
             ..Need::default()
         };
         let who = who.clone();

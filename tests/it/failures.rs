@@ -11,6 +11,8 @@ use crate::world::{Answer, Chat, World, on_both_stores};
 
 on_both_stores!(
     a_model_that_fails_for_good_leaves_a_dead_letter_that_can_be_replayed,
+    a_letter_is_answered_by_force_although_a_person_has_the_conversation,
+    a_letter_of_last_night_is_answered_when_somebody_says_so,
     a_model_that_fails_once_is_asked_again,
     a_send_of_unknown_fate_is_settled_by_its_echo_and_never_repeated,
     a_claim_whose_commit_was_not_heard_of_is_given_back,
@@ -85,6 +87,60 @@ async fn a_model_that_fails_for_good_leaves_a_dead_letter_that_can_be_replayed(w
     )
     .await;
     assert_eq!(replay(world, &letter, None).await, 409, "it was replayed");
+}
+
+/// The model fails for good at what Mei asks.
+async fn given_up(world: &World, chat: &Chat<'_>) -> Value {
+    for _ in 0..3 {
+        world.assistant.add(Step::fails(FailureKind::Server));
+    }
+    chat.writes("M1", "Show me condos").await;
+    for _ in 0..3 {
+        world.after(MINUTE_MS).await;
+    }
+    only_letter(world).await
+}
+
+async fn a_letter_is_answered_by_force_although_a_person_has_the_conversation(world: &World) {
+    let mei = world.chat(MEI);
+    let letter = given_up(world, &mei).await;
+    mei.take_over().await;
+    mei.writes("M2", "Are you there?").await;
+    assert_eq!(replay(world, &letter, None).await, 409, "a person has taken over");
+    assert_eq!(mei.conversation().await["mode"], "HUMAN");
+
+    world.assistant_says("Yes: two condos.");
+    assert_eq!(replay(world, &letter, Some(json!({ "force": true }))).await, 202);
+    let given_back = mei.conversation().await;
+    assert_eq!((&given_back["mode"], &given_back["mode_actor"]), (&json!("AI"), &json!("environment")));
+    world.after(2_000).await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        contact: Are you there? [answered]
+        assistant: Yes: two condos. [sent]
+        * turn_failed: retried
+        * turn_failed: retried
+        * turn_failed: handed_over
+        * mode_changed
+        * agent_took_over
+        * mode_changed
+        = AI 3, released
+        = the phone shows: Yes: two condos.
+        ",
+    )
+    .await;
+}
+
+async fn a_letter_of_last_night_is_answered_when_somebody_says_so(world: &World) {
+    let mei = world.chat(MEI);
+    let letter = given_up(world, &mei).await;
+    world.after(8 * 60 * MINUTE_MS).await;
+    world.assistant_says("Two condos.");
+    assert_eq!(replay(world, &letter, None).await, 202);
+    world.after(2_000).await;
+    assert_eq!(mei.message("Show me condos").await["outcome"], "answered");
+    assert_eq!(world.gateway.shown_to(MEI).len(), 1);
 }
 
 async fn a_model_that_fails_once_is_asked_again(world: &World) {

@@ -1,7 +1,7 @@
 // Below a message that the AI did not answer: why, in plain words, and the button that mends it.
 
 import { html, useSignal } from "../vendor/preact.js";
-import { mayAct } from "../state/session.js";
+import { isAdmin, mayAct } from "../state/session.js";
 import { Problem, get, post } from "../wire/api.js";
 import { Icon } from "../parts/icon.js";
 import { say, sayProblem } from "../parts/toast.js";
@@ -18,14 +18,16 @@ export function Verdict({ it, found, count, conversation, onReply }) {
   const isBusy = useSignal(false);
   const words = found.why === "person_answered" ? t("verdict.person_answered", { name: found.by ?? t("actor.agent") }) : word("verdict", found.why);
 
+  const isHeld = conversation.mode === "HUMAN";
   async function retry() {
     isBusy.value = true;
     try {
-      const { items } = await get("/dead-letters", { conversation_id: conversation.id, limit: 50 });
+      // Letters are replayed by admins; whoever may only answer asks for an answer, and so does a question without a letter.
+      const { items } = isAdmin() ? await get("/dead-letters", { conversation_id: conversation.id, limit: 50 }) : { items: [] };
       const letter = letterOf(items, it.id);
-      // Without its letter there is nothing to replay, but the question still stands.
-      if (letter) await post(`/dead-letters/${letter.id}/retry`, {});
-      else await giveBack(conversation, { answer_now: true });
+      if (!letter) return void (await giveBack(conversation, { answer_now: true }));
+      // The button has said that it takes the conversation from a person.
+      await post(`/dead-letters/${letter.id}/retry`, isHeld ? { force: true } : {});
       say(t("verdict.retried"));
     } catch (error) {
       if (error instanceof Problem && error.status === 409) say(error.message);
@@ -38,7 +40,8 @@ export function Verdict({ it, found, count, conversation, onReply }) {
   return html`<div class="verdict is-${found.tone}">
     <${Icon} name=${found.tone === "wait" ? "clock" : found.tone === "bad" ? "alert" : "check"} />
     <p>${count > 1 && html`<b>${t("verdict.count", { count })}</b> `}${words}</p>
-    ${found.acts.includes("retry") && mayAct() && html`<button type="button" disabled=${isBusy.value} onClick=${() => void retry()}><${Icon} name="retry" />${t("verdict.retry")}</button>`}
+    ${found.acts.includes("retry") && mayAnswer && html`<button type="button" disabled=${isBusy.value} onClick=${() => void retry()}>
+      <${Icon} name="retry" />${isHeld ? t("verdict.give_back_answer") : t("verdict.retry")}</button>`}
     ${found.acts.includes("answer") && mayAnswer && html`<button type="button" onClick=${() => void giveBack(conversation, { answer_now: true })}>
       <${Icon} name="spark" />${conversation.mode === "AI" ? t("verdict.answer") : t("verdict.give_back_answer")}</button>`}
     ${found.acts.includes("reply") && mayAct() && html`<button type="button" onClick=${onReply}><${Icon} name="reply" />${t("verdict.reply")}</button>`}

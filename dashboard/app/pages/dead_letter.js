@@ -25,7 +25,8 @@ function reasonOf(letter) {
 /** @param {{letter: Wire.DeadLetter, again: () => Promise<void>}} props */
 export function Letter({ letter, again }) {
   const isBusy = useSignal(false);
-  const isAsked = useSignal(false);
+  /** What is asked before it is done. */
+  const asked = useSignal(/** @type {"discard" | "force" | null} */ (null));
   /** Why it was not done; `mayForce` while trying all the same would change that. */
   const refused = useSignal(/** @type {{text: string, mayForce: boolean} | null} */ (null));
 
@@ -72,15 +73,16 @@ export function Letter({ letter, again }) {
     </p>
     ${refused.value && html`<div class="refused" role="alert">
       <p>${refused.value.text}</p>
-      ${refused.value.mayForce && html`<p>${t(letter.kind === "turn" ? "letters.force_turn" : "letters.force_send")}</p>
-        <p><button class="is-danger" aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => void retry(true)}>${t("letters.force")}</button></p>`}
+      ${refused.value.mayForce && html`<p><button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => (asked.value = "force")}>${t("letters.force")}</button></p>`}
     </div>`}
     ${mayDecide && html`<p class="entry-acts">
       ${letter.kind !== "delivery" && html`<button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => void retry(false)}><${Icon} name="retry" /> ${t(`letters.retry_${letter.kind}`)}</button>`}
-      <button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => (isAsked.value = true)}><${Icon} name="trash" /> ${t("letters.discard")}</button>
+      <button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => (asked.value = "discard")}><${Icon} name="trash" /> ${t("letters.discard")}</button>
     </p>`}
-    ${isAsked.value && html`<${Confirm} title=${t("letters.discard_title")} text=${t(`letters.discard_${letter.kind}`)} verb=${t("letters.discard")}
-      onYes=${() => void discard()} onClose=${() => (isAsked.value = false)} />`}
+    ${asked.value === "discard" && html`<${Confirm} title=${t("letters.discard_title")} text=${t(`letters.discard_${letter.kind}`)} verb=${t("letters.discard")}
+      onYes=${() => void discard()} onClose=${() => (asked.value = null)} />`}
+    ${asked.value === "force" && html`<${Confirm} title=${t("letters.force_title")} text=${t(letter.kind === "turn" ? "letters.force_turn" : "letters.force_send")}
+      verb=${t(letter.kind === "turn" ? "letters.force_yes_turn" : "letters.force_yes_send")} onYes=${() => void retry(true)} onClose=${() => (asked.value = null)} />`}
   </li>`;
 }
 

@@ -4,18 +4,21 @@
 
 use uuid::Uuid;
 
-use super::{Refusal, Who, fate, not_retryable, words};
+use super::{Refusal, Who, conflict, fate, not_retryable, words};
 use crate::{
     domain::{
         conversation::Status,
         docket::{Docket, Entry},
         event::{EventType, actor},
-        message::{Author, Kind, Outcome},
-        mode::Mode,
+        message::{Author, Kind, Message, Outcome},
+        mode::{Mode, Reason},
         policy::Policy,
         turn::{DeadLetter, LetterKind, LetterState},
     },
-    flow::{conversations, inbox},
+    flow::{
+        conversations::{self, By},
+        inbox,
+    },
 };
 
 pub(super) fn subjects_of(letter: &DeadLetter) -> Vec<Uuid> {
@@ -47,7 +50,7 @@ pub(super) fn replay(
         return Err(not_retryable(Some(docket), "it was replayed or discarded before"));
     }
     match letter.kind {
-        LetterKind::Turn => replay_turn(docket, policy, &letter, force)?,
+        LetterKind::Turn => replay_turn(docket, policy, &letter, force, who)?,
         LetterKind::Send => {
             let message = letter.subject.ok_or(Refusal::NotFound)?;
             refuse_unwanted_send(docket, message, force)?;
@@ -64,29 +67,23 @@ pub(super) fn replay(
     docket.letters().iter().find(|letter| letter.id == id).cloned().ok_or(Refusal::NotFound)
 }
 
-/// The messages of a failed turn wait again, with a full new set of attempts.
+/// The messages of a failed turn wait again, with a full new set of attempts. By force the AI answers at once, whoever
+/// has the conversation: it is given back first.
 fn replay_turn(
     docket: &mut Docket,
     policy: &Policy,
     letter: &DeadLetter,
     force: bool,
+    who: &Who,
 ) -> Result<(), Refusal> {
     let ids = subjects_of(letter);
     let newest =
         docket.messages().iter().filter(|message| ids.contains(&message.id)).map(|message| message.seq).max();
     let Some(newest) = newest else { return Err(not_retryable(Some(docket), "its messages are gone")) };
-    if docket.conversation.mode.mode == Mode::Human {
-        return Err(not_retryable(Some(docket), "a person has taken over"));
-    }
-    if docket.conversation.our_seq > newest && !force {
-        let newer_answer = docket.messages().iter().any(|message| {
-            message.seq > newest
-                && matches!(message.author, Author::Assistant | Author::Agent)
-                && message.kind != Kind::Note
-        });
-        if newer_answer {
-            return Err(not_retryable(Some(docket), "the contact has had a newer answer"));
-        }
+    if force {
+        give_back(docket, policy, who)?;
+    } else {
+        refuse_unwanted_answer(docket, newest)?;
     }
     for id in ids {
         if let Some(message) = docket.edit(id) {
@@ -102,8 +99,42 @@ fn replay_turn(
     }
     conversations::set_status(docket, Status::Open, None, actor::SYSTEM);
     inbox::begin_new_burst(docket, policy);
+    if force {
+        // What the contact has written since is answered with it.
+        inbox::answer_now(docket);
+    }
     let now = docket.now;
-    docket.conversation.memo.ripe_at = Some(now.0);
+    let memo = &mut docket.conversation.memo;
+    memo.answer_now = true;
+    memo.ripe_at = Some(now.0);
+    Ok(())
+}
+
+/// Whoever forces an answer of the AI has chosen that it answers, and is told so in the mode's history.
+fn give_back(docket: &mut Docket, policy: &Policy, who: &Who) -> Result<(), Refusal> {
+    if docket.conversation.mode.mode == Mode::Ai {
+        return Ok(());
+    }
+    if !policy.has_model {
+        return Err(conflict(docket, "no_model", "there is no model that could answer"));
+    }
+    let by = By { reason: Reason::Released, actor: &who.actor, agent: who.agent };
+    conversations::switch(docket, policy, Mode::Ai, by);
+    Ok(())
+}
+
+fn refuse_unwanted_answer(docket: &Docket, newest: i64) -> Result<(), Refusal> {
+    if docket.conversation.mode.mode == Mode::Human {
+        return Err(not_retryable(Some(docket), "a person has taken over"));
+    }
+    let is_answer = |message: &Message| {
+        message.seq > newest
+            && matches!(message.author, Author::Assistant | Author::Agent)
+            && message.kind != Kind::Note
+    };
+    if docket.conversation.our_seq > newest && docket.messages().iter().any(is_answer) {
+        return Err(not_retryable(Some(docket), "the contact has had a newer answer"));
+    }
     Ok(())
 }
 

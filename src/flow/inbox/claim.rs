@@ -301,13 +301,20 @@ pub fn free_lease(docket: &mut Docket, claimant: &Claimant) -> Option<Time> {
     None
 }
 
-/// Messages that are too old when their turn comes go to a person.
+/// Messages that are too old when their turn comes go to a person. Where a person wants them answered now they are as old as
+/// that wish: whoever has looked at last night's messages has decided.
 fn leave_stale(docket: &mut Docket, policy: &Policy) {
     if policy.stale_ms == 0 {
         return;
     }
     let now = docket.now;
-    let stale = docket.ids(|message| message.waits() && now.since(message.at) > policy.stale_ms);
+    let memo = &docket.conversation.memo;
+    let wished_at = memo.ripe_at.filter(|_| memo.answer_now).map(Time);
+    let is_stale = |message: &Message| {
+        let since = wished_at.map_or(message.at, |at| at.max(message.at));
+        message.waits() && now.since(since) > policy.stale_ms
+    };
+    let stale = docket.ids(is_stale);
     hand_over_stale(docket, &stale);
 }
 

@@ -18,6 +18,8 @@ mod hostile;
 
 mod keyboard;
 
+mod letters;
+
 mod sending;
 
 mod signing_in;
