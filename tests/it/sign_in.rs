@@ -7,6 +7,7 @@ use crate::world::{Reply, World, answered, on_both_stores};
 
 on_both_stores!(
     an_agent_signs_in_takes_over_and_is_known_by_name,
+    whoever_writes_where_nobody_holds_is_given_the_conversation,
     whoever_is_disabled_is_out_within_seconds_and_so_is_their_token,
     a_link_that_two_browsers_open_lets_one_in,
 );
@@ -100,6 +101,38 @@ async fn an_agent_signs_in_takes_over_and_is_known_by_name(world: &World) {
         ",
     )
     .await;
+}
+
+/// An agent who answers, signed in.
+async fn agent<'w>(admin: &Browser<'w>, name: &str) -> Browser<'w> {
+    let wanted = json!({ "name": name, "email": format!("{name}@example.com"), "role": "agent" });
+    let made = admin.ask("POST", "/api/v1/agents", Some(wanted)).await;
+    sign_in(admin.world, json!({ "link": made.body["link"] })).await.expect("let in")
+}
+
+async fn whoever_writes_where_nobody_holds_is_given_the_conversation(world: &World) {
+    let admin = first(world).await;
+    let (ana, ben) = (agent(&admin, "Ana").await, agent(&admin, "Ben").await);
+    let mei = world.chat(MEI);
+    mei.writes("M1", "Show me condos").await;
+    mei.take_over().await;
+    assert_eq!(mei.conversation().await["assignee"], Value::Null, "the environment is nobody");
+    let path = mei.path("messages").await;
+    for browser in [&ana, &ben] {
+        let said = browser.ask("POST", &path, Some(json!({ "text": "Hi Mei." }))).await;
+        assert_eq!(said.status, 202, "{said:?}");
+        assert_eq!(mei.conversation().await["assignee"]["name"], "Ana", "what Ana holds stays hers");
+    }
+    let told = world.get(&format!("{}?type=conversation_updated", mei.path("timeline").await)).await;
+    let told: Vec<_> = told["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|event| event["action"] == "assigned")
+        .map(|event| (event["actor"].clone(), event["details"]["assignee"].clone()))
+        .collect();
+    let id = ana.me().await["id"].as_str().expect("an id").to_owned();
+    assert_eq!(told, [(json!(format!("agent:{id}")), json!(id))]);
 }
 
 async fn whoever_is_disabled_is_out_within_seconds_and_so_is_their_token(world: &World) {
