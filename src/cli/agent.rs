@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
+    dead_letters::shell,
     password,
     print::{self, Format},
 };
@@ -28,7 +29,7 @@ pub(super) enum Agent {
         #[command(flatten)]
         format: Format,
     },
-    /// Let an agent in no more: within seconds their sessions, links and tokens open nothing
+    /// Let an agent in no more: within seconds their sessions, links and tokens open nothing, and nothing is assigned to them
     Disable {
         /// Their e-mail address
         email: String,
@@ -80,7 +81,11 @@ impl Agent {
             Self::Disable { email } => {
                 let agent = find(&opened, &email).await?;
                 change(&opened, &agent, &Change { is_disabled: Some(true), ..Change::default() }).await?;
-                print::text("disabled")?;
+                match opened.desk.free(agent.id, &shell()).await? {
+                    0 => print::text("disabled")?,
+                    1 => print::text("disabled; a conversation of theirs is free")?,
+                    freed => print::text(&format!("disabled; {freed} conversations of theirs are free"))?,
+                }
             }
             Self::Password { email } => {
                 let agent = find(&opened, &email).await?;

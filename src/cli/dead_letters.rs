@@ -85,8 +85,8 @@ impl DeadLetters {
     }
 }
 
-/// Who acts by this command.
-fn shell() -> Who {
+/// Who acts by a command.
+pub(super) fn shell() -> Who {
     Who { actor: actor::SHELL.to_owned(), agent: None, origin: Origin::Api }
 }
 

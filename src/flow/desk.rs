@@ -12,6 +12,8 @@ pub(super) mod marks;
 
 pub(super) mod drafts;
 
+mod leaving;
+
 mod refusal;
 
 pub use drafts::Approval;

@@ -113,6 +113,9 @@ pub trait Desk: Send + Sync {
     /// Calls the pending follow-up off.
     async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal>;
 
+    /// Frees what an agent holds of what is not closed; how many conversations that were.
+    async fn free(&self, agent: Uuid, who: &Who) -> Result<usize, Refusal>;
+
     /// Asks for a draft now; the id that it will have. A repeat of the same request asks for nothing more.
     async fn ask_for_draft(&self, key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal>;
 
@@ -192,6 +195,10 @@ impl Desk for desk::Desk {
 
     async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal> {
         self.call_off(key, who).await
+    }
+
+    async fn free(&self, agent: Uuid, who: &Who) -> Result<usize, Refusal> {
+        self.free(agent, who).await
     }
 
     async fn ask_for_draft(&self, key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal> {

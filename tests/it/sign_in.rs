@@ -9,6 +9,7 @@ on_both_stores!(
     an_agent_signs_in_takes_over_and_is_known_by_name,
     whoever_writes_where_nobody_holds_is_given_the_conversation,
     whoever_is_disabled_is_out_within_seconds_and_so_is_their_token,
+    what_somebody_held_who_is_disabled_is_held_by_nobody,
     a_link_that_two_browsers_open_lets_one_in,
 );
 
@@ -165,6 +166,50 @@ async fn whoever_is_disabled_is_out_within_seconds_and_so_is_their_token(world: 
     assert_eq!((refused.status, &refused.body["code"]), (409, &json!("last_admin")));
     let forged = answered(world.request("GET", "/api/v1/me", None).header("cookie", &ben.cookie)).await;
     assert_eq!(forged.body["actor"], "environment", "a token comes before a cookie");
+}
+
+async fn what_somebody_held_who_is_disabled_is_held_by_nobody(world: &World) {
+    let admin = first(world).await;
+    let (ana, ben) = (agent(&admin, "Ana").await, agent(&admin, "Ben").await);
+    let take = async |browser: &Browser<'_>, chat: &str| {
+        let path = format!("/api/v1/channels/default/chats/{chat}/mode");
+        let taken = browser.ask("PUT", &path, Some(json!({ "mode": "HUMAN" }))).await;
+        assert_eq!(taken.status, 200, "{taken:?}");
+    };
+    // More than are freed at once.
+    let chats: Vec<String> = (100..210).map(|n| format!("6580000{n}@c.us")).collect();
+    for chat in &chats {
+        take(&ben, chat).await;
+    }
+    take(&ana, MEI).await;
+    for (chat, wish) in [
+        (&chats[0], json!({ "status": "closed" })),
+        (&chats[1], json!({ "status": "snoozed", "snoozed_until": "2999-01-01T00:00:00Z" })),
+    ] {
+        let path = format!(
+            "/api/v1/conversations/{}",
+            world.chat(chat).conversation().await["id"].as_str().expect("an id")
+        );
+        assert_eq!(admin.ask("PATCH", &path, Some(wish)).await.status, 200);
+    }
+
+    let (id, by) = (ben.me().await["id"].clone(), admin.me().await["actor"].clone());
+    let path = format!("/api/v1/agents/{}", id.as_str().expect("an id"));
+    let off = admin.ask("PATCH", &path, Some(json!({ "disabled": true }))).await;
+    assert_eq!((off.status, &off.body["conversations_freed"]), (200, &json!(109)), "{off:?}");
+    for (chat, holder) in
+        [(MEI, json!("Ana")), (chats[0].as_str(), json!("Ben")), (chats[1].as_str(), Value::Null)]
+    {
+        assert_eq!(world.chat(chat).conversation().await["assignee"]["name"], holder, "{chat}");
+    }
+    let told = world.get("/api/v1/events?type=conversation_updated&order=desc&limit=1").await;
+    let told = &told["items"][0];
+    assert_eq!((&told["action"], &told["actor"]), (&json!("assigned"), &by));
+    assert_eq!(told["details"]["assignee"], Value::Null);
+    let again = admin.ask("PATCH", &path, Some(json!({ "disabled": true }))).await;
+    assert_eq!(again.body["conversations_freed"], 0, "what is free stays free");
+    let back = admin.ask("PATCH", &path, Some(json!({ "disabled": false }))).await;
+    assert_eq!(back.body["conversations_freed"], Value::Null, "nothing was to be freed");
 }
 
 async fn a_link_that_two_browsers_open_lets_one_in(world: &World) {

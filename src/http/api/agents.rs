@@ -21,7 +21,7 @@ use crate::{
         read::{self, Base, Json, Once, Query, given},
         repeat,
         site::sign_in_link,
-        wire::{Agent, AgentGlance, AgentRoleWord, Id, List, NewAgent},
+        wire::{Agent, AgentGlance, AgentRoleWord, ChangedAgent, Id, List, NewAgent},
     },
 };
 
@@ -135,7 +135,8 @@ async fn added(doors: &Doors, caller: &Caller, base: Base, wanted: Wanted) -> An
 #[serde(deny_unknown_fields)]
 #[schema(as = AgentChange)]
 pub(crate) struct Change {
-    /// Not let in any more: sessions, links and open feeds end within seconds.
+    /// Not let in any more: sessions, links and open feeds end within seconds, and what they hold of what is not closed is
+    /// assigned to nobody.
     disabled: Option<bool>,
     role: Option<AgentRoleWord>,
     name: Option<String>,
@@ -150,7 +151,7 @@ pub(crate) struct Change {
 
 /// Changes an agent. An admin for all channels always stays: else 409 `last_admin`.
 #[utoipa::path(patch, path = "/api/v1/agents/{id}", tag = "People", params(("id" = Id, Path,)),
-    request_body = Change, responses((status = 200, body = Agent)))]
+    request_body = Change, responses((status = 200, body = ChangedAgent)))]
 pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
     let wanted = body.value;
     let before = seen(&doors, &caller, id.0).await?;
@@ -176,7 +177,12 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
         Outcome::LastAdmin => return Err(last_admin(Some(shown(&Agent::from(before))))),
     }
     let after = doors.people.agent(id.0).await?.ok_or_else(Problem::not_found)?;
-    Ok(Answer::ok(&Agent::from(after)))
+    // Also when they were disabled before: whoever was cut off in the middle of this asks again.
+    let conversations_freed = match after.is_disabled && wanted.disabled == Some(true) {
+        true => Some(doors.desk.free(id.0, &caller.who()).await?),
+        false => None,
+    };
+    Ok(Answer::ok(&ChangedAgent { kept: after.into(), conversations_freed }))
 }
 
 /// Colleagues are known by name; who may change agents sees those who see no more than they do.

@@ -29,6 +29,6 @@ pub(crate) use draft::{Draft, DraftAsked, DraftSent};
 pub(crate) use event::Event;
 pub(crate) use live::{Generation, GenerationEnded, Present, Typing};
 pub(crate) use message::{Message, Messages, Said, SaidAll, shown};
-pub(crate) use person::{Agent, AgentGlance, Me, NewAgent, Raw};
+pub(crate) use person::{Agent, AgentGlance, ChangedAgent, Me, NewAgent, Raw};
 pub(crate) use stationery::{CannedReply, Label};
 pub(crate) use turn::{DeadLetter, FollowUp, Turn};

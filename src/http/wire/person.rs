@@ -119,6 +119,17 @@ impl From<people::Agent> for AgentGlance {
     }
 }
 
+/// An agent just changed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChangedAgent {
+    /// What is kept of them.
+    #[serde(flatten)]
+    pub(crate) kept: Agent,
+    /// If they were disabled: of so many conversations that are not closed they are the assignee no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) conversations_freed: Option<usize>,
+}
+
 /// An agent just added.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NewAgent {

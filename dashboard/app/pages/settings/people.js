@@ -26,8 +26,9 @@ export function People() {
   /** @param {Wire.Agent} agent @param {boolean} disabled */
   async function set(agent, disabled) {
     try {
-      await patch(`/agents/${agent.id}`, { disabled });
-      say(t(disabled ? "people.disabled_now" : "people.enabled_now", { name: agent.name }));
+      /** @type {{conversations_freed?: number}} */
+      const { conversations_freed: freed } = await patch(`/agents/${agent.id}`, { disabled });
+      say(freed ? t("people.disabled_freed", { name: agent.name, count: freed }) : t(disabled ? "people.disabled_now" : "people.enabled_now", { name: agent.name }));
     } catch (error) {
       if (error instanceof Problem && error.status === 409) say(t("people.last_admin"));
       else sayProblem(error);

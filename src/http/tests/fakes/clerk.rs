@@ -189,6 +189,11 @@ impl Desk for Clerk {
         self.hear("call off".to_owned())
     }
 
+    async fn free(&self, agent: Uuid, who: &Who) -> Result<usize, Refusal> {
+        self.hear(format!("free {agent} by {}", who.actor))?;
+        Ok(3)
+    }
+
     async fn ask_for_draft(&self, key: Key, _: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal> {
         self.hear(format!("draft {} {once:?}", name(&key)))?;
         Ok(Uuid::nil())

@@ -1,0 +1,70 @@
+//! Rules: an agent who is let in no more holds no conversation any more.
+//!
+//! In: the agent. Out: what they held and is not closed, held by nobody, each conversation in a step of its own.
+
+use futures_util::{StreamExt as _, stream};
+use uuid::Uuid;
+
+use super::{Desk, Patch, Refusal, Who};
+use crate::{
+    domain::conversation::Status,
+    flow::{
+        archive::{ConversationFilter, PageOf},
+        ledger::Key,
+    },
+};
+
+/// So many are read, and freed before the next are read.
+const PAGE: usize = 100;
+/// So many are worked on at once: those who write with contacts do not wait for it.
+const AT_ONCE: usize = 8;
+
+impl Desk {
+    /// Frees what an agent holds of what is not closed. Returns how many conversations that were. Cut off in the middle, it
+    /// can be done again, and frees the rest.
+    pub async fn free(&self, agent: Uuid, who: &Who) -> Result<usize, Refusal> {
+        let mut freed = 0;
+        for status in [Status::Open, Status::Snoozed] {
+            let filter = ConversationFilter {
+                status: Some(status),
+                assignee: Some(Some(agent)),
+                ..ConversationFilter::default()
+            };
+            loop {
+                // Always the first page: what is freed is on it no more.
+                let page = self.archive.conversations(&filter, &PageOf { limit: PAGE, cursor: None }).await?;
+                let ids: Vec<Uuid> = page.items.iter().map(|it| it.conversation.id).collect();
+                let now_free = self.free_these(ids, agent, who).await?;
+                freed += now_free;
+                if now_free == 0 || page.next.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(freed)
+    }
+
+    async fn free_these(&self, ids: Vec<Uuid>, agent: Uuid, who: &Who) -> Result<usize, Refusal> {
+        let patch = Patch { assignee: Some(None), expected_assignee: Some(Some(agent)), ..Patch::default() };
+        let changes = ids.into_iter().map(|id| {
+            let patch = patch.clone();
+            async move { self.patch(Key::Id(id), patch, who).await }
+        });
+        let outcomes: Vec<_> = stream::iter(changes).buffer_unordered(AT_ONCE).collect().await;
+        let mut freed = 0;
+        for outcome in outcomes {
+            match outcome {
+                Ok(_) => freed += 1,
+                Err(Refusal::Store(error)) => return Err(error.into()),
+                // Somebody else has taken it meanwhile, or it is gone.
+                Err(
+                    Refusal::NotFound
+                    | Refusal::Conflict { .. }
+                    | Refusal::Invalid { .. }
+                    | Refusal::KeyReused,
+                ) => {}
+            }
+        }
+        Ok(freed)
+    }
+}
