@@ -37,6 +37,7 @@ fn every_command_of_the_contract_can_be_typed() {
         "agent password ana@example.com",
         "agent link ana@example.com",
         "token create ci --role read --channels shop,default",
+        "token create hers --agent ana@example.com",
         "token list",
         "token revoke 0199d9a0-0000-7000-8000-000000000000",
         "openapi",

@@ -9,7 +9,10 @@ use crate::{
     app::{self, Opened},
     config::Settings,
     domain::time::Time,
-    flow::registry::{self, Role},
+    flow::{
+        people,
+        registry::{self, Role},
+    },
     http::auth::hash_token,
 };
 
@@ -42,6 +45,9 @@ pub(super) struct Wish {
     /// On these channels only, comma-separated. Unset: on all
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     channels: Option<Vec<String>>,
+    /// As this agent, by e-mail address or id: it may do what both may, and what it writes is theirs. Unset: as nobody
+    #[arg(long, value_name = "EMAIL_OR_ID")]
+    agent: Option<String>,
     /// Void after this, such as 2026-12-31T00:00:00Z. Unset: never
     #[arg(long, value_name = "TIME", value_parser = to_time)]
     expires_at: Option<Time>,
@@ -69,7 +75,7 @@ impl Token {
                 if format.json {
                     print::json(&tokens.iter().map(as_json).collect())?;
                 } else {
-                    print::text(&as_table(&tokens))?;
+                    print::text(&as_table(&tokens, &opened.people.agents().await?))?;
                 }
             }
             Self::Revoke { id } => {
@@ -93,18 +99,35 @@ async fn create(opened: &Opened, wish: Wish) -> anyhow::Result<(registry::Token,
     if wish.expires_at.is_some_and(|at| at <= now) {
         bail!("--expires-at must be in the future");
     }
+    let agent = match &wish.agent {
+        Some(who) => Some(find(opened, who).await?),
+        None => None,
+    };
     let token = registry::Token {
         id: Uuid::now_v7(),
         name: wish.name,
         role: wish.role,
         channels: wish.channels,
-        agent: None,
+        agent,
         expires_at: wish.expires_at,
         created_at: now,
     };
     let (secret, hash) = fresh()?;
     opened.registry.add_token(&token, &hash).await?;
     Ok((token, secret))
+}
+
+/// The agent with that address or id, who must be let in.
+async fn find(opened: &Opened, who: &str) -> anyhow::Result<Uuid> {
+    let found = match Uuid::try_parse(who) {
+        Ok(id) => opened.people.agent(id).await?,
+        Err(_) => opened.people.agent_of(who).await?.map(|(agent, _)| agent),
+    };
+    let agent = found.with_context(|| format!("there is no agent {who}"))?;
+    if agent.is_disabled {
+        bail!("{} is disabled: a token that acts as them opens nothing", agent.email);
+    }
+    Ok(agent.id)
 }
 
 /// A token that nobody can guess, and the hash by which it is known.
@@ -114,19 +137,25 @@ pub(super) fn fresh() -> anyhow::Result<(String, String)> {
     Ok((secret, hash))
 }
 
-fn as_table(tokens: &[registry::Token]) -> String {
+fn as_whom(token: &registry::Token, agents: &[people::Agent]) -> String {
+    let Some(id) = token.agent else { return "itself".to_owned() };
+    agents.iter().find(|agent| agent.id == id).map_or_else(|| id.to_string(), |agent| agent.email.clone())
+}
+
+fn as_table(tokens: &[registry::Token], agents: &[people::Agent]) -> String {
     let row = |token: &registry::Token| {
         [
             token.id.to_string(),
             token.name.clone(),
             token.role.to_string(),
             token.channels.as_ref().map_or_else(|| "all".to_owned(), |names| names.join(",")),
+            as_whom(token, agents),
             token.expires_at.map_or_else(|| "never".to_owned(), |at| at.to_string()),
             token.created_at.to_string(),
         ]
     };
     let rows: Vec<_> = tokens.iter().map(row).collect();
-    print::table(["ID", "NAME", "ROLE", "CHANNELS", "EXPIRES", "MADE"], &rows)
+    print::table(["ID", "NAME", "ROLE", "CHANNELS", "ACTS AS", "EXPIRES", "MADE"], &rows)
 }
 
 fn as_json(token: &registry::Token) -> Value {

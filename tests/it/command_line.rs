@@ -111,6 +111,14 @@ async fn sign_in(base: &str, body: &Value) -> u16 {
     asked.status().as_u16()
 }
 
+/// As whom somebody acts with that token.
+async fn whose(base: &str, token: &str) -> Value {
+    let http =
+        baton::adapters::http_client::http_client(std::time::Duration::from_secs(5)).expect("a client");
+    let asked = http.get(format!("{base}/api/v1/me")).bearer_auth(token).send().await.expect("an answer");
+    asked.json::<Value>().await.expect("JSON")["id"].clone()
+}
+
 #[tokio::test]
 async fn the_first_start_invites_past_the_log_and_agents_are_kept_from_a_shell_beside_it() {
     let folder = folder();
@@ -140,7 +148,19 @@ async fn the_first_start_invites_past_the_log_and_agents_are_kept_from_a_shell_b
     assert_eq!(said(&set.wait_with_output().expect("it ends")), ("set".to_owned(), Some(0)));
     let right = json!({ "email": "ana@example.com", "password": "correct horse" });
     assert_eq!(sign_in(&base, &right).await, 204);
+    let token = |who: &str| baton(folder.path(), &["token", "create", "hers", "--agent", who], &[]);
+    for who in ["ANA@example.com", added["id"].as_str().expect("an id")] {
+        let (token, code) = said(&token(who));
+        assert_eq!((code, whose(&base, &token).await), (Some(0), added["id"].clone()), "{who}");
+    }
+    let (tokens, _) = said(&baton(folder.path(), &["token", "list"], &[]));
+    assert!(tokens.contains("ACTS AS") && tokens.contains("Ana@example.com"), "{tokens}");
     assert_eq!(said(&agent(&["disable", "ana@example.com"])), ("disabled".to_owned(), Some(0)));
+    for (who, wrong) in [("ana@example.com", "is disabled"), ("nobody@example.com", "there is no agent")] {
+        let refused = token(who);
+        assert!(String::from_utf8_lossy(&refused.stderr).contains(wrong), "{who}: {refused:?}");
+        assert_eq!(said(&refused), (String::new(), Some(1)));
+    }
     assert_eq!(sign_in(&base, &right).await, 401);
 
     let (table, _) = said(&agent(&["list"]));
