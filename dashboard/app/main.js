@@ -3,6 +3,7 @@
 import { effect, html, render } from "./vendor/preact.js";
 import { begin as followConversations } from "./state/conversations.js";
 import { open as openFeed } from "./state/feed.js";
+import { begin as followMyself } from "./state/myself.js";
 import { look, me } from "./state/session.js";
 import { begin as keepShelves } from "./state/shelf.js";
 import { Shell } from "./shell.js";
@@ -16,7 +17,7 @@ effect(() => {
   if (id === whose) return;
   whose = id;
   ends.forEach((end) => end());
-  ends = id ? [followConversations(), keepShelves(), openFeed()] : [];
+  ends = id ? [followConversations(), keepShelves(), followMyself(), openFeed()] : [];
 });
 
 const root = /** @type {HTMLElement} */ (document.getElementById("app"));

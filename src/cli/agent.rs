@@ -12,6 +12,7 @@ use super::{
 use crate::{
     app::{self, Opened},
     config::Settings,
+    domain::{event::actor, time::Time},
     flow::{
         people::{self, Change, Outcome, Role, password::Passwords},
         sign_in::fresh_link,
@@ -132,6 +133,7 @@ async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result
     if !opened.people.add_agent(&agent, None, Some(&link)).await? {
         bail!("there is an agent with the address {}", agent.email);
     }
+    tell(opened, &agent, "added", now).await?;
     let link = sign_in_link(&base(settings), &secret);
     if wish.format.json {
         let mut told = as_json(&agent);
@@ -141,6 +143,12 @@ async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result
         print::text(&link)?;
     }
     Ok(())
+}
+
+/// Tells whoever looks at the people.
+async fn tell(opened: &Opened, agent: &people::Agent, action: &'static str, now: Time) -> anyhow::Result<()> {
+    let event = people::updated(agent.id, action, actor::SHELL, now);
+    Ok(opened.ledger.keep(vec![event], Vec::new()).await?)
 }
 
 fn base(settings: &Settings) -> String {
@@ -155,7 +163,7 @@ async fn find(opened: &Opened, email: &str) -> anyhow::Result<people::Agent> {
 async fn change(opened: &Opened, agent: &people::Agent, change: &Change) -> anyhow::Result<()> {
     let now = opened.ledger.now().await?;
     match opened.people.change_agent(agent.id, change, now).await? {
-        Outcome::Changed => Ok(()),
+        Outcome::Changed => tell(opened, agent, "changed", now).await,
         Outcome::LastAdmin => bail!("{} is the last admin: make another one first", agent.email),
         Outcome::Gone => bail!("{} is gone", agent.email),
         Outcome::Taken => bail!("another agent has this address"),

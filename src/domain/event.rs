@@ -106,6 +106,8 @@ words! {
         DeadLetterDiscarded = "dead_letter_discarded",
         /// A channel was changed.
         ChannelUpdated = "channel_updated",
+        /// An agent was added or changed.
+        AgentUpdated = "agent_updated",
         /// A label was added, changed or removed.
         LabelUpdated = "label_updated",
         /// A canned reply was added, changed or removed.
@@ -144,9 +146,9 @@ impl EventType {
         )
     }
 
-    /// Whether it is about what all channels share: whoever sees one of them sees the event.
+    /// Whether it is about what is of no channel alone: whoever sees one of them sees the event, unless it says for whom it is.
     pub const fn concerns_every_channel(self) -> bool {
-        matches!(self, Self::LabelUpdated | Self::CannedReplyUpdated)
+        matches!(self, Self::AgentUpdated | Self::LabelUpdated | Self::CannedReplyUpdated)
     }
 }
 
@@ -177,6 +179,27 @@ pub struct Event {
     pub details: Map<String, Value>,
 }
 
+impl Event {
+    /// Whether it is there for this agent, on these channels (None: on all): not what another keeps for themselves, nor what
+    /// is for other channels only.
+    pub fn is_for(&self, agent: Option<Uuid>, channels: Option<&[String]>) -> bool {
+        let sees = |name: &str| channels.is_none_or(|seen| seen.iter().any(|it| it == name));
+        if !self.kind.concerns_every_channel() {
+            return sees(&self.channel);
+        }
+        if let Some(owner) = self.details.get(OWNER) {
+            return agent.is_some_and(|agent| owner.as_str() == Some(&agent.to_string()));
+        }
+        let of = self.details.get(CHANNELS).and_then(Value::as_array);
+        of.is_none_or(|of| of.iter().filter_map(Value::as_str).any(sees))
+    }
+}
+
+/// The detail that names the agent whose own it is: nobody else is told.
+pub const OWNER: &str = "owner";
+/// The detail that names the channels which it is for; without it, it is for all.
+pub const CHANNELS: &str = "channels";
+
 /// Actors that are no account.
 pub mod actor {
     /// The customer.
@@ -197,7 +220,38 @@ pub mod actor {
 
 #[cfg(test)]
 mod tests {
-    use super::EventType as E;
+    use serde_json::json;
+
+    use super::{EventType as E, *};
+    use crate::domain::docket::Entry;
+
+    #[test]
+    fn what_somebody_keeps_for_themselves_is_told_to_nobody_else() {
+        let (ana, ben) = (Uuid::now_v7(), Uuid::now_v7());
+        let of = |kind, channel: &str| Entry::of(kind).outside(channel, Time(0));
+        let reply = |detail: &str, value: Value| {
+            Entry::of(E::CannedReplyUpdated).with(detail, value).outside("", Time(0))
+        };
+        let shop = [String::from("shop")];
+        for (event, told) in [
+            // to Ana on all channels, Ana on the channel shop, Ben on all, a token on all
+            (of(E::ChannelUpdated, "shop"), [true, true, true, true]),
+            (of(E::ChannelUpdated, "other"), [true, false, true, true]),
+            (of(E::AgentUpdated, ""), [true, true, true, true]),
+            (reply(OWNER, json!(ana)), [true, true, false, false]),
+            (reply(CHANNELS, json!(["shop", "other"])), [true, true, true, true]),
+            (reply(CHANNELS, json!(["other"])), [true, false, true, true]),
+            (Entry::of(E::TurnStarted).with(OWNER, "an instance").outside("shop", Time(0)), [true; 4]),
+        ] {
+            let seen = [
+                event.is_for(Some(ana), None),
+                event.is_for(Some(ana), Some(&shop)),
+                event.is_for(Some(ben), None),
+                event.is_for(None, None),
+            ];
+            assert_eq!(seen, told, "{event:?}");
+        }
+    }
 
     #[test]
     fn the_decision_of_a_race_is_a_log_line_and_what_merely_happens_is_not() {

@@ -10,7 +10,12 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::ledger::Error;
-use crate::domain::{time::Time, words::words};
+use crate::domain::{
+    docket::Entry,
+    event::{Event, EventType},
+    time::Time,
+    words::words,
+};
 
 /// Longest name of an agent, in characters.
 pub const NAME_MAX: usize = 100;
@@ -180,6 +185,15 @@ pub trait People: Send + Sync {
 
     /// Forgets sessions and links that are void since before that moment. Returns how many.
     async fn forget_void(&self, before: Time) -> Result<u64, Error>;
+}
+
+/// Tells that an agent was `added`, was `changed`, or keeps other `preferences`.
+pub fn updated(agent: Uuid, action: &'static str, by: &str, now: Time) -> Event {
+    Entry::of(EventType::AgentUpdated)
+        .action(action)
+        .by(by)
+        .with("agent_id", agent.to_string())
+        .outside("", now)
 }
 
 /// A secret that nobody can guess: 256 random bits, in letters for a cookie or an address.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::{runtime::Handle, task::JoinError};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{
     auth::Auth,
@@ -16,8 +17,15 @@ use super::{
 use crate::{
     domain::time::Time,
     flow::{
-        archive::Archive, ledger::Ledger, media::Fetching, onlookers::Onlookers, people::People,
-        registry::Registry, repeats::Repeats, sign_in::SignIn, stationery::Stationery,
+        archive::Archive,
+        ledger::Ledger,
+        media::Fetching,
+        onlookers::Onlookers,
+        people::{self, People},
+        registry::Registry,
+        repeats::Repeats,
+        sign_in::SignIn,
+        stationery::Stationery,
     },
 };
 
@@ -79,10 +87,12 @@ pub struct Doors {
 }
 
 impl Doors {
-    /// An agent is another: what is remembered of all of them is read again.
-    pub async fn people_changed(&self) {
+    /// An agent is another: what is remembered of all of them is read again, and everyone is told.
+    pub async fn person_changed(&self, agent: Uuid, action: &'static str, by: &str) -> Result<(), Problem> {
         self.auth.forget();
         self.directory.forget().await;
+        let event = people::updated(agent, action, by, (self.now)());
+        Ok(self.ledger.keep(vec![event], Vec::new()).await?)
     }
 
     /// Runs work on the main runtime, to its end even if the client goes away.

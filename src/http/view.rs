@@ -47,8 +47,7 @@ impl View {
     pub(crate) fn shows(&self, recorded: &Recorded) -> bool {
         let (wanted, event) = (&self.filter, &recorded.event);
         wanted.conversation.is_none_or(|id| event.conversation == Some(id))
-            && (event.kind.concerns_every_channel()
-                || wanted.channels.as_ref().is_none_or(|channels| channels.contains(&event.channel)))
+            && event.is_for(wanted.viewer, wanted.channels.as_deref())
             && (wanted.kinds.is_empty() || wanted.kinds.contains(&event.kind))
             && wanted.message.is_none_or(|id| event.message == Some(id))
             && wanted.turn.is_none_or(|id| event.turn == Some(id))

@@ -11,6 +11,7 @@ on_both_stores!(
     whoever_is_disabled_is_out_within_seconds_and_so_is_their_token,
     what_somebody_held_who_is_disabled_is_held_by_nobody,
     a_link_that_two_browsers_open_lets_one_in,
+    whoever_looks_at_people_or_replies_hears_of_each_change,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -218,4 +219,28 @@ async fn a_link_that_two_browsers_open_lets_one_in(world: &World) {
     let open = || sign_in(world, json!({ "link": link }));
     let (one, other) = tokio::join!(open(), open());
     assert!(one.is_some() != other.is_some());
+}
+
+async fn whoever_looks_at_people_or_replies_hears_of_each_change(world: &World) {
+    let admin = first(world).await;
+    let (ana, ben) = (agent(&admin, "Ana").await, agent(&admin, "Ben").await);
+    let id = ana.me().await["id"].as_str().expect("an id").to_owned();
+    ana.ask("PATCH", "/api/v1/me", Some(json!({ "name": "Ana B." }))).await;
+    ana.ask("PATCH", "/api/v1/me", Some(json!({ "preferences": { "theme": "dark" } }))).await;
+    admin.ask("PATCH", &format!("/api/v1/agents/{id}"), Some(json!({ "role": "admin" }))).await;
+    let own = json!({ "shortcut": "mine", "text": "Hi", "owner": "me" });
+    assert_eq!(ana.ask("POST", "/api/v1/canned-replies", Some(own)).await.status, 201);
+    let shared = json!({ "shortcut": "ours", "text": "Hi", "owner": null });
+    assert_eq!(admin.ask("POST", "/api/v1/canned-replies", Some(shared)).await.status, 201);
+
+    let told = async |browser: &Browser<'_>, kind: &str| {
+        let page = browser.ask("GET", &format!("/api/v1/events?type={kind}"), None).await.body;
+        let events = page["items"].as_array().cloned().expect("a list");
+        let of = |event: &Value| event["details"]["agent_id"].as_str().is_none_or(|agent| agent == id);
+        let events = events.iter().filter(|event| of(event));
+        events.map(|event| event["action"].as_str().expect("a word").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&ben, "agent_updated").await, ["added", "changed", "preferences", "changed"]);
+    assert_eq!(told(&ana, "canned_reply_updated").await, ["added", "added"]);
+    assert_eq!(told(&ben, "canned_reply_updated").await, ["added"], "what Ana keeps for herself is hers");
 }

@@ -3,11 +3,13 @@
 
 import { computed, signal } from "../vendor/preact.js";
 import { Problem, get } from "../wire/api.js";
-import { keepLoaded } from "./feed.js";
+import { hear, keepLoaded } from "./feed.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
 
+/** However much changes at once, a shelf is loaded again at most this often. */
+const AGAIN_MS = 1_000;
 /** More than this of one kind is no shelf any more. */
 const MAX = 200;
 
@@ -23,7 +25,14 @@ function shelf(path) {
       if (!(error instanceof Problem)) throw error;
     }
   }
-  return { items, load };
+  let due = 0;
+  function loadSoon() {
+    if (!due) due = window.setTimeout(() => {
+      due = 0;
+      void load();
+    }, AGAIN_MS);
+  }
+  return { items, load, loadSoon };
 }
 
 /** @type {ReturnType<typeof shelf<Wire.Agent>>} */
@@ -47,5 +56,15 @@ export const agentName = (id) => agentById.value.get(id)?.name ?? null;
 /** @param {string} name */
 export const label = (name) => labelByName.value.get(name) ?? null;
 
+/** Which of them an event is about. @type {Record<string, {loadSoon: () => void}>} */
+const ABOUT = { agent_updated: agents, label_updated: labels, canned_reply_updated: cannedReplies, channel_updated: channels, channel_state_changed: channels };
+
 /** Begins to keep them; returns what ends it. */
-export const begin = () => keepLoaded(() => ALL.forEach((one) => void one.load()));
+export function begin() {
+  const ends = [
+    keepLoaded(() => ALL.forEach((one) => void one.load())),
+    // What somebody keeps in their dashboard is on no shelf.
+    hear((event) => event.action !== "preferences" && ABOUT[event.type]?.loadSoon()),
+  ];
+  return () => ends.forEach((end) => end());
+}

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     adapters::sql::{Statement, Store, cell},
-    domain::event::{Event, EventType},
+    domain::event::{CHANNELS, Event, EventType, OWNER},
     flow::{
         archive::{EventFilter, Page, PageOf, Recorded},
         ledger::Error,
@@ -90,6 +90,9 @@ fn narrowed<S: Store>(statement: &mut Statement, wanted: &EventFilter) -> Condit
         conditions.next(statement).push("(e.channel").one_of(S::ENGINE, channels.clone());
         statement.push(" or e.kind").one_of(S::ENGINE, shared).push(")");
     }
+    if wanted.conversation.is_none() && might_be_for_some(&wanted.kinds) {
+        only_for_the_viewer(conditions.next(statement), wanted);
+    }
     if !wanted.kinds.is_empty() {
         let kinds = wanted.kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
         conditions.next(statement).push("e.kind").one_of(S::ENGINE, kinds);
@@ -101,4 +104,29 @@ fn narrowed<S: Store>(statement: &mut Statement, wanted: &EventFilter) -> Condit
         conditions.next(statement).push("e.at < ").bind(until);
     }
     conditions
+}
+
+/// Whether a list of these types (none: of all) may hold what is not for everybody who sees its channel.
+fn might_be_for_some(kinds: &[EventType]) -> bool {
+    kinds.is_empty() || kinds.contains(&EventType::CannedReplyUpdated)
+}
+
+/// The rule of [`Event::is_for`], for what concerns every channel. Details are text as this program writes it, the same in
+/// both stores, and neither an id nor the name of a channel holds anything that a pattern could take for more.
+fn only_for_the_viewer(statement: &mut Statement, wanted: &EventFilter) {
+    let names = |detail: &str| format!("%\"{detail}\":%");
+    statement.push("(e.kind <> ").bind(EventType::CannedReplyUpdated.as_str());
+    statement.push(" or (e.details not like ").bind(names(OWNER));
+    if let Some(channels) = &wanted.channels {
+        statement.push(" and (e.details not like ").bind(names(CHANNELS));
+        for channel in channels {
+            statement.push(" or e.details like ").bind(format!("%\"{channel}\"%"));
+        }
+        statement.push(")");
+    }
+    statement.push(")");
+    if let Some(viewer) = wanted.viewer {
+        statement.push(" or e.details like ").bind(format!("%\"{OWNER}\":\"{viewer}\"%"));
+    }
+    statement.push(")");
 }

@@ -1,5 +1,7 @@
 //! Canned replies: shared ones, which an admin writes, and those that an agent keeps for themselves.
 
+use std::collections::BTreeSet;
+
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -10,7 +12,7 @@ use crate::{
     domain::{
         canned_reply::{self, check},
         docket::Entry,
-        event::EventType,
+        event::{CHANNELS, EventType, OWNER},
         label::fold,
     },
     flow::{desk::TEXT_MAX, registry::Role, stationery::Put},
@@ -99,7 +101,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     if !doors.stationery.add_canned_reply(&reply).await? {
         return Err(taken(doors, caller, &reply).await);
     }
-    noted(doors, caller, reply.id, "added").await?;
+    noted(doors, caller, "added", &reply, reply.channels.as_deref()).await?;
     let location = format!("/api/v1/canned-replies/{}", reply.id);
     Ok(Answer::created(location, &CannedReply::from(reply)))
 }
@@ -121,6 +123,7 @@ pub(crate) struct Change {
     request_body = Change, responses((status = 200, body = CannedReply)))]
 pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
     let mut reply = own(&doors, &caller, id.0).await?;
+    let before = reply.channels.clone();
     let wanted = body.value;
     if let Some(other) = wanted.shortcut {
         reply.shortcut = shortcut(other)?;
@@ -136,7 +139,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
         Put::Taken => return Err(taken(&doors, &caller, &reply).await),
         Put::Gone => return Err(Problem::not_found()),
     }
-    noted(&doors, &caller, reply.id, "changed").await?;
+    noted(&doors, &caller, "changed", &reply, before.as_deref()).await?;
     Ok(Answer::ok(&CannedReply::from(reply)))
 }
 
@@ -148,7 +151,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
     if !doors.stationery.remove_canned_reply(reply.id).await? {
         return Err(Problem::not_found());
     }
-    noted(&doors, &caller, reply.id, "removed").await?;
+    noted(&doors, &caller, "removed", &reply, reply.channels.as_deref()).await?;
     Ok(Answer::empty())
 }
 
@@ -270,9 +273,23 @@ async fn taken(doors: &Doors, caller: &Caller, reply: &canned_reply::CannedReply
     Problem::conflict("name_taken", "there is a reply with that shortcut", current)
 }
 
-async fn noted(doors: &Doors, caller: &Caller, id: Uuid, action: &'static str) -> Result<(), Problem> {
-    let event = Entry::of(EventType::CannedReplyUpdated).action(action).by(&caller.actor);
-    let event = event.with("canned_reply_id", id.to_string()).outside("", (doors.now)());
-    doors.ledger.keep(vec![event], Vec::new()).await?;
+/// Tells whom it concerns: its owner, or those who see a channel that it is or was for.
+async fn noted(
+    doors: &Doors,
+    caller: &Caller,
+    action: &'static str,
+    reply: &canned_reply::CannedReply,
+    was_for: Option<&[String]>,
+) -> Result<(), Problem> {
+    let mut event = Entry::of(EventType::CannedReplyUpdated).action(action).by(&caller.actor);
+    event = event.with("canned_reply_id", reply.id.to_string());
+    if let Some(owner) = reply.owner {
+        event = event.with(OWNER, owner.to_string());
+    }
+    if let (Some(channels), Some(before)) = (&reply.channels, was_for) {
+        let all: BTreeSet<&String> = channels.iter().chain(before).collect();
+        event = event.with(CHANNELS, all.into_iter().cloned().collect::<Vec<_>>());
+    }
+    doors.ledger.keep(vec![event.outside("", (doors.now)())], Vec::new()).await?;
     Ok(())
 }

@@ -59,6 +59,7 @@ pub(crate) async fn timeline(
     let filter = EventFilter {
         conversation: Some(id.0),
         channels: None,
+        viewer: caller.agent,
         kinds: which.kinds.map(|kinds| kinds.0).unwrap_or_default(),
         message: which.message_id.map(|id| id.0),
         turn: which.turn_id.map(|id| id.0),
@@ -109,6 +110,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>
     let filter = EventFilter {
         conversation: which.conversation_id.map(|id| id.0),
         channels: caller.within(which.channel),
+        viewer: caller.agent,
         kinds: which.kinds.map(|kinds| kinds.0).unwrap_or_default(),
         message: None,
         turn: None,

@@ -83,8 +83,10 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, body: Json<Change
         confirm(&doors, &agent, wanted.current_password).await?;
     }
     let change = people::Change { password: agents::hashed(&doors, wanted.password).await?, ..change };
+    let is_for_others = change.name.is_some() || change.email.is_some() || change.password.is_some();
+    let action = if is_for_others { "changed" } else { "preferences" };
     match doors.people.change_agent(id, &change, (doors.now)()).await? {
-        Outcome::Changed => doors.people_changed().await,
+        Outcome::Changed => doors.person_changed(id, action, &caller.actor).await?,
         Outcome::Gone => return Err(Problem::unauthorized()),
         Outcome::Taken => {
             return Err(Problem::conflict("name_taken", "this address is another agent's", None));

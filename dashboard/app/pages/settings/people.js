@@ -4,7 +4,7 @@ import { html, useSignal } from "../../vendor/preact.js";
 import { isAdmin, me } from "../../state/session.js";
 import { patch } from "../../wire/api.js";
 import { t, word } from "../../words/index.js";
-import { useListed } from "../../parts/asked.js";
+import { useHeard, useListed } from "../../parts/asked.js";
 import { Confirm } from "../../parts/dialog.js";
 import { Icon } from "../../parts/icon.js";
 import { Listing, Table } from "../../parts/listing.js";
@@ -17,6 +17,7 @@ import { PersonForm } from "./person.js";
 export function People() {
   /** @type {import("../../parts/asked.js").Listed<Wire.Agent>} */
   const listed = useListed("/agents");
+  useHeard((event) => event.type === "agent_updated" && event.action !== "preferences", listed.again);
   /** Whom the form is about; `new` is somebody to be added. @type {import("../../vendor/preact.js").Signal<Wire.Agent | "new" | null>} */
   const edited = useSignal(null);
   /** @type {import("../../vendor/preact.js").Signal<Wire.Agent | null>} */

@@ -1,11 +1,15 @@
 //! Lists of events.
 
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{all_pages, first};
 use crate::{
     adapters::trial::{NOW, Trial, begun, event, on_both_stores},
-    domain::event::{Event, EventType},
+    domain::{
+        docket::Entry,
+        event::{CHANNELS, Event, EventType, OWNER},
+    },
     flow::archive::{Archive, EventFilter},
 };
 
@@ -13,6 +17,7 @@ on_both_stores!(
     a_timeline_goes_by_the_numbers_of_its_conversation,
     all_events_come_in_the_order_of_the_feed,
     events_are_narrowed,
+    what_is_for_some_is_listed_for_nobody_else,
 );
 
 async fn a_timeline_goes_by_the_numbers_of_its_conversation<S: Trial>(store: &S) {
@@ -85,5 +90,36 @@ async fn events_are_narrowed<S: Trial>(store: &S) {
         let page = store.events(&filter, &first(10)).await.expect("a page");
         let found: Vec<i64> = page.items.iter().map(|recorded| recorded.event.at.since(NOW)).collect();
         assert_eq!(found, wanted, "{filter:?}");
+    }
+}
+
+/// The same rule passes events by and lists them.
+async fn what_is_for_some_is_listed_for_nobody_else<S: Trial>(store: &S) {
+    let (ana, ben) = (Uuid::now_v7(), Uuid::now_v7());
+    let of = |kind, channel: &str| Entry::of(kind).outside(channel, NOW);
+    let reply = |detail: &str, value: Value| {
+        let entry = Entry::of(EventType::CannedReplyUpdated).with("canned_reply_id", ana.to_string());
+        entry.with(detail, value).outside("", NOW)
+    };
+    let kept = vec![
+        of(EventType::ChannelUpdated, "shop"),
+        of(EventType::AgentUpdated, ""),
+        of(EventType::CannedReplyUpdated, ""),
+        reply(OWNER, json!(ana)),
+        reply(OWNER, json!(ben)),
+        reply(CHANNELS, json!(["other", "shop"])),
+        reply(CHANNELS, json!(["other", "shop-2"])),
+        Entry::of(EventType::TurnStarted).with(OWNER, "an instance").outside("shop", NOW),
+    ];
+    store.keep_events(kept.clone()).await;
+    for viewer in [None, Some(ana), Some(ben)] {
+        for channels in [None, Some(vec![]), Some(vec!["shop".to_owned()]), Some(vec!["other".to_owned()])] {
+            let filter = EventFilter { viewer, channels: channels.clone(), ..Default::default() };
+            let listed = store.events(&filter, &first(10)).await.expect("a page").items;
+            let listed: Vec<Event> = listed.into_iter().map(|recorded| recorded.event).collect();
+            let passed: Vec<Event> =
+                kept.iter().filter(|event| event.is_for(viewer, channels.as_deref())).cloned().collect();
+            assert_eq!(listed, passed, "{filter:?}");
+        }
     }
 }

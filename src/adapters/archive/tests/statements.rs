@@ -161,7 +161,8 @@ async fn lists<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error
             let narrow = EventFilter {
                 conversation,
                 channels: channels(),
-                kinds: vec![EventType::Flood],
+                viewer: Some(id),
+                kinds: vec![EventType::Flood, EventType::CannedReplyUpdated],
                 message: Some(id),
                 turn: Some(id),
                 since: Some(NOW),
