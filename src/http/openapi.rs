@@ -30,7 +30,7 @@ use super::{
         pages::docs, pages::openapi_json, health::alive, health::ready, metrics::render,
         webhook::green_api, webhook::sandbox,
         session::sign_in, session::who, session::sign_out, me::who, me::change,
-        agents::list, agents::add, agents::one, agents::change,
+        agents::list, agents::add, agents::one, agents::change, agents::link,
         conversations::list, conversations::counts, conversations::one, conversations::change, conversations::read,
         batch::batch, conversations::unread, live::present, live::watch, modes::switch, modes::switch_chat,
         messages::list, messages::say, messages::say_all, messages::say_to_chat, messages::note, messages::one,

@@ -90,6 +90,7 @@ pub fn routes() -> Vec<Row> {
         post("/api/v1/agents", Admin, agents::add),
         get("/api/v1/agents/{id}", Reads, agents::one),
         patch("/api/v1/agents/{id}", Admin, agents::change),
+        post("/api/v1/agents/{id}/link", Admin, agents::link),
         get("/api/v1/labels", Reads, labels::list),
         post("/api/v1/labels", Admin, labels::add),
         get("/api/v1/labels/{name}", Reads, labels::one),

@@ -11,6 +11,7 @@ on_both_stores!(
     whoever_is_disabled_is_out_within_seconds_and_so_is_their_token,
     what_somebody_held_who_is_disabled_is_held_by_nobody,
     a_link_that_two_browsers_open_lets_one_in,
+    who_has_lost_their_password_is_given_a_link,
     whoever_looks_at_people_or_replies_hears_of_each_change,
 );
 
@@ -243,4 +244,25 @@ async fn whoever_looks_at_people_or_replies_hears_of_each_change(world: &World) 
     assert_eq!(told(&ben, "agent_updated").await, ["added", "changed", "preferences", "changed"]);
     assert_eq!(told(&ana, "canned_reply_updated").await, ["added", "added"]);
     assert_eq!(told(&ben, "canned_reply_updated").await, ["added"], "what Ana keeps for herself is hers");
+}
+
+async fn who_has_lost_their_password_is_given_a_link(world: &World) {
+    let admin = first(world).await;
+    let ana = agent(&admin, "Ana").await;
+    let id = ana.me().await["id"].clone();
+    let path = format!("/api/v1/agents/{}/link", id.as_str().expect("an id"));
+    let made = admin.ask("POST", &path, None).await;
+    assert_eq!((made.status, &made.body["id"]), (201, &id), "{made:?}");
+    let link = made.body["link"].clone();
+    assert!(link.as_str().is_some_and(|link| link.contains("/sign-in#")), "{link}");
+    assert_eq!(sign_in(world, json!({ "link": link })).await.expect("let in").me().await["id"], id);
+    assert!(sign_in(world, json!({ "link": link })).await.is_none(), "once");
+
+    assert_eq!(ana.ask("POST", &path, None).await.status, 403, "admins make links");
+    let nobody = "/api/v1/agents/0199d9a0-0000-7000-8000-000000000000/link";
+    assert_eq!(admin.ask("POST", nobody, None).await.status, 404);
+    let agent = format!("/api/v1/agents/{}", id.as_str().expect("an id"));
+    admin.ask("PATCH", &agent, Some(json!({ "disabled": true }))).await;
+    let refused = admin.ask("POST", &path, None).await;
+    assert_eq!((refused.status, &refused.body["code"]), (409, &json!("disabled")));
 }

@@ -798,7 +798,10 @@ export const es = {
   "people.channels_hint": "Lo que hay en otros canales no existe para esta persona.",
   "people.link": "Enlace de acceso",
   "people.link_text": "Dale este enlace. Con él entra y pone una contraseña.",
-  "people.link_hint": "Solo se muestra ahora y vale una vez, durante un día. Para otro, usa en el servidor: baton agent link y su correo.",
+  "people.link_hint": "Solo se muestra ahora y vale una vez, durante un día. Puedes crear otro cuando quieras.",
+  "people.link.whom": "Enlace de acceso para {name}",
+  "people.link_for": "Enlace de acceso para {name}",
+  "people.link_again_text": "Dale este enlace si ha perdido la contraseña. Con él entra y puede poner otra. Los enlaces y sesiones que ya tiene siguen valiendo.",
 
   "tokens.lead": "Con un token, otro programa usa la API.",
   "tokens.docs": "La API explicada",

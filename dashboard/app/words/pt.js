@@ -798,7 +798,10 @@ export const pt = {
   "people.channels_hint": "O que está em outros canais não existe para essa pessoa.",
   "people.link": "Link de acesso",
   "people.link_text": "Passe este link à pessoa. Com ele, ela entra e define uma senha.",
-  "people.link_hint": "Ele só aparece agora e vale uma vez, por um dia. Para outro, use no servidor: baton agent link e o e-mail dela.",
+  "people.link_hint": "Só aparece agora e vale uma vez, por um dia. Você pode criar outro quando quiser.",
+  "people.link.whom": "Link de acesso para {name}",
+  "people.link_for": "Link de acesso para {name}",
+  "people.link_again_text": "Dê este link a quem perdeu a senha. Com ele a pessoa entra e pode definir outra. Os links e sessões que ela já tem continuam valendo.",
 
   "tokens.lead": "Com um token, outro programa usa a API.",
   "tokens.docs": "A API explicada",

@@ -185,6 +185,35 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     Ok(Answer::ok(&ChangedAgent { kept: after.into(), conversations_freed }))
 }
 
+/// Makes a link with which an agent signs in: good once, for a day, and shown this once. Links made before stay good. 409
+/// `disabled` while they are not let in. A repeat with the same `Idempotency-Key` answers as the first did.
+#[utoipa::path(post, path = "/api/v1/agents/{id}/link", tag = "People",
+    params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    responses((status = 201, body = NewAgent)))]
+pub(crate) async fn link(
+    doors: Data<Doors>,
+    caller: Caller,
+    base: Base,
+    once: Once,
+    id: Path<Id>,
+) -> Answered {
+    let request = once.of(&caller, String::new());
+    repeat::once(&doors, request, linked(&doors, &caller, base, id.0)).await
+}
+
+async fn linked(doors: &Doors, caller: &Caller, base: Base, id: Uuid) -> Answered {
+    let agent = seen(doors, caller, id).await?;
+    if agent.is_disabled {
+        let current = Some(shown(&Agent::from(agent)));
+        return Err(Problem::conflict("disabled", "a link would not let them in", current));
+    }
+    let (link, secret) = fresh_link(agent.id, (doors.now)()).map_err(|error| tokens::no_random(&error))?;
+    doors.people.add_link(&link).await?;
+    let location = format!("/api/v1/agents/{}", agent.id);
+    let link = Some(sign_in_link(&base.0, &secret));
+    Ok(Answer::created(location, &NewAgent { kept: agent.into(), link }))
+}
+
 /// Colleagues are known by name; who may change agents sees those who see no more than they do.
 fn is_shown(caller: &Caller, agent: &people::Agent) -> bool {
     caller.role != Role::Admin || caller.sees_all_of(agent.channels.as_deref())

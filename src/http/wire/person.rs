@@ -130,13 +130,13 @@ pub(crate) struct ChangedAgent {
     pub(crate) conversations_freed: Option<usize>,
 }
 
-/// An agent just added.
+/// An agent, with the link that was made for them.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NewAgent {
     /// What is kept of them.
     #[serde(flatten)]
     pub(crate) kept: Agent,
-    /// If they were given no password: with this they sign in, once and within a day. Shown now and never again.
+    /// With this they sign in, once and within a day. Shown now and never again; not there if they were given a password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link: Option<String>,
 }

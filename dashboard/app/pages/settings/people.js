@@ -2,7 +2,7 @@
 
 import { html, useSignal } from "../../vendor/preact.js";
 import { isAdmin, me } from "../../state/session.js";
-import { patch } from "../../wire/api.js";
+import { patch, post } from "../../wire/api.js";
 import { t, word } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
 import { Confirm } from "../../parts/dialog.js";
@@ -10,7 +10,7 @@ import { Icon } from "../../parts/icon.js";
 import { Listing, Table } from "../../parts/listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { Problem } from "../../wire/api.js";
-import { PersonForm } from "./person.js";
+import { FreshLink, PersonForm, whole } from "./person.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
@@ -22,6 +22,8 @@ export function People() {
   const edited = useSignal(null);
   /** @type {import("../../vendor/preact.js").Signal<Wire.Agent | null>} */
   const leaving = useSignal(null);
+  /** @type {import("../../vendor/preact.js").Signal<{agent: Wire.Agent, link: string} | null>} */
+  const linked = useSignal(null);
   const mayChange = isAdmin() && listed.problem?.status !== 404;
 
   /** @param {Wire.Agent} agent @param {boolean} disabled */
@@ -35,6 +37,17 @@ export function People() {
       else sayProblem(error);
     }
     await listed.again();
+  }
+
+  /** @param {Wire.Agent} agent */
+  async function link(agent) {
+    try {
+      /** @type {{link: string}} */
+      const made = await post(`/agents/${agent.id}/link`, undefined, { key: crypto.randomUUID() });
+      linked.value = { agent, link: whole(made.link) };
+    } catch (error) {
+      sayProblem(error);
+    }
   }
 
   // Held here: the dialog closes before it acts.
@@ -51,6 +64,8 @@ export function People() {
         columns=${[...columns(), ...(mayChange ? [actions()] : [])]} />`}
     </${Listing}>
     ${edited.value && html`<${PersonForm} agent=${edited.value === "new" ? null : edited.value} onChanged=${listed.again} onClose=${() => (edited.value = null)} />`}
+    ${linked.value && html`<${FreshLink} title=${t("people.link_for", { name: linked.value.agent.name })} text=${t("people.link_again_text")}
+      link=${linked.value.link} onClose=${() => (linked.value = null)} />`}
     ${leaver && html`<${Confirm} title=${t("people.disable_title", { name: leaver.name })} text=${t("people.disable_text")} verb=${t("people.disable")}
       onYes=${() => void set(leaver, true)} onClose=${() => (leaving.value = null)} />`}`;
 
@@ -63,7 +78,9 @@ export function People() {
         <button onClick=${() => (edited.value = agent)} aria-label=${t("edit.what", { what: agent.name })}>${t("edit")}</button>
         ${agent.disabled
           ? html`<button onClick=${() => void set(agent, false)} aria-label=${t("people.enable.whom", { name: agent.name })}>${t("people.enable")}</button>`
-          : agent.id !== me.value?.id && html`<button onClick=${() => (leaving.value = agent)} aria-label=${t("people.disable.whom", { name: agent.name })}>${t("people.disable")}</button>`}`,
+          : agent.id !== me.value?.id && html`
+            <button onClick=${() => void link(agent)} aria-label=${t("people.link.whom", { name: agent.name })}>${t("people.link")}</button>
+            <button onClick=${() => (leaving.value = agent)} aria-label=${t("people.disable.whom", { name: agent.name })}>${t("people.disable")}</button>`}`,
     };
   }
 }

@@ -32,13 +32,7 @@ export function PersonForm({ agent, onChanged, onClose }) {
     onChanged();
   }
 
-  if (link.value) {
-    return html`<${Dialog} title=${t("people.added")} onClose=${onClose}>
-      <p>${t("people.link_text")}</p>
-      <${Copyable} label=${t("people.link")} text=${link.value} hint=${t("people.link_hint")} />
-      <footer><button class="is-primary" onClick=${onClose}>${t("done")}</button></footer>
-    </${Dialog}>`;
-  }
+  if (link.value) return html`<${FreshLink} title=${t("people.added")} text=${t("people.link_text")} link=${link.value} onClose=${onClose} />`;
   return html`<${Dialog} title=${agent ? t("edit.what", { what: agent.name }) : t("people.add")} onClose=${onClose}>
     <${Form} onSend=${send} words=${(/** @type {import("../../wire/api.js").Problem} */ problem) => (problem.status !== 409 ? null : t(problem.code === "last_admin" ? "people.last_admin" : "people.taken"))}>
       <${Field} name="name" label=${t("you.name")} initial=${agent?.name} autofocus required maxlength="100" autocomplete="off" />
@@ -53,5 +47,14 @@ export function PersonForm({ agent, onChanged, onClose }) {
   </${Dialog}>`;
 }
 
+/** A link that was just made, shown this once. @param {{title: string, text: string, link: string, onClose: () => void}} props */
+export function FreshLink({ title, text, link, onClose }) {
+  return html`<${Dialog} title=${title} onClose=${onClose}>
+    <p>${text}</p>
+    <${Copyable} label=${t("people.link")} text=${link} hint=${t("people.link_hint")} />
+    <footer><button class="is-primary" onClick=${onClose}>${t("done")}</button></footer>
+  </${Dialog}>`;
+}
+
 /** A server that does not know its own address gives the path alone. @param {string} link */
-const whole = (link) => new URL(link, location.origin).href;
+export const whole = (link) => new URL(link, location.origin).href;

@@ -84,7 +84,10 @@ export const settings = {
   "people.channels_hint": "Whatever is on other channels is not there for them.",
   "people.link": "Sign-in link",
   "people.link_text": "Give them this link. With it they come in and set a password.",
-  "people.link_hint": "It is shown only now, and is good once and for a day. For another, use on the server: baton agent link and their e-mail.",
+  "people.link_hint": "It is shown only now, and is good once and for a day. You can make another at any time.",
+  "people.link.whom": "Sign-in link for {name}",
+  "people.link_for": "Sign-in link for {name}",
+  "people.link_again_text": "Give them this link if they have lost their password. With it they come in, and can set another. Links and sessions that they have stay good.",
 
   "tokens.lead": "With a token another program uses the API.",
   "tokens.docs": "The API in words",
