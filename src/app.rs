@@ -28,6 +28,8 @@ mod demo;
 
 mod check;
 
+mod alive;
+
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +37,7 @@ use std::{sync::Arc, time::Duration};
 
 use execution::{key_store, redis_lock::Lock, redis_server};
 
+pub use alive::is_alive;
 pub use check::{Finding, Standing, check};
 pub use demo::demo;
 pub use instance::serve;

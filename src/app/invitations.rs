@@ -1,9 +1,10 @@
 //! Links with which people sign in, for whoever can start the program: the first agent's at the first start, and the demo's.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use anyhow::Context as _;
 
+use super::alive::near;
 use crate::{
     config::Settings,
     domain::time::Time,
@@ -16,12 +17,7 @@ use crate::{
 
 /// The address before every path: where Baton is reached from outside, else where it listens.
 pub fn base(settings: &Settings, listens: SocketAddr) -> String {
-    let ip = match listens.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    let here = || format!("http://{}", SocketAddr::new(ip, listens.port()));
+    let here = || format!("http://{}", near(listens));
     settings.public_url.clone().unwrap_or_else(here)
 }
 

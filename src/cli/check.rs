@@ -13,23 +13,16 @@ use crate::{
 /// Look at configuration, database, Redis, Green API, AI, clock and disk: a line each, what is wrong, how to mend it
 #[derive(Debug, clap::Args)]
 pub(super) struct Check {
+    /// Ask only whether a server answers where BATON_LISTEN says: a health check that needs no other program
+    #[arg(long)]
+    live: bool,
     #[command(flatten)]
     format: Format,
 }
 
 impl Check {
     pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<ExitCode> {
-        let mut findings: Vec<Finding> = settings
-            .warnings()
-            .into_iter()
-            .map(|warning| Finding {
-                subject: "settings",
-                standing: Standing::Odd,
-                detail: warning,
-                remedy: None,
-            })
-            .collect();
-        findings.extend(app::check(settings).await);
+        let findings = if self.live { vec![app::is_alive(settings).await] } else { all(settings).await };
         if self.format.json {
             print::json(&findings.iter().map(as_json).collect())?;
         } else {
@@ -38,6 +31,21 @@ impl Check {
         let is_wrong = findings.iter().any(|finding| finding.standing == Standing::Wrong);
         Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
+}
+
+async fn all(settings: &Settings) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = settings
+        .warnings()
+        .into_iter()
+        .map(|warning| Finding {
+            subject: "settings",
+            standing: Standing::Odd,
+            detail: warning,
+            remedy: None,
+        })
+        .collect();
+    findings.extend(app::check(settings).await);
+    findings
 }
 
 fn lines(findings: &[Finding]) -> String {

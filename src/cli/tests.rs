@@ -21,6 +21,7 @@ fn every_command_of_the_contract_can_be_typed() {
         "demo --keep /tmp/play",
         "migrate",
         "check --json",
+        "check --live",
         "mode get 6580000001@c.us",
         "mode set +6580000001 human --until 2026-01-05T18:00:00Z",
         "mode set 6580000001@c.us AI --answer-now --note hello --channel shop",

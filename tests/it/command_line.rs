@@ -119,16 +119,39 @@ async fn whose(base: &str, token: &str) -> Value {
     asked.json::<Value>().await.expect("JSON")["id"].clone()
 }
 
-#[tokio::test]
-async fn the_first_start_invites_past_the_log_and_agents_are_kept_from_a_shell_beside_it() {
-    let folder = folder();
-    let mut serve = command(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+/// A server of its own in that folder, and the link that its first start prints.
+fn serve(folder: &Path) -> (Server, String) {
+    let mut serve = command(folder, &["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
     let child = serve.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut server = Server(child);
     let mut lines =
         BufReader::new(server.0.stderr.take().expect("piped")).lines().map(|line| line.expect("text"));
     let link = lines.find(|line| line.contains("/sign-in#")).expect("a link").trim().to_owned();
     assert!(link.starts_with("http://127.0.0.1:"), "a line of its own, not of the log: {link}");
+    (server, link)
+}
+
+/// In an image without a shell the program itself is all that can ask.
+#[test]
+fn a_container_asks_its_own_server_whether_it_lives() {
+    let folder = folder();
+    let (mut server, link) = serve(folder.path());
+    let port = link.split(['/', ':']).nth(4).expect("a port");
+    let listens = format!("0.0.0.0:{port}");
+    let asked = || baton(folder.path(), &["check", "--live"], &[("BATON_LISTEN", &listens)]);
+    let (told, code) = said(&asked());
+    assert!(told.contains(&format!("http://127.0.0.1:{port}/healthz answers")), "{told}");
+    assert_eq!(code, Some(0));
+    server.0.kill().and_then(|()| server.0.wait()).expect("it ends");
+    let (told, code) = said(&asked());
+    assert!(told.contains("does not answer"), "{told}");
+    assert_eq!(code, Some(1));
+}
+
+#[tokio::test]
+async fn the_first_start_invites_past_the_log_and_agents_are_kept_from_a_shell_beside_it() {
+    let folder = folder();
+    let (_server, link) = serve(folder.path());
     let base = link.split_once("/sign-in#").expect("a link").0.to_owned();
     for status in [204, 401] {
         assert_eq!(sign_in(&base, &json!({ "link": link })).await, status, "once");
