@@ -1,6 +1,9 @@
 //! What is done by the clock: cron expressions wake chores, each of which runs at most once at a time.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use anyhow::Context as _;
 use execution::redis_server::Server;
@@ -78,10 +81,15 @@ pub(super) async fn start(
         (Arc::clone(&parts.archive), Arc::clone(&parts.registry), Arc::clone(&parts.numbers));
     let (people, repeats, store) = (store.people(), store.repeats(), store.clone());
     let (gate, pace) = (parts.gate.clone(), parts.pace.clone());
+    let (rows, measured) = (Arc::clone(&registry), Arc::<Mutex<BTreeSet<String>>>::default());
     every(gauges, stopping, tasks, move || {
         let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
+        let (rows, measured) = (Arc::clone(&rows), Arc::clone(&measured));
         measure_gate(&gate, pace.as_deref());
-        async move { measure(&*archive, &store, redis.as_ref()).await }
+        async move {
+            measure(&*archive, &store, redis.as_ref()).await;
+            measure_channels(&*rows, &measured).await;
+        }
     });
     let reconciler = Arc::new(Reconciler::new(
         Arc::clone(&parts.ledger),
@@ -213,6 +221,27 @@ async fn measure(archive: &dyn Archive, store: &Store, redis: Option<&Server>) {
             gauge!(name, label => value.clone()).set(*count as f64);
         }
     }
+}
+
+/// Which channels can send, as the store knows it. One that was removed since the last look is neither way.
+async fn measure_channels(registry: &dyn Registry, measured: &Mutex<BTreeSet<String>>) {
+    let rows = match registry.channels().await {
+        Ok(rows) => rows,
+        Err(error) => {
+            tracing::debug!(%error, "the states of the channels are not known this time");
+            return;
+        }
+    };
+    let set = |channel: &str, value: f64| {
+        gauge!("baton_channel_linked", "channel" => channel.to_owned()).set(value);
+    };
+    for row in &rows {
+        set(&row.name, if outbox::is_able(&row.state) { 1.0 } else { 0.0 });
+    }
+    let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
+    let now: BTreeSet<String> = rows.into_iter().map(|row| row.name).collect();
+    measured.difference(&now).for_each(|gone| set(gone, f64::NAN));
+    *measured = now;
 }
 
 /// Messages that never came are found where the provider wrote them down.

@@ -183,19 +183,13 @@ impl Store {
         }
     }
 
-    /// Connections that are open, and those of them in use.
+    /// Connections that there may be, and those in use. How many are open says nothing: they are opened as they are needed,
+    /// and a few that are all in use would look like a pool that is used up.
     pub(super) fn connections(&self) -> (u32, u32) {
-        let pools = match self {
-            Self::Postgres(postgres) => postgres.pools().map(|pool| (pool.size(), pool.num_idle())).collect(),
-            Self::Sqlite(sqlite) => vec![
-                (sqlite.writer.size(), sqlite.writer.num_idle()),
-                (sqlite.reader.size(), sqlite.reader.num_idle()),
-            ],
-        };
-        let idle = |idle: usize| u32::try_from(idle).unwrap_or(u32::MAX);
-        pools.into_iter().fold((0, 0), |(all, used), (size, unused)| {
-            (all + size, used + size.saturating_sub(idle(unused)))
-        })
+        match self {
+            Self::Postgres(postgres) => added(postgres.pools().map(places)),
+            Self::Sqlite(sqlite) => added([places(&sqlite.writer), places(&sqlite.reader)].into_iter()),
+        }
     }
 
     /// Closes every connection, when those in use are given back.
@@ -253,4 +247,14 @@ fn key_beside(path: PathBuf) -> anyhow::Result<[u8; 32]> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => read(&path),
         Err(error) => Err(error).with_context(|| format!("cannot make the key file {}", path.display())),
     }
+}
+
+/// Connections that a pool may have, and those of it in use.
+fn places<D: sqlx::Database>(pool: &sqlx::Pool<D>) -> (u32, u32) {
+    let idle = u32::try_from(pool.num_idle()).unwrap_or(u32::MAX);
+    (pool.options().get_max_connections(), pool.size().saturating_sub(idle))
+}
+
+fn added(pools: impl Iterator<Item = (u32, u32)>) -> (u32, u32) {
+    pools.fold((0, 0), |(all, used), (most, in_use)| (all + most, used + in_use))
 }
