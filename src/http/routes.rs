@@ -81,6 +81,7 @@ pub fn routes() -> Vec<Row> {
         delete("/api/v1/dead-letters/{id}", Admin, dead_letters::discard),
         post("/api/v1/dead-letters/{id}/retry", Admin, dead_letters::retry),
         get("/api/v1/export/messages.csv", Admin, export::messages),
+        get("/api/v1/export/messages.jsonl", Admin, export::lines),
         get("/api/v1/channels", Reads, channels::list),
         post("/api/v1/channels", Admin, channels::add),
         get("/api/v1/channels/{name}", Reads, channels::one),

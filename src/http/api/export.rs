@@ -1,4 +1,5 @@
-//! The export: all messages as one file of comma-separated values, written page by page as the client takes it.
+//! The export: all messages as one file, of comma-separated values or of lines of JSON, written page by page as the client
+//! takes it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,12 +16,14 @@ use crate::{
         files::Piece,
     },
     http::{
-        answer::Answer,
+        answer::{Answer, to_json},
         auth::Caller,
         csv,
         doors::Doors,
+        names::Names,
+        problem::Problem,
         read::Query,
-        wire::{At, Id},
+        wire::{At, Id, Message},
     },
 };
 
@@ -62,14 +65,40 @@ pub(crate) struct Which {
     conversation_id: Option<Id>,
 }
 
+/// How they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// Rows under a first one that names the columns.
+    Csv,
+    /// As the API shows them, one a line.
+    Jsonl,
+}
+
 /// All messages, oldest first, as comma-separated values (RFC 4180). A cell that a spreadsheet would run begins with an
 /// apostrophe.
 #[utoipa::path(get, path = "/api/v1/export/messages.csv", tag = "Messages", params(Which),
     responses((status = 200, body = String, content_type = "text/csv")))]
 pub(crate) async fn messages(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let which = query.0;
+    let pieces = begin(doors, &caller, query.0, Written::Csv).await?;
+    Ok(Answer::file("text/csv; charset=utf-8", "messages.csv", pieces))
+}
+
+/// All messages, oldest first, each a line of JSON in the shape in which the API shows one.
+#[utoipa::path(get, path = "/api/v1/export/messages.jsonl", tag = "Messages", params(Which),
+    responses((status = 200, body = Message, content_type = "application/jsonl")))]
+pub(crate) async fn lines(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let pieces = begin(doors, &caller, query.0, Written::Jsonl).await?;
+    Ok(Answer::file("application/jsonl; charset=utf-8", "messages.jsonl", pieces))
+}
+
+async fn begin(
+    doors: Data<Doors>,
+    caller: &Caller,
+    which: Which,
+    written: Written,
+) -> Result<mpsc::Receiver<Piece>, Problem> {
     if let Some(id) = &which.conversation_id {
-        seen(&doors, &caller, id.0).await?;
+        seen(&doors, caller, id.0).await?;
     }
     let filter = MessageFilter {
         channels: caller.within(None),
@@ -81,18 +110,35 @@ pub(crate) async fn messages(doors: Data<Doors>, caller: Caller, query: Query<Wh
     let first = doors.archive.exchanged(&filter, &PageOf { limit: PAGE, cursor: None }).await?;
     let (out, pieces) = mpsc::channel(PAGES_AHEAD);
     let main = doors.main.clone();
-    main.spawn(write(doors.into_inner(), filter, first, out));
-    Ok(Answer::file("text/csv; charset=utf-8", "messages.csv", pieces))
+    main.spawn(write(doors.into_inner(), filter, written, first, out));
+    Ok(pieces)
 }
 
 /// Sends page after page for as long as the client takes them.
-async fn write(doors: Arc<Doors>, filter: MessageFilter, first: Page<Exchanged>, out: mpsc::Sender<Piece>) {
+async fn write(
+    doors: Arc<Doors>,
+    filter: MessageFilter,
+    written: Written,
+    first: Page<Exchanged>,
+    out: mpsc::Sender<Piece>,
+) {
     let mut text = String::new();
-    csv::push_row(&mut text, COLUMNS);
+    if written == Written::Csv {
+        csv::push_row(&mut text, COLUMNS);
+    }
     let mut page = first;
     loop {
-        page.items.iter().for_each(|it| push(&mut text, it));
-        if !send(&doors, &out, Piece::Part(Bytes::from(std::mem::take(&mut text)))).await {
+        let part = match written {
+            Written::Csv => {
+                page.items.iter().for_each(|it| push(&mut text, it));
+                Bytes::from(std::mem::take(&mut text))
+            }
+            Written::Jsonl => {
+                let names = doors.directory.names().await;
+                as_lines(page.items, &names)
+            }
+        };
+        if !send(&doors, &out, Piece::Part(part)).await {
             return;
         }
         let Some(cursor) = page.next else { break };
@@ -105,6 +151,15 @@ async fn write(doors: Arc<Doors>, filter: MessageFilter, first: Page<Exchanged>,
         };
     }
     send(&doors, &out, Piece::End).await;
+}
+
+fn as_lines(page: Vec<Exchanged>, names: &Names) -> Bytes {
+    let mut lines = Vec::new();
+    for Exchanged { placed, .. } in page {
+        lines.extend_from_slice(&to_json(&Message::of(placed.conversation, placed.message, names)));
+        lines.push(b'\n');
+    }
+    lines.into()
 }
 
 /// False if the client takes no more, or the process stops.

@@ -46,6 +46,7 @@ async fn every_role_may_do_what_the_contract_says_and_no_more() {
         ("GET",    "/api/v1/tokens".to_owned(),        [200, 403, 403, 403]),
         ("GET",    "/api/v1/settings".to_owned(),      [200, 403, 403, 403]),
         ("GET",    "/api/v1/export/messages.csv".to_owned(), [200, 403, 403, 403]),
+        ("GET",    "/api/v1/export/messages.jsonl".to_owned(), [200, 403, 403, 403]),
         ("GET",    "/metrics".to_owned(),              [200, 200, 200, 200]),
     ];
     for (method, path, wanted) in table {

@@ -1,12 +1,15 @@
 use std::sync::atomic::Ordering;
 
 use actix_web::body::to_bytes;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{ADMIN, World, fakes, request};
-use crate::flow::archive::Placed;
+use crate::flow::{archive::Placed, registry::Role};
 
 const PATH: &str = "/api/v1/export/messages.csv";
+
+const LINES: &str = "/api/v1/export/messages.jsonl";
 
 fn said(world: &World, texts: impl IntoIterator<Item = String>) -> Uuid {
     let conversation = fakes::conversation("default", "6580000001@c.us");
@@ -77,4 +80,24 @@ async fn an_export_is_narrowed_by_time_and_conversation() {
     let other = world.get(&format!("{PATH}?conversation_id={}", Uuid::now_v7())).await;
     assert_eq!(other.problem(), (404, "not_found".to_owned()));
     assert_eq!(world.get(&format!("{PATH}?from=yesterday")).await.pointer(), "/from");
+}
+
+#[tokio::test]
+async fn messages_are_exported_as_lines_in_the_shape_of_the_api() {
+    let world = World::new();
+    let id = said(&world, (0..401).map(|n| format!("text {n}\nof two lines")));
+    let reply = world.get(&format!("{LINES}?conversation_id={id}")).await;
+    assert_eq!((reply.status, reply.header("content-type")), (200, "application/jsonl; charset=utf-8"));
+    assert_eq!(reply.header("content-disposition"), "attachment; filename=\"messages.jsonl\"");
+    let lines: Vec<Value> =
+        reply.body.lines().map(|line| serde_json::from_str(line).expect("one message a line")).collect();
+    assert_eq!(lines.len(), 401);
+    assert_eq!((&lines[400]["text"], &lines[400]["seq"]), (&json!("text 400\nof two lines"), &json!(401)));
+    let one = world.shelf.messages.lock().unwrap()[400].message.id;
+    assert_eq!(world.get(&format!("/api/v1/messages/{one}")).await.json(), lines[400]);
+    let agent = Uuid::now_v7();
+    world.admit("agent-token", Role::Agent, Some(agent), None);
+    for path in [PATH, LINES] {
+        assert_eq!(world.ask_as("agent-token", "GET", path, None).await.status, 403);
+    }
 }
