@@ -61,6 +61,7 @@ impl Desk {
                     Refusal::NotFound
                     | Refusal::Conflict { .. }
                     | Refusal::Invalid { .. }
+                    | Refusal::Unsendable
                     | Refusal::KeyReused,
                 ) => {}
             }
