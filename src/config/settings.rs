@@ -302,6 +302,14 @@ pub struct Settings {
     #[arg(long, value_name = "WORDS")]
     pub handover_words: Option<Words>,
 
+    /// When the assistant answers, such as "Mon-Fri 09:00-18:00 Asia/Singapore"; outside, people do. Unset: always
+    #[arg(long, value_name = "HOURS", value_parser = text)]
+    pub ai_hours: Option<String>,
+
+    /// When people are there to take over; outside, the assistant says when they are back. Unset: always
+    #[arg(long, value_name = "HOURS", value_parser = text)]
+    pub handover_hours: Option<String>,
+
     /// Follow up when the contact leaves our last message unanswered this long (ms); 0 = only when scheduled
     #[arg(long, value_name = "MS", default_value = "0", value_parser = whole::<i64>(0, YEAR))]
     pub follow_up_after_ms: i64,

@@ -67,6 +67,12 @@ impl Hours {
         self.next(at, false)
     }
 
+    /// A moment as people there would say it: `Monday 09:00 (Asia/Singapore)`.
+    pub fn told(&self, at: Time) -> String {
+        let at = self.zone.to_datetime(timestamp(at));
+        format!("{} ({})", at.strftime("%A %H:%M"), self.zone.iana_name().unwrap_or("UTC"))
+    }
+
     fn next(&self, at: Time, inside: bool) -> Time {
         let first = Time(timestamp(at).as_millisecond());
         let mut change = first;
@@ -136,6 +142,13 @@ mod tests {
 
     fn time(text: &str) -> Time {
         Time::parse(text).expect("a moment")
+    }
+
+    #[test]
+    fn a_moment_is_told_by_the_clock_on_the_wall() {
+        let hours = hours("Mon-Fri 09:00-18:00");
+        let opens = hours.next_open(time("2026-01-09T18:00:00+08:00"));
+        assert_eq!(hours.told(opens), "Monday 09:00 (Asia/Singapore)");
     }
 
     #[test]

@@ -109,6 +109,10 @@ pub struct Policy {
     pub repeat_ms: i64,
     /// No follow-up is claimed inside.
     pub quiet_hours: Option<Arc<Hours>>,
+    /// Outside, people answer; None: the assistant always does.
+    pub ai_hours: Option<Arc<Hours>>,
+    /// Outside, nobody is there to take over; None: somebody always is.
+    pub handover_hours: Option<Arc<Hours>>,
     /// A message older than this goes to a person; 0 = never.
     pub stale_ms: i64,
     /// Sent when the model fails for good.
@@ -171,6 +175,8 @@ impl Default for Policy {
             follow_up_late_ms: 3_600_000,
             repeat_ms: 300_000,
             quiet_hours: None,
+            ai_hours: None,
+            handover_hours: None,
             stale_ms: 21_600_000,
             fallback_text: None,
             handover_text: None,

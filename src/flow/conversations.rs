@@ -5,13 +5,13 @@
 
 use uuid::Uuid;
 
-use super::{agenda, drafts, outbox};
+use super::{agenda, drafts, office, outbox};
 use crate::domain::{
     conversation::{Attention, AttentionReason, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
     message::{DeliveryReason, DeliveryState, Gate, Outcome, OutcomeReason},
-    mode::{self, Mode, Reason},
+    mode::{self, Mode, ModeState, Reason},
     policy::Policy,
     time::Time,
     turn::TurnState,
@@ -59,7 +59,7 @@ pub fn cause(docket: &mut Docket, policy: &Policy, by: By<'_>) -> Option<Switche
 /// Switches, or acts again in the mode that is: HUMAN again still withdraws what the machine has queued.
 pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Switched {
     let mut switched = match to {
-        Mode::Human => stop_the_machine(docket, DeliveryReason::ModeChanged, by.actor),
+        Mode::Human => stop_the_machine(docket, DeliveryReason::ModeChanged, by),
         Mode::Ai => {
             drafts::change_hands(docket, to, by.actor);
             Switched::default()
@@ -119,7 +119,9 @@ const fn is_a_person(reason: Reason) -> bool {
 
 /// Stops everything the machine does in this conversation: the running turn, queued words, the follow-up. What the
 /// contact wrote is left to people.
-fn stop_the_machine(docket: &mut Docket, reason: DeliveryReason, actor: &str) -> Switched {
+fn stop_the_machine(docket: &mut Docket, reason: DeliveryReason, by: By<'_>) -> Switched {
+    let actor = by.actor;
+    let left = if by.reason == Reason::Hours { OutcomeReason::Hours } else { OutcomeReason::ModeHuman };
     // A draft is nothing that the machine could answer with.
     drafts::change_hands(docket, Mode::Human, actor);
     let generation_ms = if drafts::is_writing(docket) {
@@ -135,7 +137,7 @@ fn stop_the_machine(docket: &mut Docket, reason: DeliveryReason, actor: &str) ->
     let parts_already_sent = outbox::already_left(docket);
     let parts_discarded = outbox::withdraw(docket, reason, actor, |delivery| delivery.gate != Gate::Person);
     let follow_up_cancelled = agenda::cancel(docket, reason.as_str(), actor);
-    leave_waiting(docket, Outcome::LeftToHuman, OutcomeReason::ModeHuman);
+    leave_waiting(docket, Outcome::LeftToHuman, left);
     Switched { changed: false, generation_ms, parts_already_sent, parts_discarded, follow_up_cancelled }
 }
 
@@ -178,10 +180,20 @@ pub fn leave_waiting(docket: &mut Docket, outcome: Outcome, reason: OutcomeReaso
     docket.conversation.memo.end_burst();
 }
 
+/// Why what the contact writes in HUMAN is left to people.
+pub fn left_because(mode: &ModeState) -> OutcomeReason {
+    // With a clock, it is only for as long as that; without, a person has taken it.
+    let is_for_hours = mode.reason == Reason::Hours && mode.until.is_some();
+    if is_for_hours { OutcomeReason::Hours } else { OutcomeReason::ModeHuman }
+}
+
 /// A person of our side acted: the clock back to AI starts anew, if the channel has one. A later hour that somebody
 /// chose stays.
 pub fn hold(docket: &mut Docket, policy: &Policy) {
     docket.conversation.memo.human_seq = docket.conversation.seq;
+    if office::is_left_until_hours(docket, policy) {
+        docket.conversation.mode.until = None;
+    }
     if policy.human_hold_ms > 0 && docket.conversation.mode.mode == Mode::Human {
         let until = docket.now.plus_ms(policy.human_hold_ms);
         docket.conversation.mode.until = docket.conversation.mode.until.max(Some(until));
@@ -290,6 +302,8 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
         if a_person_writes {
             // Their message is on its way: look again once it has found its end.
             docket.conversation.mode.until = Some(now.plus_ms(1_000));
+        } else if office::is_left_until_hours(docket, policy) {
+            office::come_back(docket, policy);
         } else {
             cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));
         }

@@ -16,7 +16,7 @@ pub use on_demand::answer_now;
 
 use uuid::Uuid;
 
-use super::{agenda, conversations, conversations::By, drafts, flood, outbox, provider::Arrival};
+use super::{agenda, conversations, conversations::By, drafts, flood, office, outbox, provider::Arrival};
 use crate::domain::{
     burst,
     chat::ChatKind,
@@ -65,6 +65,9 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     let inert = inert_reason(docket, policy, arrival);
     let starts_turn = inert.is_none() && !arrival.is_unreadable;
     name_contact(docket, arrival);
+    if inert.is_none() || arrival.is_unreadable {
+        office::leave_to_people(docket, policy);
+    }
     docket.push(Message {
         id,
         inbound: Some(fate(docket, inert, starts_turn)),
@@ -157,7 +160,7 @@ fn fate(docket: &Docket, inert: Option<OutcomeReason>, starts_turn: bool) -> Inb
     let conversation = &docket.conversation;
     let (outcome, reason) = match (inert, conversation.mode.mode) {
         (Some(reason), _) => (Outcome::Ignored, Some(reason)),
-        (None, Mode::Human) => (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman)),
+        (None, Mode::Human) => (Outcome::LeftToHuman, Some(conversations::left_because(&conversation.mode))),
         (None, Mode::Ai) => (Outcome::Pending, None),
     };
     Inbound { outcome, reason, starts_turn }
@@ -237,6 +240,11 @@ fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) -> b
     }
     if phrases::is_phrase(&arrival.text, &policy.handover_words) {
         let was_ai = docket.conversation.mode.mode == Mode::Ai;
+        if was_ai && office::away_until(policy, docket.now).is_some() {
+            // Nobody would come: the assistant says so, and people see it when they do.
+            conversations::raise(docket, AttentionReason::ContactAsked);
+            return true;
+        }
         if was_ai {
             // Asked again in HUMAN, it would only withdraw the words that say somebody comes.
             conversations::cause(docket, policy, By::of(Reason::ContactAsked, actor::CONTACT));

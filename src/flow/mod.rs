@@ -23,6 +23,8 @@ pub mod inbox;
 
 pub mod flood;
 
+pub mod office;
+
 pub mod start;
 
 pub mod turn;

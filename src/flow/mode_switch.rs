@@ -108,7 +108,7 @@ pub struct ModeSwitch {
 /// Nothing here tells of sends that another instance settles: looked at so often.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// What a person answers with *answer now* goes back at most so far.
-const ANSWER_NOW_MESSAGES: usize = 100;
+pub(super) const ANSWER_NOW_MESSAGES: usize = 100;
 /// How far back a receipt looks for messages that the provider has, but has not yet sent.
 const AT_PROVIDER_MESSAGES: usize = 20;
 

@@ -15,6 +15,7 @@ use super::{
     conversations::By,
     drafts,
     inbox::{self, Begun},
+    office,
     outbox::{self, Owed},
 };
 use crate::domain::{
@@ -161,7 +162,11 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         matches!(reason, AttentionReason::AiFailure | AttentionReason::Stale | AttentionReason::Unanswered)
     });
     if let Some(reason) = &answer.hand_over {
-        return hand_over(docket, policy, begun, answer, reason);
+        let is_nobody_there = office::away_until(policy, docket.now).is_some();
+        if answer.text.trim().is_empty() || !is_nobody_there {
+            return hand_over(docket, policy, begun, answer, reason);
+        }
+        office::note_hand_over(docket, &begun.turn, reason);
     }
     if answer.stay_silent.is_some() && answer.text.trim().is_empty() {
         end_burst_as(docket, policy, begun, Outcome::Ignored, Some(OutcomeReason::StayedSilent));

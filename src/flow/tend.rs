@@ -15,6 +15,7 @@ use super::{
     conversations,
     dispatch::Dispatch,
     ledger::{self, Held, Key, Ledger, Need, change},
+    mode_switch::ANSWER_NOW_MESSAGES,
     reconcile,
 };
 use crate::domain::docket::Docket;
@@ -34,6 +35,8 @@ impl Tend {
     /// Does what is due in one conversation. True if anything was.
     pub async fn tend(&self, conversation: Uuid) -> Result<bool, ledger::Error> {
         let channels = Arc::clone(&self.channels);
+        // What was left to people is answered where the assistant comes back by itself.
+        let need = Need { newest: ANSWER_NOW_MESSAGES, ..Need::default() };
         let step = move |docket: &mut Docket| {
             if let Some(channel) = channels.get(&docket.conversation.channel) {
                 conversations::pass_time(docket, &channel.policy);
@@ -41,7 +44,7 @@ impl Tend {
             }
             docket.is_changed()
         };
-        match change(&*self.ledger, Key::Id(conversation), Need::default(), step).await {
+        match change(&*self.ledger, Key::Id(conversation), need, step).await {
             Err(ledger::Error::Gone) => Ok(false),
             outcome => outcome,
         }

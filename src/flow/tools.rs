@@ -33,23 +33,44 @@ struct WithDelay {
     text: Option<String>,
 }
 
-/// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones.
-pub fn understand(written: Written, asked_for: &mut Option<Wish>) -> Understood {
+/// What the model has asked for in the rounds of a turn so far.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// A follow-up.
+    pub follow_up: Option<Wish>,
+    /// A person, when none was there: the reason.
+    pub hand_over: Option<String>,
+}
+
+/// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones. While
+/// nobody is there to take over, the model is told until when, and writes once more: what it wrote beside the call would
+/// promise somebody.
+pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>) -> Understood {
     let mut answer = Answer { text: storable(&written.text), ..Answer::default() };
-    let mut results = Vec::new();
+    let (mut results, mut noted_now) = (Vec::new(), false);
     for call in &written.calls {
         let result = match call.name.as_str() {
-            "hand_over" => {
-                answer.hand_over = Some(reason_of(call));
-                "done".to_owned()
-            }
+            "hand_over" => match away_until.filter(|_| asked.hand_over.is_none()) {
+                Some(until) => {
+                    noted_now = true;
+                    asked.hand_over = Some(reason_of(call));
+                    format!(
+                        "No colleague is there before {until}. It is noted for them. Tell the contact when \
+                         colleagues are back, and go on helping."
+                    )
+                }
+                None => {
+                    answer.hand_over = Some(reason_of(call));
+                    "done".to_owned()
+                }
+            },
             "stay_silent" => {
                 answer.stay_silent = Some(reason_of(call));
                 "done".to_owned()
             }
             "schedule_follow_up" => match wish_of(call) {
                 Ok(wish) => {
-                    *asked_for = Some(wish);
+                    asked.follow_up = Some(wish);
                     "scheduled, if the contact stays silent".to_owned()
                 }
                 Err(problem) => problem,
@@ -62,8 +83,9 @@ pub fn understand(written: Written, asked_for: &mut Option<Wish>) -> Understood 
         || answer.hand_over.is_some()
         || answer.stay_silent.is_some()
         || !answer.text.trim().is_empty();
-    if is_done {
-        answer.follow_up = asked_for.take();
+    if is_done && !noted_now {
+        answer.follow_up = asked.follow_up.take();
+        answer.hand_over = answer.hand_over.or_else(|| asked.hand_over.take());
         Understood::Done(answer)
     } else {
         Understood::Again(answer.text, written.calls, results)
@@ -112,27 +134,29 @@ mod tests {
 
     #[test]
     fn handing_over_ends_the_turn_with_the_words_beside_the_call() {
-        let mut asked_for = None;
+        let mut asked = Asked::default();
         let hand_over = written("A colleague comes.", &[("hand_over", r#"{"reason":"asked"}"#)]);
-        let Understood::Done(answer) = understand(hand_over, &mut asked_for) else { panic!("not done") };
+        let Understood::Done(answer) = understand(hand_over, &mut asked, None) else { panic!("not done") };
         assert_eq!(
             (answer.text.as_str(), answer.hand_over.as_deref()),
             ("A colleague comes.", Some("asked"))
         );
         let without_reason = written("", &[("hand_over", "no JSON")]);
-        let Understood::Done(answer) = understand(without_reason, &mut asked_for) else { panic!("not done") };
+        let Understood::Done(answer) = understand(without_reason, &mut asked, None) else {
+            panic!("not done")
+        };
         assert_eq!(answer.hand_over.as_deref(), Some("not said"));
     }
 
     #[test]
     fn a_follow_up_without_words_asks_the_model_on_and_is_kept_for_the_words_that_come() {
-        let mut asked_for = None;
+        let mut asked = Asked::default();
         let schedule = written("", &[("schedule_follow_up", r#"{"delay_hours":24}"#)]);
-        let Understood::Again(_, calls, results) = understand(schedule, &mut asked_for) else {
+        let Understood::Again(_, calls, results) = understand(schedule, &mut asked, None) else {
             panic!("done")
         };
         assert_eq!((calls.len(), results.len()), (1, 1));
-        let Understood::Done(answer) = understand(written("Until tomorrow.", &[]), &mut asked_for) else {
+        let Understood::Done(answer) = understand(written("Until tomorrow.", &[]), &mut asked, None) else {
             panic!("not done")
         };
         assert_eq!(answer.follow_up.and_then(|wish| wish.delay_ms), Some(86_400_000));
@@ -146,12 +170,36 @@ mod tests {
             ("schedule_follow_up", "soon"),
             ("open_the_safe", "{}"),
         ] {
-            let mut asked_for = None;
+            let mut asked = Asked::default();
             assert!(
-                matches!(understand(written("", &[call]), &mut asked_for), Understood::Again(..)),
+                matches!(understand(written("", &[call]), &mut asked, None), Understood::Again(..)),
                 "{call:?}"
             );
-            assert_eq!(asked_for, None, "{call:?}");
+            assert_eq!(asked.follow_up, None, "{call:?}");
         }
+    }
+
+    #[test]
+    fn while_nobody_is_there_the_model_is_told_until_when_and_writes_again() {
+        let mut asked = Asked::default();
+        let call = ("hand_over", r#"{"reason":"asked for Ana"}"#);
+        let promise = written("A colleague comes at once.", &[call]);
+        let Understood::Again(_, _, results) = understand(promise, &mut asked, Some("Monday 09:00")) else {
+            panic!("the promise would be kept by nobody")
+        };
+        assert!(matches!(&results[0], Line::Result { text, .. } if text.contains("before Monday 09:00")));
+        let again = written("They are back on Monday.", &[]);
+        let Understood::Done(answer) = understand(again, &mut asked, Some("Monday 09:00")) else {
+            panic!("not done")
+        };
+        assert_eq!(
+            (answer.text.as_str(), answer.hand_over.as_deref()),
+            ("They are back on Monday.", Some("asked for Ana"))
+        );
+        // One that insists is believed, so that a turn has an end.
+        understand(written("", &[call]), &mut asked, Some("Monday 09:00"));
+        let Understood::Done(_) = understand(written("", &[call]), &mut asked, Some("Monday 09:00")) else {
+            panic!("not done")
+        };
     }
 }

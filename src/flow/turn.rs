@@ -35,11 +35,12 @@ use super::{
     ledger::{self, Key, Ledger, Need, change},
     measure::{Gauge, Stopwatch, seconds},
     model_breaker::ModelBreaker,
+    office,
     onlookers::Writing,
     pace::Pace,
     reply::{Answer, Committed, Cost},
     sender::Sender,
-    tools::{Understood, understand},
+    tools::{Asked, Understood, understand},
 };
 use crate::domain::{docket::Docket, policy::ReadReceipts, time::Time, turn::Purpose};
 
@@ -202,10 +203,11 @@ impl Turns {
         let request = context::request(&*self.archive, channel, &mut begun).await?;
         let asked_at = (self.clock)();
         let is_alone = request.lines.len() == 1;
+        let away_until = office::away_until(&channel.policy, asked_at);
         let written = tokio::select! {
             biased;
             () = guard.token.cancelled() => None,
-            written = self.write(request, &begun, &progress) => Some(written),
+            written = self.write(request, &begun, &progress, away_until) => Some(written),
         };
         let first_token_at = progress.first_at();
         // What follows ends the turn: nobody who comes now shall be shown its words as being written.
@@ -251,6 +253,7 @@ impl Turns {
         mut request: Request,
         begun: &Begun,
         progress: &Words<'_>,
+        away_until: Option<String>,
     ) -> Result<Answer, (Failure, Cost)> {
         let queued_at = (self.clock)();
         let slot = match &self.pace {
@@ -261,7 +264,7 @@ impl Turns {
             .record(seconds((self.clock)().since(queued_at)));
         let running = Gauge::new("baton_generations_in_flight");
         let mut cost = Cost::default();
-        let (mut asked_for, mut used_tools) = (None, false);
+        let (mut asked, mut used_tools) = (Asked::default(), false);
         for _ in 0..=self.tool_rounds {
             let mut written =
                 self.ask(&request, begun.conversation, progress).await.map_err(|failure| (failure, cost))?;
@@ -275,7 +278,7 @@ impl Turns {
                 return Err((empty("no words".to_owned()), cost));
             }
             used_tools |= !written.calls.is_empty();
-            match understand(written, &mut asked_for) {
+            match understand(written, &mut asked, away_until.as_deref()) {
                 Understood::Done(mut answer) => {
                     drop((slot, running));
                     (answer.cost, answer.used_tools) = (cost, used_tools);

@@ -24,7 +24,7 @@ export const isTold = (it) =>
   !(it.action === "assigned" && it.actor === `agent:${it.details.assignee}`) && (
   it.type === "mode_changed" || it.type === "mode_change_during_generation" || it.type === "flood"
   || (it.type === "turn_failed" && it.action === "handed_over")
-  || (it.type === "conversation_updated" && ["opened", "closed", "snoozed", "assigned", "merged"].includes(it.action ?? "")));
+  || (it.type === "conversation_updated" && ["opened", "closed", "snoozed", "assigned", "merged", "handed_over", "hand_over_noted"].includes(it.action ?? "")));
 
 /**
  * @typedef {{

@@ -705,6 +705,8 @@ export const es = {
   "event.conversation_updated.drafting": "{who} activó o desactivó las sugerencias de la IA.",
   "event.conversation_updated.read": "{who} la leyó.",
   "event.conversation_updated.merged": "Dos conversaciones con la misma persona se unieron.",
+  "event.conversation_updated.handed_over": "La IA pasó la conversación a una persona: {reason}.",
+  "event.conversation_updated.hand_over_noted": "No había nadie para tomarla. Queda anotado para cuando vuelvan: {reason}.",
   "event.attention_raised": "Se llamó a una persona: {reason}.",
   "event.attention_cleared": "Ya no hace falta una persona.",
   "event.note_added": "{who} dejó una nota.",

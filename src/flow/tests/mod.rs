@@ -10,6 +10,8 @@ mod takeovers;
 
 mod follow_ups;
 
+mod hours;
+
 mod sends;
 
 mod fates;

@@ -1,0 +1,65 @@
+//! Rules: the hours in which the assistant answers, and those in which somebody is there to take over from it.
+//!
+//! In: the hours of a channel and the moment. Out: a conversation that is left to people until the assistant's hours begin
+//! again, and comes back by itself; or an assistant who says when people are back instead of calling them.
+
+use super::{conversations, conversations::By, inbox};
+use crate::domain::{
+    conversation::AttentionReason,
+    docket::{Docket, Entry},
+    event::{EventType, actor},
+    mode::{Mode, Reason},
+    policy::Policy,
+    time::Time,
+    turn::Turn,
+};
+
+/// The contact writes outside the assistant's hours: people answer, until these begin again.
+pub fn leave_to_people(docket: &mut Docket, policy: &Policy) {
+    let Some(opens_at) = opens_at(policy, docket.now) else { return };
+    if docket.conversation.mode.mode == Mode::Ai {
+        conversations::cause(docket, policy, By::of(Reason::Hours, actor::SYSTEM));
+        docket.conversation.mode.until = Some(opens_at);
+    }
+}
+
+/// When the assistant's hours begin; None: it is within them.
+fn opens_at(policy: &Policy, now: Time) -> Option<Time> {
+    let hours = policy.ai_hours.as_ref().filter(|hours| !hours.contains(now))?;
+    Some(hours.next_open(now))
+}
+
+/// Whether people have the conversation only because it was outside the assistant's hours, and only until these begin.
+pub fn is_left_until_hours(docket: &Docket, policy: &Policy) -> bool {
+    let mode = &docket.conversation.mode;
+    mode.mode == Mode::Human
+        && mode.reason == Reason::Hours
+        && mode.until.is_some()
+        && mode.until == opens_at(policy, mode.changed_at)
+}
+
+/// The assistant's hours have begun: what nobody has answered meanwhile, it answers.
+pub fn come_back(docket: &mut Docket, policy: &Policy) {
+    conversations::cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));
+    if docket.conversation.contact_spoke_last() {
+        inbox::answer_now(docket);
+    }
+}
+
+/// When people are there to take over, in words; None: they are there now.
+pub fn away_until(policy: &Policy, now: Time) -> Option<String> {
+    let hours = policy.handover_hours.as_ref().filter(|hours| !hours.contains(now))?;
+    Some(hours.told(hours.next_open(now)))
+}
+
+/// The assistant would hand over while nobody is there: they see it when they come.
+pub fn note_hand_over(docket: &mut Docket, turn: &Turn, why: &str) {
+    conversations::raise(docket, AttentionReason::AssistantAsked);
+    docket.record(
+        Entry::of(EventType::ConversationUpdated)
+            .action("hand_over_noted")
+            .by(actor::ASSISTANT)
+            .turn(turn.id)
+            .with("reason", why.chars().take(500).collect::<String>()),
+    );
+}

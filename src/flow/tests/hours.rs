@@ -1,0 +1,155 @@
+//! Hours in which the assistant answers, and hours in which people are there.
+
+use std::sync::Arc;
+
+use super::ana;
+use crate::{
+    domain::{
+        conversation::AttentionReason,
+        event::EventType,
+        hours::Hours,
+        message::{DeliveryState as S, Outcome, OutcomeReason},
+        mode::{Mode, Reason},
+        time::Time,
+    },
+    flow::{
+        desk::Words,
+        inbox::Claim,
+        play::Play,
+        reply::{Answer, Committed},
+    },
+};
+
+fn at(text: &str) -> Time {
+    Time::parse(text).unwrap()
+}
+
+fn office_hours() -> Option<Arc<Hours>> {
+    Some(Arc::new(Hours::parse("Mon-Fri 09:00-18:00", "Asia/Singapore").unwrap()))
+}
+
+/// A Friday evening, when the assistant has gone home.
+fn friday_evening() -> Play {
+    let mut play = Play::by(|policy| {
+        policy.ai_hours = office_hours();
+        policy.stale_ms = 6 * 3_600_000;
+    });
+    play.now = at("2026-01-09T20:00:00+08:00");
+    play
+}
+
+fn fate(play: &Play, id: uuid::Uuid) -> (Outcome, Option<OutcomeReason>) {
+    let inbound = play.message(id).inbound.unwrap();
+    (inbound.outcome, inbound.reason)
+}
+
+#[test]
+fn outside_its_hours_people_answer_and_the_assistant_comes_back_by_itself() {
+    let mut play = friday_evening();
+    let asked = play.says("Are you open?");
+    assert_eq!(fate(&play, asked), (Outcome::LeftToHuman, Some(OutcomeReason::Hours)));
+    let opens_at = at("2026-01-12T09:00:00+08:00");
+    let mode = &play.conversation.mode;
+    assert_eq!((mode.mode, mode.reason, mode.until), (Mode::Human, Reason::Hours, Some(opens_at)));
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(play.clocks.tend_at.map(|at| at <= opens_at), Some(true));
+    play.wait(60_000);
+    let again = play.says("Hello?");
+    assert_eq!(fate(&play, again), (Outcome::LeftToHuman, Some(OutcomeReason::Hours)));
+
+    play.now = opens_at;
+    play.tends();
+    assert_eq!((play.conversation.mode.mode, play.conversation.mode.version), (Mode::Ai, 3));
+    let begun = play.begins();
+    assert_eq!(begun.burst.iter().map(|message| message.id).collect::<Vec<_>>(), [asked, again]);
+    play.writes(&begun, "Good morning. Until six.");
+    assert_eq!(play.sends(), ["Good morning. Until six."]);
+    let later = play.says("Thanks");
+    assert_eq!(fate(&play, later).0, Outcome::Pending);
+}
+
+#[test]
+fn who_was_answered_meanwhile_is_not_answered_again_and_stays_with_that_person() {
+    let mut play = friday_evening();
+    play.says("Are you open?");
+    let words = [Words::of("On Monday. Ana.")];
+    play.step(|docket, policy| crate::flow::desk::words::say(docket, policy, &words, &ana(), None)).unwrap();
+    play.sends();
+    assert_eq!(play.conversation.mode.until, None, "Ana has it until she gives it back");
+    play.now = at("2026-01-12T09:00:00+08:00");
+    play.tends();
+    assert_eq!(play.conversation.mode.mode, Mode::Human);
+    let thanks = play.says("Thanks");
+    assert_eq!(fate(&play, thanks), (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman)));
+}
+
+#[test]
+fn what_is_being_answered_when_the_hours_end_is_answered_unless_the_contact_writes_more() {
+    for writes_more in [false, true] {
+        let mut play = friday_evening();
+        play.now = at("2026-01-09T17:59:58+08:00");
+        let first = play.says("Are you open?");
+        let begun = play.begins();
+        play.now = at("2026-01-09T18:00:01+08:00");
+        if writes_more {
+            play.says("Tomorrow?");
+            assert!(matches!(play.writes(&begun, "Until six."), Committed::Discarded(_)));
+            assert_eq!(fate(&play, first), (Outcome::LeftToHuman, Some(OutcomeReason::Hours)));
+        } else {
+            assert_eq!(play.writes(&begun, "Until six."), Committed::Owed);
+            assert_eq!(play.sends(), ["Until six."]);
+        }
+    }
+}
+
+/// The assistant is always there; people have gone home.
+fn without_people() -> Play {
+    let mut play = friday_evening();
+    (play.policy.ai_hours, play.policy.handover_hours) = (None, office_hours());
+    play.policy.handover_words = vec!["human".to_owned()];
+    play.policy.handover_text = Some("A colleague will be with you at once.".to_owned());
+    play
+}
+
+#[test]
+fn who_asks_for_a_person_when_nobody_is_there_is_answered_and_seen_later() {
+    let mut play = without_people();
+    play.says("human");
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    let attention = play.conversation.attention.unwrap();
+    assert_eq!(attention.reason, AttentionReason::ContactAsked);
+    let begun = play.begins();
+    play.writes(&begun, "They are back on Monday.");
+    assert_eq!(play.sends(), ["They are back on Monday."], "nobody is promised");
+    assert!(play.conversation.attention.is_some(), "and it still stands in front of people");
+    play.now = at("2026-01-12T10:00:00+08:00");
+    play.says("human");
+    assert_eq!(play.conversation.mode.mode, Mode::Human);
+    assert_eq!(play.sends(), ["A colleague will be with you at once."]);
+}
+
+#[test]
+fn a_hand_over_when_nobody_is_there_is_noted_and_the_assistant_goes_on() {
+    let mut play = without_people();
+    play.says("This is too complicated");
+    let begun = play.begins();
+    let hand_over = Some("a legal matter".to_owned());
+    let answer = Answer { text: "A colleague sees it on Monday.".to_owned(), hand_over, ..Answer::default() };
+    assert_eq!(play.commits(&begun, &answer), Committed::Owed);
+    assert_eq!(play.sends(), ["A colleague sees it on Monday."]);
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::AssistantAsked);
+    let noted = play.events.iter().find(|event| event.action.as_deref() == Some("hand_over_noted")).unwrap();
+    assert_eq!(
+        (noted.kind, &noted.details["reason"]),
+        (EventType::ConversationUpdated, &"a legal matter".into())
+    );
+    assert_eq!(play.in_state(S::Queued), Vec::<&str>::new());
+
+    let mut play = without_people();
+    play.says("This is too complicated");
+    let begun = play.begins();
+    let wordless = Answer { hand_over: Some("a legal matter".to_owned()), ..Answer::default() };
+    play.commits(&begun, &wordless);
+    assert_eq!(play.conversation.mode.mode, Mode::Human, "nothing is said, so a person must");
+}
