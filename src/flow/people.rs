@@ -174,6 +174,9 @@ pub trait People: Send + Sync {
     /// The session with that hash, and whose it is, whether or not it is still good.
     async fn session(&self, hash: &str) -> Result<Option<(Session, Agent)>, Error>;
 
+    /// Whether that session began by a link, then or later.
+    async fn came_by_link(&self, session: &str, since: Time) -> Result<bool, Error>;
+
     /// It is in use, and good until then.
     async fn renew_session(&self, hash: &str, now: Time, until: Time) -> Result<(), Error>;
 

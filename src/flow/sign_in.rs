@@ -22,6 +22,8 @@ pub const IDLE_MS: i64 = 30 * 86_400_000;
 pub const RENEWED_MS: i64 = 3_600_000;
 /// A link is good for so long, and once.
 pub const LINK_MS: i64 = 86_400_000;
+/// Whoever came by a link may set a password without the old one for so long.
+const FRESH_MS: i64 = 3_600_000;
 
 /// Why nobody was let in.
 #[derive(Debug, thiserror::Error)]
@@ -103,11 +105,20 @@ impl SignIn {
     }
 
     /// Whether an agent who is signed in has this password, before they may set another. An agent who has none yet has
-    /// nothing to show.
-    pub async fn confirm(&self, agent: &Agent, password: Option<String>) -> Result<(), Refusal> {
+    /// nothing to show, and neither has one who has just come by a link: those are for passwords that are lost.
+    pub async fn confirm(
+        &self,
+        agent: &Agent,
+        password: Option<String>,
+        session: &str,
+    ) -> Result<(), Refusal> {
         let email = folded(&agent.email);
         let Some((_, Some(kept))) = self.people.agent_of(&email).await? else { return Ok(()) };
-        let Some(password) = password else { return Err(Refusal::Unknown) };
+        let Some(password) = password else {
+            let since = (self.clock)().plus_ms(-FRESH_MS);
+            let is_fresh = self.people.came_by_link(session, since).await?;
+            return if is_fresh { Ok(()) } else { Err(Refusal::Unknown) };
+        };
         self.admit(Some(&email), None)?;
         if !self.passwords.is_right(password, Some(kept)).await? {
             return Err(Refusal::Unknown);

@@ -250,13 +250,29 @@ async fn who_has_lost_their_password_is_given_a_link(world: &World) {
     let admin = first(world).await;
     let ana = agent(&admin, "Ana").await;
     let id = ana.me().await["id"].clone();
+    let set = async |browser: &Browser<'_>, password: &str, current: Option<&str>| {
+        let body = match current {
+            Some(current) => json!({ "password": password, "current_password": current }),
+            None => json!({ "password": password }),
+        };
+        browser.ask("PATCH", "/api/v1/me", Some(body)).await.status
+    };
+    assert_eq!(set(&ana, "correct horse", None).await, 200, "she has none yet");
     let path = format!("/api/v1/agents/{}/link", id.as_str().expect("an id"));
     let made = admin.ask("POST", &path, None).await;
     assert_eq!((made.status, &made.body["id"]), (201, &id), "{made:?}");
     let link = made.body["link"].clone();
     assert!(link.as_str().is_some_and(|link| link.contains("/sign-in#")), "{link}");
-    assert_eq!(sign_in(world, json!({ "link": link })).await.expect("let in").me().await["id"], id);
+    let back = sign_in(world, json!({ "link": link })).await.expect("let in");
+    assert_eq!(back.me().await["id"], id);
     assert!(sign_in(world, json!({ "link": link })).await.is_none(), "once");
+    assert_eq!(set(&ana, "battery staple", None).await, 400, "who has come by a password shows it");
+    assert_eq!(set(&back, "battery staple", None).await, 200, "it was lost");
+    assert_eq!(set(&back, "another one", None).await, 400, "now it is known");
+    assert_eq!(set(&back, "another one", Some("battery staple")).await, 200);
+    let ana = sign_in(world, json!({ "email": "Ana@example.com", "password": "another one" }))
+        .await
+        .expect("let in");
 
     assert_eq!(ana.ask("POST", &path, None).await.status, 403, "admins make links");
     let nobody = "/api/v1/agents/0199d9a0-0000-7000-8000-000000000000/link";

@@ -750,7 +750,7 @@ export const es = {
   "you.name": "Nombre",
   "you.name_hint": "Lo ve tu equipo, y las respuestas guardadas pueden firmar con él.",
   "you.password_now": "Contraseña actual",
-  "you.password_now_hint": "Para cambiar el correo o la contraseña. Déjala vacía si nunca has puesto una.",
+  "you.password_now_hint": "Para cambiar el correo o la contraseña. Déjala vacía si nunca has puesto una o si entraste con un enlace hace menos de una hora.",
   "you.password_new": "Contraseña nueva",
   "you.password_new_hint": "Al menos 8 caracteres. Si la dejas vacía, sigue igual. Con una nueva, aquí sigues con la sesión iniciada y en los demás sitios se cierra.",
   "you.password_set_it": "Poner la contraseña",

@@ -750,7 +750,7 @@ export const pt = {
   "you.name": "Nome",
   "you.name_hint": "Sua equipe o vê, e as respostas prontas podem assinar com ele.",
   "you.password_now": "Senha atual",
-  "you.password_now_hint": "Para mudar o e-mail ou a senha. Deixe vazio se nunca definiu uma.",
+  "you.password_now_hint": "Para mudar o e-mail ou a senha. Deixe vazio se nunca definiu uma ou se entrou por um link há menos de uma hora.",
   "you.password_new": "Nova senha",
   "you.password_new_hint": "Pelo menos 8 caracteres. Vazia, fica como está. Com uma nova, você continua dentro aqui, e nos outros lugares a sessão é encerrada.",
   "you.password_set_it": "Definir a senha",

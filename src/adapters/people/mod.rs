@@ -123,18 +123,19 @@ impl<S: Store> People for S {
         now: Time,
         until: Time,
     ) -> Result<Option<Uuid>, Error> {
-        // Of two at once the second waits for the row, and finds it used.
+        // Of two at once the second waits for the row, and finds it used. A link that is used up is known by the session
+        // that began by it: nobody needs its own hash any more.
         let using = Statement::new(
-            "update sign_in_links set used_at = $2 where hash = $1 and used_at is null and expires_at > $2 \
+            "update sign_in_links set used_at = $2, hash = $3 where hash = $1 and used_at is null and expires_at > $2 \
              and exists (select 1 from agents a where a.id = sign_in_links.agent and not a.disabled)",
         );
         let beginning = Statement::new(
             "insert into sessions (hash, agent, created_at, used_at, expires_at) \
-             select $2, l.agent, $3, $3, $4 from sign_in_links l where l.hash = $1",
+             select l.hash, l.agent, $2, $2, $3 from sign_in_links l where l.hash = $1",
         );
         let parts = vec![
-            Part::Must(using.with(link).with(now)),
-            Part::Must(beginning.with(link).with(session).with(now).with(until)),
+            Part::Must(using.with(link).with(now).with(session)),
+            Part::Must(beginning.with(session).with(now).with(until)),
         ];
         if !self.write_together(parts).await? {
             return Ok(None);
@@ -153,6 +154,14 @@ impl<S: Store> People for S {
             expires_at: cell(&row, "expires_at")?,
         };
         Ok(Some((session, agent(&row)?)))
+    }
+
+    async fn came_by_link(&self, session: &str, since: Time) -> Result<bool, Error> {
+        let statement = Statement::new(
+            "select s.agent from sessions s join sign_in_links l on l.hash = s.hash \
+             where s.hash = $1 and s.created_at >= $2 limit 1",
+        );
+        Ok(self.row(statement.with(session).with(since)).await?.is_some())
     }
 
     async fn renew_session(&self, hash: &str, now: Time, until: Time) -> Result<(), Error> {

@@ -236,6 +236,12 @@ async fn a_link_is_good_once_and_for_a_time<S: Trial>(store: &S) {
     assert_eq!((begun.created_at, begun.used_at), (NOW.plus_ms(999), NOW.plus_ms(999)));
     assert_eq!((begun.expires_at, agent), (NOW.plus_ms(1_999), ana));
     assert_eq!(store.session("t").await.expect("reads"), None);
+    let ben = added(store, "ben", Role::Agent).await;
+    signed_in(store, "p", ben.id).await;
+    for (hash, since, came) in [("s", 999, true), ("s", 1_000, false), ("p", 0, false), ("t", 0, false)] {
+        let found = store.came_by_link(hash, NOW.plus_ms(since)).await.expect("reads");
+        assert_eq!(found, came, "{hash} since {since}");
+    }
 }
 
 async fn of_many_who_use_a_link_at_once_one_comes_in<S: Trial>(store: &S) {

@@ -47,9 +47,9 @@ pub(super) async fn shown(doors: &Doors, caller: Caller) -> Answered {
 #[schema(as = MeChange)]
 pub(crate) struct Change {
     name: Option<String>,
-    /// With which you sign in. Needs `current_password`.
+    /// With which you sign in. Needs `current_password`, unless you came by a link within the hour.
     email: Option<String>,
-    /// Another password; your other sessions end. Needs `current_password`.
+    /// Another password; your other sessions end. Needs `current_password`, unless you came by a link within the hour.
     password: Option<String>,
     /// The password that holds now. Not needed while there is none.
     current_password: Option<String>,
@@ -77,10 +77,10 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, body: Json<Change
     agents::check_password(wanted.password.as_deref())?;
     let is_about_signing_in = change.email.is_some() || wanted.password.is_some();
     if is_about_signing_in {
-        if caller.session().is_none() {
+        let Some(session) = caller.session() else {
             return Err(Problem::forbidden("a token does not change how its agent signs in"));
-        }
-        confirm(&doors, &agent, wanted.current_password).await?;
+        };
+        confirm(&doors, &agent, wanted.current_password, session).await?;
     }
     let change = people::Change { password: agents::hashed(&doors, wanted.password).await?, ..change };
     let is_for_others = change.name.is_some() || change.email.is_some() || change.password.is_some();
@@ -97,8 +97,13 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, body: Json<Change
 }
 
 /// Told like any other field: whoever is signed in is known, but this is not their password.
-async fn confirm(doors: &Doors, agent: &people::Agent, password: Option<String>) -> Result<(), Problem> {
-    match doors.sign_in.confirm(agent, password).await {
+async fn confirm(
+    doors: &Doors,
+    agent: &people::Agent,
+    password: Option<String>,
+    session: &str,
+) -> Result<(), Problem> {
+    match doors.sign_in.confirm(agent, password, session).await {
         Ok(()) => Ok(()),
         Err(Refusal::Unknown) => {
             Err(Problem::invalid("/current_password", "must be the password that holds now"))

@@ -30,6 +30,8 @@ struct Kept {
     members: Vec<Member>,
     sessions: Vec<Session>,
     links: Vec<(Link, bool)>,
+    /// Sessions that began by one.
+    came: Vec<String>,
     renewals: usize,
 }
 
@@ -170,6 +172,8 @@ impl People for Crew {
             kept.sessions
                 .retain(|session| session.agent != id || Some(&session.hash) == change.spared.as_ref());
             kept.links.retain(|(link, _)| link.agent != id);
+            // Which sessions came by those that are gone is forgotten with them.
+            kept.came.clear();
         }
         *kept.members.iter_mut().find(|other| other.agent.id == id).unwrap() = member;
         Ok(Outcome::Changed)
@@ -197,6 +201,7 @@ impl People for Crew {
         let Some(at) = found.filter(|at| kept.is_let_in(kept.links[*at].0.agent)) else { return Ok(None) };
         kept.links[at].1 = true;
         let agent = kept.links[at].0.agent;
+        kept.came.push(session.to_owned());
         kept.sessions.push(Session {
             hash: session.to_owned(),
             agent,
@@ -211,6 +216,12 @@ impl People for Crew {
         let kept = self.kept();
         let found = kept.sessions.iter().find(|session| session.hash == hash);
         Ok(found.and_then(|it| Some((it.clone(), kept.member(it.agent)?.agent.clone()))))
+    }
+
+    async fn came_by_link(&self, session: &str, since: Time) -> Result<bool, Error> {
+        let kept = self.kept();
+        let came = kept.came.iter().any(|came| came == session);
+        Ok(came && kept.sessions.iter().any(|it| it.hash == session && it.created_at >= since))
     }
 
     async fn renew_session(&self, hash: &str, now: Time, until: Time) -> Result<(), Error> {

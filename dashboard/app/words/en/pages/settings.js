@@ -32,7 +32,7 @@ export const settings = {
   "you.name": "Name",
   "you.name_hint": "Your colleagues see it, and canned replies can sign with it.",
   "you.password_now": "Password now",
-  "you.password_now_hint": "To change the e-mail or the password. Leave it empty if you have never set one.",
+  "you.password_now_hint": "To change the e-mail or the password. Leave it empty if you have never set one, or came in by a link within the last hour.",
   "you.signing_in": "How you sign in",
   "you.password_first_hint": "At least 8 characters.",
   "you.password_new": "New password",
