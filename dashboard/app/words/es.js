@@ -965,7 +965,7 @@ export const es = {
   "channel.api_url_hint": "Si lo dejas vacío, es el BATON_GREEN_API_URL del servidor.",
   "channel.webhooks": "En Green API",
   "channel.new_token": "Crear un token de webhook nuevo",
-  "channel.new_token_text": "Baton rechaza entonces el que está en uso. Los webhooks esperan en Green API hasta que tenga el nuevo, como mucho un día; no se pierde nada si lo pones allí enseguida.",
+  "channel.new_token_text": "El que está en uso sigue valiendo junto a él, así que nada se rechaza mientras Green API todavía lo usa. Pon pronto el nuevo allí: la próxima vez que crees uno, el anterior a este se rechaza.",
   "channel.new_token_yes": "Crearlo",
   "channel.remove_text": "Solo se puede quitar un canal sin conversaciones.",
   "channel.remove": "Quitar este canal",

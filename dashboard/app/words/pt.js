@@ -965,7 +965,7 @@ export const pt = {
   "channel.api_url_hint": "Vazio, é o BATON_GREEN_API_URL do servidor.",
   "channel.webhooks": "Na Green API",
   "channel.new_token": "Criar um novo token de webhook",
-  "channel.new_token_text": "O Baton passa a recusar o que está em uso. Os webhooks esperam na Green API até ela ter o novo, por até um dia; nada se perde se você o puser lá logo.",
+  "channel.new_token_text": "O que está em uso continua valendo ao lado dele, então nada é recusado enquanto a Green API ainda o usa. Coloque logo o novo lá: na próxima vez que criar um, o anterior a este é recusado.",
   "channel.new_token_yes": "Criar",
   "channel.remove_text": "Só um canal sem conversas pode ser removido.",
   "channel.remove": "Remover este canal",

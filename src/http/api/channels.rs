@@ -153,8 +153,9 @@ pub(crate) struct Change {
     #[schema(value_type = Option<String>)]
     api_url: Option<Option<String>>,
     token: Option<String>,
+    /// The one that was valid until now becomes `previous_webhook_token`, unless the request says what that is.
     webhook_token: Option<String>,
-    /// Null: no longer valid.
+    /// Valid beside the other one, until the provider has it. Null: no longer valid.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     previous_webhook_token: Option<Option<String>>,
@@ -231,7 +232,12 @@ fn reseal(doors: &Doors, channel: &registry::Channel, wanted: &Change) -> Result
         secrets.token = Some(secret("/token", token)?);
     }
     if let Some(token) = wanted.webhook_token.clone() {
-        secrets.webhook_token = Some(secret("/webhook_token", token)?);
+        let token = Some(secret("/webhook_token", token)?);
+        // The provider takes minutes to use another one, and what it posts until then must not be refused. The same one
+        // again is no change: the one before it stays.
+        if secrets.webhook_token != token {
+            secrets.previous_webhook_token = std::mem::replace(&mut secrets.webhook_token, token);
+        }
     }
     if let Some(token) = wanted.previous_webhook_token.clone() {
         secrets.previous_webhook_token = optional("/previous_webhook_token", token, secret)?;

@@ -47,6 +47,28 @@ async fn a_change_merges_and_null_removes() {
 }
 
 #[tokio::test]
+async fn the_webhook_token_before_stays_valid_unless_somebody_says_otherwise() {
+    let world = World::new();
+    world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    for (change, now, before) in [
+        (json!({ "webhook_token": "second" }), "second", Some("webhook-secret")),
+        (json!({ "webhook_token": "second" }), "second", Some("webhook-secret")),
+        (json!({ "title": "Shop" }), "second", Some("webhook-secret")),
+        (json!({ "webhook_token": "third" }), "third", Some("second")),
+        (json!({ "webhook_token": "fourth", "previous_webhook_token": "other" }), "fourth", Some("other")),
+        (json!({ "webhook_token": "fifth", "previous_webhook_token": null }), "fifth", None),
+        (json!({ "webhook_token": "sixth" }), "sixth", Some("fifth")),
+        (json!({ "previous_webhook_token": null }), "sixth", None),
+    ] {
+        let reply = world.ask("PATCH", "/api/v1/channels/shop", Some(change.clone())).await;
+        assert_eq!(reply.status, 200, "{change}");
+        let kept = secrets(&world);
+        let kept = (kept.webhook_token.as_deref(), kept.previous_webhook_token.as_deref());
+        assert_eq!(kept, (Some(now), before), "{change}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_channel_is_told_by_pointer() {
     let world = World::new();
     for (field, value) in [

@@ -81,7 +81,7 @@ export const channels = {
   "channel.api_url_hint": "Left empty, it is the server's BATON_GREEN_API_URL.",
   "channel.webhooks": "At Green API",
   "channel.new_token": "Make a new webhook token",
-  "channel.new_token_text": "Baton then refuses the one in use. Webhooks wait at Green API until it has the new one, for up to a day; nothing is lost if you set it there at once.",
+  "channel.new_token_text": "The one in use stays valid beside it, so nothing is refused while Green API still uses it. Set the new one there soon: the next time you make one, the one before this is refused.",
   "channel.new_token_yes": "Make it",
   "channel.remove_text": "Only a channel without conversations can be removed.",
   "channel.remove": "Remove this channel",
