@@ -1,5 +1,5 @@
 //! The project's chores: `cargo xtask test` runs every test with the servers it needs, `cargo xtask chaos` a whole Baton
-//! whose parts are killed, `cargo xtask bench` measures one.
+//! whose parts are killed, `cargo xtask bench` measures one, `cargo xtask deploy` checks the files with which it is run.
 //!
 //! In: what is to be done, on the command line. Out: what was done, and 0 if all of it went well.
 
@@ -27,6 +27,8 @@ mod stop;
 
 mod dashboard;
 
+mod deploy;
+
 mod test;
 
 use std::process::ExitCode;
@@ -38,14 +40,15 @@ Usage: cargo xtask test [--install] [ARGUMENTS]
        cargo xtask chaos [--seed N] [--faults N] [--messages N] [--seconds N] [--release | --binary FILE]
        cargo xtask bench [--load NAME,…] [--store NAME] [--quick] [--calls N] [--statements] [--binary FILE] [--out FILE]
        cargo xtask bench --compare A B
+       cargo xtask deploy [--install]
 
   test   runs every test, on a PostgreSQL and a Redis of its own: on free ports of this machine, with their data in a
-         temporary folder, stopped afterwards; the dashboard's in a Chromium; and last a short run of chaos. ARGUMENTS go
-         to the test runner
+         temporary folder, stopped afterwards; the dashboard's in a Chromium; the files of deployment; and last a short run
+         of chaos. ARGUMENTS go to the test runner
          (cargo-nextest if there, else cargo test): `cargo xtask test burst` runs the tests with `burst` in their names,
          and no chaos.
 
-         --install            may install the packages of PostgreSQL, Redis, Chromium and Node if they are missing
+         --install            may install the packages of PostgreSQL, Redis, Chromium, Node, Python and Prometheus if missing
                               (apt-get or brew). Allowed without asking to root, and where CI=true
          TEST_DATABASE_URL    use this PostgreSQL server instead of a private one; tests make databases in it
          TEST_REDIS_URL       use this Redis server instead of a private one; tests write under prefixes of their own
@@ -57,19 +60,24 @@ fn main() -> ExitCode {
         Some("test") => report(test::run(arguments.collect())),
         Some("chaos") => report(chaos::run(arguments.collect())),
         Some("bench") => report(bench::run(&arguments.collect::<Vec<_>>())),
+        Some("deploy") => report(deploy::run(&arguments.collect::<Vec<_>>())),
         Some("help" | "--help" | "-h") => {
-            print!("{HELP}\n{}\n{}", chaos::HELP, bench::HELP);
+            print!("{}", help());
             ExitCode::SUCCESS
         }
         Some(other) => {
-            eprintln!("cargo xtask: there is no chore {other:?}\n\n{HELP}\n{}\n{}", chaos::HELP, bench::HELP);
+            eprintln!("cargo xtask: there is no chore {other:?}\n\n{}", help());
             ExitCode::from(2)
         }
         None => {
-            eprint!("{HELP}\n{}\n{}", chaos::HELP, bench::HELP);
+            eprint!("{}", help());
             ExitCode::from(2)
         }
     }
+}
+
+fn help() -> String {
+    [HELP, chaos::HELP, bench::HELP, deploy::HELP].join("\n")
 }
 
 fn report(done: anyhow::Result<ExitCode>) -> ExitCode {

@@ -17,6 +17,10 @@ pub(crate) enum Need {
     Browser,
     /// Node and npm: the dashboard's types and rules are asked with them. Running it takes neither.
     Node,
+    /// Python, and what makes environments of it: the schemas of deployment files come as its packages.
+    Python,
+    /// `promtool`, which comes with Prometheus and judges alerts.
+    Prometheus,
 }
 
 /// What installs packages here.
@@ -38,6 +42,8 @@ impl Need {
             // The driver finds its browser, and says so if there is none.
             Self::Browser => on_path("chromedriver").is_some(),
             Self::Node => on_path("node").is_some() && on_path("npm").is_some(),
+            Self::Python => makes_environments(),
+            Self::Prometheus => on_path("promtool").is_some(),
         }
     }
 
@@ -47,14 +53,19 @@ impl Need {
             (Installer::Apt, Self::Redis) => "redis-server",
             (Installer::Apt, Self::Browser) => "chromium chromium-driver",
             (Installer::Apt, Self::Node) => "nodejs npm",
+            (Installer::Apt, Self::Python) => "python3 python3-venv",
+            (Installer::Apt | Installer::Brew, Self::Prometheus) => "prometheus",
             (Installer::Brew, Self::Postgres) => "postgresql@16",
             (Installer::Brew, Self::Redis) => "redis",
             (Installer::Brew, Self::Browser) => "chromium chromedriver",
             (Installer::Brew, Self::Node) => "node",
+            (Installer::Brew, Self::Python) => "python",
             (Installer::Unknown, Self::Postgres) => "initdb and postgres (14 or later)",
             (Installer::Unknown, Self::Redis) => "redis-server (6.2 or later)",
             (Installer::Unknown, Self::Browser) => "chromedriver, with a Chromium or Chrome of its version",
             (Installer::Unknown, Self::Node) => "node (18 or later) and npm",
+            (Installer::Unknown, Self::Python) => "python3 (3.9 or later) with venv and pip",
+            (Installer::Unknown, Self::Prometheus) => "promtool (2.42 or later)",
         }
     }
 }
@@ -136,6 +147,12 @@ impl Installer {
             "\nServers that run already do as well, for most tests: set TEST_DATABASE_URL and TEST_REDIS_URL";
         format!("the tests need programs that are missing:\n{how}{}", if servers { or } else { "" })
     }
+}
+
+/// Debian parts Python from what makes environments of it, and then says so only when asked for one.
+fn makes_environments() -> bool {
+    let asked = Command::new("python3").args(["-c", "import ensurepip, venv"]).output();
+    asked.is_ok_and(|output| output.status.success())
 }
 
 /// Whether we may do everything here. PostgreSQL may not be run so.

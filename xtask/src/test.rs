@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     cargo::cargo,
-    chaos, dashboard,
+    chaos, dashboard, deploy,
     packages::{self, Need},
     programs::Programs,
     servers::{Care, Folder, Postgres, Redis},
@@ -25,6 +25,10 @@ pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
     let (has_database, has_redis) = (is_set("TEST_DATABASE_URL"), is_set("TEST_REDIS_URL"));
     packages::find_or_install(&[Need::Browser, Need::Node], asked.is_some())?;
     dashboard::fetch()?;
+    // Someone who names tests means others than these.
+    if arguments.is_empty() {
+        deploy::fetch(asked.is_some())?;
+    }
     let programs = match (has_database, has_redis) {
         (true, true) => None,
         _ => Some(Programs::find_or_install(asked.is_some())?),
@@ -87,6 +91,9 @@ fn commands(arguments: &[String]) -> Result<Vec<(&'static str, Command)>> {
     }
     if arguments.is_empty() {
         commands.extend(dashboard::checks()?);
+        let mut deploy = Command::new(std::env::current_exe().context("this program has no path")?);
+        deploy.arg("deploy");
+        commands.push(("the files of deployment", deploy));
     }
     Ok(commands)
 }
