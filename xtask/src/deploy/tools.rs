@@ -31,7 +31,8 @@ impl Tools {
     pub(crate) fn ready(root: &Path) -> Result<Self> {
         let root = root.canonicalize().context("the project has no folder")?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let tools = Self { folder: target.join("deploy"), root };
+        // Programs are run in the root, wherever we are.
+        let tools = Self { folder: std::path::absolute(target)?.join("deploy"), root };
         let stamp = tools.folder.join("python.txt");
         if fs::read_to_string(&stamp).is_ok_and(|held| held == REQUIREMENTS) {
             return Ok(tools);
