@@ -51,7 +51,8 @@ export function told(it) {
   for (const [name, value] of Object.entries(details)) if (typeof value === "string" || typeof value === "number") given[name] = value;
   // The same question has other words by what it is about.
   const reason = typeof details.reason === "string" ? details.reason : null;
-  if (reason) words.reason = [reasonGroup(it.type), reason];
+  // Why a conversation was handed over, the AI says in its own words.
+  if (reason && it.type !== "conversation_updated") words.reason = [reasonGroup(it.type), reason];
   if (typeof details.kind === "string") words.kind = [it.type === "turn_failed" ? "failure" : "kind", details.kind];
   if (typeof details.state === "string") words.state = ["delivery", details.state];
   // What was written past Baton was accepted by nobody here.
