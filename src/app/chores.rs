@@ -13,24 +13,29 @@ use tokio_cron_scheduler::{Job, JobScheduler};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{now, numbers::Numbers, parts::Parts, stores::Store};
-use crate::flow::{
-    answers,
-    archive::Archive,
-    desk,
-    gate::Gate,
-    intake::Intake,
-    outbox,
-    pace::Pace,
-    reconcile::Reconciler,
-    registry::Registry,
-    repair::{self, Repair},
+use crate::{
+    config::Settings,
+    domain::hours::day_began,
+    flow::{
+        answers,
+        archive::Archive,
+        desk,
+        gate::Gate,
+        intake::Intake,
+        outbox,
+        pace::Pace,
+        reconcile::Reconciler,
+        registry::Registry,
+        repair::{self, Repair},
+        spending,
+    },
 };
 
 /// Every second: channels that were changed by another instance.
 const LOAD_CHANNELS: &str = "* * * * * *";
 /// Every second: sends of unknown fate whose next look has come.
 const RECONCILE: &str = "* * * * * *";
-/// Every five seconds: gauges.
+/// Every five seconds: gauges, and what is spent where there is a ceiling.
 const GAUGES: &str = "*/5 * * * * *";
 /// Every ten seconds: channels that could not send are asked how they are.
 const ASK_CHANNELS: &str = "*/10 * * * * *";
@@ -82,13 +87,16 @@ pub(super) async fn start(
     let (people, repeats, store) = (store.people(), store.repeats(), store.clone());
     let (gate, pace) = (parts.gate.clone(), parts.pace.clone());
     let (rows, measured) = (Arc::clone(&registry), Arc::<Mutex<BTreeSet<String>>>::default());
+    let (settings, spending) = (Arc::clone(&parts.settings), Arc::clone(&numbers));
     every(gauges, stopping, tasks, move || {
         let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
         let (rows, measured) = (Arc::clone(&rows), Arc::clone(&measured));
+        let (settings, spending) = (Arc::clone(&settings), Arc::clone(&spending));
         measure_gate(&gate, pace.as_deref());
         async move {
             measure(&*archive, &store, redis.as_ref()).await;
             measure_channels(&*rows, &measured).await;
+            count_spending(&*archive, &settings, &spending).await;
         }
     });
     let reconciler = Arc::new(Reconciler::new(
@@ -242,6 +250,32 @@ async fn measure_channels(registry: &dyn Registry, measured: &Mutex<BTreeSet<Str
     let now: BTreeSet<String> = rows.into_iter().map(|row| row.name).collect();
     measured.difference(&now).for_each(|gone| set(gone, f64::NAN));
     *measured = now;
+}
+
+/// Channels with a ceiling of cost: whether it is reached today.
+async fn count_spending(archive: &dyn Archive, settings: &Settings, numbers: &Numbers) {
+    let Some(prices) = &settings.ai_prices else { return };
+    let Some(today) = day_began(&settings.time_zone, now()) else { return };
+    for channel in numbers.channels.names().iter().filter_map(|name| numbers.channels.get(name)) {
+        let Some(ceiling) = channel.policy.ai_spend_per_day else { continue };
+        match archive.usage(&channel.name, today).await {
+            Ok(usage) => {
+                let spent = spending::cost_of(prices, &usage);
+                if spent >= ceiling && !channel.policy.is_spent {
+                    tracing::warn!(
+                        channel = channel.name,
+                        spent,
+                        ceiling,
+                        "the ceiling of cost is reached for today"
+                    );
+                }
+                numbers.set_spent(&channel.name, spent >= ceiling);
+            }
+            Err(error) => {
+                tracing::debug!(%error, channel = channel.name, "what was spent is not known this time")
+            }
+        }
+    }
 }
 
 /// Messages that never came are found where the provider wrote them down.

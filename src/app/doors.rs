@@ -109,6 +109,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
             &tokio::runtime::Handle::current(),
         ),
         onlookers: Arc::clone(&parts.dispatch.onlookers),
+        prices: settings.ai_prices.clone().unwrap_or_default(),
         settings: settings.describe().into_iter().map(as_setting).collect(),
         settle_ms: i64::try_from(settings.settle_ms).unwrap_or(i64::MAX),
         render_metrics: Box::new(move || metrics.render()),

@@ -52,6 +52,8 @@ pub(super) struct Numbers {
     accounts: RwLock<BTreeSet<String>>,
     unknown: tokio::sync::Mutex<HashMap<String, Instant>>,
     loaded: Mutex<HashMap<String, Time>>,
+    /// Those whose ceiling of cost is reached today.
+    spent: RwLock<BTreeSet<String>>,
 }
 
 impl Numbers {
@@ -74,6 +76,7 @@ impl Numbers {
             accounts: RwLock::default(),
             unknown: tokio::sync::Mutex::default(),
             loaded: Mutex::default(),
+            spent: RwLock::default(),
         }
     }
 
@@ -198,7 +201,8 @@ impl Numbers {
         } else if self.settings.provider() == AiProvider::Scripted && self.settings.ai_provider.is_none() {
             policy.has_model = false;
         }
-        let policy: Policy = self.settings.overlay(&policy, &row.settings)?;
+        let mut policy: Policy = self.settings.overlay(&policy, &row.settings)?;
+        policy.is_spent = self.spent.read().unwrap_or_else(PoisonError::into_inner).contains(&row.name);
         let secrets = self.secrets(row);
         let provider: Arc<dyn Provider> = if is_sandbox {
             self.sandbox.clone().context("the sandbox is off (BATON_SANDBOX)")?
@@ -214,6 +218,16 @@ impl Numbers {
             .map(Secret)
             .collect();
         Ok((Channel { name: row.name.clone(), policy: Arc::new(policy), provider }, tokens))
+    }
+
+    /// What became known of a channel's ceiling of cost. What has begun goes on.
+    pub(super) fn set_spent(&self, name: &str, is_spent: bool) {
+        let mut spent = self.spent.write().unwrap_or_else(PoisonError::into_inner);
+        let is_news = if is_spent { spent.insert(name.to_owned()) } else { spent.remove(name) };
+        if let Some(channel) = self.channels.get(name).filter(|_| is_news) {
+            let policy = Policy { is_spent, ..Policy::clone(&channel.policy) };
+            self.channels.put(Channel { policy: Arc::new(policy), ..Channel::clone(&channel) });
+        }
     }
 
     /// The account behind a row.

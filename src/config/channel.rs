@@ -33,7 +33,7 @@ overridable! {
     typing_ms_per_char typing_jitter_ms typing_max_ms
     split_chars split_parts
     follow_up_after_ms follow_up_text follow_up_late_ms quiet_hours
-    ai_hours handover_hours
+    ai_hours handover_hours ai_spend_per_day
     human_hold_ms human_overdue_ms
     reply_cap stale_ms groups rollout_percent read_receipts cached_answers
     fallback_text handover_text unreadable_text opt_out_text
@@ -75,6 +75,8 @@ impl Settings {
             follow_up_late_ms: self.follow_up_late_ms,
             repeat_ms: self.repeat_ms,
             quiet_hours: self.hours("BATON_QUIET_HOURS", self.quiet_hours.as_deref())?,
+            ai_spend_per_day: self.ai_spend_per_day,
+            is_spent: false,
             ai_hours: self.hours("BATON_AI_HOURS", self.ai_hours.as_deref())?,
             handover_hours: self.hours("BATON_HANDOVER_HOURS", self.handover_hours.as_deref())?,
             stale_ms: self.stale_ms,

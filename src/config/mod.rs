@@ -120,6 +120,9 @@ impl Settings {
         if self.provider() == AiProvider::OpenAi && self.ai_model.is_none() {
             return Err(Wrong::new("BATON_AI_MODEL", "must name the model, since an AI service is set"));
         }
+        if self.ai_spend_per_day.is_some() && self.ai_prices.is_none() {
+            return Err(Wrong::new("BATON_AI_PRICES", "must be set too, since BATON_AI_SPEND_PER_DAY is"));
+        }
         self.policy().map(drop)
     }
 
@@ -132,6 +135,11 @@ impl Settings {
         }
         if self.is_postgres() && self.redis_url.is_none() {
             warnings.push("PostgreSQL without BATON_REDIS_URL: run one instance only".to_owned());
+        }
+        if let (Some(prices), Some(model)) = (&self.ai_prices, &self.ai_model)
+            && prices.cost(model, 0, 0).is_none()
+        {
+            warnings.push(format!("BATON_AI_PRICES has no price for {model}: what it writes counts as free"));
         }
         // A send that is under way when the end comes needs its whole time limit, or its fate stays unknown.
         let is_chosen = |key| self.source(key) != Source::Default;

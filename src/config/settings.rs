@@ -10,13 +10,14 @@ use super::{
     sources::Given,
     values::{
         AiProvider, Location, LogFormat, Receive, Secret, SecretKeys, Secrets, Words, api_token, database,
-        http_url, instance, redis, socket, switch, text, time_zone, whole,
+        http_url, instance, money, redis, socket, switch, text, time_zone, whole,
     },
 };
 use crate::domain::{
     hosts::Hosts,
     network::Networks,
     policy::{BurstPolicy, Groups, ReadReceipts, UnknownSend},
+    price::Prices,
 };
 
 const MINUTE: i64 = 60_000;
@@ -189,6 +190,14 @@ pub struct Settings {
     /// Generations begun in a minute, over all instances; 0 = no limit. What waits keeps its lane
     #[arg(long, value_name = "N", default_value = "0", value_parser = whole::<i64>(0, 100_000))]
     pub ai_per_minute: i64,
+
+    /// What models cost for a million tokens, read and written, such as gpt-4o-mini=0.15/0.60; without a name, every other model
+    #[arg(long, value_name = "PRICES")]
+    pub ai_prices: Option<Prices>,
+
+    /// Ceiling of cost a channel and day, in the unit of the prices; then people are called until the next day
+    #[arg(long, value_name = "MONEY", value_parser = money)]
+    pub ai_spend_per_day: Option<f64>,
 
     /// Answers in one conversation in an hour without a person; then a person is called. As many drafts that
     /// nobody asked for; then no more. 0 = no limit

@@ -168,6 +168,12 @@ impl FromStr for Words {
     }
 }
 
+/// Reads an amount of money.
+pub(super) fn money(text: &str) -> Result<f64, String> {
+    let amount = text.trim().parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "must be an amount such as 5 or 2.50".to_owned())
+}
+
 /// Reads a database's address.
 pub(super) fn database(text: &str) -> Result<Location, String> {
     let known = ["sqlite:", "postgres://", "postgresql://"];

@@ -37,6 +37,13 @@ pub struct Hours {
     zone: TimeZone,
 }
 
+/// The day in that zone which a moment lies in: its beginning. None: there is no such zone.
+pub fn day_began(zone: &str, at: Time) -> Option<Time> {
+    let zone = TimeZone::get(zone).ok()?;
+    let midnight = zone.to_datetime(timestamp(at)).date().at(0, 0, 0, 0);
+    Some(Time(zone.to_timestamp(midnight).ok()?.as_millisecond()))
+}
+
 /// From a time to a time, on some days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
@@ -142,6 +149,14 @@ mod tests {
 
     fn time(text: &str) -> Time {
         Time::parse(text).expect("a moment")
+    }
+
+    #[test]
+    fn a_day_begins_at_midnight_on_the_wall() {
+        let noon = time("2026-03-29T12:00:00+02:00");
+        assert_eq!(day_began("Europe/Berlin", noon), Some(time("2026-03-29T00:00:00+01:00")));
+        assert_eq!(day_began("UTC", time("1970-01-01T00:00:00Z")), Some(Time(0)));
+        assert_eq!(day_began("Atlantis", noon), None);
     }
 
     #[test]

@@ -45,3 +45,5 @@ pub mod canned_reply;
 pub mod hosts;
 
 pub mod enclosure;
+
+pub mod price;

@@ -109,6 +109,10 @@ pub struct Policy {
     pub repeat_ms: i64,
     /// No follow-up is claimed inside.
     pub quiet_hours: Option<Arc<Hours>>,
+    /// A ceiling of cost a day, in the unit of the prices; None: there is none.
+    pub ai_spend_per_day: Option<f64>,
+    /// It is reached today. No setting: what is spent is counted as it goes.
+    pub is_spent: bool,
     /// Outside, people answer; None: the assistant always does.
     pub ai_hours: Option<Arc<Hours>>,
     /// Outside, nobody is there to take over; None: somebody always is.
@@ -175,6 +179,8 @@ impl Default for Policy {
             follow_up_late_ms: 3_600_000,
             repeat_ms: 300_000,
             quiet_hours: None,
+            ai_spend_per_day: None,
+            is_spent: false,
             ai_hours: None,
             handover_hours: None,
             stale_ms: 21_600_000,

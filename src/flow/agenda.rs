@@ -27,6 +27,9 @@ use crate::domain::{
 /// A follow-up that is due while our words are still on their way is looked at again after this.
 const AFTER_WORDS_MS: i64 = 1_000;
 
+/// One that the assistant would write is looked at again after this, while the channel's ceiling of cost is reached.
+const SPENT_MS: i64 = 600_000;
+
 /// What a follow-up should be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wish {
@@ -189,6 +192,8 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
             let text = text.clone();
             if queue(docket, policy, &text, None) { Fired::Owed } else { Fired::Nothing }
         }
+        // Until it is too late, or another day.
+        None if policy.is_spent => Fired::NotYet(docket.now.plus_ms(SPENT_MS)),
         None => Fired::Begun(Box::new(inbox::begin(docket, policy, claimant, Purpose::FollowUp, Vec::new()))),
     }
 }

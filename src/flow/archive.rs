@@ -283,8 +283,21 @@ pub struct Bucket {
     pub first_answer_ms: Option<(i64, i64)>,
     /// The same, of answers by people.
     pub human_answer_ms: Option<(i64, i64)>,
-    /// Tokens read and written.
-    pub tokens: i64,
+    /// Tokens, by model.
+    pub usage: Vec<Usage>,
+}
+
+/// Tokens of one model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// Which, as the turns have it.
+    pub model: String,
+    /// Of turns of which nothing was sent.
+    pub wasted: bool,
+    /// Read.
+    pub input_tokens: i64,
+    /// Written.
+    pub output_tokens: i64,
 }
 
 /// How much waits, now.
@@ -369,6 +382,9 @@ pub trait Archive: Send + Sync {
 
     /// One of them, with its conversation.
     async fn draft(&self, id: Uuid) -> Result<Option<(Uuid, Draft)>, Error>;
+
+    /// Tokens of a channel in turns that have ended since then, by model.
+    async fn usage(&self, channel: &str, since: Time) -> Result<Vec<Usage>, Error>;
 
     /// Dead letters, newest first.
     async fn letters(&self, filter: &LetterFilter, page: &PageOf) -> Result<Page<DeadLetter>, Error>;

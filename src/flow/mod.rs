@@ -25,6 +25,8 @@ pub mod flood;
 
 pub mod office;
 
+pub mod spending;
+
 pub mod start;
 
 pub mod turn;

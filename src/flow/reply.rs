@@ -159,7 +159,13 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
     docket.conversation.memo.failures = 0;
     docket.conversation.memo.retry_at = None;
     conversations::clear(docket, actor::ASSISTANT, |reason| {
-        matches!(reason, AttentionReason::AiFailure | AttentionReason::Stale | AttentionReason::Unanswered)
+        matches!(
+            reason,
+            AttentionReason::AiFailure
+                | AttentionReason::Stale
+                | AttentionReason::Unanswered
+                | AttentionReason::SpendLimit
+        )
     });
     if let Some(reason) = &answer.hand_over {
         let is_nobody_there = office::away_until(policy, docket.now).is_some();

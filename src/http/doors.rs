@@ -15,7 +15,7 @@ use super::{
     site::Site,
 };
 use crate::{
-    domain::time::Time,
+    domain::{price::Prices, time::Time},
     flow::{
         archive::Archive,
         ledger::Ledger,
@@ -71,6 +71,8 @@ pub struct Doors {
     pub feed: Arc<Feed>,
     /// Who watches a conversation, and what they see.
     pub onlookers: Arc<Onlookers>,
+    /// What models cost.
+    pub prices: Prices,
     /// Settings in force, secrets left out.
     pub settings: Vec<Setting>,
     /// Longest wait of a switch, `BATON_SETTLE_MS`.

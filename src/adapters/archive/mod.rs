@@ -52,7 +52,8 @@ use crate::{
     flow::{
         archive::{
             Archive, Bucket, ConversationFilter, Counts, Depths, EventFilter, Exchanged, FollowUpFilter,
-            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
+            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Usage,
+            Window,
         },
         ledger::Error,
     },
@@ -173,6 +174,10 @@ impl<S: Store> Archive for S {
         channels: Option<&[String]>,
     ) -> Result<Vec<Bucket>, Error> {
         numbers::buckets(self, numbers::Span::new(from, to, step_ms)?, channels).await
+    }
+
+    async fn usage(&self, channel: &str, since: Time) -> Result<Vec<Usage>, Error> {
+        numbers::spent(self, channel, since).await
     }
 
     async fn depths(&self, channels: Option<&[String]>) -> Result<Depths, Error> {

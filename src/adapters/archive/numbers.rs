@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::time::Time,
-    flow::{archive::Bucket, ledger::Error},
+    flow::{
+        archive::{Bucket, Usage},
+        ledger::Error,
+    },
 };
 
 /// Most buckets of an answer: a year by the hour is 8,784.
@@ -89,7 +92,7 @@ impl Span {
                 draft_edit_distance: None,
                 first_answer_ms: None,
                 human_answer_ms: None,
-                tokens: 0,
+                usage: Vec::new(),
             })
             .collect()
     }
@@ -161,17 +164,44 @@ async fn turns<S: Store>(
     buckets: &mut [Bucket],
 ) -> Result<(), Error> {
     let mut statement = span.statement(
-        "select (t.ended_at - $1) / $3 as bucket, t.state as word, count(*) as found, \
-         cast(sum(t.input_tokens + t.output_tokens) as bigint) as tokens \
+        "select (t.ended_at - $1) / $3 as bucket, t.state as word, count(*) as found \
          from turns t join conversations c on c.id = t.conversation_id where t.ended_at >= $1 and t.ended_at < $2",
     );
     only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2");
     for row in store.rows(statement).await? {
-        let bucket = bucket::<S>(buckets, &row)?;
-        bucket.turns.insert(cell(&row, "word")?, found::<S>(&row)?);
-        bucket.tokens += cell::<i64, _>(&row, "tokens")?;
+        bucket::<S>(buckets, &row)?.turns.insert(cell(&row, "word")?, found::<S>(&row)?);
+    }
+    let mut statement = span.statement(
+        "select (t.ended_at - $1) / $3 as bucket, t.model, t.wasted, \
+         cast(sum(t.input_tokens) as bigint) as input_tokens, cast(sum(t.output_tokens) as bigint) as output_tokens \
+         from turns t join conversations c on c.id = t.conversation_id where t.ended_at >= $1 and t.ended_at < $2",
+    );
+    only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2, 3 order by 1, 2, 3");
+    for row in store.rows(statement).await? {
+        let usage = usage::<S>(&row)?;
+        bucket::<S>(buckets, &row)?.usage.push(usage);
     }
     Ok(())
+}
+
+/// Tokens of a channel since then, by model.
+pub(super) async fn spent<S: Store>(store: &S, channel: &str, since: Time) -> Result<Vec<Usage>, Error> {
+    let statement = Statement::new(
+        "select t.model, t.wasted, cast(sum(t.input_tokens) as bigint) as input_tokens, \
+         cast(sum(t.output_tokens) as bigint) as output_tokens \
+         from turns t join conversations c on c.id = t.conversation_id \
+         where t.ended_at >= $1 and c.channel = $2 group by 1, 2 order by 1, 2",
+    );
+    store.rows(statement.with(since).with(channel)).await?.iter().map(usage::<S>).collect()
+}
+
+fn usage<S: Store>(row: &S::Row) -> Result<Usage, Error> {
+    Ok(Usage {
+        model: cell(row, "model")?,
+        wasted: cell(row, "wasted")?,
+        input_tokens: cell(row, "input_tokens")?,
+        output_tokens: cell(row, "output_tokens")?,
+    })
 }
 
 async fn follow_ups<S: Store>(

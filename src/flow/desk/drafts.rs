@@ -98,6 +98,9 @@ pub(in crate::flow) fn ask(
     if !policy.has_model {
         return Err(conflict(docket, "no_model", "there is no model that could write one"));
     }
+    if policy.is_spent {
+        return Err(conflict(docket, "no_model", "the channel's ceiling of cost is reached for today"));
+    }
     let id = drafts::ask(docket, &who.actor);
     words::remember(docket, idempotency, &[id]);
     Ok(id)

@@ -19,7 +19,7 @@ use crate::{
         time::Time,
         turn::{Purpose, Turn, TurnState},
     },
-    flow::{conversations, conversations::By, drafts, flood, outbox},
+    flow::{conversations, conversations::By, drafts, flood, outbox, spending},
 };
 
 /// Who wants to answer.
@@ -122,6 +122,10 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
         hand_over_for_cap(docket, policy);
         return Claim::Nothing;
     }
+    if policy.is_spent {
+        spending::leave_to_people(docket);
+        return Claim::Nothing;
+    }
     Claim::Begun(Box::new(begin(docket, policy, claimant, Purpose::Reply, burst)))
 }
 
@@ -141,7 +145,7 @@ enum Next {
 fn next(conversation: &Conversation, policy: &Policy) -> Next {
     let is_open = conversation.status != Status::Closed;
     let memo = &conversation.memo;
-    let wish = memo.draft_wish.as_ref().filter(|_| policy.has_model);
+    let wish = memo.draft_wish.as_ref().filter(|_| policy.has_model && !policy.is_spent);
     let is_asked_for = wish.is_some_and(|wish| wish.by.is_some());
     match conversation.mode.mode {
         Mode::Ai if is_open && memo.ripe_at.is_some() => Next::Reply,

@@ -153,3 +153,19 @@ fn a_hand_over_when_nobody_is_there_is_noted_and_the_assistant_goes_on() {
     play.commits(&begun, &wordless);
     assert_eq!(play.conversation.mode.mode, Mode::Human, "nothing is said, so a person must");
 }
+
+#[test]
+fn a_channel_that_has_spent_its_day_calls_people_and_answers_again_the_next() {
+    let mut play = Play::by(|policy| policy.is_spent = true);
+    let asked = play.says("How much is it?");
+    play.wait(10_000);
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(fate(&play, asked), (Outcome::HandedOver, Some(OutcomeReason::SpendLimit)));
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SpendLimit);
+    assert_eq!((play.conversation.mode.mode, play.clocks.turn_at), (Mode::Ai, None));
+    play.policy.is_spent = false;
+    play.says("Hello?");
+    let begun = play.begins();
+    play.writes(&begun, "Twelve.");
+    assert_eq!((play.sends(), play.conversation.attention), (vec!["Twelve.".to_owned()], None));
+}

@@ -7,8 +7,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Answered;
 use crate::{
-    domain::time::Time,
-    flow::archive::{Bucket, Depths},
+    domain::{price::Prices, time::Time},
+    flow::{
+        archive::{Bucket, Depths, Usage},
+        spending,
+    },
     http::{answer::Answer, auth::Caller, doors::Doors, problem::Problem, read::Query, wire::At},
 };
 
@@ -53,7 +56,9 @@ struct Item {
     first_answer_ms: Percentiles,
     human_answer_ms: Percentiles,
     tokens: i64,
+    /// By the prices as they are now; null without any.
     cost: Option<f64>,
+    /// The share of it of which nothing was sent.
     wasted_cost: Option<f64>,
     /// Those written in that time, by how they stand now. Sent and edited of all is the share that was accepted.
     drafts: Map<String, Value>,
@@ -93,18 +98,22 @@ impl From<Option<(i64, i64)>> for Percentiles {
     }
 }
 
-impl From<Bucket> for Item {
-    fn from(bucket: Bucket) -> Self {
+impl Item {
+    fn of(bucket: Bucket, prices: &Prices) -> Self {
+        let cost = |is_counted: fn(&Usage) -> bool| {
+            let counted: Vec<Usage> = bucket.usage.iter().filter(|used| is_counted(used)).cloned().collect();
+            (!prices.is_empty()).then(|| spending::cost_of(prices, &counted))
+        };
         Self {
+            cost: cost(|_| true),
+            wasted_cost: cost(|used| used.wasted),
+            tokens: bucket.usage.iter().map(|used| used.input_tokens + used.output_tokens).sum(),
             from: At(bucket.from),
             conversations: bucket.conversations,
             outcomes: bucket.outcomes,
             turns: bucket.turns,
             first_answer_ms: bucket.first_answer_ms.into(),
             human_answer_ms: bucket.human_answer_ms.into(),
-            tokens: bucket.tokens,
-            cost: None,
-            wasted_cost: None,
             drafts: bucket.drafts,
             draft_edit_distance: bucket.draft_edit_distance.into(),
             follow_ups: bucket.follow_ups,
@@ -150,5 +159,8 @@ pub(crate) async fn stats(doors: Data<Doors>, caller: Caller, query: Query<Span>
     let channels = caller.within(span.channel);
     let buckets = doors.archive.buckets(from, to, step_ms, channels.as_deref()).await?;
     let depths = doors.archive.depths(channels.as_deref()).await?;
-    Ok(Answer::ok(&Stats { items: buckets.into_iter().map(Item::from).collect(), now: depths.into() }))
+    Ok(Answer::ok(&Stats {
+        items: buckets.into_iter().map(|bucket| Item::of(bucket, &doors.prices)).collect(),
+        now: depths.into(),
+    }))
 }

@@ -32,7 +32,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query
     let page = read::page(query.0.limit, query.0.cursor)?;
     seen(&doors, &caller, id.0).await?;
     let page = listed(doors.archive.turns(id.0, &page).await)?;
-    Ok(Answer::ok(&List::of(page, |turn| Turn::of(id.0, turn))))
+    Ok(Answer::ok(&List::of(page, |turn| Turn::of(id.0, turn, &doors.prices))))
 }
 
 /// One turn.
@@ -42,5 +42,5 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
     let found = doors.archive.turn(id.0).await?;
     let found = found.filter(|(_, channel, _)| caller.sees(channel));
     let (conversation, _, turn) = found.ok_or_else(Problem::not_found)?;
-    Ok(Answer::ok(&Turn::of(conversation, turn)))
+    Ok(Answer::ok(&Turn::of(conversation, turn, &doors.prices)))
 }

@@ -150,6 +150,7 @@ impl World {
             site: Site::new(public_url, "10.0.0.1".parse().expect("a network")),
             feed: Feed::open(shelf.clone(), nudge.clone(), stopping.clone(), &Handle::current()),
             onlookers: Arc::clone(&onlookers),
+            prices: Default::default(),
             settings: Vec::new(),
             settle_ms: 10_000,
             render_metrics: Box::new(|| "baton_up 1\n".to_owned()),

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{
     At, FollowUpStateWord, Id, LetterKindWord, LetterStateWord, PurposeWord, TurnStateWord, basic::Word,
 };
-use crate::domain::turn;
+use crate::domain::{price::Prices, turn};
 
 /// A run of the assistant.
 #[derive(Debug, Serialize, ToSchema)]
@@ -28,6 +28,7 @@ pub(crate) struct Turn {
     model: String,
     input_tokens: i64,
     output_tokens: i64,
+    /// By the prices as they are now; null without a price for the model.
     cost: Option<f64>,
     /// Nothing of it was sent.
     wasted: bool,
@@ -37,8 +38,9 @@ pub(crate) struct Turn {
 
 impl Turn {
     /// A turn of that conversation.
-    pub(crate) fn of(conversation: Uuid, turn: turn::Turn) -> Self {
+    pub(crate) fn of(conversation: Uuid, turn: turn::Turn, prices: &Prices) -> Self {
         Self {
+            cost: prices.cost(&turn.model, turn.input_tokens, turn.output_tokens),
             id: Id(turn.id),
             conversation_id: Id(conversation),
             state: Word(turn.state),
@@ -52,7 +54,6 @@ impl Turn {
             model: turn.model,
             input_tokens: turn.input_tokens,
             output_tokens: turn.output_tokens,
-            cost: None,
             wasted: turn.wasted,
             reason: turn.reason,
         }

@@ -215,6 +215,7 @@ impl Process {
             people: store.people(),
             feed: Feed::open(archive.clone(), dispatch.feed.clone(), stopping.clone(), &Handle::current()),
             onlookers: onlookers.clone(),
+            prices: "1/2".parse().expect("prices"),
             settings: Vec::new(),
             settle_ms: SETTLE_MS,
             render_metrics: Box::new(String::new),

@@ -15,7 +15,10 @@ use crate::{
         time::Time,
         turn::{DeadLetter, FollowUpState, LetterKind, LetterState, Turn, TurnState},
     },
-    flow::{archive::Archive, ledger::Error},
+    flow::{
+        archive::{Archive, Bucket},
+        ledger::Error,
+    },
 };
 
 on_both_stores!(
@@ -26,6 +29,7 @@ on_both_stores!(
     steps_that_are_none_or_too_many_are_refused,
     what_waits_is_counted_by_kind,
     drafts_count_when_they_were_written_as_they_stand_now,
+    what_a_channel_used_since_then_is_told_by_model,
 );
 
 const HOUR: i64 = 3_600_000;
@@ -72,9 +76,13 @@ async fn what_happened_counts_in_its_hour<S: Trial>(store: &S) {
     assert_eq!(second.outcomes, map(json!({ "left_to_human": 1 })));
     assert_eq!(first.turns, map(json!({ "completed": 2, "failed": 1 })));
     assert_eq!(second.turns, map(json!({ "completed": 1 })), "a turn counts when it ended");
-    assert_eq!((first.tokens, second.tokens), (360, 120));
+    assert_eq!((tokens(first), tokens(second)), (360, 120));
     assert_eq!(first.follow_ups, Map::new());
     assert_eq!(second.follow_ups, map(json!({ "sent": 1, "withheld": 1 })));
+}
+
+fn tokens(bucket: &Bucket) -> i64 {
+    bucket.usage.iter().map(|used| used.input_tokens + used.output_tokens).sum()
 }
 
 async fn numbers_are_those_of_the_channels_asked_for<S: Trial>(store: &S) {
@@ -90,7 +98,7 @@ async fn numbers_are_those_of_the_channels_asked_for<S: Trial>(store: &S) {
     for (channels, wanted) in [(None, 2), (Some(shop.as_slice()), 1), (Some([].as_slice()), 0)] {
         let buckets = store.buckets(NOW, NOW.plus_ms(HOUR), HOUR, channels).await.expect("counts");
         let one = &buckets[0];
-        assert_eq!((one.conversations, one.tokens), (wanted, wanted * 120), "{channels:?}");
+        assert_eq!((one.conversations, tokens(one)), (wanted, wanted * 120), "{channels:?}");
         assert_eq!(one.turns.get("completed").and_then(Value::as_i64).unwrap_or(0), wanted);
         assert_eq!(one.follow_ups.get("pending").and_then(Value::as_i64).unwrap_or(0), wanted);
         assert_eq!(one.first_answer_ms, (wanted > 0).then_some((7, 7)));
@@ -276,4 +284,24 @@ async fn drafts_count_when_they_were_written_as_they_stand_now<S: Trial>(store: 
     assert_eq!(count(Some(&["shop".to_owned()])).await, wanted);
     assert_eq!(count(None).await[0].1, Some((4, 100)));
     assert_eq!(count(Some(&[])).await[0], (Map::new(), None));
+}
+
+async fn what_a_channel_used_since_then_is_told_by_model<S: Trial>(store: &S) {
+    let mei = begin(store, "shop", "6580000001@c.us").await;
+    let other = begin(store, "other", "6580000002@c.us").await;
+    let named = |model: &str, wasted: bool, at| Turn { model: model.to_owned(), wasted, ..turn(at) };
+    let turns = vec![
+        named("small", false, NOW),
+        named("small", false, NOW.plus_ms(1)),
+        named("small", true, NOW),
+        named("large", false, NOW),
+        named("large", false, NOW.plus_ms(-HOUR)),
+    ];
+    store.keep_turns(&mei, turns).await;
+    store.keep_turns(&other, vec![named("large", false, NOW)]).await;
+    let used = store.usage("shop", NOW).await.expect("counts");
+    let told: Vec<_> =
+        used.iter().map(|used| (used.model.as_str(), used.wasted, used.input_tokens)).collect();
+    let one = turn(NOW).input_tokens;
+    assert_eq!(told, [("large", false, one), ("small", false, 2 * one), ("small", true, one)]);
 }

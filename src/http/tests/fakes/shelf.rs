@@ -20,7 +20,8 @@ use crate::{
     flow::{
         archive::{
             Archive, Bucket, ConversationFilter, Counts, Depths, EventFilter, Exchanged, FollowUpFilter,
-            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
+            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Usage,
+            Window,
         },
         ledger::Error,
     },
@@ -215,6 +216,10 @@ impl Archive for Shelf {
 
     async fn held_back(&self) -> Result<Option<HeldBack>, Error> {
         Ok(self.held_back.lock().unwrap().clone())
+    }
+
+    async fn usage(&self, _: &str, _: Time) -> Result<Vec<Usage>, Error> {
+        Ok(Vec::new())
     }
 
     async fn buckets(&self, _: Time, _: Time, _: i64, _: Option<&[String]>) -> Result<Vec<Bucket>, Error> {

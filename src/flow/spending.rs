@@ -1,0 +1,30 @@
+//! Rules: a ceiling of cost. What is spent is counted beside the flow, every few seconds; a channel whose ceiling is reached
+//! begins no generation until the next day.
+//!
+//! In: a channel's policy, which says whether its ceiling is reached. Out: messages in front of a person.
+
+use crate::domain::{
+    conversation::AttentionReason,
+    docket::Docket,
+    message::{Message, Outcome, OutcomeReason},
+    price::Prices,
+};
+
+use super::{archive::Usage, conversations};
+
+/// Everything that waits goes to a person: nobody answers it by itself today.
+pub fn leave_to_people(docket: &mut Docket) {
+    for id in docket.ids(Message::waits) {
+        if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut()) {
+            inbound.outcome = Outcome::HandedOver;
+            inbound.reason = Some(OutcomeReason::SpendLimit);
+        }
+    }
+    docket.conversation.memo.end_burst();
+    conversations::raise(docket, AttentionReason::SpendLimit);
+}
+
+/// What that cost, as far as there are prices for it.
+pub fn cost_of(prices: &Prices, usage: &[Usage]) -> f64 {
+    usage.iter().filter_map(|used| prices.cost(&used.model, used.input_tokens, used.output_tokens)).sum()
+}
