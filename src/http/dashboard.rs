@@ -32,7 +32,7 @@ use super::{
 struct Files;
 
 /// Where the page is shown. Which part of it, the page itself reads from the address.
-pub(super) const PATHS: [&str; 10] = [
+pub(super) const PATHS: [&str; 11] = [
     "/",
     "/sign-in",
     "/inbox",
@@ -43,6 +43,7 @@ pub(super) const PATHS: [&str; 10] = [
     "/playground",
     "/settings",
     "/settings/{section}",
+    "/settings/{section}/{what}",
 ];
 
 /// Where its files are.

@@ -3,7 +3,13 @@ use super::{World, request};
 #[tokio::test]
 async fn the_page_is_shown_to_anyone_and_lets_nothing_in_from_elsewhere() {
     let world = World::new();
-    for path in ["/", "/sign-in", "/inbox/0199aaaa-0000-7000-8000-000000000000", "/settings/people"] {
+    for path in [
+        "/",
+        "/sign-in",
+        "/inbox/0199aaaa-0000-7000-8000-000000000000",
+        "/settings/people",
+        "/settings/channels/shop",
+    ] {
         let page = world.send(request("GET", path, None)).await;
         assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"), "{path}");
         let policy = page.header("content-security-policy");
