@@ -187,6 +187,9 @@ export type Channel = {
   webhook_token?: string;
 };
 
+/** What there is to link a phone with. */
+export type PhoneLink = { state: "qr_code" | "linked" | "unavailable"; image: string | null; detail: string | null };
+
 export type Me = {
   id: string;
   name: string;

@@ -28,7 +28,7 @@ use crate::{
         ledger::Error,
         media::Fetching,
         mode_switch::ModeSwitch,
-        provider::{Incoming, Provider as _},
+        provider::{Incoming, LinkCode, Provider as _},
         sign_in::SignIn,
     },
     http::{
@@ -155,6 +155,10 @@ impl ports::Channels for Numbers {
                 "channels were not loaded; they will be within a second"
             );
         }
+    }
+
+    async fn link_code(&self, channel: &str) -> LinkCode {
+        self.link_code(channel).await
     }
 }
 

@@ -9,8 +9,9 @@ use std::{
 
 use anyhow::Context as _;
 use serde_json::Map;
+use tokio::sync::Semaphore;
 
-use super::vault::Vault;
+use super::{now, vault::Vault};
 use crate::{
     adapters::{
         green_api::{Account, GreenApi},
@@ -20,8 +21,9 @@ use crate::{
     domain::{policy::Policy, time::Time},
     flow::{
         channels::{Channel, Channels},
-        provider::Provider,
+        provider::{LinkCode, Provider},
         registry::{self, Registry},
+        repair,
     },
     http::ports::{Secret, Secrets},
 };
@@ -34,6 +36,8 @@ pub(super) const SANDBOX: &str = "sandbox";
 /// A name that nobody knows is not looked up again within this, and not more than so many at once.
 const UNKNOWN: Duration = Duration::from_secs(1);
 const UNKNOWN_MAX: usize = 64;
+/// So many phones are linked at once.
+const LINKING_MAX: usize = 8;
 /// Longest name of a channel.
 const NAME_MAX: usize = 40;
 
@@ -54,6 +58,7 @@ pub(super) struct Numbers {
     loaded: Mutex<HashMap<String, Time>>,
     /// Those whose ceiling of cost is reached today.
     spent: RwLock<BTreeSet<String>>,
+    linking: Semaphore,
 }
 
 impl Numbers {
@@ -77,6 +82,7 @@ impl Numbers {
             unknown: tokio::sync::Mutex::default(),
             loaded: Mutex::default(),
             spent: RwLock::default(),
+            linking: Semaphore::new(LINKING_MAX),
         }
     }
 
@@ -282,6 +288,34 @@ impl Numbers {
             unknown.insert(channel.to_owned(), Instant::now());
         }
         is_found()
+    }
+
+    /// What there is to link a channel's phone with. Not more than a few are asked at once: pages ask again and again for
+    /// as long as they are open, and a gateway may take its time.
+    pub(super) async fn link_code(&self, channel: &str) -> LinkCode {
+        let unavailable = |detail: &str| LinkCode::Unavailable { detail: detail.to_owned() };
+        let Some(found) = self.channels.get(channel) else {
+            return unavailable("the channel is not set up here");
+        };
+        let Ok(_turn) = self.linking.try_acquire() else {
+            return unavailable("others are asking now");
+        };
+        match found.provider.link_code().await {
+            Ok(LinkCode::Linked) => {
+                self.look_again(&found).await;
+                LinkCode::Linked
+            }
+            Ok(code) => code,
+            Err(unanswered) => unavailable(&unanswered.detail),
+        }
+    }
+
+    /// The provider says that the phone is linked: whoever waits for that hears of it now, and not when the webhook comes.
+    async fn look_again(&self, channel: &Channel) {
+        let Ok(state) = channel.provider.state().await else { return };
+        if let Err(error) = repair::keep_state(&*self.registry, &channel.name, &state, now()).await {
+            tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
+        }
     }
 
     /// Whether a channel may override these settings so.

@@ -222,6 +222,20 @@ pub struct Unanswered {
     pub is_refusal: bool,
 }
 
+/// What there is to link a phone with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkCode {
+    /// The code that the phone is to see, as the bytes of a PNG. It is good for some seconds.
+    Shown(Vec<u8>),
+    /// None is needed: the phone is linked.
+    Linked,
+    /// There is none now.
+    Unavailable {
+        /// Why, in the provider's words, without secrets.
+        detail: String,
+    },
+}
+
 /// Where a send of unknown fate may be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LookUp {
@@ -268,6 +282,11 @@ pub trait Provider: Send + Sync {
 
     /// The state of the account, as the provider names it.
     async fn state(&self) -> Result<String, Unanswered>;
+
+    /// The code with which a phone is linked to the account.
+    async fn link_code(&self) -> Result<LinkCode, Unanswered> {
+        Ok(LinkCode::Unavailable { detail: "this channel has no phone to link".to_owned() })
+    }
 
     /// The oldest notification that waits, or the first to come within so long. The same until it is acknowledged.
     /// Dropping the future loses nothing.

@@ -27,6 +27,7 @@ use crate::{
         intake::{self, Verdict},
         ledger::{Error, Key},
         mode_switch::{self, Receipt},
+        provider::LinkCode,
     },
 };
 
@@ -253,6 +254,21 @@ pub trait Channels: Send + Sync {
 
     /// A channel was added, changed or removed: it holds here when this returns.
     async fn changed(&self);
+
+    /// What there is to link this channel's phone with, asked for now, within a bounded time.
+    async fn link_code(&self, channel: &str) -> LinkCode;
+}
+
+words! {
+    /// Whether a phone can be linked now.
+    LinkState {
+        /// With the code that is shown.
+        QrCode = "qr_code",
+        /// It is linked.
+        Linked = "linked",
+        /// There is no code now.
+        Unavailable = "unavailable",
+    }
 }
 
 /// Encrypts what is kept of secrets.

@@ -12,7 +12,7 @@ use super::{
     answer::Answer,
     api::{
         agents, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
-        follow_ups, labels, live, me, media, messages, modes, sandbox, session, settings, stats, tokens,
+        follow_ups, labels, live, me, media, messages, modes, qr, sandbox, session, settings, stats, tokens,
         turns,
     },
     auth::{
@@ -87,6 +87,7 @@ pub fn routes() -> Vec<Row> {
         get("/api/v1/channels/{name}", Reads, channels::one),
         patch("/api/v1/channels/{name}", Admin, channels::change),
         delete("/api/v1/channels/{name}", Admin, channels::remove),
+        get("/api/v1/channels/{name}/qr", Admin, qr::qr),
         get("/api/v1/agents", Reads, agents::list),
         post("/api/v1/agents", Admin, agents::add),
         get("/api/v1/agents/{id}", Reads, agents::one),

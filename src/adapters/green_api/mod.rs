@@ -11,7 +11,8 @@ use tokio::time::Instant;
 use crate::{
     domain::chat::ChatId,
     flow::provider::{
-        Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+        Arrival, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered,
+        Unreadable,
     },
 };
 
@@ -28,6 +29,8 @@ mod fetch;
 mod fingerprint;
 
 mod journal;
+
+mod link;
 
 mod look_up;
 
@@ -173,6 +176,11 @@ impl Provider for GreenApi {
         // `null` while the account is being created.
         let answer = self.look("getStateInstance").await?;
         Ok(part::Part::of(&answer).text("stateInstance").to_owned())
+    }
+
+    async fn link_code(&self) -> Result<LinkCode, Unanswered> {
+        let answer = self.look("qr").await?;
+        Ok(link::code(&self.endpoint, &answer))
     }
 
     async fn receive(&self, wait: Duration) -> Result<Option<Notification>, Unanswered> {

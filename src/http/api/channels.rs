@@ -271,7 +271,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, name: Path<String
     Ok(Answer::empty())
 }
 
-async fn seen(doors: &Doors, caller: &Caller, name: &str) -> Result<registry::Channel, Problem> {
+pub(super) async fn seen(doors: &Doors, caller: &Caller, name: &str) -> Result<registry::Channel, Problem> {
     let all = doors.registry.channels().await?;
     let found = all.into_iter().find(|channel| channel.name == name && caller.sees(name));
     found.ok_or_else(Problem::not_found)

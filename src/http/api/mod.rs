@@ -32,6 +32,8 @@ pub(crate) mod export;
 
 pub(crate) mod channels;
 
+pub(crate) mod qr;
+
 pub(crate) mod labels;
 
 pub(crate) mod canned_replies;

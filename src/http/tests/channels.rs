@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::World;
-use crate::http::ports::Secrets;
+use crate::{flow::provider::LinkCode, http::ports::Secrets};
 
 fn shop() -> Value {
     json!({
@@ -115,4 +115,23 @@ async fn credentials_from_the_environment_are_read_only() {
     let reply = world.ask("PATCH", "/api/v1/channels/shop", Some(json!({ "title": "x" }))).await;
     assert_eq!((reply.status, &reply.json()["managed_by"]), (200, &json!("environment")));
     assert_eq!(world.ask("DELETE", "/api/v1/channels/shop", None).await.status, 409);
+}
+
+#[tokio::test]
+async fn the_code_that_links_the_phone_is_for_admins_and_kept_nowhere() {
+    let world = World::new();
+    world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    *world.house.codes.lock().unwrap() = [LinkCode::Shown(b"png".to_vec()), LinkCode::Linked].into();
+    let path = "/api/v1/channels/shop/qr";
+    for told in [
+        json!({ "state": "qr_code", "image": "data:image/png;base64,cG5n", "detail": null }),
+        json!({ "state": "linked", "image": null, "detail": null }),
+        json!({ "state": "unavailable", "image": null, "detail": "shop is alone" }),
+    ] {
+        let reply = world.get(path).await;
+        assert_eq!((reply.status, reply.header("cache-control"), reply.json()), (200, "no-store", told));
+    }
+    assert_eq!(world.get("/api/v1/channels/nowhere/qr").await.status, 404);
+    let ana = world.agent("ana", "agent", Value::Null).await;
+    assert_eq!(ana.get(path).await.status, 403);
 }

@@ -139,7 +139,7 @@ pub(crate) mod vocabulary {
             turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
         },
         flow::{files::Standing, onlookers::Presence, people::Role as AgentRole, registry::Role},
-        http::ports::{ModelFault, ProviderFault},
+        http::ports::{LinkState, ModelFault, ProviderFault},
     };
 
     macro_rules! vocabularies {
@@ -187,6 +187,7 @@ pub(crate) mod vocabulary {
         StandingWord = Standing,
         ModelFaultWord = ModelFault,
         ProviderFaultWord = ProviderFault,
+        LinkStateWord = LinkState,
     }
 }
 

@@ -1,11 +1,15 @@
 //! Channels and tokens. Secrets go in, never out.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{At, Id, RoleWord, basic::Word};
-use crate::flow::registry;
+use super::{At, Id, LinkStateWord, RoleWord, basic::Word};
+use crate::{
+    flow::{provider::LinkCode, registry},
+    http::ports::LinkState,
+};
 
 /// A number of the business.
 #[derive(Debug, Serialize, ToSchema)]
@@ -110,4 +114,28 @@ pub(crate) struct NewToken {
     pub(crate) kept: Token,
     /// The token itself: shown now and never again.
     pub(crate) token: String,
+}
+
+/// What there is to link the phone of a channel with.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PhoneLink {
+    state: LinkStateWord,
+    /// With `qr_code`: what the phone is to see, as a `data:` address of a PNG. Good for some twenty seconds.
+    image: Option<String>,
+    /// With `unavailable`: why, in the provider's words.
+    detail: Option<String>,
+}
+
+impl From<LinkCode> for PhoneLink {
+    fn from(code: LinkCode) -> Self {
+        let (state, image, detail) = match code {
+            LinkCode::Shown(png) => {
+                let image = format!("data:image/png;base64,{}", STANDARD.encode(png));
+                (LinkState::QrCode, Some(image), None)
+            }
+            LinkCode::Linked => (LinkState::Linked, None, None),
+            LinkCode::Unavailable { detail } => (LinkState::Unavailable, None, Some(detail)),
+        };
+        Self { state: Word(state), image, detail }
+    }
 }

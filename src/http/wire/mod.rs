@@ -23,7 +23,7 @@ mod person;
 mod stationery;
 
 pub(crate) use basic::{At, Id, List, Word, vocabulary::*};
-pub(crate) use channel::{Channel, ChannelGlance, NewToken, Token};
+pub(crate) use channel::{Channel, ChannelGlance, NewToken, PhoneLink, Token};
 pub(crate) use conversation::{Conversation, Receipt};
 pub(crate) use draft::{Draft, DraftAsked, DraftSent};
 pub(crate) use event::Event;

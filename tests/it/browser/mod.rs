@@ -10,6 +10,8 @@ mod accessible;
 
 mod agents;
 
+mod channels;
+
 mod drafts;
 
 mod feed;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::world::Database;
 
 /// With which the test itself asks.
-const TOKEN: &str = "a-token-of-the-tests-1234";
+pub(super) const TOKEN: &str = "a-token-of-the-tests-1234";
 
 /// Longest wait for what a story says must come.
 const PATIENCE: Duration = Duration::from_secs(20);

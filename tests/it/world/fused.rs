@@ -11,7 +11,8 @@ use baton::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         outbox::BEGIN_WITHIN_MS,
         provider::{
-            Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+            Arrival, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered,
+            Unreadable,
         },
         registry::{Channel, Registry, Token},
     },
@@ -212,6 +213,11 @@ impl Provider for Fused<dyn Provider> {
     async fn state(&self) -> Result<String, Unanswered> {
         self.fuse.alive().await;
         self.inner.state().await
+    }
+
+    async fn link_code(&self) -> Result<LinkCode, Unanswered> {
+        self.fuse.alive().await;
+        self.inner.link_code().await
     }
 
     async fn receive(&self, wait: Duration) -> Result<Option<Notification>, Unanswered> {

@@ -25,7 +25,8 @@ use baton::{
     flow::{
         clock::{Clock as _, ManualClock},
         provider::{
-            Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+            Arrival, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered,
+            Unreadable,
         },
     },
 };
@@ -277,6 +278,10 @@ impl Provider for Gateway {
             hold.wait().await;
         }
         Ok("authorized".to_owned())
+    }
+
+    async fn link_code(&self) -> Result<LinkCode, Unanswered> {
+        Ok(LinkCode::Linked)
     }
 
     /// There is nothing to wait for: what comes, a test has put there before.

@@ -28,7 +28,7 @@ use baton::{
         model_breaker::ModelBreaker,
         onlookers::Onlookers,
         poll::{Polled, Poller},
-        provider::Provider,
+        provider::{LinkCode, Provider},
         reconcile::Reconciler,
         registry::{self, Registry},
         repair::Repair,
@@ -446,6 +446,11 @@ impl ports::Channels for House {
     }
 
     async fn changed(&self) {}
+
+    async fn link_code(&self, channel: &str) -> LinkCode {
+        let found = self.channels.get(channel).expect("the one channel");
+        found.provider.link_code().await.expect("an answer")
+    }
 }
 
 impl ports::Vault for House {

@@ -17,6 +17,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::book::Book;
 use crate::fakes::{
+    already_linked,
     completions::{DONE, asked, chunk},
     lock,
     names::Part,
@@ -96,6 +97,7 @@ impl Fakes {
         match path.split('/').nth(2) {
             Some("sendMessage") => self.send(&request),
             Some("getStateInstance") => Reply::json(&json!({ "stateInstance": "authorized" })),
+            Some("qr") => Reply::json(&already_linked()),
             Some("readChat") => Reply::json(&json!({ "setRead": true })),
             Some("lastOutgoingMessages") => Reply::json(&lock(&self.sent).iter().map(Sent::entry).collect()),
             Some("getMessagesCount") => Reply::json(&json!({ "count": 0 })),

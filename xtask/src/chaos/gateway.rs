@@ -23,7 +23,7 @@ use super::{
     records::{Book, Post},
 };
 use crate::fakes::{
-    lock,
+    already_linked, lock,
     names::Marker,
     webhooks::{self, Chat, seconds},
     wire::{Reply, Request},
@@ -150,6 +150,7 @@ impl Gateway {
         match method {
             "sendMessage" => self.send(from, request).await,
             "getStateInstance" => Reply::json(&json!({ "stateInstance": "authorized" })),
+            "qr" => Reply::json(&already_linked()),
             "showMessagesQueue" => Reply::json(&self.queue(channel)),
             "lastOutgoingMessages" => Reply::json(&self.journal(channel, &request.path, false)),
             "lastIncomingMessages" => Reply::json(&self.journal(channel, &request.path, true)),

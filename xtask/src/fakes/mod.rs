@@ -11,7 +11,14 @@ pub(crate) mod completions;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde_json::{Value, json};
+
 /// A panic elsewhere leaves nothing half changed in what is kept here.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the gateway says of the code that would link a phone: these phones are linked.
+pub(crate) fn already_linked() -> Value {
+    json!({ "type": "alreadyLogged", "message": "instance account already authorized" })
 }

@@ -5,6 +5,7 @@ import { hear } from "../../state/feed.js";
 import { t } from "../../words/index.js";
 import { useAsked, useHeard } from "../../parts/asked.js";
 import { Icon } from "../../parts/icon.js";
+import { LinkPhone, isToBeLinked } from "./link_phone.js";
 import { isLinked, StateWords } from "./state.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
@@ -24,7 +25,8 @@ export function Arrival({ channel }) {
   const linked = isLinked(channel);
   const reached = isReached.value || first !== null;
   return html`<ul class="arrival" aria-live="polite">
-    <${Step} isDone=${linked} words=${t(linked ? "arrival.linked" : "arrival.not_linked")}>${!linked && html`<div class="hint"><${StateWords} channel=${channel} /></div>`}</${Step}>
+    <${Step} isDone=${linked} words=${t(linked ? "arrival.linked" : "arrival.not_linked")}>${!linked && html`<div class="hint"><${StateWords} channel=${channel} /></div>`}
+      ${isToBeLinked(channel) && html`<${LinkPhone} channel=${channel} />`}</${Step}>
     <${Step} isDone=${reached} words=${t(reached ? "arrival.reached" : "arrival.not_reached")}>${!reached && html`<p class="hint">${t("arrival.not_reached_hint")}</p>`}</${Step}>
     <${Step} isDone=${first !== null} words=${t(first ? "arrival.message" : "arrival.no_message")}>
       ${first ? html`<a href="/inbox/${first.id}" data-within>${t("arrival.open", { name: first.contact.name ?? first.contact.phone ?? first.chat_id })}</a>` : html`<p class="hint">${t("arrival.no_message_hint")}</p>`}

@@ -10,6 +10,7 @@ import { Field, Form, Send } from "../../parts/form.js";
 import { Failed } from "../../parts/listing.js";
 import { problemText, say, sayProblem } from "../../parts/toast.js";
 import { freshTokens } from "./connect.js";
+import { LinkPhone, isToBeLinked } from "./link_phone.js";
 import { Rules } from "./rules.js";
 import { About, StateTag, StateWords, isOfChannels } from "./state.js";
 import { Switches, freshToken } from "./switches.js";
@@ -35,6 +36,10 @@ export function OneChannel({ name }) {
     <p class="lead"><${About} channel=${channel} /></p>
     <div class="state-words"><${StateWords} channel=${channel} /></div>
     ${problem && html`<${Failed} problem=${problem} again=${again} />`}
+    ${isToBeLinked(channel) && html`<section class="card is-split" aria-labelledby="channel-link">
+      <h2 id="channel-link">${t("link.title")}</h2>
+      <${LinkPhone} channel=${channel} />
+    </section>`}
     <${Title} channel=${channel} again=${again} />
     ${isOfProvider && html`<${Credentials} channel=${channel} again=${again} /><${Webhooks} channel=${channel} again=${again} />`}
     <${Rules} channel=${channel} again=${again} />

@@ -9,7 +9,7 @@ use wiremock::{
 };
 
 use super::{TOKEN, gateway_at, mira, outgoing};
-use crate::flow::provider::{LookUp, Notification, Outgoing, Provider, Sent};
+use crate::flow::provider::{LinkCode, LookUp, Notification, Outgoing, Provider, Sent};
 
 fn path_of(name: &str) -> String {
     format!("/waInstance7103000001/{name}/{TOKEN}")
@@ -110,6 +110,32 @@ async fn the_state_is_the_gateways_own_word_and_empty_while_there_is_none() {
     }
     let server = answering(200, "<html>").await;
     assert!(!gateway_at(&server.uri()).state().await.expect_err("no answer").is_refusal);
+}
+
+#[tokio::test]
+async fn a_code_to_link_the_phone_is_a_picture_or_there_is_none() {
+    const PNG: &str = "iVBORw0KGgo=";
+    let shown = || LinkCode::Shown(b"\x89PNG\r\n\x1a\n".to_vec());
+    let none = |detail: &str| LinkCode::Unavailable { detail: detail.to_owned() };
+    for (body, code) in [
+        (json!({ "type": "qrCode", "message": PNG }), shown()),
+        (json!({ "type": "qrCode", "message": format!("data:image/png;base64,{PNG}") }), shown()),
+        (json!({ "type": "qrCode", "message": "PHN2Zz4=" }), none("what came is no picture")),
+        (json!({ "type": "qrCode" }), none("what came is no picture")),
+        (
+            json!({ "type": "alreadyLogged", "message": "instance account already authorized" }),
+            LinkCode::Linked,
+        ),
+        (json!({ "type": "error", "message": format!("no code for {TOKEN}") }), none("no code for ***")),
+        (json!({ "type": "timeoutExpired" }), none("timeoutExpired")),
+        (json!(null), none("")),
+    ] {
+        let server = answering(200, body.to_string()).await;
+        assert_eq!(gateway_at(&server.uri()).link_code().await.expect("an answer"), code, "{body}");
+        assert_eq!(requests(&server).await[0].url.path(), path_of("qr"));
+    }
+    let server = answering(429, "").await;
+    assert_eq!(gateway_at(&server.uri()).link_code().await.expect_err("no answer").detail, "status 429");
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
-use std::sync::{
-    Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -12,6 +15,7 @@ use crate::{
     domain::{chat::ChatId, event::Event, time::Time, turn::DeadLetter},
     flow::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
+        provider::LinkCode,
         registry::{Channel, Registry, Token},
     },
     http::ports::{Channels, Health, Readiness, Secret, Vault},
@@ -25,6 +29,8 @@ pub(in super::super) struct House {
     pub(in super::super) webhook_tokens: Mutex<Vec<(String, Secret)>>,
     pub(in super::super) kept: Mutex<Vec<Event>>,
     pub(in super::super) is_away: AtomicBool,
+    /// What there is to link the phone with, one after another.
+    pub(in super::super) codes: Mutex<VecDeque<LinkCode>>,
 }
 
 impl House {
@@ -173,6 +179,14 @@ impl Channels for House {
     }
 
     async fn changed(&self) {}
+
+    async fn link_code(&self, channel: &str) -> LinkCode {
+        self.codes
+            .lock()
+            .unwrap()
+            .pop_front()
+            .unwrap_or(LinkCode::Unavailable { detail: format!("{channel} is alone") })
+    }
 }
 
 /// A vault that anyone could open.

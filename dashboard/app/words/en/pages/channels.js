@@ -20,7 +20,7 @@ export const channels = {
   "connect.title": "Connect a number",
   "connect.all_channels": "All channels",
   "connect.there": "At Green API: create an instance",
-  "connect.there_text": "In the console of Green API create an instance, and link the phone to it with the QR code that it shows. Then note idInstance, apiTokenInstance and apiUrl: they stand at the top of the instance's page.",
+  "connect.there_text": "In the console of Green API create an instance. Link the phone to it with the QR code that the console shows, or here in the last step. Note idInstance, apiTokenInstance and apiUrl: they stand at the top of the instance's page.",
   "connect.console": "Open the console of Green API",
   "connect.here": "Here: paste what you noted",
   "connect.here_done": "Baton has the channel {name}. Its token is kept encrypted and is not shown again.",
@@ -72,6 +72,14 @@ export const channels = {
   "arrival.no_message": "Waiting for the first message…",
   "arrival.no_message_hint": "Write to the number from another phone.",
   "arrival.open": "Open the conversation with {name}",
+
+  "link.title": "Link the phone",
+  "link.how": "On the phone that has the number: WhatsApp, Settings, Linked devices, Link a device. Point the camera at this code. A new one comes by itself.",
+  "link.alt": "QR code that links a phone to {name}",
+  "link.asking": "Asking Green API for a code…",
+  "link.linked": "Green API says that the phone is linked.",
+  "link.unavailable": "Green API has no code now: {why}. This page asks again by itself.",
+  "link.no_reason": "it does not say why",
 
   "channel.gone": "There is no such channel.",
   "channel.title": "What it is called",
