@@ -4,7 +4,8 @@ import { html } from "./vendor/preact.js";
 import { connection } from "./state/feed.js";
 import { route } from "./state/route.js";
 import { isKnown, me } from "./state/session.js";
-import { needed } from "./state/conversations.js";
+import { filter, needed } from "./state/conversations.js";
+import { inboxAt } from "./state/filter.js";
 import { number, t } from "./words/index.js";
 import { Icon } from "./parts/icon.js";
 import { Toasts } from "./parts/toast.js";
@@ -39,7 +40,7 @@ export function Shell() {
 function Navigation() {
   return html`<nav class="rail" aria-label=${t("nav.main")}>
     ${PLACES.map(({ page, words, icon }) => html`
-      <a key=${page} href="/${page}" data-within aria-current=${route.value.page === page ? "page" : undefined}>
+      <a key=${page} href=${page === "inbox" ? inboxAt(filter.value) : `/${page}`} data-within aria-current=${route.value.page === page ? "page" : undefined}>
         <${Icon} name=${icon} /><span>${t(words)}</span>
         ${page === "inbox" && needed.value > 0 && html`<span class="badge is-urgent">${number(needed.value)}</span>`}
       </a>`)}

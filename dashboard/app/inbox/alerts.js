@@ -3,6 +3,7 @@
 import { effect, signal } from "../vendor/preact.js";
 import { conversation, needed, needsPerson } from "../state/conversations.js";
 import { hear } from "../state/feed.js";
+import { inboxAt } from "../state/filter.js";
 import { preferences } from "../state/preferences.js";
 import { go, route } from "../state/route.js";
 import { me } from "../state/session.js";
@@ -93,7 +94,7 @@ function notify(it, body) {
     const shown = new Notification(t("alert.title", { name: contactName(it) }), { body, tag: it.id });
     shown.onclick = () => {
       window.focus();
-      go(`/inbox/${it.id}`);
+      go(inboxAt({ group: "needs_you" }, it.id));
       shown.close();
     };
   } catch {

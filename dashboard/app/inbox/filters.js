@@ -1,25 +1,28 @@
 // Which conversations are looked at: the groups as tabs, the search, and the few filters behind one button.
 
 import { html, useEffect, useRef, useSignal } from "../vendor/preact.js";
-import { FIRST, counts, filter } from "../state/conversations.js";
+import { counts, filter } from "../state/conversations.js";
+import { FIRST, GROUPS, inboxAt } from "../state/filter.js";
+import { go, route } from "../state/route.js";
 import { agents, channelTitle, channels, labels } from "../state/shelf.js";
 import { Icon } from "../parts/icon.js";
 import { useKeys } from "../parts/keys.js";
 import { Popover } from "../parts/popover.js";
 import { number, t, word } from "../words/index.js";
 
-/** @import { Filter, Group } from "../state/conversations.js" */
+/** @import { Filter } from "../state/filter.js" */
 
 /** After the last letter: nobody's typing asks the server at each. */
 const TYPED_MS = 250;
 
-/** @type {Group[]} */
-const GROUPS = ["needs_you", "mine", "ai", "all"];
-
-/** @param {Partial<Filter>} change */
-export const narrow = (change) => {
-  filter.value = { ...filter.peek(), ...change };
-};
+/** Another list is another address, so that a reload and the way back find it again. @param {Partial<Filter>} change */
+export function narrow(change) {
+  const { id, query } = route.peek();
+  const before = filter.peek();
+  // Each letter of a search is not a place of its own.
+  const isTyping = before.q !== "" && Object.keys(change).every((name) => name === "q");
+  go(inboxAt({ ...before, ...change }, id, query.get("seq")), { replace: isTyping });
+}
 
 /** @param {{controls: string}} props the id of the list below */
 export function Groups({ controls }) {
@@ -46,15 +49,18 @@ export function Groups({ controls }) {
 export function Search({ onDown }) {
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
   const typed = useSignal(filter.peek().q);
+  /** What this field has asked for itself. */
+  const asked = useRef(typed.peek());
   useKeys([{ key: "/", words: t("keys.search"), run: () => field.current?.focus() }], []);
   useEffect(() => {
     if (typed.value === filter.peek().q) return;
-    const timer = setTimeout(() => narrow({ q: typed.value.trim() }), typed.value ? TYPED_MS : 0);
+    const timer = setTimeout(() => narrow({ q: (asked.current = typed.value.trim()) }), typed.value ? TYPED_MS : 0);
     return () => clearTimeout(timer);
   }, [typed.value]);
-  // Cleared from elsewhere.
+  // Cleared, or said otherwise, from elsewhere: by a button, or on the way back.
   useEffect(() => {
-    if (!filter.value.q) typed.value = "";
+    const { q } = filter.value;
+    if (!q || q !== asked.current) typed.value = asked.current = q;
   }, [filter.value.q]);
 
   /** @param {KeyboardEvent} event */

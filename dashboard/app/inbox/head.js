@@ -1,6 +1,8 @@
 // The top of the thread: whose it is, who else looks at it, and the ways back and aside.
 
 import { html } from "../vendor/preact.js";
+import { filter } from "../state/conversations.js";
+import { inboxAt } from "../state/filter.js";
 import { mayAct, me } from "../state/session.js";
 import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
@@ -15,7 +17,7 @@ import { Status } from "./status.js";
 /** @param {{it: Wire.Conversation, live: import("../state/live.js").Live, onUnread: () => void, isAside: boolean, onAside: () => void}} props */
 export function Head({ it, live, onUnread, isAside, onAside }) {
   return html`<header class="thread-head">
-    <a class="button bare back" href="/inbox" data-within aria-label=${t("thread.back")}><${Icon} name="back" /></a>
+    <a class="button bare back" href=${inboxAt(filter.value)} data-within aria-label=${t("thread.back")}><${Icon} name="back" /></a>
     <${Avatar} name=${it.contact.name} chat=${it.chat_id} />
     <div class="thread-who">
       <h2 id="thread-title" tabindex="-1">${contactName(it)}</h2>

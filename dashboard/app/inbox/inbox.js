@@ -1,7 +1,8 @@
 // The inbox: conversations, the thread of the one that is open, and what is known beside it.
 
 import { html, useEffect, useMemo, useRef, useSignal } from "../vendor/preact.js";
-import { conversation } from "../state/conversations.js";
+import { conversation, filter } from "../state/conversations.js";
+import { inboxAt } from "../state/filter.js";
 import { route } from "../state/route.js";
 import { mayAct } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
@@ -141,7 +142,7 @@ function Missing({ open }) {
     ${!problem ? html`<p class="empty" role="status">${t("loading")}</p>`
     : html`<div class="empty" role="alert">
         <p>${problem.status === 404 ? t("thread.not_found") : problemText(problem)}</p>
-        ${problem.status === 404 ? html`<a class="button" href="/inbox" data-within>${t("thread.back")}</a>` : html`<button type="button" onClick=${() => void open.look()}>${t("retry")}</button>`}
+        ${problem.status === 404 ? html`<a class="button" href=${inboxAt(filter.value)} data-within>${t("thread.back")}</a>` : html`<button type="button" onClick=${() => void open.look()}>${t("retry")}</button>`}
       </div>`}
   </section>`;
 }

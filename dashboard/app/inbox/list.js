@@ -1,14 +1,15 @@
 // The conversations: groups, search, filters, and the list itself, gone through with j and k.
 
 import { html, useCallback, useEffect, useRef, useSignal } from "../vendor/preact.js";
-import { FIRST, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, reload } from "../state/conversations.js";
+import { conversation, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, reload } from "../state/conversations.js";
+import { FIRST, inboxAt } from "../state/filter.js";
 import { go, route } from "../state/route.js";
 import { Icon } from "../parts/icon.js";
 import { useKeys } from "../parts/keys.js";
 import { problemText } from "../parts/toast.js";
 import { t } from "../words/index.js";
 import { Filters, Groups, Narrowed, Search, narrow } from "./filters.js";
-import { ROW_PX, Row } from "./row.js";
+import { ROW_PX, Row, hrefOf } from "./row.js";
 import { Virtual } from "./virtual.js";
 
 const LIST = "conversations";
@@ -44,7 +45,7 @@ export function List() {
   useKeys([
     { key: "j", words: t("keys.next"), run: () => select(at + 1) },
     { key: "k", words: t("keys.previous"), run: () => select(Math.max(0, at - 1)) },
-    { key: "Enter", words: t("keys.open"), run: () => here && go(`/inbox/${here}`) },
+    { key: "Enter", words: t("keys.open"), run: () => here && openHere(here) },
   ], [at, here]);
 
   return html`<section class="list" ref=${pane} aria-label=${t("list")}>
@@ -62,6 +63,12 @@ export function List() {
       </${Virtual}>
     </div>
   </section>`;
+}
+
+/** As a click on its row. @param {string} id */
+function openHere(id) {
+  const it = conversation(id).peek();
+  go(it ? hrefOf(it) : inboxAt(filter.peek(), id));
 }
 
 const hold = () => {

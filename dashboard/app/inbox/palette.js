@@ -1,6 +1,8 @@
 // The palette: to a conversation by name, to a page, or to what can be done with the open one; without the mouse.
 
 import { html, useEffect, useRef, useSignal } from "../vendor/preact.js";
+import { filter } from "../state/conversations.js";
+import { inboxAt } from "../state/filter.js";
 import { go } from "../state/route.js";
 import { mayAct } from "../state/session.js";
 import { Problem, get } from "../wire/api.js";
@@ -60,7 +62,7 @@ export function Palette({ onClose }) {
   const isMeant = (/** @type {Wire.Conversation} */ it) => found.value.q === q || contactName(it).toLocaleLowerCase().includes(low);
   /** @type {Choice[]} */
   const people = found.value.items.filter(isMeant).map((it) => ({
-    id: it.id, words: contactName(it), kind: word("status", it.status), run: () => go(`/inbox/${it.id}`),
+    id: it.id, words: contactName(it), kind: word("status", it.status), run: () => go(inboxAt(filter.peek(), it.id)),
     sign: html`<${Avatar} name=${it.contact.name} chat=${it.chat_id} /><${ModeSign} of=${it} />`,
   }));
   const others = [...acts(), ...places()].filter(({ words }) => words.toLocaleLowerCase().includes(low));
@@ -114,4 +116,4 @@ function acts() {
 }
 
 /** @returns {Choice[]} */
-const places = () => PLACES.map(([path, words, icon]) => ({ id: path, words: t(words), kind: t("palette.page"), sign: html`<${Icon} name=${icon} />`, run: () => go(path) }));
+const places = () => PLACES.map(([path, words, icon]) => ({ id: path, words: t(words), kind: t("palette.page"), sign: html`<${Icon} name=${icon} />`, run: () => go(path === "/inbox" ? inboxAt(filter.peek()) : path) }));

@@ -2,6 +2,7 @@
 
 import { html } from "../vendor/preact.js";
 import { conversation, filter, needsPerson } from "../state/conversations.js";
+import { inboxAt } from "../state/filter.js";
 import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
 import { memo } from "../parts/memo.js";
@@ -34,7 +35,7 @@ export const Row = memo(function Row(/** @type {{id: string, isOpen: boolean, is
 });
 
 /** A search opens what it found. @param {Wire.Conversation} it */
-const hrefOf = (it) => `/inbox/${it.id}${it.match?.seq && filter.peek().q ? `?seq=${it.match.seq}` : ""}`;
+export const hrefOf = (it) => inboxAt(filter.peek(), it.id, filter.peek().q ? it.match?.seq : null);
 
 /** When it waits for a person: since when; else when it was written to last. @param {{it: Wire.Conversation}} props */
 function When({ it }) {

@@ -2,7 +2,8 @@
 // show many of them.
 
 import { html, signal, useEffect } from "../vendor/preact.js";
-import { conversation, load } from "../state/conversations.js";
+import { conversation, filter, load } from "../state/conversations.js";
+import { inboxAt } from "../state/filter.js";
 import { Problem } from "../wire/api.js";
 import { t } from "../words/index.js";
 import { Icon } from "./icon.js";
@@ -30,7 +31,7 @@ export function ConversationLink({ id }) {
   useEffect(() => bring(id), [id]);
   const it = conversation(id).value;
   if (gone.value.has(id)) return html`<span class="soft">${t("conversation.gone")}</span>`;
-  return html`<a class="conversation-link" href="/inbox/${id}" data-within>
+  return html`<a class="conversation-link" href=${inboxAt(filter.value, id)} data-within>
     <${Icon} name="person" /><span>${it ? it.contact.name || it.contact.phone || it.chat_id : t("conversation.open")}</span>
   </a>`;
 }

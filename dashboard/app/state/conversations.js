@@ -3,16 +3,13 @@
 import { batch, effect, signal, untracked } from "../vendor/preact.js";
 import { Problem, get } from "../wire/api.js";
 import { hear, keepLoaded } from "./feed.js";
+import { FIRST, filterOf, isSameFilter } from "./filter.js";
 import { route } from "./route.js";
 import { me } from "./session.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
-
-/**
- * @typedef {"needs_you" | "mine" | "ai" | "all"} Group
- * @typedef {{group: Group, status: Wire.Status | null, channel: string | null, label: string | null, assignee: string | null, unread: boolean, q: string}} Filter
- */
+/** @import { Filter } from "./filter.js" */
 
 /** Of one page of the list. */
 const PAGE = 50;
@@ -26,9 +23,7 @@ const SPARE = 500;
 /** @type {Map<string, Signal<Wire.Conversation | null>>} */
 const known = new Map();
 
-/** @type {Filter} */
-export const FIRST = { group: "all", status: "open", channel: null, label: null, assignee: null, unread: false, q: "" };
-/** @type {Signal<Filter>} */
+/** As the address of the inbox says it; elsewhere, as it was said last. @type {Signal<Filter>} */
 export const filter = signal(FIRST);
 /** Ids in the order shown. @type {Signal<string[]>} */
 export const list = signal([]);
@@ -220,6 +215,11 @@ async function count() {
 /** Begins to follow; returns what ends it. */
 export function begin() {
   const ends = [
+    effect(() => {
+      const { page, query } = route.value;
+      const said = filterOf(query);
+      if (page === "inbox" && !isSameFilter(said, filter.peek())) filter.value = said;
+    }),
     keepLoaded(() => {
       void reload();
       void count();

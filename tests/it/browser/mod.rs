@@ -22,6 +22,8 @@ mod keyboard;
 
 mod letters;
 
+mod places;
+
 mod sending;
 
 mod signing_in;

@@ -2,6 +2,7 @@
 
 import { html, useEffect, useSignal } from "../../vendor/preact.js";
 import { hear } from "../../state/feed.js";
+import { inboxAt } from "../../state/filter.js";
 import { t } from "../../words/index.js";
 import { useAsked, useHeard } from "../../parts/asked.js";
 import { Icon } from "../../parts/icon.js";
@@ -29,7 +30,7 @@ export function Arrival({ channel }) {
       ${isToBeLinked(channel) && html`<${LinkPhone} channel=${channel} />`}</${Step}>
     <${Step} isDone=${reached} words=${t(reached ? "arrival.reached" : "arrival.not_reached")}>${!reached && html`<p class="hint">${t("arrival.not_reached_hint")}</p>`}</${Step}>
     <${Step} isDone=${first !== null} words=${t(first ? "arrival.message" : "arrival.no_message")}>
-      ${first ? html`<a href="/inbox/${first.id}" data-within>${t("arrival.open", { name: first.contact.name ?? first.contact.phone ?? first.chat_id })}</a>` : html`<p class="hint">${t("arrival.no_message_hint")}</p>`}
+      ${first ? html`<a href=${inboxAt({ channel: channel.name }, first.id)} data-within>${t("arrival.open", { name: first.contact.name ?? first.contact.phone ?? first.chat_id })}</a>` : html`<p class="hint">${t("arrival.no_message_hint")}</p>`}
     </${Step}>
   </ul>`;
 }

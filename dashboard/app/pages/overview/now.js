@@ -1,6 +1,7 @@
 // How it stands now: who answers, what waits and how long, who is needed, and how the channels are.
 
 import { html } from "../../vendor/preact.js";
+import { inboxAt } from "../../state/filter.js";
 import { number, span, t, word } from "../../words/index.js";
 import { StateTag } from "../channels/state.js";
 
@@ -16,7 +17,7 @@ export function Now({ now, channels, channel }) {
   const [ai, human] = [now.conversations.AI ?? 0, now.conversations.HUMAN ?? 0];
   const owed = sum(now.outbox);
   return html`<section class="now" aria-label=${t("overview.now")}>
-    <${Tile} title=${t("overview.needed")} figure=${sum(now.attention)} notes=${some(now.attention, "attention.short")} none=${t("overview.needed_none")} href="/inbox" link=${t("overview.to_inbox")} isBad />
+    <${Tile} title=${t("overview.needed")} figure=${sum(now.attention)} notes=${some(now.attention, "attention.short")} none=${t("overview.needed_none")} href=${inboxAt({ group: "needs_you", channel: channel || null })} link=${t("overview.to_inbox")} isBad />
     <${Tile} title=${t("overview.inbox")} figure=${now.inbox} notes=${now.inbox > 0 ? [t("overview.oldest", { time: span(now.inbox_oldest_ms) })] : []} none=${t("overview.inbox_none")} />
     <${Tile} title=${t("overview.outbox")} figure=${owed} none=${t("overview.outbox_none")}
       notes=${owed > 0 ? [t("overview.oldest", { time: span(now.outbox_oldest_ms) }), ...some(now.outbox, "lane")] : []} />
