@@ -10,7 +10,7 @@ mod on_demand;
 
 pub use amend::amend;
 use amend::{amend_with, is_amendment};
-use claim::hand_over_stale;
+pub(super) use claim::hand_over_stale;
 pub use claim::{Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease};
 pub use on_demand::answer_now;
 

@@ -8,10 +8,11 @@
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
-//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, sign_in, media, and the
-//! breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
-//! over a docket, run inside the ledger; ledger, archive, registry, people, stationery, repeats, enclosures, generator, provider,
-//! files, answers, pace are traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
+//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, restored, sign_in, media, and
+//! the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
+//! over a docket, run inside the ledger, as are office and spending; ledger, archive, registry, people, stationery, repeats,
+//! enclosures, generator, provider, files, answers, pace are traits with an adapter behind them; onlookers is what this instance
+//! shows of work as it is done.
 
 pub mod intake;
 
@@ -92,6 +93,8 @@ pub mod sign_in;
 pub mod stationery;
 
 pub mod repeats;
+
+pub mod restored;
 
 pub mod channels;
 

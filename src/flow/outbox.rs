@@ -7,8 +7,8 @@ mod claim;
 
 mod settle;
 
-pub(super) use claim::refusal;
 pub use claim::{Claim, as_checked, claim_at_once, claim_due, is_able};
+pub(super) use claim::{begin_attempt, refusal};
 pub use settle::{Settled, give_up, sent, settle, tell_settled};
 
 use uuid::Uuid;

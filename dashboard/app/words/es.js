@@ -135,6 +135,7 @@ export const es = {
   "delivery_reason.refused": "el proveedor lo rechazó",
   "delivery_reason.attempts_used": "todos los intentos fallaron",
   "delivery_reason.fate_unknown": "se perdió la respuesta del proveedor",
+  "delivery_reason.restored": "estaba pendiente en la copia de seguridad y puede haber salido desde entonces",
 
   // Por qué hace falta una persona: en una lista, y completo.
   "attention.short.ai_failure": "Falló la IA",

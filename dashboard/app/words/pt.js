@@ -135,6 +135,7 @@ export const pt = {
   "delivery_reason.refused": "o provedor a recusou",
   "delivery_reason.attempts_used": "todas as tentativas falharam",
   "delivery_reason.fate_unknown": "a resposta do provedor se perdeu",
+  "delivery_reason.restored": "estava por enviar na cópia de segurança e pode ter saído desde então",
 
   // Por que uma pessoa é necessária: em uma lista, e por inteiro.
   "attention.short.ai_failure": "A IA falhou",

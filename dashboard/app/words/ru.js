@@ -135,6 +135,7 @@ export const ru = {
   "delivery_reason.refused": "провайдер отказал",
   "delivery_reason.attempts_used": "все попытки не удались",
   "delivery_reason.fate_unknown": "ответ провайдера потерян",
+  "delivery_reason.restored": "ждало отправки в резервной копии и могло уйти с тех пор",
 
   // Почему нужен человек: в списке и целиком.
   "attention.short.ai_failure": "Сбой ИИ",

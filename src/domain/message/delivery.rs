@@ -93,6 +93,8 @@ words! {
         AttemptsUsed = "attempts_used",
         /// Nobody knows whether it went.
         FateUnknown = "fate_unknown",
+        /// It was owed in a backup that was taken in since: it may have left meanwhile.
+        Restored = "restored",
     }
 }
 

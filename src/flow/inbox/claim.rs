@@ -322,7 +322,7 @@ fn leave_stale(docket: &mut Docket, policy: &Policy) {
     hand_over_stale(docket, &stale);
 }
 
-pub(super) fn hand_over_stale(docket: &mut Docket, stale: &[Uuid]) {
+pub(in crate::flow) fn hand_over_stale(docket: &mut Docket, stale: &[Uuid]) {
     for id in stale {
         if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut()) {
             inbound.outcome = Outcome::HandedOver;

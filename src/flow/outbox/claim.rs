@@ -168,18 +168,28 @@ fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) 
         channel.in_flight += 1;
         channel.sends += 1;
     }
-    let Some(message) = docket.edit(id) else { return Claim::Nothing };
+    let limit_ms = docket.message(id).map_or(0, |message| send_limit_ms(policy, message));
+    let lease_until = now.plus_ms(BEGIN_WITHIN_MS + limit_ms + LEASE_MARGIN_MS);
+    match begin_attempt(docket, policy, id, Attempt { id: attempt, at: now, lease_until }) {
+        Some(claimed) => Claim::Claimed(Box::new(claimed)),
+        None => Claim::Nothing,
+    }
+}
+
+/// That attempt begins, or is taken to have begun: what the message answers is answered, and our side has spoken.
+pub(in crate::flow) fn begin_attempt(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    attempt: Attempt,
+) -> Option<Message> {
+    let message = docket.edit(id)?;
     let (seq, turn) = (message.seq, message.turn);
-    let time_limit_ms = send_limit_ms(policy, message);
-    let Some(delivery) = &mut message.delivery else { return Claim::Nothing };
+    let delivery = message.delivery.as_mut()?;
     delivery.state = DeliveryState::Sending;
     delivery.reason = None;
     delivery.attempts += 1;
-    delivery.attempt = Some(Attempt {
-        id: attempt,
-        at: now,
-        lease_until: now.plus_ms(BEGIN_WITHIN_MS + time_limit_ms + LEASE_MARGIN_MS),
-    });
+    delivery.attempt = Some(attempt);
     let is_last_part = delivery.part == delivery.parts;
     let claimed = message.clone();
     if docket.conversation.our_seq < seq {
@@ -194,5 +204,5 @@ fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) 
     if is_last_part {
         agenda::after_our_words(docket, policy, id);
     }
-    Claim::Claimed(Box::new(claimed))
+    Some(claimed)
 }

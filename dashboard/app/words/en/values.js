@@ -89,6 +89,7 @@ export const values = {
   "delivery_reason.refused": "the provider refused it",
   "delivery_reason.attempts_used": "every attempt failed",
   "delivery_reason.fate_unknown": "the provider's answer was lost",
+  "delivery_reason.restored": "it was owed in the backup, and may have left since",
 
   // Why a person is needed: in a list, and whole.
   "attention.short.ai_failure": "AI failed",

@@ -1,0 +1,248 @@
+//! Step: what a backup holds unfinished, once it was taken in. The installation that it was made of may have gone on.
+//!
+//! In: conversations in which something was owed, waited for, or due, and the moment of the backup. Out: nothing of it leaves
+//! by itself: what was owed has an unknown fate until the provider or a person tells it, what waited is a person's, and a
+//! follow-up whose time has passed is withheld.
+
+use std::{collections::BTreeMap, ops::AddAssign, sync::Arc};
+
+use uuid::Uuid;
+
+use super::{
+    agenda, conversations, inbox,
+    ledger::{self, Key, Ledger, Need, change},
+    outbox, reconcile,
+};
+use crate::domain::{
+    docket::{Docket, Entry},
+    event::EventType,
+    message::{Attempt, DeliveryReason, DeliveryState, Message},
+    policy::Policy,
+    time::Time,
+    turn::TurnState,
+};
+
+/// Why its turns end, and its follow-ups.
+const REASON: &str = "restored";
+
+/// What was found unfinished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settled {
+    /// Messages that were owed or on their way, and are unknown now.
+    pub held: usize,
+    /// Messages of contacts that waited for the assistant, and are with people now.
+    pub handed_over: usize,
+    /// Follow-ups withheld.
+    pub withheld: usize,
+}
+
+impl AddAssign for Settled {
+    fn add_assign(&mut self, other: Self) {
+        self.held += other.held;
+        self.handed_over += other.handed_over;
+        self.withheld += other.withheld;
+    }
+}
+
+/// The rules, by channel, and those of a channel that is not there any more.
+#[derive(Debug, Clone)]
+pub struct Policies {
+    /// By name.
+    pub by_channel: BTreeMap<String, Policy>,
+    /// Of any other.
+    pub common: Policy,
+}
+
+/// Settles these conversations, one after the other.
+pub async fn settle_all(
+    ledger: &dyn Ledger,
+    conversations: &[Uuid],
+    policies: Policies,
+    made_at: Time,
+) -> Result<Settled, ledger::Error> {
+    let policies = Arc::new(policies);
+    let mut all = Settled::default();
+    for conversation in conversations {
+        let policies = Arc::clone(&policies);
+        let step = move |docket: &mut Docket| {
+            let policy = policies.by_channel.get(&docket.conversation.channel);
+            settle(docket, policy.unwrap_or(&policies.common), made_at)
+        };
+        all += change(ledger, Key::Id(*conversation), Need::default(), step).await?;
+    }
+    Ok(all)
+}
+
+/// Settles one conversation. Done twice, it finds nothing the second time.
+pub fn settle(docket: &mut Docket, policy: &Policy, made_at: Time) -> Settled {
+    stop_turn(docket);
+    let held = lose_sight(docket, policy, made_at);
+    let waiting = docket.ids(Message::waits);
+    if !waiting.is_empty() {
+        inbox::hand_over_stale(docket, &waiting);
+        docket.conversation.memo.end_burst();
+    }
+    let is_due = docket.follow_up().is_some_and(|follow_up| follow_up.due_at <= docket.now);
+    if is_due {
+        agenda::withhold(docket, REASON);
+    }
+    Settled { held, handed_over: waiting.len(), withheld: usize::from(is_due) }
+}
+
+/// Whoever was writing writes for another installation.
+fn stop_turn(docket: &mut Docket) {
+    let owner = docket.conversation.lease.as_ref().map(|lease| lease.owner.clone());
+    conversations::cancel_turn(docket, TurnState::Failed, REASON, |_| {
+        Entry::of(EventType::LeaseTakenOver).with("from", owner).with("by", REASON)
+    });
+}
+
+/// All of it is taken to have been tried since the backup, before the fate of any is lost: of a reply in parts each may have
+/// left, and none is withdrawn for another.
+fn lose_sight(docket: &mut Docket, policy: &Policy, made_at: Time) -> usize {
+    for id in docket.ids(|message| message.is(DeliveryState::Queued)) {
+        // Not an attempt of ours, but the earliest moment at which there may have been one: from then on it is looked for.
+        let attempt = Attempt { id: Uuid::now_v7(), at: made_at, lease_until: made_at };
+        outbox::begin_attempt(docket, policy, id, attempt);
+    }
+    let tried = docket.ids(|message| message.is(DeliveryState::Sending));
+    for id in &tried {
+        reconcile::lose_sight(docket, *id, "it was owed when the backup was made, and may have left since");
+        if let Some(delivery) = docket.edit(*id).and_then(|message| message.delivery.as_mut()) {
+            delivery.reason = Some(DeliveryReason::Restored);
+        }
+    }
+    reconcile::decide_parked(docket, policy);
+    tried.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        domain::{
+            conversation::AttentionReason,
+            message::Outcome,
+            turn::{FollowUpState, Purpose},
+        },
+        flow::{
+            inbox::Claim,
+            outbox::Claim as Send,
+            play::Play,
+            reconcile::{Copy, Matched},
+        },
+    };
+
+    fn restores(play: &mut Play, made_at: Time) -> Settled {
+        play.step(|docket, policy| settle(docket, policy, made_at))
+    }
+
+    /// A reply in two parts is owed.
+    fn owed() -> Play {
+        let mut play = Play::by(|policy| policy.split_chars = 10);
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "Two condos.\n\nBoth are near.");
+        play
+    }
+
+    fn outcome(play: &Play, id: Uuid) -> Option<Outcome> {
+        play.message(id).inbound.map(|inbound| inbound.outcome)
+    }
+
+    #[test]
+    fn nothing_that_was_owed_leaves_by_itself() {
+        let mut play = owed();
+        let made_at = play.now;
+        play.wait(60_000);
+        assert_eq!(restores(&mut play, made_at), Settled { held: 2, ..Settled::default() });
+        assert_eq!(play.in_state(DeliveryState::Unknown).len(), 2, "no part is called off for another");
+        assert_eq!(play.claims_send().1, Send::Nothing);
+        assert!(play.messages.iter().filter_map(|message| message.delivery.as_ref()).all(|delivery| {
+            delivery.reason == Some(DeliveryReason::Restored)
+                && delivery.attempt.is_some_and(|attempt| attempt.at == made_at)
+        }));
+        let attention = play.conversation.attention.map(|attention| attention.reason);
+        assert_eq!(attention, Some(AttentionReason::SendUnknown));
+        assert!(
+            play.messages
+                .iter()
+                .all(|message| message.inbound.is_none_or(|inbound| inbound.outcome == Outcome::Answered)),
+            "what it answers has its end"
+        );
+        assert_eq!(restores(&mut play, made_at), Settled::default(), "once");
+        play.wait(86_400_000);
+        play.tends();
+        assert_eq!(play.claims_send().1, Send::Nothing);
+    }
+
+    #[test]
+    fn the_echo_of_what_had_left_is_known_and_the_rest_stays_with_people() {
+        let mut play = owed();
+        let made_at = play.now;
+        play.wait(60_000);
+        restores(&mut play, made_at);
+        assert!(matches!(play.copy("BAE5A", "Two condos.", Copy::Api), Matched::Ours(_)));
+        assert_eq!(play.in_state(DeliveryState::Sent), ["Two condos."]);
+        assert_eq!(play.in_state(DeliveryState::Unknown), ["Both are near."]);
+        assert_eq!(play.claims_send().1, Send::Nothing);
+    }
+
+    #[test]
+    fn what_was_being_sent_is_unknown_too_unless_its_echo_was_here_already() {
+        let mut play = owed();
+        play.claims_send();
+        assert_eq!(play.copy("BAE5A", "Two condos.", Copy::Api), Matched::Parked);
+        let made_at = play.now;
+        assert_eq!(restores(&mut play, made_at).held, 2);
+        assert_eq!(play.in_state(DeliveryState::Sent), ["Two condos."]);
+        assert_eq!(play.in_state(DeliveryState::Unknown), ["Both are near."]);
+    }
+
+    #[test]
+    fn what_waited_for_the_assistant_is_a_persons_for_it_may_have_been_answered_since() {
+        let mut play = Play::new();
+        let waiting = play.says("m1");
+        let made_at = play.now;
+        play.wait(3_600_000);
+        assert_eq!(restores(&mut play, made_at), Settled { handed_over: 1, ..Settled::default() });
+        assert_eq!(outcome(&play, waiting), Some(Outcome::HandedOver));
+        assert_eq!(play.claim(), Claim::Nothing);
+        assert!(play.conversation.attention.is_some());
+        play.says("m2");
+        assert_eq!(play.begins().burst.len(), 1, "what comes now is answered as ever");
+    }
+
+    #[test]
+    fn a_turn_that_was_running_ends_and_nothing_of_it_can_be_kept() {
+        let mut play = Play::new();
+        let asked = play.says("m1");
+        let begun = play.begins();
+        let made_at = play.now;
+        assert_eq!(restores(&mut play, made_at).handed_over, 1);
+        assert!(
+            play.turns.iter().all(|turn| turn.state == TurnState::Failed)
+                && begun.turn.purpose == Purpose::Reply
+        );
+        assert_eq!(outcome(&play, asked), Some(Outcome::HandedOver));
+        play.writes(&begun, "Too late.");
+        assert_eq!(play.in_state(DeliveryState::Queued), [""; 0]);
+    }
+
+    #[test]
+    fn a_follow_up_whose_time_has_passed_is_withheld_and_one_to_come_stays() {
+        for (passed_ms, withheld) in [(59_999, 0), (60_000, 1)] {
+            let mut play = Play::new();
+            play.exchange("m1", "one");
+            play.schedules("Still there?", 60_000);
+            let made_at = play.now;
+            play.wait(passed_ms);
+            assert_eq!(restores(&mut play, made_at), Settled { withheld, ..Settled::default() });
+            assert_eq!(play.pending_follow_ups(), 1 - withheld);
+            let is_told = |it: &crate::domain::turn::FollowUp| it.reason.as_deref() == Some(REASON);
+            let held =
+                |it: &&crate::domain::turn::FollowUp| it.state == FollowUpState::Withheld && is_told(it);
+            assert_eq!(play.follow_ups.iter().filter(held).count(), withheld);
+        }
+    }
+}
