@@ -6,6 +6,14 @@ mod stores;
 
 mod vault;
 
+mod key_file;
+
+mod moves;
+
+mod backup;
+
+mod restore;
+
 mod numbers;
 
 mod generators;
@@ -38,10 +46,13 @@ use std::{sync::Arc, time::Duration};
 use execution::{key_store, redis_lock::Lock, redis_server};
 
 pub use alive::is_alive;
+pub use backup::{Destination, Saved, backup};
 pub use check::{Finding, Standing, check};
 pub use demo::demo;
 pub use instance::serve;
 pub use invitations::{base, invite};
+pub use moves::Seals;
+pub use restore::{Examined, Restored, Wish, examine};
 
 use self::{numbers::Numbers, stores::Store};
 use crate::{
@@ -81,6 +92,7 @@ pub struct Opened {
 pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     let settings = Arc::new(settings.clone());
     let store = Store::connect_existing(&settings).await?;
+    store.require_whole().await?;
     store.require_migrated().await?;
     let dispatch = Arc::new(Dispatch::default());
     let (ledger, archive, registry) = (store.ledger(dispatch.clone()), store.archive(), store.registry());
@@ -146,6 +158,7 @@ async fn prefix(settings: &Settings, registry: &dyn Registry) -> anyhow::Result<
 pub async fn migrate(settings: &Settings) -> anyhow::Result<()> {
     let store = Store::connect(settings).await?;
     let _alone = store.lock()?;
+    store.require_whole().await?;
     store.migrate().await?;
     store.close().await;
     Ok(())

@@ -21,7 +21,8 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
 ];
 
 /// Adapters know no other adapter; these are what they share.
-const SHARED_BY_ADAPTERS: &[&str] = &["rows", "commit", "sql", "archive", "registry", "http_client", "trial"];
+const SHARED_BY_ADAPTERS: &[&str] =
+    &["rows", "commit", "sql", "archive", "registry", "backup", "http_client", "trial"];
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     if folder.is_file() {

@@ -22,6 +22,8 @@ mod generation_starts;
 
 mod cached_answers;
 
+pub(crate) mod backup;
+
 pub mod postgres;
 
 pub mod sqlite;

@@ -74,7 +74,13 @@ pub async fn check(settings: &Settings) -> Vec<Finding> {
 }
 
 async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Finding>) {
-    findings.push(if store.is_migrated().await {
+    findings.push(if store.is_half_restored().await.unwrap_or(false) {
+        Finding::wrong(
+            "database",
+            format!("{} holds only a part of a backup", store.describe()),
+            "run `baton restore FILE --again`",
+        )
+    } else if store.is_migrated().await {
         Finding::right("database", store.describe())
     } else {
         Finding::wrong(

@@ -106,6 +106,7 @@ impl Instance {
     ) -> anyhow::Result<Self> {
         let store = Store::connect(&settings).await?;
         let alone = store.lock()?;
+        store.require_whole().await?;
         if migrate {
             store.migrate().await?;
         }

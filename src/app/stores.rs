@@ -1,12 +1,13 @@
 //! Which database: the three places over it, from its address.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 
-use super::vault::Vault;
+use super::{key_file::KeyFile, vault::Vault};
 use crate::{
     adapters::{
+        backup,
         postgres::Postgres,
         sqlite::{ServerLock, Sqlite},
     },
@@ -16,7 +17,7 @@ use crate::{
         archive::Archive,
         clock::StoreClock,
         enclosures::Enclosures,
-        ledger::{Ledger, Observer},
+        ledger::{Error, Ledger, Observer},
         pace::Starts,
         people::People,
         registry::Registry,
@@ -81,6 +82,25 @@ impl Store {
             Self::Sqlite(sqlite) => sqlite.is_migrated().await,
         };
         outcome.unwrap_or(false)
+    }
+
+    /// Refuses to go on with a part of a backup: to a customer who is missing, it would begin anew.
+    pub(super) async fn require_whole(&self) -> anyhow::Result<()> {
+        if self.is_half_restored().await.context("the database does not answer")? {
+            bail!(
+                "a restore into this database has not come to its end, so it holds only a part: `baton restore FILE \
+                 --again` empties it and begins anew"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether a restore has begun here and not ended.
+    pub(super) async fn is_half_restored(&self) -> Result<bool, Error> {
+        match self {
+            Self::Postgres(postgres) => backup::is_half_done(postgres).await,
+            Self::Sqlite(sqlite) => backup::is_half_done(sqlite).await,
+        }
     }
 
     /// Refuses to go on with tables of another version.
@@ -213,39 +233,23 @@ impl Store {
 
     /// The vault under the key of the settings; beside a SQLite file a key is made at the first start.
     pub(super) fn vault(&self, settings: &Settings) -> anyhow::Result<Vault> {
-        let keys = match (&settings.secret_key, self) {
-            (Some(keys), _) => keys.expose().to_vec(),
-            (None, Self::Sqlite(sqlite)) => vec![key_beside(sqlite.path().with_extension("key"))?],
-            (None, Self::Postgres(_)) => bail!("BATON_SECRET_KEY is required with PostgreSQL"),
+        let vault = match (&settings.secret_key, self.key_file()) {
+            (Some(keys), _) => keys.expose().split_first().and_then(|(first, rest)| Vault::new(first, rest)),
+            (None, Some(file)) => {
+                let keys = file.keys()?;
+                Vault::of_file(file, &keys)
+            }
+            (None, None) => bail!("BATON_SECRET_KEY is required with PostgreSQL"),
         };
-        let (first, others) = keys.split_first().context("BATON_SECRET_KEY holds no key")?;
-        Vault::new(first, others).context("BATON_SECRET_KEY cannot be used")
+        vault.context("BATON_SECRET_KEY cannot be used")
     }
-}
 
-/// The key in that file, which is made if it is not there, for its owner alone.
-fn key_beside(path: PathBuf) -> anyhow::Result<[u8; 32]> {
-    use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _};
-    let read = |path: &PathBuf| -> anyhow::Result<[u8; 32]> {
-        let text = std::fs::read_to_string(path)?;
-        let bytes = hex::decode(text.trim()).ok().and_then(|bytes| bytes.try_into().ok());
-        bytes.with_context(|| format!("{} does not hold 64 hexadecimal digits", path.display()))
-    };
-    if path.exists() {
-        return read(&path);
-    }
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).context("the machine gives no random bytes")?;
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    match made {
-        Ok(mut file) => {
-            writeln!(file, "{}", hex::encode(key))?;
-            file.sync_all()?;
-            Ok(key)
+    /// Where the key is that belongs to a SQLite file.
+    pub(super) fn key_file(&self) -> Option<KeyFile> {
+        match self {
+            Self::Postgres(_) => None,
+            Self::Sqlite(sqlite) => Some(KeyFile::at(sqlite.path().with_extension("key"))),
         }
-        // Another command made it at the same moment.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => read(&path),
-        Err(error) => Err(error).with_context(|| format!("cannot make the key file {}", path.display())),
     }
 }
 

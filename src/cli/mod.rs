@@ -26,6 +26,10 @@ mod password;
 
 mod token;
 
+mod backup;
+
+mod restore;
+
 mod openapi;
 
 use std::{io, path::PathBuf, process::ExitCode};
@@ -78,6 +82,8 @@ enum Command {
     Agent(agent::Agent),
     #[command(subcommand)]
     Token(token::Token),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
     Openapi(openapi::Openapi),
 }
 
@@ -120,6 +126,8 @@ impl Command {
             Self::DeadLetters(command) => command.run(&settings).await?,
             Self::Agent(command) => command.run(&settings).await?,
             Self::Token(command) => command.run(&settings).await?,
+            Self::Backup(command) => command.run(&settings).await?,
+            Self::Restore(command) => command.run(&settings).await?,
             Self::Openapi(command) => command.run()?,
         }
         Ok(ExitCode::SUCCESS)

@@ -11,17 +11,30 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use tokio::sync::oneshot;
 
 pub(super) async fn ask() -> anyhow::Result<String> {
+    ask_for("New password").await
+}
+
+/// Something of that name.
+pub(super) async fn ask_for(what: &str) -> anyhow::Result<String> {
     if !io::stdin().is_terminal() {
         return read_line().await;
     }
     let hidden = Hidden::begin()?;
-    let password = answer("New password: ").await?;
+    let password = answer(&format!("{what}: ")).await?;
     let again = answer("Once more: ").await?;
     drop(hidden);
     if password != again {
         bail!("that was not the same twice");
     }
     Ok(password)
+}
+
+/// Something that is known already, on a terminal.
+pub(super) async fn ask_once(question: &str) -> anyhow::Result<String> {
+    let hidden = Hidden::begin()?;
+    let words = answer(question).await?;
+    drop(hidden);
+    Ok(words)
 }
 
 async fn answer(question: &str) -> anyhow::Result<String> {

@@ -41,6 +41,9 @@ fn every_command_of_the_contract_can_be_typed() {
         "token create hers --agent ana@example.com",
         "token list",
         "token revoke 0199d9a0-0000-7000-8000-000000000000",
+        "backup baton.backup --force --with-secrets",
+        "backup -",
+        "restore baton.backup --again --moved",
         "openapi",
         "token list --database-url sqlite://other.db",
     ] {
@@ -60,6 +63,8 @@ fn wrong_usage_is_refused_before_anything_begins() {
         "agent add ana@example.com --role read",
         "agent password ana@example.com secret",
         "mode get x",
+        "backup",
+        "restore",
     ] {
         assert!(read(line(words)).is_err(), "{words}");
     }
@@ -104,6 +109,8 @@ fn the_first_help_is_the_list_of_commands() {
         "dead-letters",
         "agent",
         "token",
+        "backup",
+        "restore",
         "openapi",
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}\n{help}");

@@ -7,7 +7,7 @@ use clap::{Arg, Args as _, Command};
 use super::{
     settings::{HEADINGS, Settings},
     sources::variable,
-    values::{Location, Secret, SecretKeys, Secrets},
+    values::{Location, Passphrase, Secret, SecretKeys, Secrets},
 };
 
 /// The flags of all settings, in the order of the table, with their variables in the help.
@@ -29,8 +29,13 @@ pub fn arguments() -> Vec<Arg> {
 static TABLE: LazyLock<Command> = LazyLock::new(|| Settings::augment_args(Command::new("settings")));
 
 /// Types of which nothing is shown. That a setting is a secret follows from its type: none can be forgotten in a list.
-const SECRETS: &[TypeId] =
-    &[TypeId::of::<Secret>(), TypeId::of::<Secrets>(), TypeId::of::<SecretKeys>(), TypeId::of::<Location>()];
+const SECRETS: &[TypeId] = &[
+    TypeId::of::<Secret>(),
+    TypeId::of::<Secrets>(),
+    TypeId::of::<SecretKeys>(),
+    TypeId::of::<Passphrase>(),
+    TypeId::of::<Location>(),
+];
 
 fn is_a_secret(argument: &Arg) -> bool {
     let id = argument.get_value_parser().type_id();

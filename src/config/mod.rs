@@ -20,7 +20,7 @@ pub use channel::CHANNEL_KEYS;
 pub use keys::arguments;
 pub use settings::Settings;
 pub use sources::Source;
-pub use values::{AiProvider, Location, LogFormat, Receive, Secret, SecretKeys, Secrets, Words};
+pub use values::{AiProvider, Location, LogFormat, Passphrase, Receive, Secret, SecretKeys, Secrets, Words};
 
 use sources::{Given, Said, variable};
 

@@ -9,8 +9,8 @@ use clap::ArgAction;
 use super::{
     sources::Given,
     values::{
-        AiProvider, Location, LogFormat, Receive, Secret, SecretKeys, Secrets, Words, api_token, database,
-        http_url, instance, money, redis, socket, switch, text, time_zone, whole,
+        AiProvider, Location, LogFormat, Passphrase, Receive, Secret, SecretKeys, Secrets, Words, api_token,
+        database, http_url, instance, money, redis, socket, switch, text, time_zone, whole,
     },
 };
 use crate::domain::{
@@ -92,6 +92,10 @@ pub struct Settings {
     /// both decrypt). SQLite makes one beside its file; PostgreSQL requires it
     #[arg(long, value_name = "HEX")]
     pub secret_key: Option<SecretKeys>,
+
+    /// Locks the secret key in a backup that takes it along, at least 12 characters. Unset: asked for on the terminal
+    #[arg(long, value_name = "WORDS")]
+    pub backup_passphrase: Option<Passphrase>,
 
     /// Coordinates several instances: redis:// or rediss://, comma-separated for a cluster. Unset: one instance only
     #[arg(long, value_name = "URL", value_parser = redis)]

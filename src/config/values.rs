@@ -123,6 +123,38 @@ impl FromStr for SecretKeys {
     }
 }
 
+/// Least characters of a passphrase: whoever has the file may guess as long as they like.
+const PASSPHRASE_MIN: usize = 12;
+
+/// Words that lock the keys in a backup.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Passphrase(String);
+
+impl Passphrase {
+    /// The words themselves: only to make a key of them.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Passphrase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passphrase(…)")
+    }
+}
+
+impl FromStr for Passphrase {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.chars().count() {
+            _ if text.chars().any(char::is_control) => Err("must be one line".to_owned()),
+            ..PASSPHRASE_MIN => Err(format!("must have at least {PASSPHRASE_MIN} characters")),
+            _ => Ok(Self(text.to_owned())),
+        }
+    }
+}
+
 /// Where a server is, perhaps with a password inside, which is not shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Location(String);

@@ -1,16 +1,15 @@
 //! Brings a PostgreSQL database to the newest shape. Instances that start together wait for one another.
 
 use sqlx::{
-    ConnectOptions as _, Connection as _,
+    Connection as _,
     migrate::{MigrateError, Migrator},
-    postgres::PgConnectOptions,
 };
 
 use super::Postgres;
 use crate::adapters::sql::migrator;
 
 /// The migrations, in order. One that was released is never changed.
-fn migrations() -> Migrator {
+pub(super) fn migrations() -> Migrator {
     migrator([
         ("spine", include_str!("../../../migrations/postgres/0001_spine.sql")),
         ("unclear attempts", include_str!("../../../migrations/postgres/0002_unclear_attempts.sql")),
@@ -33,10 +32,13 @@ impl Postgres {
     /// Runs what is missing, under an advisory lock, over a connection of its own: waiting for another instance's
     /// migration, or running a long one, may take longer than any statement of the work itself.
     pub async fn migrate(&self) -> Result<(), MigrateError> {
-        let options: PgConnectOptions = self.pool.connect_options().as_ref().clone();
-        let unlimited = options.options([("statement_timeout", "0"), ("lock_timeout", "0")]);
-        let mut connection = unlimited.connect().await?;
-        let outcome = migrations().run_direct(None, &mut connection, false).await;
+        self.apply(&migrations()).await
+    }
+
+    /// The same with these migrations alone.
+    pub(super) async fn apply(&self, migrations: &Migrator) -> Result<(), MigrateError> {
+        let mut connection = self.unlimited().await?;
+        let outcome = migrations.run_direct(None, &mut connection, false).await;
         connection.close().await?;
         outcome
     }

@@ -8,6 +8,8 @@ mod together;
 
 mod migrate;
 
+mod backup;
+
 mod statements;
 
 mod registry;

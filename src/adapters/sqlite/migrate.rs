@@ -6,7 +6,7 @@ use super::Sqlite;
 use crate::adapters::sql::migrator;
 
 /// The migrations, in order. One that was released is never changed.
-fn migrations() -> Migrator {
+pub(super) fn migrations() -> Migrator {
     migrator([
         ("spine", include_str!("../../../migrations/sqlite/0001_spine.sql")),
         ("unclear attempts", include_str!("../../../migrations/sqlite/0002_unclear_attempts.sql")),
@@ -29,8 +29,13 @@ impl Sqlite {
     /// Runs what is missing, all in one transaction: SQLite has no advisory lock, and a command of the shell may
     /// open the same new file at the same moment.
     pub async fn migrate(&self) -> Result<(), MigrateError> {
+        self.apply(&migrations()).await
+    }
+
+    /// The same with these migrations alone.
+    pub(super) async fn apply(&self, migrations: &Migrator) -> Result<(), MigrateError> {
         let mut transaction = self.writer.begin_with("begin immediate").await?;
-        migrations().run_direct(None, &mut *transaction, false).await?;
+        migrations.run_direct(None, &mut *transaction, false).await?;
         transaction.commit().await?;
         Ok(())
     }

@@ -8,6 +8,8 @@ mod migrate;
 
 mod recover;
 
+mod backup;
+
 mod statements;
 
 mod registry;

@@ -96,19 +96,31 @@ impl Database {
 
 /// A PostgreSQL database with nothing in it.
 pub(crate) async fn postgres() -> (Postgres, Database) {
+    let (store, database) = bare_postgres().await;
+    store.migrate().await.expect("it takes the migrations");
+    (store, database)
+}
+
+/// One without tables.
+pub(crate) async fn bare_postgres() -> (Postgres, Database) {
     let database = Database::create().await;
     let clock = Arc::new(ManualClock::at(NOW));
     let store = Postgres::connect(&database.url(), 8, clock).await.expect("the database can be opened");
-    store.migrate().await.expect("it takes the migrations");
     (store, database)
 }
 
 /// A SQLite file with nothing in it, in a folder that goes with the test.
 pub(crate) async fn sqlite() -> (Sqlite, tempfile::TempDir) {
+    let (store, folder) = bare_sqlite().await;
+    store.migrate().await.expect("it takes the migrations");
+    (store, folder)
+}
+
+/// One without tables.
+pub(crate) async fn bare_sqlite() -> (Sqlite, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let url = format!("sqlite://{}", folder.path().join("baton.db").display());
     let store = Sqlite::connect(&url, Arc::new(ManualClock::at(NOW))).await.expect("the file can be opened");
-    store.migrate().await.expect("it takes the migrations");
     (store, folder)
 }
 

@@ -1,0 +1,112 @@
+//! A file that is there whole or not at all: written beside its place, and put there once it is on the disk.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+/// A file on its way to its place. One that is dropped before its end leaves nothing.
+#[derive(Debug)]
+pub(crate) struct PartFile {
+    file: File,
+    part: PathBuf,
+    place: PathBuf,
+    replaces: bool,
+    is_ended: bool,
+}
+
+impl PartFile {
+    /// Begins beside that place, for its owner alone: customers' words are in it.
+    pub(crate) fn begin(place: &Path, replaces: bool) -> io::Result<Self> {
+        let mut part = place.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        refuse_taken(place, replaces)?;
+        let opened = File::options().create(true).truncate(false).write(true).mode(0o600).open(&part);
+        let file = opened.map_err(|error| named(&part, &error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let told = format!("another one is being written to {}", part.display());
+                return Err(io::Error::new(io::ErrorKind::ResourceBusy, told));
+            }
+            Err(TryLockError::Error(error)) => return Err(named(&part, &error)),
+        }
+        // One that was cut off lay here.
+        file.set_len(0)?;
+        file.set_permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600))?;
+        Ok(Self { file, part, place: place.to_owned(), replaces, is_ended: false })
+    }
+
+    /// Puts it in its place.
+    pub(crate) fn end(mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        refuse_taken(&self.place, self.replaces)?;
+        fs::rename(&self.part, &self.place)?;
+        self.is_ended = true;
+        let folder = self.place.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // The name, too, is on the disk then.
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+impl Write for &PartFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.file).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&self.file).flush()
+    }
+}
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            // What cannot be removed is written over by the next one.
+            let _ = fs::remove_file(&self.part);
+        }
+    }
+}
+
+fn refuse_taken(place: &Path, replaces: bool) -> io::Result<()> {
+    if !replaces && place.exists() {
+        let told = format!("{} is there already; --force writes over it", place.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, told));
+    }
+    Ok(())
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_there_whole_or_not_at_all_and_for_its_owner_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (place, part) = (folder.path().join("baton.backup"), folder.path().join("baton.backup.part"));
+        fs::write(&part, "of one that was cut off, and longer").expect("written");
+        let file = PartFile::begin(&place, false).expect("begun");
+        (&file).write_all(b"whole").expect("written");
+        assert!(!place.exists());
+        let other = PartFile::begin(&place, false).expect_err("two at once");
+        assert!(other.to_string().contains("another one is being written"), "{other}");
+        file.end().expect("ended");
+        assert_eq!(fs::read(&place).expect("there"), b"whole");
+        assert_eq!(fs::metadata(&place).expect("there").permissions().mode() & 0o777, 0o600);
+        assert!(!part.exists());
+
+        let taken = PartFile::begin(&place, false).expect_err("taken");
+        assert!(taken.to_string().ends_with("is there already; --force writes over it"), "{taken}");
+        drop(PartFile::begin(&place, true).expect("begun"));
+        assert_eq!((fs::read(&place).expect("there"), part.exists()), (b"whole".to_vec(), false));
+    }
+}

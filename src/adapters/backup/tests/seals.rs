@@ -1,0 +1,49 @@
+//! What is sealed, in whichever table: changed, kept, or counted as lost.
+
+use super::*;
+
+on_both_stores!(
+    everything_sealed_is_gone_through_and_changed_together,
+    a_value_that_somebody_changed_meanwhile_stays_theirs
+);
+
+/// Every column of bytes holds something sealed; one that does not would be taken for it, or be forgotten.
+#[tokio::test]
+async fn every_column_of_bytes_is_called_sealed() {
+    let (lite, _folder) = trial::sqlite().await;
+    let mut session = lite.reading().await.expect("a connection");
+    for table in super::super::tables::tables(&mut session).await.expect("the catalogue") {
+        for column in table.columns {
+            let is_bytes = column.kind == super::super::tables::Kind::Bytes;
+            assert_eq!(is_bytes, column.name == "sealed", "{}.{}", table.name, column.name);
+        }
+    }
+}
+
+async fn everything_sealed_is_gone_through_and_changed_together<D: Movable + Trial>(store: &D) {
+    fill(store).await;
+    let mut seen = Vec::new();
+    let told = reseal(store, |sealed| {
+        seen.push(sealed.to_vec());
+        match sealed {
+            [1, 0, 255] => Resealed::Anew(vec![7]),
+            _ => Resealed::Unopened,
+        }
+    });
+    let channels = Seals { table: "channels", kept: 0, resealed: 1, unopened: 0 };
+    let answers = Seals { table: "kept_answers", kept: 0, resealed: 0, unopened: 1 };
+    assert_eq!(told.await.expect("gone through"), [channels, answers]);
+    assert_eq!(seen, [vec![1, 0, 255], vec![1, 2, 3]]);
+    let held = held(&saved(store).await);
+    assert!(held["channels"][0].contains(r#""sealed":"07""#), "{held:?}");
+    assert!(held["kept_answers"][0].contains(r#""sealed":"010203""#), "{held:?}");
+}
+
+async fn a_value_that_somebody_changed_meanwhile_stays_theirs<D: Movable + Trial>(store: &D) {
+    fill(store).await;
+    let mut session = store.writing().await.expect("a connection");
+    let sql = super::super::seals::writing("channels", D::ENGINE);
+    // It was read as something else than it is by now.
+    let touched = session.run(sql, Some(r#"[["0100","07"]]"#.to_owned())).await.expect("run");
+    assert_eq!(touched, 0);
+}

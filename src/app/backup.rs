@@ -1,0 +1,95 @@
+//! `baton backup`: everything that a database holds, in one file.
+
+use std::{collections::BTreeMap, io, path::PathBuf};
+
+use anyhow::Context as _;
+
+use super::{
+    key_file::{KeyFile, text_of},
+    stores::Store,
+    vault::{Key, Vault},
+};
+use crate::{
+    adapters::backup::{LockedKeys, Packed, PartFile},
+    config::{Passphrase, Settings},
+};
+
+/// Where a backup goes.
+#[derive(Debug)]
+pub enum Destination {
+    /// Into a file, in place of one that is there if that is wanted.
+    File {
+        /// Which.
+        path: PathBuf,
+        /// One that is there may be written over.
+        replaces: bool,
+    },
+    /// To whoever reads our output.
+    Output,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// Rows by table.
+    pub rows: BTreeMap<String, u64>,
+    /// Bytes before they were packed.
+    pub plain_bytes: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+impl From<Packed> for Saved {
+    fn from(packed: Packed) -> Self {
+        Self { rows: packed.rows, plain_bytes: packed.plain, bytes: packed.packed }
+    }
+}
+
+/// Writes a backup, beside a server that goes on. With a passphrase, the keys of what is encrypted go with it.
+pub async fn backup(
+    settings: &Settings,
+    to: Destination,
+    passphrase: Option<&Passphrase>,
+) -> anyhow::Result<Saved> {
+    let store = Store::connect_existing(settings).await?;
+    store.require_whole().await?;
+    store.require_migrated().await?;
+    let keys = passphrase.map(|words| locked(&keys_of(&store, settings)?, words)).transpose()?;
+    let packed = match to {
+        Destination::File { path, replaces } => {
+            let file = PartFile::begin(&path, replaces)?;
+            let packed = store.save(keys, &file).await?;
+            file.end().with_context(|| format!("{} cannot be written", path.display()))?;
+            packed
+        }
+        Destination::Output => store.save(keys, io::stdout()).await?,
+    };
+    store.close().await;
+    Ok(packed.into())
+}
+
+/// The keys that hold now: of the settings, else beside the file, where the first is made if there is none.
+pub(super) fn keys_of(store: &Store, settings: &Settings) -> anyhow::Result<Vec<Key>> {
+    if let Some(keys) = &settings.secret_key {
+        return Ok(keys.expose().to_vec());
+    }
+    let file = store.key_file().context("BATON_SECRET_KEY is required with PostgreSQL")?;
+    KeyFile::keys(&file)
+}
+
+fn locked(keys: &[Key], passphrase: &Passphrase) -> anyhow::Result<LockedKeys> {
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt).context("the machine gives no random bytes")?;
+    let vault = Vault::of_passphrase(passphrase, &salt, Vault::by());
+    let sealed = vault.and_then(|vault| vault.seal(text_of(keys).as_bytes()));
+    let sealed = sealed.context("the machine cannot make a key of the passphrase")?;
+    Ok(LockedKeys { by: Vault::by().to_owned(), salt: hex::encode(salt), sealed: hex::encode(sealed) })
+}
+
+/// The keys in a backup; None if these are not the words that locked them.
+pub(super) fn unlocked(keys: &LockedKeys, passphrase: &Passphrase) -> Option<Vec<Key>> {
+    let (salt, sealed) = (hex::decode(&keys.salt).ok()?, hex::decode(&keys.sealed).ok()?);
+    let plain = Vault::of_passphrase(passphrase, &salt, &keys.by)?.open(&sealed)?;
+    let keys: crate::config::SecretKeys = std::str::from_utf8(&plain).ok()?.parse().ok()?;
+    Some(keys.expose().to_vec())
+}

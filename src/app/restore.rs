@@ -1,0 +1,184 @@
+//! `baton restore`: a backup, taken into a database that holds nothing. The file is looked through whole before the database
+//! is touched; until the last step is done, the database is marked, and no server starts on it.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context as _, bail, ensure};
+
+use super::{
+    backup::{keys_of, unlocked},
+    moves::Seals,
+    stores::Store,
+    vault::Vault,
+};
+use crate::{
+    adapters::backup::{self, Found, Head, Resealed},
+    config::{Passphrase, Settings},
+    domain::time::Time,
+    flow::{
+        dispatch::Dispatch,
+        restored::{self, Policies, Settled},
+    },
+};
+
+/// A backup that was looked through, and is as it was written.
+#[derive(Debug)]
+pub struct Examined {
+    path: PathBuf,
+    head: Head,
+    rows: BTreeMap<String, u64>,
+}
+
+/// What is to be done with it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wish {
+    /// In a database that an earlier try has left, begin anew.
+    pub again: bool,
+    /// The server that it was made of has not run since: what is owed has not left.
+    pub moved: bool,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// Rows by table.
+    pub rows: BTreeMap<String, u64>,
+    /// What the backup held unfinished; None if it goes on as it was.
+    pub settled: Option<Settled>,
+    /// What is encrypted.
+    pub seals: Vec<Seals>,
+    /// Where the key of a SQLite file is to be, if none is there.
+    pub missing_key: Option<PathBuf>,
+}
+
+/// Looks a backup through. Nothing is written, and no database is asked.
+pub fn examine(path: &Path) -> anyhow::Result<Examined> {
+    let told = || path.display().to_string();
+    let (head, trailer) = backup::verify(File::open(path).with_context(told)?).with_context(told)?;
+    Ok(Examined { path: path.to_owned(), head, rows: trailer.rows })
+}
+
+impl Examined {
+    /// When it was begun.
+    pub fn made_at(&self) -> Time {
+        Time(self.head.made_at)
+    }
+
+    /// The program that made it.
+    pub fn version(&self) -> &str {
+        &self.head.version
+    }
+
+    /// Whether the keys of what is encrypted are in it.
+    pub fn has_keys(&self) -> bool {
+        self.head.keys.is_some()
+    }
+
+    /// Takes it in. With the passphrase, what is encrypted is sealed anew for the key that holds here.
+    pub async fn restore(
+        self,
+        settings: &Settings,
+        wish: Wish,
+        passphrase: Option<&Passphrase>,
+    ) -> anyhow::Result<Restored> {
+        let brought = match (&self.head.keys, passphrase) {
+            (Some(keys), Some(words)) => {
+                Some(unlocked(keys, words).context("this passphrase does not open the keys in the backup")?)
+            }
+            _ => None,
+        };
+        let store = Store::connect(settings).await?;
+        let _alone = store.lock()?;
+        let (schema, newest) = (self.head.schema, store.newest());
+        ensure!(
+            schema <= newest,
+            "this backup was made by Baton {}, whose tables are newer: take that one, or a later one",
+            self.head.version
+        );
+        require_empty(&store.look().await?, schema, wish.again)?;
+        let (_, read) = backup::Read::begin(File::open(&self.path)?)?;
+        store.load(schema, read).await?;
+        store.migrate().await?;
+        let missing_key = store.key_file().filter(|file| settings.secret_key.is_none() && !file.exists());
+        let missing_key = missing_key.filter(|_| brought.is_none()).map(|file| file.path().to_owned());
+        let seals =
+            store.reseal(sealing(&store, settings, brought.as_deref(), missing_key.is_some())?).await?;
+        let settled = match wish.moved {
+            true => None,
+            false => Some(settle(&store, settings, self.made_at()).await?),
+        };
+        let (id, generation) = (random::<16>()?, random::<4>()?);
+        store.renew(&id, &generation).await?;
+        store.close().await;
+        Ok(Restored { rows: self.rows, settled, seals, missing_key })
+    }
+}
+
+/// Only into a database that holds nothing, or what an earlier try has left.
+fn require_empty(found: &Found, schema: i64, again: bool) -> anyhow::Result<()> {
+    if found.is_half_done && !again {
+        bail!(
+            "a restore into this database has not come to its end, or still runs: `--again` empties it and begins anew"
+        );
+    }
+    if !found.is_half_done && !found.rows.is_empty() {
+        let told: Vec<String> =
+            found.rows.iter().map(|(table, rows)| format!("{} ({rows})", table.replace('_', " "))).collect();
+        bail!(
+            "this database is not empty, and a backup goes only into an empty one: it holds {}",
+            told.join(", ")
+        );
+    }
+    ensure!(
+        found.schema <= schema,
+        "the tables of this database are newer than the backup: take a database that has none yet"
+    );
+    Ok(())
+}
+
+/// What becomes of each sealed value: for the key that holds here, if the keys that it was sealed with are at hand.
+fn sealing(
+    store: &Store,
+    settings: &Settings,
+    brought: Option<&[super::vault::Key]>,
+    has_no_key: bool,
+) -> anyhow::Result<impl FnMut(&[u8]) -> Resealed + Send + use<>> {
+    // Without a key, none is made either: the old one may be put there yet.
+    let vault = if has_no_key {
+        None
+    } else {
+        let mut keys = keys_of(store, settings)?;
+        keys.extend(brought.unwrap_or_default());
+        let (first, others) = keys.split_first().context("there is no key")?;
+        Some(Vault::new(first, others).context("BATON_SECRET_KEY cannot be used")?)
+    };
+    let is_brought = brought.is_some();
+    Ok(move |sealed: &[u8]| match &vault {
+        Some(vault) if is_brought => vault.reseal(sealed),
+        Some(vault) if vault.open(sealed).is_some() => Resealed::Kept,
+        _ => Resealed::Unopened,
+    })
+}
+
+async fn settle(store: &Store, settings: &Settings, made_at: Time) -> anyhow::Result<Settled> {
+    let common = settings.policy()?;
+    let mut by_channel = BTreeMap::new();
+    for row in store.registry().channels().await? {
+        by_channel.insert(row.name, settings.overlay(&common, &row.settings)?);
+    }
+    let conversations = store.unfinished().await?;
+    let ledger = store.ledger(Arc::new(Dispatch::default()));
+    let policies = Policies { by_channel, common };
+    Ok(restored::settle_all(&*ledger, &conversations, policies, made_at).await?)
+}
+
+fn random<const N: usize>() -> anyhow::Result<String> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).context("the machine gives no random bytes")?;
+    Ok(hex::encode(bytes))
+}

@@ -1,0 +1,161 @@
+//! `baton restore`: a backup, taken into an empty database of either kind.
+
+use std::{
+    fmt::Write as _,
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    time::Instant,
+};
+
+use super::{backup::by_table, password, print};
+use crate::{
+    app::{self, Examined, Restored, Wish},
+    config::{Passphrase, Settings},
+    flow::restored::Settled,
+};
+
+/// Take a backup into an empty database, of either kind
+///
+/// The file is looked through before anything is written. Whoever was signed in signs in again. Since the server of the
+/// backup may have gone on after it, nothing that was owed in it leaves by itself: see what is said at the end.
+#[derive(Debug, clap::Args)]
+pub(super) struct Restore {
+    /// What `baton backup` wrote
+    file: PathBuf,
+    /// Empty a database in which an earlier restore has not come to its end, and begin anew
+    #[arg(long)]
+    again: bool,
+    /// The server of the backup has not run since, as when moving to another database: what was owed leaves as ever
+    #[arg(long)]
+    moved: bool,
+}
+
+impl Restore {
+    pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let examined = app::examine(&self.file)?;
+        let passphrase = passphrase(&examined, settings).await?;
+        let (made_at, version) = (examined.made_at(), examined.version().to_owned());
+        let has_locked_keys = examined.has_keys() && passphrase.is_none();
+        let wish = Wish { again: self.again, moved: self.moved };
+        let restored = examined.restore(settings, wish, passphrase.as_ref()).await?;
+        let mut told = by_table(&restored.rows);
+        let _ = writeln!(
+            told,
+            "\n{} holds the backup that Baton {version} made at {made_at}, {:.1} s",
+            settings.database_url,
+            began.elapsed().as_secs_f64()
+        );
+        told.push_str(&unfinished(restored.settled));
+        told.push_str(&secrets(&restored, has_locked_keys));
+        print::text(&told)?;
+        Ok(())
+    }
+}
+
+/// The words that open the keys in it. Without them, they stay locked.
+async fn passphrase(examined: &Examined, settings: &Settings) -> anyhow::Result<Option<Passphrase>> {
+    if !examined.has_keys() || settings.backup_passphrase.is_some() {
+        return Ok(settings.backup_passphrase.clone().filter(|_| examined.has_keys()));
+    }
+    if !io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    let words = password::ask_once("Passphrase of the backup (empty: leave its key locked): ").await?;
+    if words.is_empty() {
+        return Ok(None);
+    }
+    words.parse().map(Some).map_err(|wrong: String| anyhow::anyhow!("the passphrase {wrong}"))
+}
+
+fn unfinished(settled: Option<Settled>) -> String {
+    let Some(Settled { held, handed_over, withheld }) = settled else {
+        return "What was owed leaves as if nothing had happened.\n".to_owned();
+    };
+    let mut told = String::new();
+    if held > 0 {
+        let _ = writeln!(
+            told,
+            "{held} messages were owed, and may have left since. They are held as unknown: until the provider's echo, queue \
+             or journal shows them, or a person confirms them or sends them again."
+        );
+    }
+    if handed_over > 0 {
+        let _ = writeln!(
+            told,
+            "{handed_over} messages of contacts waited for the assistant, and may have been answered since. They are handed \
+             over to people."
+        );
+    }
+    if withheld > 0 {
+        let _ = writeln!(told, "{withheld} follow-ups had come due. They are withheld.");
+    }
+    if told.is_empty() {
+        told.push_str("Nothing was owed.\n");
+    }
+    told
+}
+
+fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
+    let sum = |of: fn(&app::Seals) -> usize| restored.seals.iter().map(of).sum::<usize>();
+    let (resealed, unopened) = (sum(|seals| seals.resealed), sum(|seals| seals.unopened));
+    let mut told = String::new();
+    if resealed > 0 {
+        let _ = writeln!(told, "{resealed} secrets are encrypted anew, with the key that is set here.");
+    }
+    if unopened == 0 {
+        return told;
+    }
+    let _ = write!(told, "{unopened} secrets (of channels, first of all) cannot be opened: ");
+    let _ = match &restored.missing_key {
+        Some(path) => writeln!(
+            told,
+            "put the key of the old installation into {} before the first start, or set BATON_SECRET_KEY to it.",
+            path.display()
+        ),
+        None => writeln!(
+            told,
+            "name the key of the old installation too, behind a comma in BATON_SECRET_KEY or in the key file (new,old), or \
+             set the channels' tokens anew."
+        ),
+    };
+    if has_locked_keys {
+        told.push_str(
+            "The key is in the backup, locked: with BATON_BACKUP_PASSPHRASE it would have been used.\n",
+        );
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_is_told_with_what_it_waits_for() {
+        let all = unfinished(Some(Settled { held: 3, handed_over: 2, withheld: 1 }));
+        let lines: Vec<&str> = all.lines().collect();
+        assert!(
+            lines[0].starts_with("3 messages were owed, and may have left since. They are held as unknown")
+        );
+        assert!(lines[1].starts_with("2 messages of contacts waited") && lines.len() == 3, "{all}");
+        assert_eq!(unfinished(Some(Settled::default())), "Nothing was owed.\n");
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_told_with_its_cure() {
+        let seals = |unopened| app::Seals { table: "channels", kept: 0, resealed: 0, unopened };
+        let mut restored = Restored {
+            rows: std::collections::BTreeMap::new(),
+            settled: None,
+            seals: vec![seals(0)],
+            missing_key: Some("/srv/baton.key".into()),
+        };
+        assert_eq!(secrets(&restored, true), "", "nothing is missed");
+        restored.seals = vec![seals(2)];
+        assert!(secrets(&restored, false).contains("into /srv/baton.key before the first start"));
+        restored.missing_key = None;
+        let told = secrets(&restored, true);
+        assert!(told.contains("(new,old)") && told.contains("BATON_BACKUP_PASSPHRASE"), "{told}");
+    }
+}
