@@ -14,6 +14,8 @@ mod backup;
 
 mod restore;
 
+mod secret_key;
+
 mod numbers;
 
 mod generators;
@@ -53,6 +55,7 @@ pub use instance::serve;
 pub use invitations::{base, invite};
 pub use moves::Seals;
 pub use restore::{Examined, Restored, Wish, examine};
+pub use secret_key::{Rotated, rotate};
 
 use self::{numbers::Numbers, stores::Store};
 use crate::{

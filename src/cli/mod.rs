@@ -30,6 +30,8 @@ mod backup;
 
 mod restore;
 
+mod secret_key;
+
 mod openapi;
 
 use std::{io, path::PathBuf, process::ExitCode};
@@ -84,6 +86,8 @@ enum Command {
     Token(token::Token),
     Backup(backup::Backup),
     Restore(restore::Restore),
+    #[command(subcommand)]
+    SecretKey(secret_key::SecretKey),
     Openapi(openapi::Openapi),
 }
 
@@ -128,6 +132,7 @@ impl Command {
             Self::Token(command) => command.run(&settings).await?,
             Self::Backup(command) => command.run(&settings).await?,
             Self::Restore(command) => command.run(&settings).await?,
+            Self::SecretKey(command) => command.run(&settings).await?,
             Self::Openapi(command) => command.run()?,
         }
         Ok(ExitCode::SUCCESS)

@@ -44,6 +44,7 @@ fn every_command_of_the_contract_can_be_typed() {
         "backup baton.backup --force --with-secrets",
         "backup -",
         "restore baton.backup --again --moved",
+        "secret-key rotate",
         "openapi",
         "token list --database-url sqlite://other.db",
     ] {
@@ -65,6 +66,7 @@ fn wrong_usage_is_refused_before_anything_begins() {
         "mode get x",
         "backup",
         "restore",
+        "secret-key",
     ] {
         assert!(read(line(words)).is_err(), "{words}");
     }
@@ -111,6 +113,7 @@ fn the_first_help_is_the_list_of_commands() {
         "token",
         "backup",
         "restore",
+        "secret-key",
         "openapi",
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}\n{help}");

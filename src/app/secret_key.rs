@@ -1,0 +1,69 @@
+//! `baton secret-key rotate`: another key for what is encrypted, beside servers that go on.
+//!
+//! A key of the settings is changed in two steps, since only whoever sets it can tell every instance: first both are known
+//! everywhere, then everything is sealed with the new one. A key in a file is read again by the server itself.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, ensure};
+
+use super::{
+    key_file::{KeyFile, fresh, text_of},
+    moves::Seals,
+    stores::Store,
+    vault::{Key, Vault},
+};
+use crate::config::Settings;
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rotated {
+    /// Nothing yet: this is to be set everywhere first.
+    ToSet(String),
+    /// Everything is sealed with the first key of the settings.
+    Sealed(Vec<Seals>),
+    /// Everything is sealed with a new key, which is in that file before the old one.
+    Replaced(Vec<Seals>, PathBuf),
+}
+
+/// Makes a new key, or seals everything with the new one of two that are set.
+pub async fn rotate(settings: &Settings) -> anyhow::Result<Rotated> {
+    let store = Store::connect_existing(settings).await?;
+    store.require_whole().await?;
+    store.require_migrated().await?;
+    let rotated = match (&settings.secret_key, store.key_file()) {
+        (Some(keys), _) => match keys.expose() {
+            [one] => Rotated::ToSet(text_of(&[fresh()?, *one])),
+            both => Rotated::Sealed(seal_with(&store, both).await?),
+        },
+        (None, Some(file)) => replace(&store, &file).await?,
+        (None, None) => anyhow::bail!("BATON_SECRET_KEY is required with PostgreSQL"),
+    };
+    store.close().await;
+    Ok(rotated)
+}
+
+/// The old key stays behind the new one. One that stood behind the old has nothing left to open.
+async fn replace(store: &Store, file: &KeyFile) -> anyhow::Result<Rotated> {
+    let keys = file.keys()?;
+    let old = *keys.first().context("there is no key")?;
+    let unopened = |seals: &[Seals]| seals.iter().map(|seals| seals.unopened).sum::<usize>();
+    let before = seal_with(store, &keys).await?;
+    ensure!(
+        keys.len() == 1 || unopened(&before) == 0,
+        "{} secrets are opened by no key in {}: set them anew first",
+        unopened(&before),
+        file.path().display()
+    );
+    let new = fresh()?;
+    // The file first: whoever meets what is sealed with the new key finds it there.
+    file.replace(&[new, old])?;
+    let seals = seal_with(store, &[new, old]).await?;
+    Ok(Rotated::Replaced(seals, file.path().to_owned()))
+}
+
+async fn seal_with(store: &Store, keys: &[Key]) -> anyhow::Result<Vec<Seals>> {
+    let (first, others) = keys.split_first().context("there is no key")?;
+    let vault = Vault::new(first, others).context("BATON_SECRET_KEY cannot be used")?;
+    Ok(store.reseal(|sealed| vault.reseal(sealed)).await?)
+}

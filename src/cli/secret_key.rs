@@ -1,0 +1,81 @@
+//! `baton secret-key`: another key for what is encrypted.
+
+use std::fmt::Write as _;
+
+use super::print;
+use crate::{
+    app::{self, Rotated, Seals},
+    config::Settings,
+};
+
+/// The key of what is encrypted: another one
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum SecretKey {
+    /// Encrypt everything with a new key, beside a server that goes on
+    ///
+    /// A key in the file beside a SQLite database is replaced at once; the old one stays there as the second. A key in
+    /// BATON_SECRET_KEY takes two steps: the first time a value with a new key before the old one is printed; when every
+    /// instance runs with it, the second time everything is encrypted with the new one.
+    Rotate,
+}
+
+impl SecretKey {
+    pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
+        match self {
+            Self::Rotate => print::text(&told(&app::rotate(settings).await?))?,
+        }
+        Ok(())
+    }
+}
+
+fn told(rotated: &Rotated) -> String {
+    match rotated {
+        Rotated::ToSet(value) => format!(
+            "BATON_SECRET_KEY={value}\n\nSet this on every instance and start each anew; then run `baton secret-key rotate` \
+             with it once more. Nothing has changed yet.\n"
+        ),
+        Rotated::Sealed(seals) => format!(
+            "{}When every instance runs with both keys, the old one (behind the comma in BATON_SECRET_KEY) may be removed. \
+             Keep it with backups from before.\n",
+            counted(seals)
+        ),
+        Rotated::Replaced(seals, path) => format!(
+            "{}The new key is in {}, the old one behind its comma. A running server knows both by itself. The old one may \
+             be removed now; keep it with backups from before.\n",
+            counted(seals),
+            path.display()
+        ),
+    }
+}
+
+fn counted(seals: &[Seals]) -> String {
+    let sum = |of: fn(&Seals) -> usize| seals.iter().map(of).sum::<usize>();
+    let mut told = format!(
+        "{} secrets are encrypted anew; {} were already.\n",
+        sum(|seals| seals.resealed),
+        sum(|seals| seals.kept)
+    );
+    let unopened = sum(|seals| seals.unopened);
+    if unopened > 0 {
+        let _ = writeln!(told, "{unopened} are opened by no key that is set here, and stay as they are.");
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_what_is_to_be_done_next() {
+        let seals = vec![Seals { table: "channels", kept: 1, resealed: 2, unopened: 0 }];
+        let set = told(&Rotated::ToSet("aa,bb".into()));
+        assert!(set.starts_with("BATON_SECRET_KEY=aa,bb\n") && set.contains("once more"), "{set}");
+        let sealed = told(&Rotated::Sealed(seals.clone()));
+        assert!(sealed.starts_with("2 secrets are encrypted anew; 1 were already.\nWhen every"), "{sealed}");
+        let replaced = told(&Rotated::Replaced(seals, "baton.key".into()));
+        assert!(replaced.contains("in baton.key, the old one behind its comma"), "{replaced}");
+        let lost = vec![Seals { table: "channels", kept: 0, resealed: 0, unopened: 3 }];
+        assert!(told(&Rotated::Sealed(lost)).contains("3 are opened by no key"));
+    }
+}
