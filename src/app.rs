@@ -36,7 +36,11 @@ mod invitations;
 
 mod demo;
 
+mod own_api;
+
 mod check;
+
+mod connect;
 
 mod alive;
 
@@ -50,10 +54,12 @@ use execution::{key_store, redis_lock::Lock, redis_server};
 pub use alive::is_alive;
 pub use backup::{Destination, Saved, backup};
 pub use check::{Finding, Standing, check};
+pub use connect::{Arrived, Connection, Proof, connections};
 pub use demo::demo;
 pub use instance::serve;
 pub use invitations::{base, invite};
 pub use moves::Seals;
+pub use own_api::{OwnApi, Said};
 pub use restore::{Examined, Restored, Wish, examine};
 pub use secret_key::{Rotated, rotate};
 
@@ -63,8 +69,8 @@ use crate::{
     config::Settings,
     domain::time::Time,
     flow::{
-        archive::Archive, channels::Channels, desk::Desk, dispatch::Dispatch, intake::Intake, ledger::Ledger,
-        mode_switch::ModeSwitch, people::People, registry::Registry,
+        archive::Archive, audit::Audit, channels::Channels, desk::Desk, dispatch::Dispatch, intake::Intake,
+        ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry,
     },
 };
 
@@ -81,6 +87,8 @@ pub struct Opened {
     pub registry: Arc<dyn Registry>,
     /// Agents.
     pub people: Arc<dyn People>,
+    /// Who has done what to the installation.
+    pub audit: Arc<dyn Audit>,
     /// The lock in Redis, if there is one.
     pub lock: Option<Lock>,
     /// The rules and gateways.
@@ -131,7 +139,8 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         Some(server) => Some(lock(&settings, server, &*registry).await?),
         None => None,
     };
-    Ok(Opened { ledger, archive, registry, people: store.people(), lock, channels, switch, desk })
+    let (people, audit) = (store.people(), store.audit());
+    Ok(Opened { ledger, archive, registry, people, audit, lock, channels, switch, desk })
 }
 
 /// The Redis of the settings. It need not be there yet.

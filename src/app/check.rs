@@ -5,17 +5,29 @@ use std::{sync::Arc, time::Duration};
 use super::{CONNECT, generators::Generators, numbers::Numbers, redis, stores::Store};
 use crate::{
     adapters::{
+        green_api,
         http_client::http_client,
         scripted::{self, Scripted},
     },
     config::{AiProvider, Receive, Settings},
-    flow::{dispatch::Dispatch, generator::Generator as _, outbox},
+    domain::{conversation::Status, mode::Mode},
+    flow::{
+        archive::{ConversationFilter, Overview, PageOf},
+        dispatch::Dispatch,
+        generator::Generator as _,
+        outbox,
+        registry::Channel,
+    },
 };
 
 /// Clocks that differ by more than this make leases hard to read.
 const SKEW_MS: i64 = 2_000;
 /// Less room than this is too little.
 const FREE_MIB: u64 = 256;
+/// A conversation that people have had for longer was perhaps forgotten.
+const DAY_MS: i64 = 86_400_000;
+/// So many of them are looked at.
+const HUMAN_LOOKED_AT: usize = 200;
 /// Redis is waited for this long.
 const PING: Duration = Duration::from_secs(2);
 
@@ -106,12 +118,14 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
         Err(error) => findings.push(Finding::wrong("clock", error.to_string(), "see the database above")),
     }
     findings.push(look_at_disk(store).await);
+    findings.push(look_at_address(settings));
     match look_at_channels(settings, store).await {
         Ok(found) => findings.extend(found),
         Err(error) => {
             findings.push(Finding::wrong("channels", format!("{error:#}"), "see the database above"))
         }
     }
+    look_at_work(settings, store, findings).await;
 }
 
 /// Whether what was acknowledged outlives a crash, and whether there is room for more.
@@ -165,7 +179,7 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
             "set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN and start `baton serve`, or add one by the API",
         )]);
     }
-    let mut findings = Vec::new();
+    let mut findings = look_for_twins(&rows);
     for row in rows.iter().filter(|row| row.provider == "green_api") {
         let account = match numbers.account(row) {
             Ok(account) => account,
@@ -197,7 +211,8 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
                 continue;
             }
         }
-        match account.settings().await {
+        let token = numbers.own_webhook_token(row);
+        match account.settings(token.as_deref()).await {
             Ok(found) => {
                 if settings.green_api_receive == Receive::Poll && !found.webhook_url.is_empty() {
                     findings.push(Finding::wrong(
@@ -209,6 +224,9 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
                         "clear webhookUrl in Green API's console, or set BATON_GREEN_API_RECEIVE=webhook",
                     ));
                 }
+                if settings.green_api_receive == Receive::Webhook {
+                    findings.extend(look_at_door(&settings, &row.name, &found));
+                }
                 let off = found.switches_off;
                 findings.push(if off.is_empty() {
                     Finding::right("webhooks", format!("{}: every switch that Baton needs is on", row.name))
@@ -216,7 +234,7 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
                     Finding::wrong(
                         "webhooks",
                         format!("{}: off are {}", row.name, off.join(", ")),
-                        "switch them on in Green API's console: without them Baton does not see takeovers and echoes",
+                        "run `baton connect`: without them Baton does not see takeovers and echoes",
                     )
                 });
             }
@@ -228,6 +246,88 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
         }
     }
     Ok(findings)
+}
+
+/// Whether what the account posts comes to Baton's door, and is let in.
+fn look_at_door(settings: &Settings, channel: &str, found: &green_api::Settings) -> Option<Finding> {
+    let base = settings.public_url.as_deref()?.trim_end_matches('/');
+    let url = format!("{base}/webhooks/green-api/{channel}");
+    let posts_elsewhere = found.webhook_url != url;
+    if posts_elsewhere {
+        let to = if found.webhook_url.is_empty() { "nowhere" } else { found.webhook_url.as_str() };
+        let detail = format!("{channel}: the account posts to {to}, not to {url}");
+        return Some(Finding::wrong("webhooks", detail, "run `baton connect`"));
+    }
+    let detail = format!("{channel}: the account shows another token than Baton expects");
+    (!found.has_our_token).then(|| Finding::wrong("webhooks", detail, "run `baton connect`"))
+}
+
+/// Two channels on one account would each get half of what comes, and answer it twice.
+fn look_for_twins(rows: &[Channel]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.instance.is_some()) {
+        if let Some(twin) = rows[..at].iter().find(|other| other.instance == row.instance) {
+            let detail = format!("{} and {} are the same account", twin.name, row.name);
+            findings.push(Finding::wrong("channel", detail, "remove one of them"));
+        }
+    }
+    findings
+}
+
+/// Where the provider reaches us.
+fn look_at_address(settings: &Settings) -> Finding {
+    let subject = "address";
+    if settings.green_api_receive == Receive::Poll {
+        return Finding::right(subject, "none is needed: what comes is fetched");
+    }
+    match settings.public_url.as_deref() {
+        None => Finding::odd(
+            subject,
+            "nobody has said where Green API reaches Baton",
+            "set BATON_PUBLIC_URL, or BATON_GREEN_API_RECEIVE=poll",
+        ),
+        Some(url) if !url.starts_with("https://") => Finding::odd(
+            subject,
+            format!("{url} is not https: what customers write, and the webhook token, travel in the open"),
+            "put a proxy with a certificate in front (docker compose --profile tls)",
+        ),
+        Some(url) => Finding::right(subject, url),
+    }
+}
+
+/// What a business has not said to its assistant, and whom it has forgotten.
+async fn look_at_work(settings: &Settings, store: &Store, findings: &mut Vec<Finding>) {
+    if settings.ai_prompt_file.is_none() && settings.provider() != AiProvider::None {
+        findings.push(Finding::odd(
+            "prompt",
+            "the assistant knows nothing of the business: it has the built-in prompt",
+            "set BATON_AI_PROMPT_FILE, or a prompt for the channel",
+        ));
+    }
+    let filter = ConversationFilter {
+        mode: Some(Mode::Human),
+        status: Some(Status::Open),
+        ..ConversationFilter::default()
+    };
+    let page = PageOf { limit: HUMAN_LOOKED_AT, cursor: None };
+    match store.archive().conversations(&filter, &page).await {
+        Ok(found) => {
+            let since = super::now().plus_ms(-DAY_MS);
+            let is_left = |it: &&Overview| {
+                it.conversation.mode.changed_at < since && it.conversation.mode.until.is_none()
+            };
+            let left = found.items.iter().filter(is_left).count();
+            if left > 0 {
+                let more = if found.next.is_some() { " or more" } else { "" };
+                findings.push(Finding::odd(
+                    "people",
+                    format!("{left}{more} open conversations have been in HUMAN for more than a day"),
+                    "give them back or close them, or set BATON_HUMAN_HOLD_MS",
+                ));
+            }
+        }
+        Err(error) => findings.push(Finding::wrong("people", error.to_string(), "see the database above")),
+    }
 }
 
 async fn look_at_redis(settings: &Settings) -> Finding {

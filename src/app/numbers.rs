@@ -250,6 +250,11 @@ impl Numbers {
         Ok(GreenApi::new(&account, self.http.clone())?)
     }
 
+    /// The token that the provider should show at a channel's door.
+    pub(super) fn own_webhook_token(&self, row: &registry::Channel) -> Option<String> {
+        self.secrets(row)?.webhook_token
+    }
+
     /// The channels that have an account at a provider.
     pub(super) fn accounts(&self) -> Vec<String> {
         self.accounts.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()

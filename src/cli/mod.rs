@@ -12,6 +12,8 @@ mod migrate;
 
 mod check;
 
+mod connect;
+
 mod mode;
 
 mod lock;
@@ -31,6 +33,8 @@ mod backup;
 mod restore;
 
 mod secret_key;
+
+mod mcp;
 
 mod openapi;
 
@@ -73,6 +77,7 @@ enum Command {
     Demo(demo::Demo),
     Migrate(migrate::Migrate),
     Check(check::Check),
+    Connect(connect::Connect),
     #[command(subcommand)]
     Mode(mode::Mode),
     #[command(subcommand)]
@@ -88,6 +93,7 @@ enum Command {
     Restore(restore::Restore),
     #[command(subcommand)]
     SecretKey(secret_key::SecretKey),
+    Mcp(mcp::Mcp),
     Openapi(openapi::Openapi),
 }
 
@@ -124,6 +130,7 @@ impl Command {
             Self::Demo(command) => command.run(settings).await?,
             Self::Migrate(command) => command.run(&settings).await?,
             Self::Check(command) => return command.run(&settings).await,
+            Self::Connect(command) => command.run(&settings).await?,
             Self::Mode(command) => command.run(&settings).await?,
             Self::Lock(command) => command.run(&settings).await?,
             Self::Fingerprint(command) => command.run(&settings).await?,
@@ -133,6 +140,7 @@ impl Command {
             Self::Backup(command) => command.run(&settings).await?,
             Self::Restore(command) => command.run(&settings).await?,
             Self::SecretKey(command) => command.run(&settings).await?,
+            Self::Mcp(command) => command.run(&settings).await?,
             Self::Openapi(command) => command.run()?,
         }
         Ok(ExitCode::SUCCESS)

@@ -4,9 +4,14 @@ use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::Path,
     process::{Child, Command, Output, Stdio},
+    sync::{Arc, Mutex},
 };
 
 use serde_json::{Value, json};
+use wiremock::{
+    Mock, MockServer, Request, ResponseTemplate,
+    matchers::{method, path_regex},
+};
 
 /// `baton` in that folder, with no variables of its own.
 fn command(folder: &Path, words: &[&str]) -> Command {
@@ -200,4 +205,89 @@ async fn the_first_start_invites_past_the_log_and_agents_are_kept_from_a_shell_b
         assert!(stderr.contains(wrong), "{words:?}: {stderr}");
         assert_eq!(said(&output), (String::new(), Some(1)));
     }
+}
+
+/// A gateway with one account, as it is set. What is changed holds at once.
+async fn account(set: &Arc<Mutex<Value>>) -> MockServer {
+    let server = MockServer::start().await;
+    let answers = |name: &str, answer: Value| {
+        let template = ResponseTemplate::new(200).set_body_json(answer);
+        Mock::given(method("GET")).and(path_regex(name)).respond_with(template)
+    };
+    answers("getStateInstance", json!({ "stateInstance": "authorized" })).mount(&server).await;
+    let read = Arc::clone(set);
+    let tells = move |_: &Request| ResponseTemplate::new(200).set_body_json(&*read.lock().expect("no panic"));
+    Mock::given(method("GET")).and(path_regex("getSettings")).respond_with(tells).mount(&server).await;
+    let written = Arc::clone(set);
+    let takes = move |request: &Request| {
+        let changes: Value = request.body_json().expect("JSON");
+        let mut set = written.lock().expect("no panic");
+        for (name, value) in changes.as_object().expect("an object") {
+            set[name] = value.clone();
+        }
+        ResponseTemplate::new(200).set_body_json(json!({ "saveSettings": true }))
+    };
+    Mock::given(method("POST")).and(path_regex("setSettings")).respond_with(takes).mount(&server).await;
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_is_connected_by_one_command_which_says_what_it_changes_and_asks_first() {
+    let set =
+        Arc::new(Mutex::new(json!({ "webhookUrl": "https://old.example/w", "incomingWebhook": "yes" })));
+    let gateway = account(&set).await;
+    let folder = folder();
+    let variables = [
+        ("BATON_GREEN_API_URL", gateway.uri()),
+        ("BATON_GREEN_API_INSTANCE", "7103000001".to_owned()),
+        ("BATON_GREEN_API_TOKEN", "c4nary-token".to_owned()),
+        ("BATON_PUBLIC_URL", "https://baton.example/".to_owned()),
+    ];
+    let variables: Vec<(&str, &str)> =
+        variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let run = |words: &[&str]| baton(folder.path(), words, &variables);
+    assert_eq!(said(&run(&["migrate"])).1, Some(0));
+
+    let asked = run(&["connect"]);
+    let (told, code) = said(&asked);
+    assert_eq!(
+        (code, String::from_utf8_lossy(&asked.stderr).contains("add --yes")),
+        (Some(1), true),
+        "{told}"
+    );
+    for line in [
+        "https://old.example/w",
+        "https://baton.example/webhooks/green-api/default",
+        "outgoingMessageWebhook",
+    ] {
+        assert!(told.contains(line), "{line} in {told}");
+    }
+    assert!(!told.contains("incomingWebhook"), "what is right is left alone: {told}");
+    assert_eq!(set.lock().expect("no panic")["webhookUrl"], "https://old.example/w", "nothing was changed");
+
+    let (told, code) = said(&run(&["connect", "--yes"]));
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.ends_with("default: connected"), "{told}");
+    let token = set.lock().expect("no panic")["webhookUrlToken"].as_str().expect("a token").to_owned();
+    assert!(token.len() >= 20 && !told.contains(&token) && !told.contains("c4nary"), "{told}");
+    assert_eq!(set.lock().expect("no panic")["stateWebhook"], "yes");
+
+    let (told, code) = said(&run(&["connect"]));
+    assert_eq!(
+        (told.as_str(), code),
+        ("default: the account is authorized, and set as Baton needs it", Some(0))
+    );
+    let (told, _) = said(&run(&["check"]));
+    assert!(
+        told.contains("every switch that Baton needs is on") && !told.contains("run `baton connect`"),
+        "{told}"
+    );
+
+    set.lock().expect("no panic")["webhookUrlToken"] = json!("another");
+    let (told, code) = said(&run(&["check"]));
+    assert!(told.contains("another token than Baton expects: run `baton connect`"), "{told}");
+    assert_eq!(code, Some(1));
+    let poll = [variables.as_slice(), &[("BATON_GREEN_API_RECEIVE", "poll")]].concat();
+    let (told, code) = said(&baton(folder.path(), &["connect", "--yes"], &poll));
+    assert_eq!((code, &set.lock().expect("no panic")["webhookUrl"]), (Some(0), &json!("")), "{told}");
 }

@@ -49,7 +49,7 @@ mod tests;
 
 pub use endpoint::BadAddress;
 pub use fingerprint::fingerprint_of;
-pub use settings::{SWITCHES, Settings};
+pub use settings::{Difference, Door, SWITCHES, Settings};
 
 use endpoint::{Answer, Endpoint};
 
@@ -100,15 +100,15 @@ impl GreenApi {
         Ok(Self { channel: account.channel.clone(), timeout: account.timeout, endpoint, typing_until })
     }
 
-    /// What the account is set to.
-    pub async fn settings(&self) -> Result<Settings, Unanswered> {
+    /// What the account is set to, held against the token that its webhooks should carry.
+    pub async fn settings(&self, expected_token: Option<&str>) -> Result<Settings, Unanswered> {
         let answer = self.look("getSettings").await?;
-        Ok(Settings::of(&answer))
+        Ok(Settings::of(&answer, expected_token))
     }
 
-    /// Changes settings of the account, which restarts it and takes up to five minutes to hold: give only what differs.
-    pub async fn change_settings(&self, changes: &serde_json::Map<String, Value>) -> Result<(), Unanswered> {
-        let body = Value::from(changes.clone());
+    /// Makes settings of the account what they should be, which restarts it and takes up to five minutes to hold.
+    pub async fn change_settings(&self, differences: &[Difference], door: &Door) -> Result<(), Unanswered> {
+        let body = Value::from(settings::changes(differences, door));
         let answer = self.endpoint.ask(Method::POST, "setSettings", Some(&body), self.timeout).await;
         self.answered(answer).map(|_| ())
     }

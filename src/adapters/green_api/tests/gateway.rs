@@ -9,6 +9,7 @@ use wiremock::{
 };
 
 use super::{TOKEN, gateway_at, mira, outgoing};
+use crate::adapters::green_api::Door;
 use crate::flow::provider::{LinkCode, LookUp, Notification, Outgoing, Provider, Sent};
 
 fn path_of(name: &str) -> String {
@@ -142,11 +143,13 @@ async fn a_code_to_link_the_phone_is_a_picture_or_there_is_none() {
 async fn settings_are_read_and_changed() {
     let server = answering(200, r#"{"webhookUrl":"https://b.example/w","incomingWebhook":"yes"}"#).await;
     let gateway = gateway_at(&server.uri());
-    let settings = gateway.settings().await.expect("an answer");
+    let settings = gateway.settings(None).await.expect("an answer");
     assert_eq!(settings.webhook_url, "https://b.example/w");
     assert!(!settings.switches_off.contains(&"incomingWebhook"));
-    let changes = serde_json::Map::from_iter([("stateWebhook".to_owned(), json!("yes"))]);
-    gateway.change_settings(&changes).await.expect("an answer");
+    let door = Door { url: "https://b.example/w".to_owned(), token: "s3cret".to_owned() };
+    let mut differences = settings.differences(&door);
+    differences.retain(|it| it.setting == "stateWebhook");
+    gateway.change_settings(&differences, &door).await.expect("an answer");
     let changed = &requests(&server).await[1];
     assert_eq!(changed.url.path(), path_of("setSettings"));
     assert_eq!(changed.body_json::<Value>().expect("JSON"), json!({"stateWebhook": "yes"}));

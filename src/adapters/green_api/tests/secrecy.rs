@@ -13,7 +13,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
 use super::{Finder, TOKEN, gateway_at, gateway_found_by, mira, outgoing};
 use crate::{
-    adapters::green_api::GreenApi,
+    adapters::green_api::{Door, GreenApi},
     flow::provider::{Outgoing, Provider},
 };
 
@@ -37,10 +37,11 @@ async fn everything(gateway: GreenApi) -> String {
     let mut said = format!("{gateway:?} {:?} ", gateway.send(&message).await);
     gateway.show_typing(&mira(), 1_000).await;
     gateway.mark_read(&mira(), None).await;
-    said += &format!("{:?} {:?} ", gateway.state().await, gateway.settings().await);
+    said += &format!("{:?} {:?} ", gateway.state().await, gateway.settings(Some("s3cret")).await);
     said += &format!("{:?} {:?} ", gateway.receive(Duration::ZERO).await, gateway.acknowledge(7).await);
     said += &format!("{:?} ", gateway.journal(60).await);
-    said + &format!("{:?}", gateway.change_settings(&serde_json::Map::new()).await)
+    let door = Door { url: String::new(), token: "s3cret".to_owned() };
+    said + &format!("{:?}", gateway.change_settings(&[], &door).await)
 }
 
 #[tokio::test]
