@@ -20,7 +20,9 @@ pub use channel::CHANNEL_KEYS;
 pub use keys::arguments;
 pub use settings::Settings;
 pub use sources::Source;
-pub use values::{AiProvider, Location, LogFormat, Passphrase, Receive, Secret, SecretKeys, Secrets, Words};
+pub use values::{
+    AiProvider, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets, Words,
+};
 
 use sources::{Given, Said, variable};
 

@@ -9,8 +9,8 @@ use clap::ArgAction;
 use super::{
     sources::Given,
     values::{
-        AiProvider, Location, LogFormat, Passphrase, Receive, Secret, SecretKeys, Secrets, Words, api_token,
-        database, http_url, instance, money, redis, socket, switch, text, time_zone, whole,
+        AiProvider, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets, Words,
+        api_token, database, http_url, instance, money, redis, socket, switch, text, time_zone, whole,
     },
 };
 use crate::domain::{
@@ -58,6 +58,10 @@ pub struct Settings {
     /// Proxies in front of us, whose X-Forwarded-For counts: addresses or blocks such as 10.0.0.0/8, comma-separated
     #[arg(long, value_name = "NETWORKS")]
     pub trusted_proxies: Option<Networks>,
+
+    /// Origins of pages of one's own that use the API with a token, such as https://crm.example; comma-separated
+    #[arg(long, value_name = "ORIGINS")]
+    pub cors_origins: Option<Origins>,
 
     /// A bearer token with the admin role, at least 20 characters
     #[arg(long, value_name = "TOKEN", value_parser = api_token)]

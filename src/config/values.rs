@@ -200,6 +200,33 @@ impl FromStr for Words {
     }
 }
 
+/// Origins of pages, comma-separated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origins(pub Vec<String>);
+
+impl FromStr for Origins {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let origin = |word: &str| {
+            let (scheme, host) = word.split_once("://").unwrap_or_default();
+            let is_host =
+                !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.:[]".contains(&b));
+            if matches!(scheme, "http" | "https") && is_host {
+                Ok(word.to_ascii_lowercase())
+            } else {
+                Err(format!("{word:?} is no origin such as https://crm.example, without a path"))
+            }
+        };
+        text.split(',')
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .map(origin)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
 /// Reads an amount of money.
 pub(super) fn money(text: &str) -> Result<f64, String> {
     let amount = text.trim().parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount >= 0.0);

@@ -49,6 +49,8 @@ pub mod openapi;
 
 mod pages;
 
+mod cors;
+
 mod dashboard;
 
 #[cfg(test)]
@@ -97,8 +99,10 @@ fn app(
     >,
 > {
     let main = doors.main.clone();
+    let cors = cors::cors(&doors.cors_origins);
     App::new()
         .wrap(from_fn(edge::edge))
+        .wrap(cors)
         .app_data(Data::from(doors))
         // A path whose id is none leads nowhere.
         .app_data(PathConfig::default().error_handler(|_, _| Problem::not_found().into()))

@@ -153,3 +153,31 @@ async fn the_pages_need_nothing_from_elsewhere_and_describe_every_route() {
         serde_json::from_str::<serde_json::Value>(&crate::http::openapi::openapi()).expect("json")
     );
 }
+
+#[tokio::test]
+async fn pages_of_listed_origins_may_read_what_they_are_answered_and_no_others() {
+    let world = World::new();
+    let asked = |origin: &'static str, method: &str| {
+        let asked = request(method, "/api/v1/conversations", None).insert_header(("Origin", origin));
+        asked
+            .insert_header(("Access-Control-Request-Method", "PATCH"))
+            .insert_header(("Access-Control-Request-Headers", "authorization,idempotency-key"))
+    };
+    let allowed = |reply: &super::Reply| {
+        let header = reply.headers.get("access-control-allow-origin");
+        header.map(|origin| origin.to_str().unwrap().to_owned())
+    };
+    let before = world.send(asked("https://crm.example", "OPTIONS")).await;
+    assert_eq!((before.status, allowed(&before).as_deref()), (200, Some("https://crm.example")));
+    assert!(before.headers.get("access-control-allow-credentials").is_none(), "no cookie comes along");
+    let read = world
+        .send(asked("https://crm.example", "GET").insert_header(("Authorization", format!("Bearer {ADMIN}"))))
+        .await;
+    assert_eq!((read.status, allowed(&read).as_deref()), (200, Some("https://crm.example")));
+    let other = world
+        .send(
+            asked("https://evil.example", "GET").insert_header(("Authorization", format!("Bearer {ADMIN}"))),
+        )
+        .await;
+    assert_eq!(allowed(&other), None);
+}
