@@ -16,6 +16,8 @@ mod stationery;
 
 mod repeats;
 
+mod audit;
+
 mod enclosures;
 
 mod generation_starts;

@@ -213,7 +213,10 @@ pub(crate) fn migrator<const N: usize>(files: [(&'static str, &'static str); N])
     let migration = |(version, (name, sql)): (i64, (&'static str, &'static str))| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    Migrator::with_migrations((1..).zip(files).map(migration).collect())
+    let mut migrator = Migrator::with_migrations((1..).zip(files).map(migration).collect());
+    // A newer version may have migrated while this one still serves, or is started once more: migrations only add.
+    migrator.set_ignore_missing(true);
+    migrator
 }
 
 /// Reads a domain value from a row that has all columns of its table.

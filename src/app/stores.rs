@@ -15,6 +15,7 @@ use crate::{
     flow::{
         answers::Answers,
         archive::Archive,
+        audit::Audit,
         clock::StoreClock,
         enclosures::Enclosures,
         ledger::{Error, Ledger, Observer},
@@ -173,6 +174,14 @@ impl Store {
 
     /// What requests were answered.
     pub(super) fn repeats(&self) -> Arc<dyn Repeats> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// Who has done what to the installation.
+    pub(super) fn audit(&self) -> Arc<dyn Audit> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),

@@ -14,6 +14,7 @@ use crate::{
     config::Settings,
     domain::{event::actor, time::Time},
     flow::{
+        audit::{Audited, Deed},
         people::{self, Change, Outcome, Role, password::Passwords},
         sign_in::fresh_link,
     },
@@ -81,6 +82,7 @@ impl Agent {
             }
             Self::Disable { email } => {
                 let agent = find(&opened, &email).await?;
+                note(&opened, Deed::AgentChanged, &agent, &["disabled"]).await?;
                 change(&opened, &agent, &Change { is_disabled: Some(true), ..Change::default() }).await?;
                 match opened.desk.free(agent.id, &shell()).await? {
                     0 => print::text("disabled")?,
@@ -95,6 +97,7 @@ impl Agent {
                     bail!("the password {wrong}");
                 }
                 let hash = Passwords::default().hash(password).await?;
+                note(&opened, Deed::AgentChanged, &agent, &["password"]).await?;
                 change(&opened, &agent, &Change { password: Some(hash), ..Change::default() }).await?;
                 print::text("set")?;
             }
@@ -104,6 +107,7 @@ impl Agent {
                     bail!("{} is disabled: a link would not let them in", agent.email);
                 }
                 let now = opened.ledger.now().await?;
+                note(&opened, Deed::LinkMade, &agent, &[]).await?;
                 print::text(&app::invite(&*opened.people, &agent, &base(settings), now).await?)?;
             }
         }
@@ -133,6 +137,7 @@ async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result
     if !opened.people.add_agent(&agent, None, Some(&link)).await? {
         bail!("there is an agent with the address {}", agent.email);
     }
+    note(opened, Deed::AgentAdded, &agent, &[]).await?;
     tell(opened, &agent, "added", now).await?;
     let link = sign_in_link(&base(settings), &secret);
     if wish.format.json {
@@ -143,6 +148,13 @@ async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result
         print::text(&link)?;
     }
     Ok(())
+}
+
+/// For who asks later what was done from a shell.
+async fn note(opened: &Opened, deed: Deed, agent: &people::Agent, changed: &[&str]) -> anyhow::Result<()> {
+    let deed = Audited::new(opened.ledger.now().await?, actor::SHELL, deed).to(agent.id);
+    let deed = if changed.is_empty() { deed } else { deed.with("changed", changed.to_vec()) };
+    Ok(opened.audit.note(&deed).await?)
 }
 
 /// Tells whoever looks at the people.

@@ -8,8 +8,9 @@ use super::print::{self, Format};
 use crate::{
     app::{self, Opened},
     config::Settings,
-    domain::time::Time,
+    domain::{event::actor, time::Time},
     flow::{
+        audit::{Audited, Deed},
         people,
         registry::{self, Role},
     },
@@ -82,6 +83,8 @@ impl Token {
                 if !opened.registry.revoke_token(id).await? {
                     bail!("there is no token {id}");
                 }
+                let now = opened.ledger.now().await?;
+                opened.audit.note(&Audited::new(now, actor::SHELL, Deed::TokenRevoked).to(id)).await?;
                 print::text("revoked")?;
             }
         }
@@ -114,6 +117,8 @@ async fn create(opened: &Opened, wish: Wish) -> anyhow::Result<(registry::Token,
     };
     let (secret, hash) = fresh()?;
     opened.registry.add_token(&token, &hash).await?;
+    let deed = Audited::new(now, actor::SHELL, Deed::TokenCreated).to(token.id);
+    opened.audit.note(&deed.with("name", token.name.as_str()).with("role", token.role.as_str())).await?;
     Ok((token, secret))
 }
 

@@ -11,7 +11,7 @@
 //! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, restored, sign_in, media, and
 //! the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
 //! over a docket, run inside the ledger, as are office and spending; ledger, archive, registry, people, stationery, repeats,
-//! enclosures, generator, provider, files, answers, pace are traits with an adapter behind them; onlookers is what this instance
+//! audit, enclosures, generator, provider, files, answers, pace are traits with an adapter behind them; onlookers is what this instance
 //! shows of work as it is done.
 
 pub mod intake;
@@ -93,6 +93,8 @@ pub mod sign_in;
 pub mod stationery;
 
 pub mod repeats;
+
+pub mod audit;
 
 pub mod restored;
 

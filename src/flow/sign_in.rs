@@ -56,6 +56,15 @@ pub struct SignIn {
     clock: fn() -> Time,
 }
 
+/// Somebody is in.
+#[derive(Debug)]
+pub struct SignedIn {
+    /// Who.
+    pub agent: Uuid,
+    /// The token of the session.
+    pub secret: String,
+}
+
 impl SignIn {
     /// Over that place.
     pub fn new(people: Arc<dyn People>, clock: fn() -> Time) -> Self {
@@ -68,7 +77,7 @@ impl SignIn {
         email: &str,
         password: String,
         from: Option<&str>,
-    ) -> Result<String, Refusal> {
+    ) -> Result<SignedIn, Refusal> {
         let email = folded(email);
         self.admit(Some(&email), from)?;
         let found = self.people.agent_of(&email).await?.filter(|(agent, _)| !agent.is_disabled);
@@ -90,18 +99,18 @@ impl SignIn {
             return Err(Refusal::Unknown);
         }
         self.throttle().forgive(Some(&email), from);
-        Ok(secret)
+        Ok(SignedIn { agent: agent.id, secret })
     }
 
     /// Begins a session by a link, which is then used up.
-    pub async fn by_link(&self, link: &str, from: Option<&str>) -> Result<String, Refusal> {
+    pub async fn by_link(&self, link: &str, from: Option<&str>) -> Result<SignedIn, Refusal> {
         self.admit(None, from)?;
         let (secret, now) = (fresh_secret()?, (self.clock)());
         let (link, session) = (hash_of(link), hash_of(&secret));
         let begun = self.people.begin_session_by_link(&link, &session, now, now.plus_ms(IDLE_MS)).await?;
-        begun.ok_or(Refusal::Unknown)?;
+        let agent = begun.ok_or(Refusal::Unknown)?;
         self.throttle().forgive(None, from);
-        Ok(secret)
+        Ok(SignedIn { agent, secret })
     }
 
     /// Whether an agent who is signed in has this password, before they may set another. An agent who has none yet has

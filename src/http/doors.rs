@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    auth::Auth,
+    auth::{Auth, Caller},
     feed::Feed,
     names::Directory,
     ports::{Channels, Desk, Health, Intake, ModeSwitch, SandboxDoor, Setting, Vault},
@@ -18,6 +18,7 @@ use crate::{
     domain::{price::Prices, time::Time},
     flow::{
         archive::Archive,
+        audit::{Audit, Audited, Deed},
         ledger::Ledger,
         media::Fetching,
         onlookers::Onlookers,
@@ -41,6 +42,8 @@ pub struct Doors {
     pub stationery: Arc<dyn Stationery>,
     /// What requests were answered that may come again.
     pub repeats: Arc<dyn Repeats>,
+    /// Who has done what to the installation.
+    pub audit: Arc<dyn Audit>,
     /// For events that belong to no conversation.
     pub ledger: Arc<dyn Ledger>,
     /// Takes webhooks.
@@ -71,6 +74,8 @@ pub struct Doors {
     pub feed: Arc<Feed>,
     /// Who watches a conversation, and what they see.
     pub onlookers: Arc<Onlookers>,
+    /// Other origins whose pages may read what they are answered.
+    pub cors_origins: Vec<String>,
     /// What models cost.
     pub prices: Prices,
     /// Settings in force, secrets left out.
@@ -95,6 +100,18 @@ impl Doors {
         self.directory.forget().await;
         let event = people::updated(agent, action, by, (self.now)());
         Ok(self.ledger.keep(vec![event], Vec::new()).await?)
+    }
+
+    /// A deed of that caller, to be completed and noted.
+    pub(super) fn deed(&self, caller: &Caller, deed: Deed) -> Audited {
+        Audited::new((self.now)(), &caller.actor, deed)
+    }
+
+    /// Writes a deed down that is done. It is done whether or not that succeeds, so whoever asked is told that it is.
+    pub(super) async fn note(&self, deed: Audited) {
+        if let Err(error) = self.audit.note(&deed).await {
+            tracing::error!(%error, actor = deed.actor, deed = deed.deed.as_str(), subject = deed.subject, "a deed is not in the audit");
+        }
     }
 
     /// Runs work on the main runtime, to its end even if the client goes away.

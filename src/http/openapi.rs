@@ -8,7 +8,7 @@ use utoipa::OpenApi;
 
 use super::{
     api::{
-        agents, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
+        agents, audit, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
         follow_ups, labels, live, me, media, messages, modes, qr, sandbox, session, settings, stats, tokens,
         turns,
     },
@@ -42,7 +42,7 @@ use super::{
         labels::list, labels::add, labels::one, labels::change, labels::remove,
         canned_replies::list, canned_replies::add, canned_replies::one, canned_replies::change, canned_replies::remove,
         tokens::list, tokens::create, tokens::one, tokens::revoke,
-        stats::stats, settings::list, sandbox::behaviour, sandbox::behave, sandbox::screen, sandbox::phone_message,
+        stats::stats, settings::list, audit::list, sandbox::behaviour, sandbox::behave, sandbox::screen, sandbox::phone_message,
     ),
     components(schemas(Document<'_>, Fault))
 )]

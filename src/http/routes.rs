@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use super::{
     answer::Answer,
     api::{
-        agents, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
+        agents, audit, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
         follow_ups, labels, live, me, media, messages, modes, qr, sandbox, session, settings, stats, tokens,
         turns,
     },
@@ -110,6 +110,7 @@ pub fn routes() -> Vec<Row> {
         delete("/api/v1/tokens/{id}", Admin, tokens::revoke),
         get("/api/v1/stats", Reads, stats::stats),
         get("/api/v1/settings", Admin, settings::list),
+        get("/api/v1/audit", Admin, audit::list),
         get("/api/v1/sandbox", Reads, sandbox::behaviour),
         patch("/api/v1/sandbox", Admin, sandbox::behave),
         get("/api/v1/sandbox/chats/{chat_id}", Reads, sandbox::screen),

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::{Answered, page_of, shown, tokens};
 use crate::{
     flow::{
+        audit::Deed,
         people::{self, Outcome},
         registry::Role,
         sign_in::fresh_link,
@@ -125,6 +126,7 @@ async fn added(doors: &Doors, caller: &Caller, base: Base, wanted: Wanted) -> An
         return Err(taken(doors, caller, &agent.email).await);
     }
     doors.person_changed(agent.id, "added", &caller.actor).await?;
+    doors.note(doors.deed(caller, Deed::AgentAdded).to(agent.id).with("role", agent.role.as_str())).await;
     let location = format!("/api/v1/agents/{}", agent.id);
     let link = secret.map(|secret| sign_in_link(&base.0, &secret));
     Ok(Answer::created(location, &NewAgent { kept: agent.into(), link }))
@@ -149,11 +151,27 @@ pub(crate) struct Change {
     channels: Option<Option<Vec<String>>>,
 }
 
+impl Change {
+    /// What it would change, by name.
+    fn named(&self) -> Vec<&'static str> {
+        let given = [
+            ("disabled", self.disabled.is_some()),
+            ("role", self.role.is_some()),
+            ("name", self.name.is_some()),
+            ("email", self.email.is_some()),
+            ("password", self.password.is_some()),
+            ("channels", self.channels.is_some()),
+        ];
+        given.into_iter().filter_map(|(name, is_given)| is_given.then_some(name)).collect()
+    }
+}
+
 /// Changes an agent. An admin for all channels always stays: else 409 `last_admin`.
 #[utoipa::path(patch, path = "/api/v1/agents/{id}", tag = "People", params(("id" = Id, Path,)),
     request_body = Change, responses((status = 200, body = ChangedAgent)))]
 pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
     let wanted = body.value;
+    let deed = doors.deed(&caller, Deed::AgentChanged).to(id.0).with("changed", wanted.named());
     let before = seen(&doors, &caller, id.0).await?;
     check_password(wanted.password.as_deref())?;
     let channels = match wanted.channels {
@@ -171,7 +189,10 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
         preferences: None,
     };
     match doors.people.change_agent(id.0, &change, (doors.now)()).await? {
-        Outcome::Changed => doors.person_changed(id.0, "changed", &caller.actor).await?,
+        Outcome::Changed => {
+            doors.note(deed).await;
+            doors.person_changed(id.0, "changed", &caller.actor).await?;
+        }
         Outcome::Gone => return Err(Problem::not_found()),
         Outcome::Taken => return Err(taken(&doors, &caller, &change.email.unwrap_or_default()).await),
         Outcome::LastAdmin => return Err(last_admin(Some(shown(&Agent::from(before))))),
@@ -209,6 +230,7 @@ async fn linked(doors: &Doors, caller: &Caller, base: Base, id: Uuid) -> Answere
     }
     let (link, secret) = fresh_link(agent.id, (doors.now)()).map_err(|error| tokens::no_random(&error))?;
     doors.people.add_link(&link).await?;
+    doors.note(doors.deed(caller, Deed::LinkMade).to(agent.id)).await;
     let location = format!("/api/v1/agents/{}", agent.id);
     let link = Some(sign_in_link(&base.0, &secret));
     Ok(Answer::created(location, &NewAgent { kept: agent.into(), link }))

@@ -9,7 +9,7 @@ use super::{Answered, page_of, shown, tokens::new_secret};
 use crate::flow::registry::Role;
 use crate::{
     domain::{docket::Entry, event::EventType},
-    flow::registry,
+    flow::{audit::Deed, registry},
     http::{
         answer::Answer,
         auth::Caller,
@@ -134,6 +134,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         let current = Some(shown(&Channel::from(current)));
         return Err(Problem::conflict("name_taken", "there is a channel of that name", current));
     }
+    doors.note(doors.deed(caller, Deed::ChannelAdded).to(&channel.name)).await;
     noted(doors, caller, &channel.name, "added").await?;
     let location = format!("/api/v1/channels/{}", channel.name);
     let shown_once = is_made_here.then_some(webhook_token);
@@ -178,6 +179,20 @@ impl Change {
         .find_map(|(pointer, is_given)| is_given.then_some(pointer))
     }
 
+    /// What it would change, by name: settings under their keys.
+    fn named(&self) -> Vec<String> {
+        let given = [
+            ("title", self.title.is_some()),
+            ("instance", self.instance.is_some()),
+            ("api_url", self.api_url.is_some()),
+            ("token", self.token.is_some()),
+            ("webhook_token", self.webhook_token.is_some()),
+            ("previous_webhook_token", self.previous_webhook_token.is_some()),
+        ];
+        let given = given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned());
+        given.chain(self.settings.keys().map(|key| format!("settings.{key}"))).collect()
+    }
+
     fn has_secret(&self) -> bool {
         self.token.is_some() || self.webhook_token.is_some() || self.previous_webhook_token.is_some()
     }
@@ -194,6 +209,7 @@ pub(crate) async fn change(
 ) -> Answered {
     let mut channel = seen(&doors, &caller, &name).await?;
     let wanted = body.value;
+    let deed = doors.deed(&caller, Deed::ChannelChanged).to(&channel.name).with("changed", wanted.named());
     if let Some(pointer) = wanted.credential().filter(|_| channel.managed_by_environment) {
         return Err(Problem::invalid(pointer, "the credentials of this channel come from the environment"));
     }
@@ -221,6 +237,7 @@ pub(crate) async fn change(
     if !doors.registry.put_channel(&channel).await? {
         return Err(Problem::not_found());
     }
+    doors.note(deed).await;
     noted(&doors, &caller, &channel.name, "changed").await?;
     Ok(Answer::ok(&Channel::from(channel)))
 }
@@ -267,6 +284,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, name: Path<String
     if !doors.registry.remove_channel(&channel.name).await? {
         return refused("this channel has conversations");
     }
+    doors.note(doors.deed(&caller, Deed::ChannelRemoved).to(&channel.name)).await;
     noted(&doors, &caller, &channel.name, "removed").await?;
     Ok(Answer::empty())
 }

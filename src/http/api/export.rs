@@ -13,6 +13,7 @@ use super::{Answered, seen};
 use crate::{
     flow::{
         archive::{Exchanged, MessageFilter, Page, PageOf},
+        audit::Deed,
         files::Piece,
     },
     http::{
@@ -97,6 +98,10 @@ async fn begin(
     which: Which,
     written: Written,
 ) -> Result<mpsc::Receiver<Piece>, Problem> {
+    let deed = doors
+        .deed(caller, Deed::Exported)
+        .with("conversation_id", which.conversation_id.map(|id| id.0.to_string()));
+    doors.note(deed).await;
     if let Some(id) = &which.conversation_id {
         seen(&doors, caller, id.0).await?;
     }

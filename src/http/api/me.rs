@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::{Answered, agents};
 use crate::{
     flow::{
+        audit::Deed,
         people::{self, Outcome},
         sign_in::Refusal,
     },
@@ -86,7 +87,13 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, body: Json<Change
     let is_for_others = change.name.is_some() || change.email.is_some() || change.password.is_some();
     let action = if is_for_others { "changed" } else { "preferences" };
     match doors.people.change_agent(id, &change, (doors.now)()).await? {
-        Outcome::Changed => doors.person_changed(id, action, &caller.actor).await?,
+        Outcome::Changed => {
+            if is_for_others {
+                let deed = doors.deed(&caller, Deed::ProfileChanged).to(id);
+                doors.note(deed.with("password", change.password.is_some())).await;
+            }
+            doors.person_changed(id, action, &caller.actor).await?;
+        }
         Outcome::Gone => return Err(Problem::unauthorized()),
         Outcome::Taken => {
             return Err(Problem::conflict("name_taken", "this address is another agent's", None));

@@ -6,6 +6,8 @@ pub(crate) mod me;
 
 pub(crate) mod agents;
 
+pub(crate) mod audit;
+
 pub(crate) mod conversations;
 
 pub(crate) mod batch;

@@ -6,7 +6,12 @@ use utoipa::ToSchema;
 
 use super::{Answered, me};
 use crate::{
-    flow::people::{EMAIL_MAX, PASSWORD_MAX},
+    domain::event::actor,
+    flow::{
+        audit::{Audited, Deed},
+        people::{EMAIL_MAX, PASSWORD_MAX},
+        sign_in::{Refusal, SignedIn},
+    },
     http::{
         answer::Answer,
         auth::Caller,
@@ -40,20 +45,35 @@ pub(crate) struct Showing {
             description = "Too many tries.", headers(("Retry-After" = i64, description = "seconds"))),
     ))]
 pub(crate) async fn sign_in(doors: Data<Doors>, from: Address, body: Json<Showing>) -> Answered {
-    let token = match (body.value.email, body.value.password, body.value.link) {
+    let (came, how) = match (body.value.email, body.value.password, body.value.link) {
         (Some(email), Some(password), None) => {
             let email = read::text("/email", email, EMAIL_MAX)?;
             let password = read::text("/password", password, PASSWORD_MAX)?;
-            doors.sign_in.by_password(&email, password, from.0.as_deref()).await?
+            (doors.sign_in.by_password(&email, password, from.0.as_deref()).await, "password")
         }
         (None, None, Some(link)) => {
             let link = read::text("/link", link, LINK_MAX)?;
             let secret = link.rsplit('#').next().unwrap_or_default().trim();
-            doors.sign_in.by_link(secret, from.0.as_deref()).await?
+            (doors.sign_in.by_link(secret, from.0.as_deref()).await, "link")
         }
         _ => return Err(Problem::malformed("either email and password, or link")),
     };
-    Ok(Answer::empty().with_cookie(doors.site.cookie(&token)))
+    let deed = |actor: &str, deed| {
+        Audited::new((doors.now)(), actor, deed).with("by", how).with("address", from.0.clone())
+    };
+    match came {
+        Ok(SignedIn { agent, secret }) => {
+            doors.note(deed(&format!("agent:{agent}"), Deed::SignedIn)).await;
+            Ok(Answer::empty().with_cookie(doors.site.cookie(&secret)))
+        }
+        Err(refusal) => {
+            // Tries that were not even looked at are bounded by nothing, and told by nobody.
+            if matches!(refusal, Refusal::Unknown) {
+                doors.note(deed(actor::SYSTEM, Deed::SignInRefused)).await;
+            }
+            Err(refusal.into())
+        }
+    }
 }
 
 /// Who is signed in: the same as `/api/v1/me`.
@@ -70,5 +90,6 @@ pub(crate) async fn sign_out(doors: Data<Doors>, caller: Caller) -> Answered {
         return Err(Problem::not_found());
     }
     doors.auth.forget();
+    doors.note(doors.deed(&caller, Deed::SignedOut)).await;
     Ok(Answer::empty().with_cookie(doors.site.no_cookie()))
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Answered, page_of};
 use crate::{
-    flow::registry,
+    flow::{audit::Deed, registry},
     http::{
         answer::Answer,
         auth::{Caller, hash_token},
@@ -94,6 +94,8 @@ async fn created(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     let token = new_secret()?;
     doors.registry.add_token(&kept, &hash_token(&token)).await?;
     doors.auth.forget();
+    let deed = doors.deed(caller, Deed::TokenCreated).to(kept.id);
+    doors.note(deed.with("name", kept.name.as_str()).with("role", kept.role.as_str())).await;
     let location = format!("/api/v1/tokens/{}", kept.id);
     Ok(Answer::created(location, &NewToken { kept: kept.into(), token }))
 }
@@ -133,6 +135,7 @@ pub(crate) async fn revoke(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
         return Err(Problem::not_found());
     }
     doors.auth.forget();
+    doors.note(doors.deed(&caller, Deed::TokenRevoked).to(id.0)).await;
     Ok(Answer::empty())
 }
 

@@ -313,3 +313,43 @@ async fn a_feed_ends_when_its_agent_may_see_less() {
     assert_eq!(world.ask("PATCH", &path, Some(json!({ "channels": ["shop"] }))).await.status, 200);
     assert_eq!(client.next().await, None);
 }
+
+#[tokio::test]
+async fn what_is_done_to_the_installation_is_told_to_who_may_see_all_of_it() {
+    let world = World::new();
+    know(&world, &["shop"]);
+    let ana = world.agent("ana", "admin", Value::Null).await;
+    let ana_id = id_of(&ana).await;
+    world.show(json!({ "email": "ana@example.com", "password": "wrong" })).await;
+    let token = json!({ "name": "crm", "role": "read" });
+    let made = ana.ask("POST", "/api/v1/tokens", Some(token)).await.json();
+    ana.ask("PATCH", "/api/v1/me", Some(json!({ "preferences": {} }))).await;
+    ana.ask("PATCH", &format!("/api/v1/agents/{ana_id}"), Some(json!({ "name": "Ana B." }))).await;
+    ana.get("/api/v1/export/messages.csv").await;
+    ana.ask("DELETE", &format!("/api/v1/tokens/{}", made["id"].as_str().unwrap()), None).await;
+    let reply = ana.get("/api/v1/audit").await;
+    let told = reply.json()["items"].as_array().cloned().unwrap();
+    let ana = format!("agent:{ana_id}");
+    let deeds: Vec<_> =
+        told.iter().map(|deed| (deed["action"].as_str().unwrap(), deed["actor"].as_str().unwrap())).collect();
+    let since_her_password = [
+        ("token_revoked", ana.as_str()),
+        ("exported", ana.as_str()),
+        ("agent_changed", ana.as_str()),
+        ("token_created", ana.as_str()),
+        ("sign_in_refused", "system"),
+    ];
+    assert!(deeds.starts_with(&since_her_password), "preferences are nobody's business: {deeds:?}");
+    assert_eq!(told[2]["details"], json!({ "changed": ["name"] }));
+    assert_eq!((&told[3]["subject"], &told[3]["details"]["name"]), (&made["id"], &json!("crm")));
+    assert!(!reply.body.contains(made["token"].as_str().unwrap()) && !reply.body.contains("correct horse"));
+
+    let page = with_token(&world, ADMIN, "GET", "/api/v1/audit?limit=2", None).await.json();
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(2));
+    let next = format!("/api/v1/audit?limit=2&cursor={}", page["next_cursor"].as_str().unwrap());
+    assert_eq!(with_token(&world, ADMIN, "GET", &next, None).await.json()["items"][0], told[2]);
+    let shop = token_for(&world, json!({ "name": "shop", "role": "admin", "channels": ["shop"] })).await;
+    assert_eq!(with_token(&world, &shop, "GET", "/api/v1/audit", None).await.status, 403);
+    let reader = token_for(&world, json!({ "name": "reader", "role": "read" })).await;
+    assert_eq!(with_token(&world, &reader, "GET", "/api/v1/audit", None).await.status, 403);
+}

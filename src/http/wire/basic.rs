@@ -138,7 +138,9 @@ pub(crate) mod vocabulary {
             mode::{Mode, Reason},
             turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
         },
-        flow::{files::Standing, onlookers::Presence, people::Role as AgentRole, registry::Role},
+        flow::{
+            audit::Deed, files::Standing, onlookers::Presence, people::Role as AgentRole, registry::Role,
+        },
         http::ports::{LinkState, ModelFault, ProviderFault},
     };
 
@@ -177,6 +179,7 @@ pub(crate) mod vocabulary {
         ReasonWord = Reason,
         FollowUpStateWord = FollowUpState,
         LetterKindWord = LetterKind,
+        DeedWord = Deed,
         LetterStateWord = LetterState,
         PurposeWord = Purpose,
         TurnStateWord = TurnState,

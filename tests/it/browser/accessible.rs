@@ -6,7 +6,7 @@ use super::{Browser, MEI, Server, on_both_footings, signed_in};
 
 on_both_footings!(every_page_is_for_everybody, every_page_fits_a_small_phone);
 
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "/inbox",
     "/follow-ups",
     "/dead-letters",
@@ -18,6 +18,7 @@ const PAGES: [&str; 12] = [
     "/settings/labels",
     "/settings/canned-replies",
     "/settings/tokens",
+    "/settings/audit",
     "/settings/all",
 ];
 

@@ -7,6 +7,7 @@ use baton::{
     flow::{
         answers::Answers,
         archive::Archive,
+        audit::Audit,
         clock::Clock,
         enclosures::Enclosures,
         ledger::{Ledger, Observer},
@@ -153,6 +154,13 @@ impl Store {
     }
 
     pub(crate) fn repeats(&self) -> Arc<dyn Repeats> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn audit(&self) -> Arc<dyn Audit> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

@@ -7,6 +7,7 @@ import { t } from "../../words/index.js";
 import { Icon } from "../../parts/icon.js";
 import { Channels } from "../channels/channels.js";
 import { AllSettings } from "./all_settings.js";
+import { Audit } from "./audit.js";
 import { CannedReplies } from "./canned_replies.js";
 import { Labels } from "./labels.js";
 import { People } from "./people.js";
@@ -26,6 +27,7 @@ const SECTIONS = [
   { id: "labels", words: "settings.labels", icon: "label", Page: Labels },
   { id: "canned-replies", words: "settings.canned_replies", icon: "note", Page: CannedReplies },
   { id: "tokens", words: "settings.tokens", icon: "key", Page: Tokens, forAdmins: true },
+  { id: "audit", words: "settings.audit", icon: "eye", Page: Audit, forAdmins: true },
   { id: "all", words: "settings.all", icon: "list", Page: AllSettings, forAdmins: true },
 ];
 

@@ -10,6 +10,7 @@ use crate::{
         time::Time,
     },
     flow::{
+        audit::{Audit, AuditFilter, Audited},
         desk::Idempotency,
         ledger::Error,
         repeats::{Begun, Repeats},
@@ -26,6 +27,7 @@ pub(in super::super) struct Drawer {
     pub(in super::super) labels: Mutex<Vec<Label>>,
     pub(in super::super) replies: Mutex<Vec<CannedReply>>,
     kept: Mutex<HashMap<String, Kept>>,
+    pub(in super::super) deeds: Mutex<Vec<Audited>>,
 }
 
 /// Keeps it in place of the one before, unless another is called so.
@@ -135,5 +137,19 @@ impl Repeats for Drawer {
 
     async fn forget_kept(&self, _: Time) -> Result<u64, Error> {
         Ok(0)
+    }
+}
+
+#[async_trait]
+impl Audit for Drawer {
+    async fn note(&self, deed: &Audited) -> Result<(), Error> {
+        self.deeds.lock().expect("not poisoned").insert(0, deed.clone());
+        Ok(())
+    }
+
+    async fn audited(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audited>, Error> {
+        let deeds = self.deeds.lock().expect("not poisoned");
+        let is_meant = |deed: &&Audited| filter.before.is_none_or(|before| deed.id < before);
+        Ok(deeds.iter().filter(is_meant).take(limit).cloned().collect())
     }
 }

@@ -1,0 +1,95 @@
+//! Who has changed what of the installation, over either database.
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::sql::{Statement, Store, cell};
+use crate::{
+    domain::time::Time,
+    flow::{
+        audit::{Audit, AuditFilter, Audited, Deed},
+        ledger::Error,
+    },
+};
+
+#[async_trait]
+impl<S: Store> Audit for S {
+    async fn note(&self, deed: &Audited) -> Result<(), Error> {
+        let statement = Statement::new(
+            "insert into audit (id, at, actor, deed, subject, details) values ($1, $2, $3, $4, $5, $6) \
+             on conflict (id) do nothing",
+        );
+        let statement = statement.with(deed.id).with(deed.at).with(deed.actor.as_str());
+        let statement = statement.with(deed.deed.as_str()).with(deed.subject.clone());
+        let details = Value::from(deed.details.clone()).to_string();
+        self.write(statement.with(details)).await.map(drop)
+    }
+
+    async fn audited(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audited>, Error> {
+        let mut statement = Statement::new(
+            "select a.id, a.at, a.actor, a.deed, a.subject, a.details from audit a where true",
+        );
+        if let Some(actor) = &filter.actor {
+            statement.push(" and a.actor = ").bind(actor.as_str());
+        }
+        if let Some(deed) = filter.deed {
+            statement.push(" and a.deed = ").bind(deed.as_str());
+        }
+        if let Some(since) = filter.since {
+            statement.push(" and a.at >= ").bind(since);
+        }
+        if let Some(until) = filter.until {
+            statement.push(" and a.at < ").bind(until);
+        }
+        if let Some(before) = filter.before {
+            statement.push(" and a.id < ").bind(before);
+        }
+        statement.push(" order by a.id desc limit ").bind(i64::try_from(limit).unwrap_or(i64::MAX));
+        self.rows(statement).await?.iter().map(read::<S>).collect()
+    }
+}
+
+fn read<S: Store>(row: &S::Row) -> Result<Audited, Error> {
+    let broken = |what: &'static str| Error::Refused(what.into());
+    let id: String = cell(row, "id")?;
+    let deed: String = cell(row, "deed")?;
+    let details: String = cell(row, "details")?;
+    Ok(Audited {
+        id: id.parse().map_err(|_| broken("an id of the audit is none"))?,
+        at: Time(cell(row, "at")?),
+        actor: cell(row, "actor")?,
+        deed: deed.parse::<Deed>().map_err(|_| broken("a deed of the audit is not known"))?,
+        subject: cell(row, "subject")?,
+        details: serde_json::from_str(&details).map_err(|_| broken("details of the audit are no object"))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::trial::{NOW, Trial, on_both_stores};
+
+    on_both_stores!(deeds_are_told_newest_first_and_by_who_did_what_when,);
+
+    async fn deeds_are_told_newest_first_and_by_who_did_what_when<S: Trial>(store: &S) {
+        let deed = |ms, actor, deed| Audited::new(NOW.plus_ms(ms), actor, deed);
+        let first = deed(0, "agent:ana", Deed::SignedIn).with("address", "192.0.2.1");
+        let second = deed(1, "agent:ben", Deed::TokenCreated).to("a token");
+        let third = deed(2, "agent:ana", Deed::Exported);
+        for deed in [&first, &second, &third, &third] {
+            store.note(deed).await.expect("written");
+        }
+        let told = async |filter: AuditFilter, limit| store.audited(&filter, limit).await.expect("read");
+        let all = AuditFilter::default;
+        assert_eq!(told(all(), 9).await, [third.clone(), second.clone(), first.clone()], "each once");
+        assert_eq!(told(all(), 1).await, std::slice::from_ref(&third));
+        let before = AuditFilter { before: Some(third.id), ..all() };
+        assert_eq!(told(before, 9).await, [second.clone(), first.clone()]);
+        let ana = AuditFilter { actor: Some("agent:ana".to_owned()), ..all() };
+        assert_eq!(told(ana, 9).await, [third.clone(), first.clone()]);
+        let exports = AuditFilter { deed: Some(Deed::Exported), ..all() };
+        assert_eq!(told(exports, 9).await, [third]);
+        let between = AuditFilter { since: Some(NOW.plus_ms(1)), until: Some(NOW.plus_ms(2)), ..all() };
+        assert_eq!(told(between, 9).await, [second]);
+    }
+}
