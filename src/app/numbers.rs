@@ -306,16 +306,17 @@ impl Numbers {
             return unavailable("others are asking now");
         };
         match found.provider.link_code().await {
-            Ok(LinkCode::Linked) => {
+            Ok(code @ (LinkCode::Linked | LinkCode::Shown(_))) => {
                 self.look_again(&found).await;
-                LinkCode::Linked
+                code
             }
-            Ok(code) => code,
+            Ok(code @ LinkCode::Unavailable { .. }) => code,
             Err(unanswered) => unavailable(&unanswered.detail),
         }
     }
 
-    /// The provider says that the phone is linked: whoever waits for that hears of it now, and not when the webhook comes.
+    /// The provider has said that the phone is linked, or is not: whoever waits for that hears of it now, and not when the
+    /// webhook comes.
     async fn look_again(&self, channel: &Channel) {
         let Ok(state) = channel.provider.state().await else { return };
         if let Err(error) = repair::keep_state(&*self.registry, &channel.name, &state, now()).await {

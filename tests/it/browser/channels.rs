@@ -33,6 +33,7 @@ async fn a_phone_is_linked_by_the_code_that_the_channels_page_shows(server: &Ser
     let browser = signed_in(server).await;
     browser.go(&format!("{}/settings/channels/shop", server.address)).await;
     browser.sees(".link-phone", "Point the camera at this code").await;
+    browser.sees("h1 .tag.is-bad", "not linked").await;
     browser.until("return document.querySelector('.link-phone img')?.naturalWidth === 1", json!([])).await;
 
     is_now(&gateway, "authorized", json!({ "type": "alreadyLogged", "message": "" })).await;
