@@ -47,7 +47,10 @@ mod alive;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use execution::{key_store, redis_lock::Lock, redis_server};
 
@@ -69,7 +72,7 @@ use crate::{
     config::Settings,
     domain::time::Time,
     flow::{
-        archive::Archive, audit::Audit, channels::Channels, desk::Desk, dispatch::Dispatch, intake::Intake,
+        archive::Archive, audit::Audit, channels::Channels, desk::Desk, dispatch::Dispatch, erase::Eraser, intake::Intake,
         ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry,
     },
 };
@@ -97,6 +100,8 @@ pub struct Opened {
     pub switch: Arc<ModeSwitch>,
     /// What a person does.
     pub desk: Desk,
+    /// Removes people.
+    pub eraser: Eraser,
 }
 
 /// Opens the places of a database that is up to date.
@@ -108,11 +113,22 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     let dispatch = Arc::new(Dispatch::default());
     let (ledger, archive, registry) = (store.ledger(dispatch.clone()), store.archive(), store.registry());
     let vault = Arc::new(store.vault(&settings)?);
+    let tombstones = store.tombstones(&vault).await?;
     let sandbox = settings.sandbox.then(|| Arc::new(Sandbox::new(now).0));
     let http = http_client(CONNECT)?;
-    let numbers = Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http, sandbox);
+    let numbers =
+        Numbers::new(Arc::clone(&registry), Arc::clone(&settings), Arc::clone(&vault), http, sandbox);
     numbers.load().await?;
     let channels = Arc::clone(&numbers.channels);
+    let eraser = Eraser {
+        ledger: Arc::clone(&ledger),
+        archive: Arc::clone(&archive),
+        graves: store.graves(),
+        tombstones: tombstones.clone(),
+        open: Arc::new(move |sealed| vault.open(sealed)),
+        dispatch: Arc::clone(&dispatch),
+        heard: Mutex::default(),
+    };
     let switch = Arc::new(ModeSwitch {
         ledger: Arc::clone(&ledger),
         channels: Arc::clone(&channels),
@@ -124,6 +140,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         registry: Arc::clone(&registry),
         channels: Arc::clone(&channels),
         deduplicator: None,
+        tombstones: tombstones.clone(),
         start: None,
         clock: now,
     });
@@ -139,8 +156,18 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         Some(server) => Some(lock(&settings, server, &*registry).await?),
         None => None,
     };
-    let (people, audit) = (store.people(), store.audit());
-    Ok(Opened { ledger, archive, registry, people, audit, lock, channels, switch, desk })
+    Ok(Opened {
+        ledger,
+        archive,
+        registry,
+        people: store.people(),
+        audit: store.audit(),
+        lock,
+        channels,
+        switch,
+        desk,
+        eraser,
+    })
 }
 
 /// The Redis of the settings. It need not be there yet.

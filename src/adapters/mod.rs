@@ -20,6 +20,8 @@ mod audit;
 
 mod enclosures;
 
+mod graves;
+
 mod generation_starts;
 
 mod cached_answers;

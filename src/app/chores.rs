@@ -20,6 +20,7 @@ use crate::{
         answers,
         archive::Archive,
         desk,
+        erase::Eraser,
         gate::Gate,
         intake::Intake,
         outbox,
@@ -35,6 +36,8 @@ use crate::{
 const LOAD_CHANNELS: &str = "* * * * * *";
 /// Every second: sends of unknown fate whose next look has come.
 const RECONCILE: &str = "* * * * * *";
+/// Every second: people whom others have erased are forgotten here, and erasures left half-way go on.
+const ERASE: &str = "* * * * * *";
 /// Every five seconds: gauges, and what is spent where there is a ceiling.
 const GAUGES: &str = "*/5 * * * * *";
 /// Every ten seconds: channels that could not send are asked how they are.
@@ -52,6 +55,7 @@ pub(super) async fn start(
     parts: &Parts,
     store: &Store,
     intake: &Arc<Intake>,
+    eraser: &Arc<Eraser>,
     redis: Option<Server>,
     stopping: &CancellationToken,
     tasks: &TaskTracker,
@@ -60,6 +64,7 @@ pub(super) async fn start(
     let forget = bell(&scheduler, FORGET).await?;
     let due = bell(&scheduler, REPAIR).await?;
     let reconcile = bell(&scheduler, RECONCILE).await?;
+    let erase = bell(&scheduler, ERASE).await?;
     let (load, gauges, ask) = (
         bell(&scheduler, LOAD_CHANNELS).await?,
         bell(&scheduler, GAUGES).await?,
@@ -113,11 +118,23 @@ pub(super) async fn start(
             }
         }
     });
+    let (erased, echoes) = (Arc::clone(eraser), Arc::clone(&eraser.graves));
+    every(erase, stopping, tasks, move || {
+        let eraser = Arc::clone(&erased);
+        async move {
+            if let Err(error) = eraser.hear(now()).await {
+                tracing::debug!(%error, "what others have erased was not heard this time");
+            }
+            if let Err(error) = eraser.take_up().await {
+                tracing::debug!(%error, "erasures left half-way did not go on this time");
+            }
+        }
+    });
     let (keys, kept, answers) = (Arc::clone(&registry), repeats, Arc::clone(&parts.answers));
     let enclosures = Arc::clone(&parts.enclosures);
     every(forget, stopping, tasks, move || {
         let (keys, kept) = (Arc::clone(&keys), Arc::clone(&kept));
-        let (answers, people) = (Arc::clone(&answers), Arc::clone(&people));
+        let (answers, people, echoes) = (Arc::clone(&answers), Arc::clone(&people), Arc::clone(&echoes));
         let enclosures = Arc::clone(&enclosures);
         async move {
             let before = now().plus_ms(-desk::REMEMBERED_MS);
@@ -132,6 +149,9 @@ pub(super) async fn start(
             }
             if let Err(error) = enclosures.forget_loose(before).await {
                 tracing::debug!(%error, "files that no message carries were not forgotten this time");
+            }
+            if let Err(error) = echoes.forget_echoes(now()).await {
+                tracing::debug!(%error, "words that nobody sends back any more were not forgotten this time");
             }
             if let Err(error) = people.forget_void(now()).await {
                 tracing::debug!(%error, "void sessions were not forgotten this time");

@@ -24,6 +24,7 @@ use crate::{
     domain::chat::ChatId,
     flow::{
         desk::Desk,
+        erase::Eraser,
         intake::{Intake, Verdict},
         ledger::Error,
         media::Fetching,
@@ -52,6 +53,7 @@ pub(super) struct Behind<'a> {
     pub(super) intake: Arc<Intake>,
     pub(super) switch: Arc<ModeSwitch>,
     pub(super) desk: Arc<Desk>,
+    pub(super) eraser: Arc<Eraser>,
     pub(super) vault: Arc<Vault>,
     pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) scripted: Arc<Scripted>,
@@ -89,6 +91,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         intake: behind.intake,
         mode_switch: behind.switch,
         desk: behind.desk,
+        eraser: behind.eraser,
         channels: Arc::clone(&parts.numbers) as Arc<dyn ports::Channels>,
         vault: behind.vault,
         sandbox,

@@ -119,6 +119,7 @@ impl Instance {
         let dispatch = Arc::new(Dispatch::telling(coordination.others.is_some().then_some(tell), types));
         let (ledger, archive) = (store.ledger(dispatch.clone()), store.archive());
         let vault = Arc::new(store.vault(&settings)?);
+        let tombstones = store.tombstones(&vault).await?;
         let http = http_client(CONNECT)?;
         let (sandbox, reports) = Sandbox::new(now);
         let sandbox = settings.sandbox.then(|| Arc::new(sandbox));
@@ -147,6 +148,7 @@ impl Instance {
             enclosures: store.enclosures(),
             dispatch,
             numbers: Arc::clone(&numbers),
+            tombstones,
         };
         let switch = parts.switch();
         let sender = parts.sender(&stopping);
@@ -164,7 +166,9 @@ impl Instance {
         parts::show_typing(&parts, typed, &stopping, &tasks);
         parts::take_reports(&parts, &intake, reports, &stopping, &tasks);
         receiving::start(&parts, &intake, &stopping, &tasks);
-        chores::start(&parts, &store, &intake, coordination.server.clone(), &stopping, &tasks).await?;
+        let eraser = parts.eraser(store.graves(), &vault);
+        let redis = coordination.server.clone();
+        chores::start(&parts, &store, &intake, &eraser, redis, &stopping, &tasks).await?;
         let listener = TcpListener::bind(settings.listen)
             .with_context(|| format!("cannot listen on {} (BATON_LISTEN)", settings.listen))?;
         let address = listener.local_addr()?;
@@ -176,6 +180,7 @@ impl Instance {
             intake,
             switch: Arc::clone(&switch),
             desk,
+            eraser,
             vault,
             sandbox,
             scripted: Arc::clone(&scripted),

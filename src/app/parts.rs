@@ -14,6 +14,7 @@ use super::{
     generators::Generators,
     now,
     numbers::{Numbers, SANDBOX},
+    vault::Vault,
 };
 use crate::{
     config::Settings,
@@ -25,7 +26,9 @@ use crate::{
         desk::Desk,
         dispatch::{Dispatch, Typing},
         enclosures::Enclosures,
+        erase::Eraser,
         gate::Gate,
+        graves::Graves,
         intake::Intake,
         ledger::Ledger,
         mode_switch::ModeSwitch,
@@ -36,6 +39,7 @@ use crate::{
         sender::Sender,
         start::Start,
         tend::{Keeper, Tend},
+        tombstones::Tombstones,
         turn::Turns,
     },
     worker::Worker,
@@ -53,6 +57,7 @@ pub(super) struct Parts {
     pub(super) enclosures: Arc<dyn Enclosures>,
     pub(super) dispatch: Arc<Dispatch>,
     pub(super) numbers: Arc<Numbers>,
+    pub(super) tombstones: Tombstones,
 }
 
 impl Parts {
@@ -82,8 +87,22 @@ impl Parts {
             registry: Arc::clone(&self.registry),
             channels: Arc::clone(&self.numbers.channels),
             deduplicator,
+            tombstones: self.tombstones.clone(),
             start: Some(start),
             clock: now,
+        })
+    }
+
+    pub(super) fn eraser(&self, graves: Arc<dyn Graves>, vault: &Arc<Vault>) -> Arc<Eraser> {
+        let vault = Arc::clone(vault);
+        Arc::new(Eraser {
+            ledger: Arc::clone(&self.ledger),
+            archive: Arc::clone(&self.archive),
+            graves,
+            tombstones: self.tombstones.clone(),
+            open: Arc::new(move |sealed| vault.open(sealed)),
+            dispatch: Arc::clone(&self.dispatch),
+            heard: Mutex::default(),
         })
     }
 

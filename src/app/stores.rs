@@ -18,12 +18,14 @@ use crate::{
         audit::Audit,
         clock::StoreClock,
         enclosures::Enclosures,
+        graves::Graves,
         ledger::{Error, Ledger, Observer},
         pace::Starts,
         people::People,
         registry::Registry,
         repeats::Repeats,
         stationery::Stationery,
+        tombstones::{KEY_BYTES, Tombstones},
     },
 };
 
@@ -210,6 +212,37 @@ impl Store {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
         }
+    }
+
+    /// Where the rows of people who are erased go.
+    pub(super) fn graves(&self) -> Arc<dyn Graves> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// How removed messages are known. The key is random and kept sealed, so that what was removed stays known whatever
+    /// becomes of the key that seals it. Where none opens, that one was lost: what was removed before is not known any more.
+    pub(super) async fn tombstones(&self, vault: &Vault) -> anyhow::Result<Tombstones> {
+        let graves = self.graves();
+        for _ in 0..2 {
+            let kept = graves.tombstone_keys().await?;
+            let opened = kept.iter().find_map(|sealed| vault.open(sealed)?.try_into().ok());
+            if let Some(key) = opened {
+                return Ok(Tombstones::new(&key));
+            }
+            if !kept.is_empty() {
+                tracing::warn!(
+                    "BATON_SECRET_KEY does not open what tells late webhooks of erased messages: they would be taken for new"
+                );
+            }
+            let mut fresh = [0; KEY_BYTES];
+            getrandom::fill(&mut fresh).context("the machine gives no random bytes")?;
+            let sealed = vault.seal(&fresh).context("the key of tombstones cannot be encrypted")?;
+            graves.keep_tombstone_key(kept.len(), sealed).await?;
+        }
+        bail!("another instance works on this database with another BATON_SECRET_KEY")
     }
 
     /// Connections that there may be, and those in use. How many are open says nothing: they are opened as they are needed,

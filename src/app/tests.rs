@@ -36,6 +36,7 @@ use crate::{
         provider::{
             Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
         },
+        tombstones::{KEY_BYTES, Tombstones},
     },
 };
 
@@ -114,6 +115,7 @@ impl World {
             registry: store.clone(),
             channels: channels.clone(),
             deduplicator: None,
+            tombstones: Tombstones::new(&[1; KEY_BYTES]),
             start: None,
             clock: now,
         });
@@ -246,6 +248,7 @@ async fn what_the_quick_memory_knows_and_the_database_does_not_is_stored_once() 
             registry: world.intake.registry.clone(),
             channels: world.intake.channels.clone(),
             deduplicator: Some(Arc::new(remembers(&arrival.fingerprint, is_confirmed).await)),
+            tombstones: Tombstones::new(&[1; KEY_BYTES]),
             start: None,
             clock: now,
         };

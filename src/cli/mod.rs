@@ -22,6 +22,8 @@ mod fingerprint;
 
 mod dead_letters;
 
+mod erase;
+
 mod agent;
 
 mod password;
@@ -85,6 +87,7 @@ enum Command {
     Fingerprint(fingerprint::Fingerprint),
     #[command(subcommand)]
     DeadLetters(dead_letters::DeadLetters),
+    Erase(erase::Erase),
     #[command(subcommand)]
     Agent(agent::Agent),
     #[command(subcommand)]
@@ -135,6 +138,7 @@ impl Command {
             Self::Lock(command) => command.run(&settings).await?,
             Self::Fingerprint(command) => command.run(&settings).await?,
             Self::DeadLetters(command) => command.run(&settings).await?,
+            Self::Erase(command) => command.run(&settings).await?,
             Self::Agent(command) => command.run(&settings).await?,
             Self::Token(command) => command.run(&settings).await?,
             Self::Backup(command) => command.run(&settings).await?,

@@ -43,10 +43,10 @@ pub(super) enum Mode {
 pub(super) struct Chat {
     /// The chat, such as 6580000001@c.us; of a bare number a person's
     #[arg(value_name = "CHAT", value_parser = to_chat)]
-    chat: ChatId,
+    pub(super) chat: ChatId,
     /// On which channel
     #[arg(long, value_name = "NAME", default_value = "default")]
-    channel: String,
+    pub(super) channel: String,
 }
 
 /// How to switch.

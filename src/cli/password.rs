@@ -53,7 +53,7 @@ async fn answer(question: &str) -> anyhow::Result<String> {
 }
 
 /// On a thread of its own, which nothing waits for when whoever types gives up.
-async fn read_line() -> anyhow::Result<String> {
+pub(super) async fn read_line() -> anyhow::Result<String> {
     let (tell, told) = oneshot::channel();
     thread::spawn(move || {
         let mut line = String::new();

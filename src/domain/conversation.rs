@@ -122,6 +122,8 @@ pub struct Conversation {
     pub created_at: Time,
     /// When anything of it changed.
     pub updated_at: Time,
+    /// When it was closed for good: its person is erased, and its rows go.
+    pub erased_at: Option<Time>,
     /// What only the rules remember.
     pub memo: Memo,
 }
@@ -263,6 +265,7 @@ impl Conversation {
             last_message_at: None,
             created_at: now,
             updated_at: now,
+            erased_at: None,
             memo: Memo::default(),
         }
     }

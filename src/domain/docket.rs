@@ -15,6 +15,8 @@ mod head;
 
 mod drafts;
 
+mod erasure;
+
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +24,7 @@ use std::collections::BTreeSet;
 
 pub use changes::{Changes, Clocks};
 pub use entry::Entry;
+pub use erasure::Erasure;
 pub use head::Typing;
 pub use kept::{ChannelStanding, Parked, Remembered, Report};
 pub use loaded::Loaded;
@@ -88,6 +91,7 @@ struct Dirty {
     parked: Vec<Parked>,
     unparked: Vec<Uuid>,
     remembered: bool,
+    erasure: Option<Erasure>,
     events: Vec<Event>,
 }
 
@@ -295,6 +299,9 @@ impl Docket {
 
     /// When somebody must look again, from everything the docket holds.
     pub fn clocks(&self) -> Clocks {
+        if self.conversation.erased_at.is_some() {
+            return Clocks::default();
+        }
         let head = head::head(&self.messages);
         let memo = &self.conversation.memo;
         // A contact who waits for the assistant goes before a person who waits for a suggestion.

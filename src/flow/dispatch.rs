@@ -179,16 +179,13 @@ impl Dispatch {
 
     /// A withdrawn permit concerns a turn that may run elsewhere. Best effort: they look by themselves every second.
     fn tell_others(&self, commit: &Committed) {
-        let concerns_others = commit.events.iter().any(|event| {
+        let withdraws = commit.events.iter().any(|event| {
             matches!(
                 event.kind,
-                EventType::ModeChanged
-                    | EventType::ModeChangeDuringGeneration
-                    | EventType::TurnSuperseded
-                    | EventType::ConversationErased
+                EventType::ModeChanged | EventType::ModeChangeDuringGeneration | EventType::TurnSuperseded
             )
         });
-        if !concerns_others {
+        if !(withdraws || commit.is_erased) {
             return;
         }
         if let Some(others) = &self.to_others

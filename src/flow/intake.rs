@@ -19,6 +19,7 @@ use super::{
     registry::Registry,
     repair,
     start::Start,
+    tombstones::{Removal, Tombstones},
 };
 use crate::domain::{
     chat::ChatId,
@@ -57,6 +58,8 @@ pub struct Intake {
     pub channels: Arc<Channels>,
     /// The quick memory in front; the database decides.
     pub deduplicator: Option<Arc<Deduplicator>>,
+    /// How messages are known that were removed.
+    pub tombstones: Tombstones,
     /// Begins what is ripe as it comes; None: other processes do.
     pub start: Option<Start>,
     /// The moment by this machine's clock.
@@ -79,6 +82,15 @@ impl Intake {
 
     /// Takes what a provider in this process reports.
     pub async fn take_incoming(&self, channel: &Arc<Channel>, incoming: Incoming) -> Result<Verdict, Error> {
+        let is_status = matches!(incoming, Incoming::Status(_));
+        match self.take_known(channel, incoming).await {
+            Err(Error::Removed(Removal::Expired)) if !is_status => self.repeated(channel).await,
+            Err(Error::Removed(why)) => self.ignore(channel, why.as_str()).await,
+            verdict => verdict,
+        }
+    }
+
+    async fn take_known(&self, channel: &Arc<Channel>, incoming: Incoming) -> Result<Verdict, Error> {
         match incoming {
             Incoming::Message(arrival) => self.message(channel, arrival, inbox::admit).await,
             Incoming::Edit(amendment) => self.amendment(channel, amendment, false).await,
@@ -92,9 +104,8 @@ impl Intake {
                 self.note(channel, entry).await?;
                 Ok(Verdict::Accepted(None))
             }
-            Incoming::PhoneUpdate { chat, what } => self.ignore(channel, &what, Some(chat)).await,
-            Incoming::Ignored(what) => self.ignore(channel, &what, None).await,
-            Incoming::OtherInstance => self.ignore(channel, "other_instance", None).await,
+            Incoming::PhoneUpdate { what, .. } | Incoming::Ignored(what) => self.ignore(channel, &what).await,
+            Incoming::OtherInstance => self.ignore(channel, "other_instance").await,
         }
     }
 
@@ -110,9 +121,13 @@ impl Intake {
         }
     }
 
-    /// Takes a message that came to light only later.
+    /// Takes a message that came to light only later. One that was removed is there for as long as the provider keeps it, and
+    /// is no news.
     pub async fn take_missed(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
-        self.message(channel, arrival, inbox::admit_missed).await
+        match self.message(channel, arrival, inbox::admit_missed).await {
+            Err(Error::Removed(_)) => Ok(Verdict::Ignored),
+            verdict => verdict,
+        }
     }
 
     /// Takes several messages of the same chat in one transaction.
@@ -123,12 +138,24 @@ impl Intake {
     ) -> Result<Vec<Verdict>, Error> {
         let Some(first) = arrivals.first() else { return Ok(Vec::new()) };
         let key = key(channel, &first.chat, Some(channel.opening(&first.chat)));
-        let need = Need { keys: arrivals.iter().map(inbox::key_of).collect(), ..Need::default() };
-        let policy = Arc::clone(&channel.policy);
+        let keys: Vec<String> = arrivals.iter().map(inbox::key_of).collect();
+        let tombstones = keys.iter().map(|key| self.tombstones.of(&channel.name, &first.chat, key)).collect();
+        let need = Need { keys, tombstones, ..Need::default() };
+        let (policy, together) = (Arc::clone(&channel.policy), arrivals.clone());
         let step = move |docket: &mut Docket| {
-            arrivals.iter().map(|arrival| inbox::admit(docket, &policy, arrival)).map(verdict_of).collect()
+            together.iter().map(|arrival| inbox::admit(docket, &policy, arrival)).map(verdict_of).collect()
         };
-        change(&*self.ledger, key, need, step).await
+        match change(&*self.ledger, key, need, step).await {
+            // One of them was; the others are taken.
+            Err(Error::Removed(_)) => {
+                let mut verdicts = Vec::with_capacity(arrivals.len());
+                for arrival in arrivals {
+                    verdicts.push(self.take_incoming(channel, Incoming::Message(arrival)).await?);
+                }
+                Ok(verdicts)
+            }
+            verdicts => verdicts,
+        }
     }
 
     async fn message(&self, channel: &Arc<Channel>, arrival: Arrival, rule: Admit) -> Result<Verdict, Error> {
@@ -152,7 +179,8 @@ impl Intake {
         // A turn may begin with it, and reads what was said before.
         let newest = if self.start.is_some() { channel.policy.ai_history } else { 0 };
         let (keys, keys_are_new) = (vec![inbox::key_of(&arrival)], claim.is_some());
-        let need = Need { keys, keys_are_new, newest, ..Need::default() };
+        let tombstones = vec![self.tombstones.of(&channel.name, &arrival.chat, &keys[0])];
+        let need = Need { keys, keys_are_new, newest, tombstones, ..Need::default() };
         let policy = Arc::clone(&channel.policy);
         let start = self.start.clone().map(|start| (start.claimant(), start));
         let step = move |docket: &mut Docket| {
@@ -205,7 +233,8 @@ impl Intake {
     ) -> Result<Verdict, Error> {
         let opening = channel.opening(&amendment.chat);
         let key = key(channel, &amendment.chat, Some(opening));
-        let need = Need { keys: vec![amendment.of.clone()], ..Need::default() };
+        let tombstones = vec![self.tombstones.of(&channel.name, &amendment.chat, &amendment.of)];
+        let need = Need { keys: vec![amendment.of.clone()], tombstones, ..Need::default() };
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             inbox::amend(docket, &policy, &amendment, is_deletion);
@@ -221,7 +250,13 @@ impl Intake {
         };
         let opening = channel.opening_by_a_person(&arrival.chat, reason, by);
         let key = key(channel, &arrival.chat, Some(opening));
-        let need = Need { keys: vec![inbox::key_of(&arrival)], ..Need::default() };
+        let keys = vec![inbox::key_of(&arrival)];
+        let mut tombstones = vec![self.tombstones.of(&channel.name, &arrival.chat, &keys[0])];
+        if !arrival.text.trim().is_empty() {
+            // Erased while it was being sent, it is known by its words alone.
+            tombstones.push(self.tombstones.of_words(&channel.name, &arrival.chat, &arrival.text));
+        }
+        let need = Need { keys, tombstones, ..Need::default() };
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_copy(docket, &policy, &arrival, copy);
@@ -232,17 +267,18 @@ impl Intake {
 
     async fn status(&self, channel: &Arc<Channel>, status: Status) -> Result<Verdict, Error> {
         let (Some(chat), Some(state)) = (status.chat, status.state) else {
-            return self.ignore(channel, &status.detail, None).await;
+            return self.ignore(channel, &status.detail).await;
         };
         let key = key(channel, &chat, None);
-        let need = Need { keys: vec![status.id.clone()], ..Need::default() };
+        let tombstones = vec![self.tombstones.of(&channel.name, &chat, &status.id)];
+        let need = Need { keys: vec![status.id.clone()], tombstones, ..Need::default() };
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_status(docket, &policy, &status.id, state, status.reason);
             as_verdict(docket, matched)
         };
         match change(&*self.ledger, key, need, step).await {
-            Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, &status.detail, Some(chat)).await,
+            Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, &status.detail).await,
             verdict => verdict,
         }
     }
@@ -252,18 +288,19 @@ impl Intake {
         Ok(if before.is_some() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) })
     }
 
-    async fn ignore(
-        &self,
-        channel: &Arc<Channel>,
-        what: &str,
-        chat: Option<ChatId>,
-    ) -> Result<Verdict, Error> {
-        let mut entry = Entry::of(EventType::WebhookIgnored).action("acknowledged").with("what", what);
-        if let Some(chat) = chat {
-            entry = entry.with("chat_id", chat.as_str());
-        }
+    /// Whose it was is not noted: such an event hangs on no conversation, and would outlive its person.
+    async fn ignore(&self, channel: &Arc<Channel>, what: &str) -> Result<Verdict, Error> {
+        let entry = Entry::of(EventType::WebhookIgnored).action("acknowledged").with("what", what);
         self.note(channel, entry).await?;
         Ok(Verdict::Ignored)
+    }
+
+    /// Of a message that was older than allowed.
+    async fn repeated(&self, channel: &Arc<Channel>) -> Result<Verdict, Error> {
+        let by = Removal::Expired.as_str();
+        let entry = Entry::of(EventType::DuplicateWebhook).action("skipped").with("by", by);
+        self.note(channel, entry).await?;
+        Ok(Verdict::Duplicate(None))
     }
 
     async fn note(&self, channel: &Arc<Channel>, entry: Entry) -> Result<(), Error> {
@@ -331,7 +368,7 @@ fn payload_of(body: &[u8]) -> Value {
 }
 
 /// The body of what [`payload_of`] kept.
-fn body_of(kept: &Value) -> Vec<u8> {
+pub(super) fn body_of(kept: &Value) -> Vec<u8> {
     if let Value::String(text) = kept {
         return text.clone().into_bytes();
     }

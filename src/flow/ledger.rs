@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use super::tombstones::{Removal, Tombstone};
 use crate::domain::{
     chat::ChatId,
     conversation::Opening,
@@ -30,6 +31,7 @@ pub enum Key {
     /// By our id. `Gone` if there is none: it is never made again.
     Id(Uuid),
     /// By the chat at the provider, any of its aliases. Begins a conversation if there is none and an opening is given.
+    /// That of a person who was erased is none, and the next one is another.
     Chat {
         /// The channel's name.
         channel: String,
@@ -63,6 +65,8 @@ pub struct Need {
     pub labels: bool,
     /// What an idempotency key stands for.
     pub request: Option<String>,
+    /// Messages that the step is about: if one of them was removed, the step does not run, and begins no conversation.
+    pub tombstones: Vec<Tombstone>,
 }
 
 impl Need {
@@ -79,6 +83,9 @@ pub enum Error {
     /// There is no such conversation (any more).
     #[error("no such conversation")]
     Gone,
+    /// The step is about a message that was removed. Nothing has happened.
+    #[error("the message was removed before")]
+    Removed(Removal),
     /// The store cannot be reached, or did not answer in time. Try again later.
     #[error("the database is unavailable")]
     Unavailable(#[source] Source),
@@ -158,6 +165,8 @@ pub struct Committed {
     pub turns: Vec<(Uuid, TurnState)>,
     /// A part that our side would be typing now.
     pub typing: Option<Typing>,
+    /// The conversation was closed for good.
+    pub is_erased: bool,
     /// What happened.
     pub events: Vec<Event>,
 }
@@ -186,6 +195,9 @@ pub trait Ledger: Send + Sync {
 
     /// The moment by the store's clock.
     async fn now(&self) -> Result<Time, Error>;
+
+    /// Forgets what is remembered here of a conversation that others have erased.
+    fn forget(&self, conversation: Uuid);
 }
 
 /// Runs a step that has an outcome.
@@ -281,6 +293,8 @@ mod tests {
         async fn now(&self) -> Result<Time, Error> {
             Ok(Time(0))
         }
+
+        fn forget(&self, _: Uuid) {}
     }
 
     fn lock_of<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

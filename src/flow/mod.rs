@@ -8,10 +8,10 @@
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
-//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, restored, sign_in, media, and
-//! the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
+//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, restored, sign_in, media, erase,
+//! and the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
 //! over a docket, run inside the ledger, as are office and spending; ledger, archive, registry, people, stationery, repeats,
-//! audit, enclosures, generator, provider, files, answers, pace are traits with an adapter behind them; onlookers is what this instance
+//! audit, enclosures, graves, generator, provider, files, answers, pace are traits with an adapter behind them; onlookers is what this instance
 //! shows of work as it is done.
 
 pub mod intake;
@@ -97,6 +97,12 @@ pub mod repeats;
 pub mod audit;
 
 pub mod restored;
+
+pub mod graves;
+
+pub mod tombstones;
+
+pub mod erase;
 
 pub mod channels;
 

@@ -10,7 +10,7 @@ use super::{
     auth::{Auth, Caller},
     feed::Feed,
     names::Directory,
-    ports::{Channels, Desk, Health, Intake, ModeSwitch, SandboxDoor, Setting, Vault},
+    ports::{Channels, Desk, Eraser, Health, Intake, ModeSwitch, SandboxDoor, Setting, Vault},
     problem::Problem,
     site::Site,
 };
@@ -52,6 +52,8 @@ pub struct Doors {
     pub mode_switch: Arc<dyn ModeSwitch>,
     /// What people do.
     pub desk: Arc<dyn Desk>,
+    /// Removes people.
+    pub eraser: Arc<dyn Eraser>,
     /// The channels as they run here.
     pub channels: Arc<dyn Channels>,
     /// Encrypts secrets of channels.

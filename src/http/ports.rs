@@ -24,6 +24,8 @@ use crate::{
     flow::{
         agenda::Wish,
         desk::{self, Approval, Idempotency, Patch, Refusal, Said, Who, Words},
+        erase,
+        graves::Rows,
         intake::{self, Verdict},
         ledger::{Error, Key},
         mode_switch::{self, Receipt},
@@ -63,6 +65,20 @@ impl ModeSwitch for mode_switch::ModeSwitch {
 
     async fn settle(&self, receipt: Receipt, limit: Duration) -> mode_switch::Answer {
         self.settle(receipt, limit).await
+    }
+}
+
+/// Removes people.
+#[async_trait]
+pub trait Eraser: Send + Sync {
+    /// Removes the person of that conversation, and all that is kept of them.
+    async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error>;
+}
+
+#[async_trait]
+impl Eraser for erase::Eraser {
+    async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error> {
+        self.erase(conversation, actor).await
     }
 }
 

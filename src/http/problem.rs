@@ -272,7 +272,7 @@ impl Responder for Problem {
 impl From<ledger::Error> for Problem {
     fn from(error: ledger::Error) -> Self {
         match error {
-            ledger::Error::Gone => Self::not_found(),
+            ledger::Error::Gone | ledger::Error::Removed(_) => Self::not_found(),
             ledger::Error::Unavailable(source) => {
                 tracing::warn!(error = %source, "the store is unavailable for a request");
                 Self::unavailable("the database is unavailable")

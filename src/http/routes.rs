@@ -49,6 +49,7 @@ pub fn routes() -> Vec<Row> {
         post("/api/v1/conversations/batch", Acts, batch::batch),
         get("/api/v1/conversations/{id}", Reads, conversations::one),
         patch("/api/v1/conversations/{id}", Acts, conversations::change),
+        delete("/api/v1/conversations/{id}", Admin, conversations::erase),
         post("/api/v1/conversations/{id}/read", Acts, conversations::read),
         delete("/api/v1/conversations/{id}/read", Acts, conversations::unread),
         put("/api/v1/conversations/{id}/mode", Acts, modes::switch),

@@ -107,7 +107,7 @@ impl Client {
                         Err(_) => return Ok(()),
                     },
                     // The reader of the feed has said so; it tells when there is more.
-                    Err(Error::Unavailable(_) | Error::Gone) => return Ok(()),
+                    Err(Error::Unavailable(_) | Error::Gone | Error::Removed(_)) => return Ok(()),
                 },
             };
             if frames.is_empty() {

@@ -135,7 +135,7 @@ async fn take(
 fn not_stored(error: ledger::Error) -> Problem {
     match error {
         ledger::Error::Unavailable(_) => error.into(),
-        ledger::Error::Gone | ledger::Error::Refused(_) => {
+        ledger::Error::Gone | ledger::Error::Removed(_) | ledger::Error::Refused(_) => {
             tracing::error!(error = &error as &dyn std::error::Error, "a webhook was not stored");
             Problem::unavailable("the webhook was not stored")
         }

@@ -51,6 +51,7 @@ at_every_point!(
     what_is_fetched_and_what_was_missed_is_answered,
     a_draft_is_written_and_a_person_sends_it,
     a_file_is_sent_and_the_answer_is_lost,
+    a_person_is_erased_and_writes_again,
 );
 
 /// Over what a story is told.

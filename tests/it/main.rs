@@ -25,6 +25,8 @@ mod drafts;
 
 mod failures;
 
+mod erase;
+
 mod crash;
 
 mod webhooks;

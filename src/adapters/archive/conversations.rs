@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::{
     cursor,
-    filter::{self, Conditions},
+    filter::{self, Conditions, IS_THERE},
     overview::overviews,
     search,
 };
@@ -69,7 +69,7 @@ pub(super) fn after(
 /// One conversation.
 pub(super) async fn one<S: Store>(store: &S, id: Uuid) -> Result<Option<Overview>, Error> {
     let mut statement = select(store, Sort::default());
-    statement.push(" where c.id = ").bind(id);
+    statement.push(" where c.id = ").bind(id).push(" and ").push(IS_THERE);
     Ok(overviews(store, statement).await?.pop().map(|(_, overview)| overview))
 }
 
@@ -89,6 +89,7 @@ pub(super) async fn of_chat<S: Store>(
 pub(super) async fn of_ids<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<Overview>, Error> {
     let mut statement = select(store, Sort::default());
     statement.push(" where c.id").one_of(S::ENGINE, ids.iter().map(Uuid::to_string).collect());
+    statement.push(" and ").push(IS_THERE);
     Ok(overviews(store, statement).await?.into_iter().map(|(_, overview)| overview).collect())
 }
 

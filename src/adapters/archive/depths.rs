@@ -36,7 +36,7 @@ const COUNTS: [Count; 6] = [
     },
     Count {
         text: "select 'conversations' as what, c.mode as word, count(*) as found, min(c.created_at) as oldest \
-               from conversations c where true",
+               from conversations c where c.erased_at is null",
         and_channel: " and c.channel",
         group: " group by c.mode",
     },

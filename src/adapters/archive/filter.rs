@@ -36,6 +36,9 @@ impl Conditions {
     }
 }
 
+/// "Is not closed for good", of `conversations c`: what is being erased is nobody's to see.
+pub(super) const IS_THERE: &str = "c.erased_at is null";
+
 /// Conditions on `conversations c`. Words are looked for by [`super::search`].
 pub(super) fn conversations(
     statement: &mut Statement,
@@ -43,6 +46,7 @@ pub(super) fn conversations(
     wanted: &ConversationFilter,
 ) -> Conditions {
     let mut conditions = Conditions::default();
+    conditions.next(statement).push(IS_THERE);
     conditions.channels(statement, engine, "c.channel", wanted.channels.as_deref());
     if let Some(chat) = &wanted.chat {
         conditions.next(statement).push("c.id in (select h.conversation_id from chats h where h.chat_id = ");

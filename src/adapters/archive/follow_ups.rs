@@ -2,7 +2,10 @@
 
 use uuid::Uuid;
 
-use super::{cursor, filter::Conditions};
+use super::{
+    cursor,
+    filter::{Conditions, IS_THERE},
+};
 use crate::{
     adapters::sql::{Statement, Store, cell, decode},
     domain::turn::{FollowUp, FollowUpState},
@@ -28,6 +31,7 @@ pub(super) async fn list<S: Store>(
     let mut conditions = Conditions::default();
     let state = wanted.state.unwrap_or(FollowUpState::Pending);
     conditions.next(&mut statement).push("f.state = ").bind(state.as_str());
+    conditions.next(&mut statement).push(IS_THERE);
     conditions.channels(&mut statement, S::ENGINE, "c.channel", wanted.channels.as_deref());
     if let Some(conversation) = wanted.conversation {
         conditions.next(&mut statement).push("f.conversation_id = ").bind(conversation);

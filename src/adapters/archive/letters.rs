@@ -14,6 +14,10 @@ use crate::{
 
 const LIST: &str = "dead-letters";
 
+/// Its conversation, if it has one, is not being erased.
+const IS_OF_SOMEBODY: &str =
+    "not exists (select 1 from erasures x where x.conversation_id = l.conversation_id)";
+
 /// A page of them.
 pub(super) async fn list<S: Store>(
     store: &S,
@@ -26,6 +30,7 @@ pub(super) async fn list<S: Store>(
     let mut conditions = Conditions::default();
     let state = wanted.state.unwrap_or(LetterState::Open);
     conditions.next(&mut statement).push("l.state = ").bind(state.as_str());
+    conditions.next(&mut statement).push(IS_OF_SOMEBODY);
     if let Some(kind) = wanted.kind {
         conditions.next(&mut statement).push("l.kind = ").bind(kind.as_str());
     }
@@ -48,5 +53,6 @@ pub(super) async fn list<S: Store>(
 pub(super) async fn one<S: Store>(store: &S, id: Uuid) -> Result<Option<DeadLetter>, Error> {
     let mut statement = Statement::new("select ");
     statement.columns::<DeadLetter>("l").push(" from dead_letters l where l.id = ").bind(id);
+    statement.push(" and ").push(IS_OF_SOMEBODY);
     store.row(statement).await?.as_ref().map(decode).transpose()
 }

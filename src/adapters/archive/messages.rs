@@ -2,7 +2,10 @@
 
 use uuid::Uuid;
 
-use super::{cursor, filter::Conditions};
+use super::{
+    cursor,
+    filter::{Conditions, IS_THERE},
+};
 use crate::{
     adapters::{
         rows::Columns,
@@ -104,7 +107,7 @@ pub(super) async fn exchanged<S: Store>(
     let after = cursor::read::<Uuid>(LIST, page)?;
     let mut statement = Statement::new("select ");
     statement.columns::<Message>("m").push(", c.chat_id, c.contact_name from messages m");
-    statement.push(" join conversations c on c.id = m.conversation_id");
+    statement.push(" join conversations c on c.id = m.conversation_id and ").push(IS_THERE);
     let mut conditions = Conditions::default();
     conditions.channels(&mut statement, S::ENGINE, "m.channel", wanted.channels.as_deref());
     if let Some(conversation) = wanted.conversation {
@@ -136,6 +139,7 @@ pub(super) async fn one<S: Store>(store: &S, id: Uuid) -> Result<Option<Placed>,
     let mut statement = Statement::new("select ");
     statement.columns::<Message>("m").push(", c.chat_id from messages m");
     statement.push(" join conversations c on c.id = m.conversation_id where m.id = ").bind(id);
+    statement.push(" and ").push(IS_THERE);
     store.row(statement).await?.as_ref().map(placed).transpose()
 }
 
@@ -144,7 +148,7 @@ pub(super) async fn of_ids<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<Plac
     let mut statement = Statement::new("select ");
     statement.columns::<Message>("m").push(", c.chat_id from messages m");
     statement.push(" join conversations c on c.id = m.conversation_id where m.id");
-    statement.one_of(S::ENGINE, ids.iter().map(Uuid::to_string).collect());
+    statement.one_of(S::ENGINE, ids.iter().map(Uuid::to_string).collect()).push(" and ").push(IS_THERE);
     store.rows(statement).await?.iter().map(placed).collect()
 }
 
@@ -154,6 +158,7 @@ pub(super) async fn unknown<S: Store>(store: &S, limit: usize) -> Result<Vec<Pla
     let mut statement = Statement::new("select ");
     statement.columns::<Message>("m").push(", c.chat_id from messages m");
     statement.push(" join conversations c on c.id = m.conversation_id where m.state = 'unknown'");
+    statement.push(" and ").push(IS_THERE);
     statement.push(" order by m.attempt_at desc limit ").bind(limit);
     store.rows(statement).await?.iter().map(placed).collect()
 }

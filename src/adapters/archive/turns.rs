@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::cursor;
+use super::{cursor, filter::IS_THERE};
 use crate::{
     adapters::sql::{Statement, Store, cell, decode},
     domain::turn::Turn,
@@ -36,6 +36,7 @@ pub(super) async fn one<S: Store>(store: &S, id: Uuid) -> Result<Option<(Uuid, S
     let mut statement = Statement::new("select ");
     statement.columns::<Turn>("t").push(", c.channel from turns t");
     statement.push(" join conversations c on c.id = t.conversation_id where t.id = ").bind(id);
+    statement.push(" and ").push(IS_THERE);
     let Some(row) = store.row(statement).await? else { return Ok(None) };
     Ok(Some((cell(&row, "conversation_id")?, cell(&row, "channel")?, decode(&row)?)))
 }

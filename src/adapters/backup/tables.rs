@@ -25,7 +25,14 @@ pub(super) const TABLES: &[&str] = &[
     "conversation_labels",
     "cached_answers",
     "events",
+    "tombstone_keys",
+    "tombstones",
+    "erasures",
+    "erased_chats",
 ];
+
+/// What every start makes, if it is not there: a database that holds nothing else is empty.
+pub(super) const MADE_BY_STARTS: &str = "tombstone_keys";
 
 /// Tables that stay behind, each for a reason: the installation is made anew; what was signed out or used up since must not
 /// come back to life; the pace of the last minute is of no use in another one. A test holds both lists against the catalogue.

@@ -14,6 +14,7 @@ use super::{
     recent::Recent,
     steps::{self, Case, Played},
     text,
+    tombstones::Removed,
     writer::Place,
 };
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
         docket::{ChannelStanding, Clocks, Loaded},
         time::Time,
     },
-    flow::ledger::Key,
+    flow::{ledger::Key, tombstones::Removal},
 };
 
 /// What became of one step.
@@ -33,6 +34,8 @@ pub(super) enum Verdict {
     Done,
     /// There is no such conversation.
     Gone,
+    /// Did not run: it is about a message that was removed.
+    Removed(Removal),
     /// Panicked; nothing of it was saved.
     Panicked,
     /// Must run in a later transaction.
@@ -78,12 +81,18 @@ async fn run<D: Dialect>(
     ops: &[Op],
 ) -> Result<Outcome, sqlx::Error> {
     let mut verdicts = vec![Verdict::Gone; ops.len()];
-    let chats = chats::<D>(&place.recent, transaction, ops).await?;
+    let mut chats = chats::<D>(&place.recent, transaction, ops).await?;
     let (mut locked, now) = lock::<D>(place, transaction, ops, &chats).await?;
+    let removed = Removed::find::<D>(transaction, ops).await?;
+    take_back::<D>(transaction, ops, &removed, &mut chats, &mut locked).await?;
 
     let mut wanted = Wanted::default();
     let mut names = BTreeSet::new();
     for (number, op) in ops.iter().enumerate() {
+        if let Some(why) = removed.bars(op) {
+            verdicts[number] = Verdict::Removed(why);
+            continue;
+        }
         let Some(it) = chats.conversation(&op.key).and_then(|id| locked.get_mut(&id)) else {
             verdicts[number] = match &op.key {
                 // The chat was there a moment ago, and its conversation was erased before we had the lock.
@@ -125,6 +134,32 @@ async fn run<D: Dialect>(
     };
     transaction.save(take(&mut played.save).statements(D::sql())?).await?;
     Ok((verdicts, Some((played, channels, chats.begun()))))
+}
+
+/// A conversation that was begun for nothing but messages that were removed is not begun.
+async fn take_back<D: Dialect>(
+    transaction: &mut D::Transaction,
+    ops: &[Op],
+    removed: &Removed,
+    chats: &mut Chats,
+    locked: &mut HashMap<Uuid, Locked>,
+) -> Result<(), sqlx::Error> {
+    let is_wanted = |id: &Uuid| {
+        ops.iter().any(|op| {
+            let begins = matches!(op.key, Key::Chat { opening: Some(_), .. });
+            begins && chats.conversation(&op.key) == Some(*id) && removed.bars(op).is_none()
+        })
+    };
+    let unwanted: BTreeSet<Uuid> = chats.begun.keys().filter(|id| !is_wanted(id)).copied().collect();
+    if unwanted.is_empty() {
+        return Ok(());
+    }
+    let ids: BTreeSet<String> = unwanted.iter().map(Uuid::to_string).collect();
+    transaction.fetch(&D::sql().take_back, &text(&ids)?).await?;
+    locked.retain(|id, _| !unwanted.contains(id));
+    chats.begun.retain(|id, _| !unwanted.contains(id));
+    chats.known.retain(|_, id| !unwanted.contains(id));
+    Ok(())
 }
 
 /// A conversation under lock.

@@ -14,6 +14,7 @@ use super::{
     recent::Recent,
     steps::{self, Case},
     text,
+    tombstones::Asked,
     writer::Place,
 };
 use crate::{
@@ -29,6 +30,8 @@ struct Guard<'a> {
     conversations: Vec<(Uuid, i64)>,
     /// Conversations and keys that no message of theirs has.
     keys: &'a [(Uuid, String)],
+    /// What the steps are about must not have been removed.
+    tombstones: Vec<Asked<'a>>,
     /// Channels: name, state, next send, sends.
     channels: Vec<(&'a str, &'a str, i64, i64)>,
 }
@@ -44,7 +47,7 @@ pub(super) async fn commit<D: Dialect>(
         return Ok(None);
     };
     let Some(known) = Known::of(&place.recent, ops) else { return Ok(None) };
-    let guard = text(&known.guard())?;
+    let guard = text(&known.guard(ops))?;
     let (cases, mut channels) = (known.cases.into_values().collect(), known.channels);
     // A step that panics is found again the long way, and one that must be certain that the channel is full as well.
     let played = steps::play(cases, &mut channels, ops, now).ok().filter(|played| !played.found_full);
@@ -116,8 +119,9 @@ impl Known {
         Some(())
     }
 
-    fn guard(&self) -> Guard<'_> {
+    fn guard<'a>(&'a self, ops: &'a [Op]) -> Guard<'a> {
         Guard {
+            tombstones: ops.iter().flat_map(|op| &op.need.tombstones).map(Asked::of).collect(),
             conversations: self.cases.iter().map(|(id, case)| (*id, case.stamp)).collect(),
             keys: &self.keys,
             channels: self

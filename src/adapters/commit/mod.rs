@@ -20,6 +20,8 @@ mod clock;
 
 mod save;
 
+mod tombstones;
+
 #[cfg(test)]
 mod suite;
 
@@ -125,7 +127,8 @@ pub(crate) struct Sql {
     pub(crate) resolve: String,
     /// Begins conversations whose chat is not known, and returns the `id` of those it began. Rows of conversations.
     pub(crate) open: String,
-    /// Locks conversations in the order of their ids: `id`, `stamp`, and the moment after as `now` (may be null). `[id]`
+    /// Locks conversations in the order of their ids: `id`, `stamp`, and the moment after as `now` (may be null). Not those
+    /// that are closed for good. `[id]`
     pub(crate) lock: String,
     /// Conversations, whole. `[id]`
     pub(crate) conversations: String,
@@ -177,6 +180,18 @@ pub(crate) struct Sql {
     pub(crate) delete_labelled: String,
     /// Puts labels on conversations, those that are still there.
     pub(crate) insert_labelled: String,
+    /// Keeps the ids of chats of conversations whose rows go. `[id]`, as the next.
+    pub(crate) keep_erased_chats: String,
+    /// Nobody finds conversations by these chats any more.
+    pub(crate) delete_chats: String,
+    /// New erasures.
+    pub(crate) insert_erasures: String,
+    /// Hashes, new ones and those that are there.
+    pub(crate) put_tombstones: String,
+    /// Of these, `hash` and `kind` of those that are of a removed message. `[[channel, chat, key, hash]]`
+    pub(crate) tombstones: String,
+    /// Takes back conversations that this transaction has begun. `[id]`
+    pub(crate) take_back: String,
     /// New events, in this order.
     pub(crate) insert_events: String,
     /// Conversations with a turn due: `id`, `channel` and the clocks. `{now, limit}`, as the three after it.
@@ -331,6 +346,10 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
         let rows = self.read(&D::sql().now, &json!(null)).await?;
         let row = rows.first().ok_or_else(|| failure(sqlx::Error::RowNotFound))?;
         Time::read(row, "now").map_err(failure)
+    }
+
+    fn forget(&self, conversation: Uuid) {
+        self.recent.forget(conversation);
     }
 }
 

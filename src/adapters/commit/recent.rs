@@ -109,6 +109,12 @@ impl Recent {
         lock(&self.chats).insert((channel.to_owned(), chat.to_owned()), conversation, 1, CHATS);
     }
 
+    /// Nothing of that conversation is remembered any more, nor whose it was.
+    pub(super) fn forget(&self, id: Uuid) {
+        lock(&self.conversations).remove(&id);
+        lock(&self.chats).retain(|conversation| *conversation != id);
+    }
+
     /// The conversation of that chat is gone.
     pub(super) fn forget_chat(&self, channel: &str, chat: &str) {
         lock(&self.chats).remove(&(channel.to_owned(), chat.to_owned()));
@@ -150,6 +156,13 @@ impl<K: Eq + Hash, V> Generations<K, V> {
         }
         self.weight += weight;
         self.young.insert(key, (weight, value));
+    }
+
+    fn retain(&mut self, wanted: impl Fn(&V) -> bool) {
+        let before = self.young.values().map(|(weight, _)| weight).sum::<usize>();
+        self.young.retain(|_, (_, value)| wanted(value));
+        self.weight -= before - self.young.values().map(|(weight, _)| weight).sum::<usize>();
+        self.old.retain(|_, (_, value)| wanted(value));
     }
 
     fn remove(&mut self, key: &K) -> Option<V> {

@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::{Sql, text};
 use crate::{
     adapters::rows::{
-        Changed, ConversationRow, DraftRow, EventRow, FollowUpRow, LabelledRow, LetterRow, MessageRow,
-        ParkedRow, RequestRow, TurnRow,
+        Changed, ConversationRow, DraftRow, ErasureRow, EventRow, FollowUpRow, LabelledRow, LetterRow,
+        MessageRow, ParkedRow, RequestRow, TombstoneRow, TurnRow,
     },
     domain::{
         docket::{Changes, ChannelStanding},
@@ -38,6 +38,9 @@ pub(super) struct Save {
     channels: BTreeMap<String, ChannelRow>,
     unlabelled: Vec<LabelledRow>,
     labelled: Vec<LabelledRow>,
+    erased: Vec<String>,
+    erasures: Vec<ErasureRow>,
+    tombstones: Vec<TombstoneRow>,
     events: Vec<EventRow>,
 }
 
@@ -74,6 +77,11 @@ impl Save {
         self.unlabelled.extend(changes.unlabelled.into_iter().map(label));
         self.labelled.extend(changes.labelled.into_iter().map(label));
         self.requests.extend(changes.remembered.map(|remembered| RequestRow::of(id, remembered)));
+        if let Some(erasure) = changes.erasure {
+            self.erased.push(id.to_string());
+            self.tombstones.extend(TombstoneRow::of_echoes(&erasure));
+            self.erasures.push(ErasureRow::begun(id, erasure.actor, changes.now));
+        }
         self.events.extend(changes.events.into_iter().map(EventRow::of));
         self.conversations.push(ConversationRow::of(changes.conversation, changes.clocks, self.stamp));
     }
@@ -116,6 +124,10 @@ impl Save {
         add(&mut statements, &sql.save_channels, &channels)?;
         add(&mut statements, &sql.delete_labelled, &self.unlabelled)?;
         add(&mut statements, &sql.insert_labelled, &self.labelled)?;
+        add(&mut statements, &sql.keep_erased_chats, &self.erased)?;
+        add(&mut statements, &sql.delete_chats, &self.erased)?;
+        add(&mut statements, &sql.insert_erasures, &self.erasures)?;
+        add(&mut statements, &sql.put_tombstones, &self.tombstones)?;
         add(&mut statements, &sql.insert_events, &self.events)?;
         Ok(statements)
     }

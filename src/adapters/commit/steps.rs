@@ -113,6 +113,7 @@ fn committed(changes: &Changes) -> Committed {
         clocks: changes.clocks,
         turns: changes.turns.iter().chain(&changes.new_turns).map(|turn| (turn.id, turn.state)).collect(),
         typing: changes.typing,
+        is_erased: changes.erasure.is_some(),
         events: changes.events.clone(),
     }
 }

@@ -53,7 +53,11 @@ impl<D> Place<D> {
             self.observer.committed(commits);
         }
         for (stamp, open) in known {
-            self.recent.keep(stamp, open);
+            if open.conversation.erased_at.is_some() {
+                self.recent.forget(open.conversation.id);
+            } else {
+                self.recent.keep(stamp, open);
+            }
         }
         for (name, standing) in channels {
             self.recent.keep_channel(name, standing);
@@ -189,6 +193,7 @@ impl Rest {
         match verdict {
             Verdict::Done => answer(op, Ok(())),
             Verdict::Gone => answer(op, Err(Error::Gone)),
+            Verdict::Removed(why) => answer(op, Err(Error::Removed(why))),
             Verdict::Panicked => answer(op, Err(Error::Refused("the step panicked".into()))),
             Verdict::Postponed => self.postponed.push(op),
         }

@@ -13,8 +13,8 @@ use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
         rows::{
-            ConversationRow, DraftRow, EventRow, Field as _, FollowUpRow, LabelRow, LetterRow, MessageRow,
-            ParkedRow, RequestRow, Table, TurnRow,
+            ConversationRow, DraftRow, ErasureRow, EventRow, Field as _, FollowUpRow, LabelRow, LetterRow,
+            MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
         },
     },
     domain::time::Time,
@@ -158,7 +158,8 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     // The clock is read outside of the locking part: inside, it would be read before the wait for the lock.
     lock: format!(
         "with locked as materialized (
-            select id, stamp from conversations where id = any (array(select json_array_elements_text($1::json)))
+            select id, stamp from conversations
+            where id = any (array(select json_array_elements_text($1::json))) and erased_at is null
             order by id for update)
         select id, stamp, {CLOCK} as now from locked"
     ),
@@ -261,6 +262,24 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         from json_populate_recordset(null::conversation_labels, $1::json) new
         join labels l on l.id = new.label_id where {IF} on conflict do nothing"
     ),
+    keep_erased_chats: format!(
+        "insert into erased_chats (chat_id, channel, conversation_id) select chat_id, channel, conversation_id from chats
+        where conversation_id = any (array(select json_array_elements_text($1::json))) and {IF}"
+    ),
+    delete_chats: format!(
+        "delete from chats where conversation_id = any (array(select json_array_elements_text($1::json))) and {IF}"
+    ),
+    insert_erasures: insert::<ErasureRow>(),
+    put_tombstones: format!("{} on conflict do nothing", insert::<TombstoneRow>()),
+    tombstones: "select k ->> 3 as hash, coalesce(t.kind, 'erased') as kind
+        from json_array_elements($1::json) k left join tombstones t on t.hash = k ->> 3
+        where t.hash is not null
+        or exists (select from erased_chats e join messages m on m.conversation_id = e.conversation_id
+            where e.channel = k ->> 0 and e.chat_id = k ->> 1
+            and (m.key = k ->> 2 or m.provider_message_id = k ->> 2))"
+        .to_owned(),
+    // What refers to them goes with them.
+    take_back: "delete from conversations where id = any (array(select json_array_elements_text($1::json)))".to_owned(),
     insert_events: insert::<EventRow>(),
     due_turns: due("turn_at"),
     due_sends: format!(

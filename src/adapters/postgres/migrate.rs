@@ -25,6 +25,7 @@ pub(super) fn migrations() -> Migrator {
         ("drafts", include_str!("../../../migrations/postgres/0009_drafts.sql")),
         ("kept answers", include_str!("../../../migrations/postgres/0011_kept_answers.sql")),
         ("enclosures", include_str!("../../../migrations/postgres/0012_enclosures.sql")),
+        ("erasures", include_str!("../../../migrations/postgres/0013_erasures.sql")),
         ("audit", include_str!("../../../migrations/postgres/0017_audit.sql")),
     ])
 }

@@ -11,7 +11,7 @@ use super::ledger::CLOCK;
 pub(super) const IF: &str = "/* if */ true";
 
 /// What must still hold when something is saved without having been locked before. It waits for nobody: what somebody
-/// else has locked does not hold. `{conversations, keys, channels}`
+/// else has locked does not hold. `{conversations, keys, tombstones, channels}`
 const GUARD: &str = "mine as materialized (
         select c.id from json_array_elements($1::json -> 'conversations') k
         join conversations c on c.id = k ->> 0 and c.stamp = (k ->> 1)::bigint
@@ -21,6 +21,12 @@ const GUARD: &str = "mine as materialized (
             (select from messages where conversation_id = k ->> 0 and key = k ->> 1)
             union all
             (select from messages where conversation_id = k ->> 0 and provider_message_id = k ->> 1) offset 0) m),
+    removed as materialized (
+        select from json_array_elements($1::json -> 'tombstones') k
+        where exists (select from tombstones where hash = k ->> 3)
+        or exists (select from erased_chats e join messages m on m.conversation_id = e.conversation_id
+            where e.channel = k ->> 0 and e.chat_id = k ->> 1
+            and (m.key = k ->> 2 or m.provider_message_id = k ->> 2))),
     lanes as materialized (
         select h.name from json_array_elements($1::json -> 'channels') k
         join channels h on h.name = k ->> 0 and h.state = k ->> 1 and h.next_send_at = (k ->> 2)::bigint
@@ -28,7 +34,7 @@ const GUARD: &str = "mine as materialized (
         order by h.name for update of h skip locked),
     guard as materialized (
         select (select count(*) from mine) = json_array_length($1::json -> 'conversations')
-            and not exists (select from taken)
+            and not exists (select from taken) and not exists (select from removed)
             and (select count(*) from lanes) = json_array_length($1::json -> 'channels') as holds)";
 
 /// The texts of statements that were put together, by the addresses of their parts: there are few.

@@ -52,6 +52,7 @@ table! {
         memo: Json<Memo>,
         created_at: Time,
         updated_at: Time,
+        erased_at: Option<Time>,
         stamp: i64,
     }
 }
@@ -102,6 +103,7 @@ impl ConversationRow {
             memo: Json(conversation.memo),
             created_at: conversation.created_at,
             updated_at: conversation.updated_at,
+            erased_at: conversation.erased_at,
             stamp,
         }
     }
@@ -157,6 +159,7 @@ impl Stored for Conversation {
             last_message_at: row.last_message_at,
             created_at: row.created_at,
             updated_at: row.updated_at,
+            erased_at: row.erased_at,
             memo: row.memo.0,
         })
     }

@@ -15,6 +15,7 @@ use crate::domain::{
     time::Time,
     turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
 };
+use crate::flow::tombstones::Removal;
 
 /// A row of either driver. The spine knows three types only, and bytes for what is sealed.
 pub(crate) trait Columns {
@@ -226,4 +227,5 @@ displayed!(
     LetterState,
     DraftState,
     EventType,
+    Removal,
 );

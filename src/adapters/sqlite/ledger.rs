@@ -10,8 +10,8 @@ use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
         rows::{
-            ConversationRow, DraftRow, EventRow, FollowUpRow, LabelRow, LetterRow, MessageRow, ParkedRow,
-            RequestRow, Table, TurnRow,
+            ConversationRow, DraftRow, ErasureRow, EventRow, FollowUpRow, LabelRow, LetterRow, MessageRow,
+            ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
         },
     },
     domain::time::Time,
@@ -104,7 +104,9 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         insert::<ConversationRow>()
     ),
     // The transaction is the lock.
-    lock: "select id, stamp, null as now from conversations where id in (select value from json_each($1))".to_owned(),
+    lock: "select id, stamp, null as now from conversations
+        where id in (select value from json_each($1)) and erased_at is null"
+        .to_owned(),
     conversations: format!(
         "select {} from conversations where id in (select value from json_each($1))",
         ConversationRow::COLUMNS.join(", ")
@@ -195,6 +197,21 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         select new.value ->> 'conversation_id', l.id from json_each($1) new
         cross join labels l on l.id = new.value ->> 'label_id' where true on conflict do nothing"
         .to_owned(),
+    keep_erased_chats: "insert into erased_chats (chat_id, channel, conversation_id)
+        select chat_id, channel, conversation_id from chats where conversation_id in (select value from json_each($1))"
+        .to_owned(),
+    delete_chats: "delete from chats where conversation_id in (select value from json_each($1))".to_owned(),
+    insert_erasures: insert::<ErasureRow>(),
+    put_tombstones: format!("{} on conflict do nothing", insert::<TombstoneRow>()),
+    tombstones: "select k.value ->> 3 as hash, coalesce(t.kind, 'erased') as kind
+        from json_each($1) k left join tombstones t on t.hash = k.value ->> 3
+        where t.hash is not null
+        or exists (select 1 from erased_chats e cross join messages m on m.conversation_id = e.conversation_id
+            where e.channel = k.value ->> 0 and e.chat_id = k.value ->> 1
+            and (m.key = k.value ->> 2 or m.provider_message_id = k.value ->> 2))"
+        .to_owned(),
+    // What refers to them goes with them.
+    take_back: "delete from conversations where id in (select value from json_each($1))".to_owned(),
     insert_events: insert::<EventRow>(),
     due_turns: due("turn_at"),
     due_sends: "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at

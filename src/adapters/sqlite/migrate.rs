@@ -22,6 +22,7 @@ pub(super) fn migrations() -> Migrator {
         ("drafts", include_str!("../../../migrations/sqlite/0009_drafts.sql")),
         ("kept answers", include_str!("../../../migrations/sqlite/0011_kept_answers.sql")),
         ("enclosures", include_str!("../../../migrations/sqlite/0012_enclosures.sql")),
+        ("erasures", include_str!("../../../migrations/sqlite/0013_erasures.sql")),
         ("audit", include_str!("../../../migrations/sqlite/0017_audit.sql")),
     ])
 }

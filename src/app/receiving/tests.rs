@@ -30,6 +30,7 @@ use crate::{
         },
         registry::{self, Registry},
         repair::{self, Repair},
+        tombstones::{KEY_BYTES, Tombstones},
     },
 };
 
@@ -146,6 +147,8 @@ impl Ledger for Away {
     async fn now(&self) -> Result<Time, Error> {
         Err(Error::Unavailable("away".into()))
     }
+
+    fn forget(&self, _: uuid::Uuid) {}
 }
 
 /// A shop with one channel, its number at that gateway, made twelve hours ago.
@@ -177,8 +180,15 @@ impl<S: Trial + Clone + 'static> Shop<S> {
         channels.put(channels::Channel { name: "shop".to_owned(), policy, provider: gateway.clone() });
         let registry = Arc::new(store.clone());
         let ledger = Trial::ledger(store);
-        let intake =
-            Arc::new(Intake { ledger, registry, channels, deduplicator: None, start: None, clock: || NOW });
+        let intake = Arc::new(Intake {
+            ledger,
+            registry,
+            channels,
+            deduplicator: None,
+            tombstones: tombstones(),
+            start: None,
+            clock: || NOW,
+        });
         Self { store: store.clone(), gateway, intake }
     }
 
@@ -262,6 +272,7 @@ async fn what_was_not_stored_is_not_acknowledged<S: Trial + Clone + 'static>(sto
         ledger: Arc::new(Away),
         registry: Arc::clone(&shop.intake.registry),
         channels: Arc::clone(&shop.intake.channels),
+        tombstones: tombstones(),
         deduplicator: None,
         start: None,
         clock: || NOW,
@@ -358,4 +369,9 @@ async fn a_phone_linked_again_makes_the_journal_due<S: Trial + Clone + 'static>(
     keep("authorized").await;
     assert!(!due_in(60_000).await, "the webhooks that the provider kept come first");
     assert!(due_in(180_000).await);
+}
+
+/// Under some key.
+fn tombstones() -> Tombstones {
+    Tombstones::new(&[1; KEY_BYTES])
 }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{ChannelStanding, Docket, Loaded, Parked, Remembered, Typing};
+use super::{ChannelStanding, Docket, Erasure, Loaded, Parked, Remembered, Typing};
 use crate::domain::{
     conversation::Conversation,
     draft::Draft,
@@ -57,6 +57,8 @@ pub struct Changes {
     pub unlabelled: Vec<Uuid>,
     /// An idempotency key to keep.
     pub remembered: Option<Remembered>,
+    /// The conversation is closed for good.
+    pub erasure: Option<Erasure>,
     /// What happened.
     pub events: Vec<Event>,
     /// The open business as it is now: what a store would load for the next step.
@@ -85,7 +87,8 @@ impl Docket {
         if is_changed {
             self.conversation.updated_at = self.now;
         }
-        let (clocks, typing) = (self.clocks(), Typing::of(&self.messages, self.now));
+        let typing = Typing::of(&self.messages, self.now);
+        let (clocks, typing) = (self.clocks(), typing.filter(|_| self.conversation.erased_at.is_none()));
         let open = self.open_business();
         let dirty = self.dirty;
         let ids = |labels: Vec<Label>| labels.iter().map(|label| label.id).collect();
@@ -121,6 +124,7 @@ impl Docket {
             labelled: ids(label::beyond(&self.labels, &self.before.labels)),
             unlabelled: ids(label::beyond(&self.before.labels, &self.labels)),
             remembered: self.remembered.filter(|_| dirty.remembered),
+            erasure: dirty.erasure,
             events: dirty.events,
             open,
         }

@@ -22,6 +22,7 @@ fn committed(conversation: Uuid, turn: Uuid, state: TurnState) -> Committed {
         clocks: Clocks::default(),
         turns: vec![(turn, state)],
         typing: None,
+        is_erased: false,
         events: Vec::new(),
     }
 }

@@ -317,3 +317,36 @@ pub(crate) async fn unread(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
     doors.desk.unread(key, &caller.who()).await?;
     Ok(Answer::empty())
 }
+
+/// The chat, so that nobody erases another one.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Confirmation {
+    /// The conversation's `chat_id`, or one of its `aliases`.
+    confirm: Option<String>,
+}
+
+/// Erases the person: messages, events, drafts, turns, notes, dead letters, all that is kept of them, for good. What stays
+/// is a keyed hash of each message's id, by which its late webhook is known and ignored. A new message of theirs begins
+/// another conversation.
+#[utoipa::path(delete, path = "/api/v1/conversations/{id}", tag = "Conversations",
+    params(("id" = Id, Path,), Confirmation), responses((status = 204)))]
+pub(crate) async fn erase(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    query: Query<Confirmation>,
+) -> Answered {
+    let overview = seen(&doors, &caller, id.0).await?;
+    let chat = &overview.conversation.chat;
+    let is_right = |confirmed: &str| {
+        chat.as_str() == confirmed || overview.aliases.iter().any(|alias| alias.as_str() == confirmed)
+    };
+    if !query.0.confirm.as_deref().is_some_and(is_right) {
+        let detail = format!("erases this person for good, if it is their chat: confirm={chat}");
+        return Err(Problem::invalid("/confirm", detail));
+    }
+    doors.eraser.erase(id.0, &caller.who().actor).await?;
+    Ok(Answer::empty())
+}

@@ -5,10 +5,11 @@ use uuid::Uuid;
 
 use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
-    domain::{conversation::Lease, message::Quoted},
+    domain::{chat::ChatId, conversation::Lease, message::Quoted},
     flow::{
         archive::{Overview, Placed, Said},
         desk::Refusal,
+        registry::Role,
     },
     http::ports::Secret,
 };
@@ -229,4 +230,33 @@ async fn a_search_says_what_it_found_and_a_list_does_not() {
     }
     let counts = world.get("/api/v1/conversations/counts?q=condo").await.json();
     assert_eq!(counts, json!({ "needs_you": 1, "mine": 2, "ai": 3, "all": 7, "unread": 4 }));
+}
+
+#[tokio::test]
+async fn a_person_is_erased_by_an_admin_who_names_them() {
+    let world = World::new();
+    let mut overview = fakes::overview(fakes::conversation("default", "6580000001@c.us"));
+    overview.aliases = vec![ChatId::parse("100@lid").unwrap()];
+    let id = world.shelf.put(overview);
+    let path = format!("/api/v1/conversations/{id}");
+    for query in ["", "?confirm=", "?confirm=6580000002@c.us", "?confirm=6580000001"] {
+        let reply = world.ask("DELETE", &format!("{path}{query}"), None).await;
+        assert_eq!(reply.problem(), (400, "invalid".to_owned()), "{query}");
+        assert_eq!(reply.pointer(), "/confirm");
+        assert!(reply.body.contains("confirm=6580000001@c.us"), "it says what is expected: {}", reply.body);
+    }
+    assert!(world.clerk.heard().is_empty());
+    world.admit("agent-token", Role::Agent, Some(Uuid::now_v7()), None);
+    world.admit("elsewhere-token", Role::Admin, None, Some(&["home"]));
+    for (token, status) in [("agent-token", 403), ("elsewhere-token", 404)] {
+        let asked = format!("{path}?confirm=6580000001@c.us");
+        assert_eq!(world.ask_as(token, "DELETE", &asked, None).await.status, status);
+    }
+    for chat in ["6580000001@c.us", "100@lid"] {
+        let reply = world.ask("DELETE", &format!("{path}?confirm={chat}"), None).await;
+        assert_eq!((reply.status, reply.body.as_str()), (204, ""));
+        assert_eq!(world.clerk.heard(), [format!("erase {id} by environment")]);
+    }
+    let gone = format!("/api/v1/conversations/{}?confirm=1@c.us", Uuid::now_v7());
+    assert_eq!(world.ask("DELETE", &gone, None).await.status, 404);
 }

@@ -140,6 +140,7 @@ impl World {
             intake: clerk.clone(),
             mode_switch: clerk.clone(),
             desk: clerk.clone(),
+            eraser: clerk.clone(),
             channels: house.clone(),
             vault: house.clone(),
             sandbox,

@@ -31,7 +31,7 @@ async fn what_is_not_there_and_what_is_not_meant_so_are_problems() {
         assert_eq!((status, code.as_str()), wanted, "{method} {path}");
     }
     let reply = world.ask("POST", &format!("/api/v1/conversations/{}", Uuid::now_v7()), None).await;
-    assert_eq!(reply.header("allow"), "GET, HEAD, PATCH");
+    assert_eq!(reply.header("allow"), "GET, HEAD, PATCH, DELETE");
 }
 
 #[tokio::test]

@@ -182,6 +182,34 @@ impl Life {
         self.in_hand = Some(working);
     }
 
+    /// What was being erased is erased to its end, whoever began it.
+    pub(super) async fn sweeps(&mut self) {
+        self.does("sweep", |process| async move { process.sweep().await }).await;
+    }
+
+    /// The contact is erased by somebody who asks again until there is an answer: that it is done, or that it was.
+    pub(super) async fn is_erased(&mut self) {
+        let conversation = self.mei().conversation().await;
+        let id = conversation["id"].as_str().expect("it has begun").to_owned();
+        let path = format!("/api/v1/conversations/{id}?confirm={}", self.mei);
+        let status = self.asks("erase", "DELETE", &path, None).await.status;
+        assert!(matches!(status, 204 | 404), "{status}");
+        self.taken.clear();
+        // Longer than whoever began it may be silent.
+        self.pass(MINUTE_MS);
+        self.sweeps().await;
+    }
+
+    /// The digits of the contact's phone.
+    pub(super) fn number(&self) -> &str {
+        self.mei.split('@').next().expect("it begins so")
+    }
+
+    /// The gateway reports once more how far a message got.
+    pub(super) async fn is_reported(&mut self, id: &str, word: &str) {
+        self.is_posted(&green_api::status(&self.mei, id, self.seconds(), word)).await;
+    }
+
     /// Sends of unknown fate are looked for.
     pub(super) async fn looks(&mut self) {
         self.does("look", |process| async move { process.look().await }).await;
@@ -230,9 +258,14 @@ impl Life {
     /// Until nothing more can come: leases have run out, what is unknown was looked for, what slept has woken. Then,
     /// and while it still slept, the promises hold.
     pub(super) async fn comes_to_rest(&mut self) -> Promise {
+        self.rests(promises::check).await
+    }
+
+    /// The same, and then and while it still slept, this holds.
+    pub(super) async fn rests(&mut self, holds: impl AsyncFn(&Self) -> Promise) -> Promise {
         self.waits_for_everything().await;
         if let Some((process, in_hand)) = self.asleep.take() {
-            promises::check(self).await?;
+            holds(self).await?;
             // One that wakes must not find that the gateway was asked this very second: it would wait for the machine.
             self.pass(MINUTE_MS);
             process.fuse.begins("after its sleep");
@@ -246,7 +279,7 @@ impl Life {
         }
         let process = self.world.process();
         self.touches.get_or_insert_with(|| process.fuse.touches());
-        promises::check(self).await
+        holds(self).await
     }
 
     async fn waits_for_everything(&mut self) {

@@ -222,3 +222,33 @@ pub(super) async fn a_file_is_sent_and_the_answer_is_lost(life: &mut Life) -> Pr
     let shown = life.world.request("GET", url, None).send().await.expect("an answer");
     demand(shown.bytes().await.expect("a body") == PNG, "P8: the file is not what it was")
 }
+
+pub(super) async fn a_person_is_erased_and_writes_again(life: &mut Life) -> Promise {
+    life.world.assistant.add(Step::says("Two condos.").to("condos").always());
+    life.world.assistant.add(Step::says("Two houses.").to("houses").always());
+    life.writes("M1", "Show me condos").await;
+    life.after(3 * SECOND_MS).await;
+    life.comes_to_rest().await?;
+    life.is_erased().await;
+    let number = life.number().to_owned();
+    for words in [number.as_str(), "Show me condos", "Two condos."] {
+        let found = life.world.finds(words).await;
+        // A touch before it all: the next life has its own words.
+        demand(found.is_empty(), &format!("{words} is left in {found:?}"))?;
+    }
+    // Late, and again.
+    let late = life.incoming("M1", "Show me condos");
+    life.is_posted(&late).await;
+    life.is_reported("OUT1", "read").await;
+    life.edits("M1", "Show me flats").await;
+    demand(life.world.finds(&number).await.is_empty(), "a late webhook brings the person back")?;
+    life.writes("M2", "Show me houses").await;
+    life.after(3 * SECOND_MS).await;
+    let begins_anew = async |life: &Life| {
+        let record = Record::of(&life.mei()).await;
+        let said: Vec<&str> = record.messages.iter().filter_map(|message| message["text"].as_str()).collect();
+        demand(said == ["Show me houses", "Two houses."], &format!("the new conversation says {said:?}"))
+    };
+    life.rests(begins_anew).await?;
+    demand(life.is_shown("Two houses."), "P8: the new message was not answered")
+}

@@ -10,6 +10,7 @@ use baton::{
         audit::Audit,
         clock::Clock,
         enclosures::Enclosures,
+        graves::Graves,
         ledger::{Ledger, Observer},
         people::People,
         registry::Registry,
@@ -95,6 +96,56 @@ impl Database {
         connection.close().await.expect("the connection closes");
     }
 
+    /// Every column, by table, that holds these words anywhere.
+    pub(crate) async fn finds(&self, words: &str) -> Vec<String> {
+        let url = self.url();
+        let mut found = Vec::new();
+        match self {
+            Self::Sqlite(_) => {
+                let mut connection = SqliteConnection::connect(&url).await.expect("the file can be opened");
+                let columns: Vec<(String, String)> = sqlx::query_as(
+                    "select t.name, c.name from sqlite_schema t join pragma_table_info(t.name) c
+                     where t.type = 'table' and t.name not like '\\_sqlx%' escape '\\'",
+                )
+                .fetch_all(&mut connection)
+                .await
+                .expect("its columns");
+                for (table, column) in columns {
+                    let count =
+                        format!("select count(*) from {table} where instr(cast({column} as text), $1) > 0");
+                    let count = sqlx::query_scalar::<_, i64>(AssertSqlSafe(count)).bind(words);
+                    if count.fetch_one(&mut connection).await.expect("a count") > 0 {
+                        found.push(format!("{table}.{column}"));
+                    }
+                }
+                connection.close().await.expect("the connection closes");
+            }
+            Self::Postgres { .. } => {
+                let mut connection = PgConnection::connect(&url).await.expect("the server answers");
+                let columns: Vec<(String, String, String)> = sqlx::query_as(
+                    "select table_name::text, column_name::text, data_type::text from information_schema.columns
+                     where table_schema = 'public' and table_name not like '\\_sqlx%'",
+                )
+                .fetch_all(&mut connection)
+                .await
+                .expect("its columns");
+                for (table, column, kind) in columns {
+                    let text = match kind.as_str() {
+                        "bytea" => format!("encode({column}, 'escape')"),
+                        _ => format!("{column}::text"),
+                    };
+                    let count = format!("select count(*) from {table} where position($1 in {text}) > 0");
+                    let count = sqlx::query_scalar::<_, i64>(AssertSqlSafe(count)).bind(words);
+                    if count.fetch_one(&mut connection).await.expect("a count") > 0 {
+                        found.push(format!("{table}.{column}"));
+                    }
+                }
+                connection.close().await.expect("the connection closes");
+            }
+        }
+        found
+    }
+
     /// Removes it. A test that fails leaves it behind, to be looked at.
     pub(crate) async fn remove(self) {
         if let Self::Postgres { server, name } = self {
@@ -175,6 +226,13 @@ impl Store {
     }
 
     pub(crate) fn answers(&self) -> Arc<dyn Answers> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn graves(&self) -> Arc<dyn Graves> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

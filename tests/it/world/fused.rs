@@ -8,6 +8,7 @@ use baton::{
     flow::{
         enclosures::Enclosures,
         generator::{Failure, Generator, Progress, Request, Written},
+        graves::{Erasing, Graves, Leaf, Of, Turned},
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         outbox::BEGIN_WITHIN_MS,
         provider::{
@@ -19,6 +20,7 @@ use baton::{
 };
 use bytes::Bytes;
 use execution::key_store::{self, Entry, KeyStore, Put};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::fuse::{Fuse, Weakness};
@@ -70,6 +72,10 @@ impl Ledger for Fused<dyn Ledger> {
     async fn now(&self) -> Result<Time, Error> {
         self.fuse.alive().await;
         self.inner.now().await
+    }
+
+    fn forget(&self, conversation: Uuid) {
+        self.inner.forget(conversation);
     }
 }
 
@@ -172,6 +178,100 @@ impl Enclosures for Fused<dyn Enclosures> {
 
     async fn forget_loose(&self, before: Time) -> Result<u64, Error> {
         self.fuse.touch("Enclosures::forget_loose", self.inner.forget_loose(before)).await
+    }
+}
+
+#[async_trait]
+impl Graves for Fused<dyn Graves> {
+    async fn tombstone_keys(&self) -> Result<Vec<Vec<u8>>, Error> {
+        self.inner.tombstone_keys().await
+    }
+
+    async fn keep_tombstone_key(&self, number: usize, sealed: Vec<u8>) -> Result<(), Error> {
+        self.inner.keep_tombstone_key(number, sealed).await
+    }
+
+    async fn erasing(&self, conversation: Uuid) -> Result<Option<Erasing>, Error> {
+        self.fuse.alive().await;
+        self.inner.erasing(conversation).await
+    }
+
+    async fn left_behind(&self, idle_ms: i64, limit: usize) -> Result<Vec<Uuid>, Error> {
+        self.fuse.alive().await;
+        self.inner.left_behind(idle_ms, limit).await
+    }
+
+    async fn leaf(&self, conversation: Uuid, limit: usize) -> Result<Option<Leaf>, Error> {
+        self.fuse.alive().await;
+        self.inner.leaf(conversation, limit).await
+    }
+
+    async fn bury(&self, erasing: &Erasing, leaf: &Leaf, hashes: Vec<String>) -> Result<Turned, Error> {
+        self.fuse.touch("Graves::bury", self.inner.bury(erasing, leaf, hashes)).await
+    }
+
+    async fn groups(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error> {
+        self.fuse.alive().await;
+        self.inner.groups(channel, after, limit).await
+    }
+
+    async fn written_by(
+        &self,
+        group: Uuid,
+        chats: &[ChatId],
+        after: i64,
+        limit: usize,
+    ) -> Result<(Vec<Uuid>, Option<i64>), Error> {
+        self.fuse.alive().await;
+        self.inner.written_by(group, chats, after, limit).await
+    }
+
+    async fn unname(&self, erasing: &Erasing, group: Uuid, messages: Vec<Uuid>) -> Result<Turned, Error> {
+        self.fuse.touch("Graves::unname", self.inner.unname(erasing, group, messages)).await
+    }
+
+    async fn remove(&self, erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error> {
+        self.fuse.touch("Graves::remove", self.inner.remove(erasing, of, limit)).await
+    }
+
+    async fn webhooks(
+        &self,
+        channel: &str,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<(Uuid, Value)>, Error> {
+        self.fuse.alive().await;
+        self.inner.webhooks(channel, after, limit).await
+    }
+
+    async fn remove_webhooks(&self, erasing: &Erasing, letters: Vec<Uuid>) -> Result<Turned, Error> {
+        self.fuse.touch("Graves::remove_webhooks", self.inner.remove_webhooks(erasing, letters)).await
+    }
+
+    async fn discard_webhooks(&self, letters: Vec<Uuid>) -> Result<u64, Error> {
+        self.fuse.touch("Graves::discard_webhooks", self.inner.discard_webhooks(letters)).await
+    }
+
+    async fn kept_answers(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        self.fuse.alive().await;
+        self.inner.kept_answers(after, limit).await
+    }
+
+    async fn remove_answers(&self, erasing: &Erasing, keys: Vec<String>) -> Result<Turned, Error> {
+        self.fuse.touch("Graves::remove_answers", self.inner.remove_answers(erasing, keys)).await
+    }
+
+    async fn end(&self, erasing: &Erasing) -> Result<bool, Error> {
+        self.fuse.touch("Graves::end", self.inner.end(erasing)).await
+    }
+
+    async fn erased_since(&self, since: Time) -> Result<Vec<Uuid>, Error> {
+        self.fuse.alive().await;
+        self.inner.erased_since(since).await
+    }
+
+    async fn forget_echoes(&self, before: Time) -> Result<u64, Error> {
+        self.fuse.touch("Graves::forget_echoes", self.inner.forget_echoes(before)).await
     }
 }
 

@@ -206,6 +206,16 @@ impl World {
         self.database.queue_again().await;
     }
 
+    /// Every column of the database that holds these words anywhere.
+    pub(crate) async fn finds(&self, words: &str) -> Vec<String> {
+        self.database.finds(words).await
+    }
+
+    /// Another process over the database of this one, as another instance is.
+    pub(crate) async fn another_beside(&self) -> Arc<Process> {
+        self.start_another(self.process().store.clone()).await
+    }
+
     /// From now on everybody asks that process. Returns the one before.
     pub(crate) fn turn_to(&self, process: Arc<Process>) -> Arc<Process> {
         std::mem::replace(&mut *lock(&self.process), process)

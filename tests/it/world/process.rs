@@ -20,6 +20,7 @@ use baton::{
         desk::Desk,
         dispatch::Dispatch,
         enclosures::Enclosures,
+        erase::Eraser,
         gate::Gate,
         intake::Intake,
         ledger::{self, Ledger, Work},
@@ -36,6 +37,7 @@ use baton::{
         sign_in::SignIn,
         start::Start,
         tend::Tend,
+        tombstones::{KEY_BYTES, Tombstones},
         turn::{self, Turns},
     },
     http::{
@@ -149,6 +151,17 @@ impl Process {
             dispatch: dispatch.clone(),
             settle_ms: SETTLE_MS,
         });
+        // The same in every process, as if it had been kept.
+        let tombstones = Tombstones::new(&[7; KEY_BYTES]);
+        let eraser = Arc::new(Eraser {
+            ledger: ledger.clone(),
+            archive: archive.clone(),
+            graves: Fused::over(&fuse, store.graves()),
+            tombstones: tombstones.clone(),
+            open: Arc::new(|sealed| Some(sealed.to_vec())),
+            dispatch: dispatch.clone(),
+            heard: Mutex::default(),
+        });
         let house = Arc::new(House { channels: channels.clone() });
         let begins = if haste == Haste::Begins { stopping.clone() } else { CancellationToken::new() };
         if haste != Haste::Begins {
@@ -164,11 +177,13 @@ impl Process {
             ledger: ledger.clone(),
             registry: registry.clone(),
             channels: channels.clone(),
+            tombstones: tombstones.clone(),
             deduplicator: keys.map(|keys| Arc::new(Deduplicator::new(keys, LOCK_TTL, LOCK_TTL))),
             start: Some(start),
             clock: || BEGINNING,
         });
         let chores = Chores {
+            eraser: eraser.clone(),
             reconciler: Reconciler::new(ledger.clone(), archive.clone(), registry.clone(), channels.clone()),
             poller: Poller {
                 owner: name.to_owned(),
@@ -201,6 +216,7 @@ impl Process {
                 switch: mode_switch.clone(),
             }),
             mode_switch,
+            eraser,
             channels: house.clone(),
             vault: house.clone(),
             stationery: store.stationery(),
@@ -320,6 +336,12 @@ impl Process {
         self.chores.reconciler.look().await.expect("the store answers");
     }
 
+    /// Goes on with erasures that were left half-way, and forgets whom others have erased.
+    pub(crate) async fn sweep(&self) -> usize {
+        self.chores.eraser.hear(machine_clock()).await.expect("the store answers");
+        self.chores.eraser.take_up().await.expect("the store answers")
+    }
+
     /// Fetches one notification.
     pub(crate) async fn poll(&self) -> Polled {
         self.chores.poller.poll(CHANNEL).await.expect("store and provider answer")
@@ -354,6 +376,7 @@ const WORK: [Work; 4] = [Work::Turn, Work::Send, Work::FollowUp, Work::Tend];
 
 /// What instances do from time to time; a test says when.
 struct Chores {
+    eraser: Arc<Eraser>,
     reconciler: Reconciler,
     poller: Poller,
     repair: Repair,

@@ -2,6 +2,8 @@
 
 mod bench;
 
+mod erase;
+
 mod known;
 
 mod order;

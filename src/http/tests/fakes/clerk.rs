@@ -22,11 +22,12 @@ use crate::{
     flow::{
         agenda::Wish,
         desk::{Approval, Idempotency, Patch, Refusal, Said, Who, Words},
+        graves::Rows,
         intake::Verdict,
         ledger::{Error, Key},
         mode_switch::{self, Receipt},
     },
-    http::ports::{Desk, Intake, ModeSwitch},
+    http::ports::{Desk, Eraser, Intake, ModeSwitch},
 };
 
 /// Intake, mode switch and desk: writes down what was asked.
@@ -232,5 +233,13 @@ fn id_of(key: Key) -> Result<Uuid, Refusal> {
     match key {
         Key::Id(id) => Ok(id),
         Key::Chat { .. } => Err(Refusal::NotFound),
+    }
+}
+
+#[async_trait]
+impl Eraser for Clerk {
+    async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error> {
+        self.asked.lock().unwrap().push(format!("erase {conversation} by {actor}"));
+        Ok(Rows::new())
     }
 }

@@ -1,0 +1,58 @@
+//! Steps about messages that were removed do not run.
+//!
+//! In: what steps say they are about. Out: which of it was removed, and why. Asked once the conversations are locked: what
+//! was removed before that is seen.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::{Serialize, Serializer};
+
+use super::{Dialect, Op, Transaction, text};
+use crate::{
+    adapters::rows::Field as _,
+    flow::tombstones::{Removal, Tombstone},
+};
+
+/// One of them, as statements take it.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Asked<'a>(&'a str, &'a str, Option<&'a str>, &'a str);
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(tombstone: &'a Tombstone) -> Self {
+        let Tombstone { channel, chat, key, hash } = tombstone;
+        Self(channel, chat.as_str(), key.as_deref(), hash)
+    }
+}
+
+impl Serialize for Asked<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.0, self.1, self.2, self.3).serialize(serializer)
+    }
+}
+
+/// What was removed of all that these steps are about.
+#[derive(Default)]
+pub(super) struct Removed(HashMap<String, Removal>);
+
+impl Removed {
+    /// Looks.
+    pub(super) async fn find<D: Dialect>(
+        transaction: &mut D::Transaction,
+        ops: &[Op],
+    ) -> Result<Self, sqlx::Error> {
+        let asked: BTreeSet<Asked<'_>> =
+            ops.iter().flat_map(|op| &op.need.tombstones).map(Asked::of).collect();
+        let mut removed = HashMap::new();
+        if !asked.is_empty() {
+            for row in &transaction.fetch(&D::sql().tombstones, &text(&asked)?).await? {
+                removed.insert(String::read(row, "hash")?, Removal::read(row, "kind")?);
+            }
+        }
+        Ok(Self(removed))
+    }
+
+    /// Why the step does not run, if it does not.
+    pub(super) fn bars(&self, op: &Op) -> Option<Removal> {
+        op.need.tombstones.iter().find_map(|tombstone| self.0.get(&tombstone.hash)).copied()
+    }
+}

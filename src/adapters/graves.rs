@@ -1,0 +1,359 @@
+//! Conversations whose rows go, over either database: each page in one transaction with the count of what went.
+
+#[cfg(test)]
+mod tests;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{
+    failure,
+    rows::{Columns as _, Json},
+    sql::{Bound, Engine, Part, Statement, Store, cell},
+};
+use crate::{
+    domain::{chat::ChatId, event::EventType, time::Time, turn::LetterKind},
+    flow::{
+        graves::{Erasing, Graves, Leaf, Of, Rows, Turned},
+        ledger::Error,
+        tombstones::Removal,
+    },
+};
+
+/// Where rows of a kind are, and by what a page of them is named.
+struct Place {
+    table: &'static str,
+    /// Of one conversation, so many.
+    find: &'static str,
+    /// Of that conversation, those named.
+    delete: &'static str,
+}
+
+/// None: there are too many of them to name them, and they have numbers.
+const fn place(of: Of) -> Option<Place> {
+    Some(match of {
+        Of::Events => return None,
+        Of::Drafts => Place {
+            table: "drafts",
+            find: "select id as name from drafts where conversation_id = $1 limit $2",
+            delete: "delete from drafts where conversation_id = $1 and id",
+        },
+        Of::CachedAnswers => Place {
+            table: "cached_answers",
+            find: "select turn_id as name from cached_answers where conversation_id = $1 limit $2",
+            delete: "delete from cached_answers where conversation_id = $1 and turn_id",
+        },
+        Of::Turns => Place {
+            table: "turns",
+            find: "select id as name from turns where conversation_id = $1 limit $2",
+            delete: "delete from turns where conversation_id = $1 and id",
+        },
+        Of::FollowUps => Place {
+            table: "follow_ups",
+            find: "select id as name from follow_ups where conversation_id = $1 limit $2",
+            delete: "delete from follow_ups where conversation_id = $1 and id",
+        },
+        Of::Parked => Place {
+            table: "parked",
+            find: "select id as name from parked where conversation_id = $1 limit $2",
+            delete: "delete from parked where conversation_id = $1 and id",
+        },
+        Of::Requests => Place {
+            table: "requests",
+            find: "select key as name from requests where conversation_id = $1 limit $2",
+            delete: "delete from requests where conversation_id = $1 and key",
+        },
+        Of::Letters => Place {
+            table: "dead_letters",
+            find: "select id as name from dead_letters where conversation_id = $1 limit $2",
+            delete: "delete from dead_letters where conversation_id = $1 and id",
+        },
+        Of::Labels => Place {
+            table: "conversation_labels",
+            find: "select label_id as name from conversation_labels where conversation_id = $1 limit $2",
+            delete: "delete from conversation_labels where conversation_id = $1 and label_id",
+        },
+    })
+}
+
+#[async_trait]
+impl<S: Store> Graves for S {
+    async fn tombstone_keys(&self) -> Result<Vec<Vec<u8>>, Error> {
+        let statement = Statement::new("select k.sealed from tombstone_keys k order by k.at desc, k.id desc");
+        let kept = self.rows(statement).await?;
+        kept.iter().map(|row| Ok(row.bytes("sealed").map_err(failure)?.unwrap_or_default())).collect()
+    }
+
+    async fn keep_tombstone_key(&self, number: usize, sealed: Vec<u8>) -> Result<(), Error> {
+        // By its number: two who begin at once keep one.
+        let mut statement = Statement::new("insert into tombstone_keys (id, sealed, at) values ($1, $2, ")
+            .with(format!("{number:08}"))
+            .with(Some(sealed));
+        statement.now(self).push(") on conflict (id) do nothing");
+        self.write(statement).await.map(drop)
+    }
+
+    async fn erasing(&self, conversation: Uuid) -> Result<Option<Erasing>, Error> {
+        let statement = Statement::new(
+            "select c.channel, x.actor, x.removed from erasures x join conversations c on c.id = x.conversation_id \
+             where x.conversation_id = $1",
+        );
+        let Some(row) = self.row(statement.with(conversation)).await? else { return Ok(None) };
+        let chats = Statement::new("select h.chat_id from erased_chats h where h.conversation_id = $1");
+        let chats = self.rows(chats.with(conversation)).await?;
+        let Json(removed) = cell::<Json<Rows>, _>(&row, "removed")?;
+        Ok(Some(Erasing {
+            conversation,
+            channel: cell(&row, "channel")?,
+            chats: chats.iter().map(|row| cell(row, "chat_id")).collect::<Result<_, _>>()?,
+            actor: cell(&row, "actor")?,
+            removed,
+        }))
+    }
+
+    async fn left_behind(&self, idle_ms: i64, limit: usize) -> Result<Vec<Uuid>, Error> {
+        let mut statement = Statement::new("select x.conversation_id from erasures x where x.worked_at <= ");
+        statement.now(self).push(" - ").bind(idle_ms).push(" order by x.worked_at limit ").bind(rows(limit));
+        self.rows(statement).await?.iter().map(|row| cell(row, "conversation_id")).collect()
+    }
+
+    async fn leaf(&self, conversation: Uuid, limit: usize) -> Result<Option<Leaf>, Error> {
+        let statement = Statement::new(
+            "select m.seq, m.key, m.provider_message_id from messages m where m.conversation_id = $1 \
+             order by m.seq limit $2",
+        );
+        let found = self.rows(statement.with(conversation).with(rows(limit))).await?;
+        let mut leaf = Leaf { up_to: 0, count: rows(found.len()), keys: Vec::new() };
+        for row in &found {
+            leaf.up_to = cell(row, "seq")?;
+            for column in ["key", "provider_message_id"] {
+                leaf.keys.extend(cell::<Option<String>, _>(row, column)?);
+            }
+        }
+        leaf.keys.sort_unstable();
+        leaf.keys.dedup();
+        Ok((!found.is_empty()).then_some(leaf))
+    }
+
+    async fn bury(&self, erasing: &Erasing, leaf: &Leaf, hashes: Vec<String>) -> Result<Turned, Error> {
+        let files = Statement::new(
+            "delete from enclosures where id in (select m.id from messages m \
+             where m.conversation_id = $1 and m.seq <= $2)",
+        );
+        let messages = Statement::new("delete from messages where conversation_id = $1 and seq <= $2");
+        let these = |statement: Statement| Part::May(statement.with(erasing.conversation).with(leaf.up_to));
+        let parts = vec![Part::May(keep::<S>(hashes, Removal::Erased)), these(files), these(messages)];
+        turn(self, erasing, "messages", leaf.count, parts).await
+    }
+
+    async fn groups(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error> {
+        let mut statement = Statement::new(
+            "select h.conversation_id from chats h where h.chat_id like '%@g.us' and h.channel = ",
+        );
+        statement.bind(channel);
+        if let Some(after) = after {
+            statement.push(" and h.conversation_id > ").bind(after);
+        }
+        statement.push(" order by h.conversation_id limit ").bind(rows(limit));
+        self.rows(statement).await?.iter().map(|row| cell(row, "conversation_id")).collect()
+    }
+
+    async fn written_by(
+        &self,
+        group: Uuid,
+        chats: &[ChatId],
+        after: i64,
+        limit: usize,
+    ) -> Result<(Vec<Uuid>, Option<i64>), Error> {
+        let statement = Statement::new(
+            "select m.id, m.seq, m.sender from messages m where m.conversation_id = $1 and m.seq > $2 \
+             order by m.seq limit $3",
+        );
+        let found = self.rows(statement.with(group).with(after).with(rows(limit))).await?;
+        let (mut theirs, mut last) = (Vec::new(), None);
+        for row in &found {
+            last = Some(cell(row, "seq")?);
+            let sender = cell::<Option<Json<Value>>, _>(row, "sender")?;
+            let is_theirs = |sender: &Json<Value>| chats.iter().any(|chat| sender.0["id"] == chat.as_str());
+            if sender.as_ref().is_some_and(is_theirs) {
+                theirs.push(cell(row, "id")?);
+            }
+        }
+        Ok((theirs, last.filter(|_| found.len() == limit)))
+    }
+
+    async fn unname(&self, erasing: &Erasing, group: Uuid, messages: Vec<Uuid>) -> Result<Turned, Error> {
+        // The conversation first: whoever works on it has saved before, or reads it again.
+        let stamp = Statement::new("update conversations set stamp = $2 where id = $1")
+            .with(group)
+            .with(fastrand::i64(..));
+        let count = rows(messages.len());
+        let mut empty = Statement::new(
+            "update messages set sender = null, text = '', quoted = null, media = null, \
+             deleted_at = coalesce(deleted_at, ",
+        );
+        empty.now(self).push(") where id");
+        empty.one_of(S::ENGINE, messages.iter().map(Uuid::to_string).collect());
+        turn(self, erasing, "messages_in_groups", count, vec![Part::May(stamp), Part::May(empty)]).await
+    }
+
+    async fn remove(&self, erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error> {
+        let Some(Place { table, find, delete }) = place(of) else {
+            return remove_events(self, erasing, limit).await;
+        };
+        let find = Statement::new(find).with(erasing.conversation).with(rows(limit));
+        let names: Vec<String> =
+            self.rows(find).await?.iter().map(|row| cell(row, "name")).collect::<Result<_, _>>()?;
+        if names.is_empty() {
+            return Ok(Turned::Nothing);
+        }
+        let count = rows(names.len());
+        let mut delete = Statement::new(delete).with(erasing.conversation);
+        delete.one_of(S::ENGINE, names);
+        turn(self, erasing, table, count, vec![Part::May(delete)]).await
+    }
+
+    async fn webhooks(
+        &self,
+        channel: &str,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<(Uuid, Value)>, Error> {
+        let mut statement = Statement::new(
+            "select l.id, l.payload from dead_letters l where l.conversation_id is null and l.kind = ",
+        );
+        statement.bind(LetterKind::Webhook.as_str()).push(" and l.channel = ").bind(channel);
+        if let Some(after) = after {
+            statement.push(" and l.id > ").bind(after);
+        }
+        statement.push(" order by l.id limit ").bind(rows(limit));
+        let found = self.rows(statement).await?;
+        found
+            .iter()
+            .map(|row| {
+                let Json(payload) = cell::<Json<Value>, _>(row, "payload")?;
+                Ok((cell(row, "id")?, payload))
+            })
+            .collect()
+    }
+
+    async fn remove_webhooks(&self, erasing: &Erasing, letters: Vec<Uuid>) -> Result<Turned, Error> {
+        let count = rows(letters.len());
+        let parts = vec![Part::May(without_conversation::<S>(&letters))];
+        turn(self, erasing, "dead_letters", count, parts).await
+    }
+
+    async fn discard_webhooks(&self, letters: Vec<Uuid>) -> Result<u64, Error> {
+        self.write(without_conversation::<S>(&letters)).await
+    }
+
+    async fn kept_answers(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let statement = Statement::new(
+            "select k.key, k.sealed from kept_answers k where k.key > $1 and k.sealed is not null \
+             order by k.key limit $2",
+        );
+        let found = self.rows(statement.with(after).with(rows(limit))).await?;
+        found
+            .iter()
+            .map(|row| Ok((cell(row, "key")?, row.bytes("sealed").map_err(failure)?.unwrap_or_default())))
+            .collect()
+    }
+
+    async fn remove_answers(&self, erasing: &Erasing, keys: Vec<String>) -> Result<Turned, Error> {
+        let count = rows(keys.len());
+        let mut delete = Statement::new("delete from kept_answers where key");
+        delete.one_of(S::ENGINE, keys);
+        turn(self, erasing, "kept_answers", count, vec![Part::May(delete)]).await
+    }
+
+    async fn end(&self, erasing: &Erasing) -> Result<bool, Error> {
+        let delete = Statement::new("delete from conversations where id = $1 and erased_at is not null");
+        let details = serde_json::json!({ "rows": erasing.removed }).to_string();
+        let mut record = Statement::new(
+            "insert into events (channel, conversation_id, actor, kind, details, at) values ($1, $2, $3, $4, $5, ",
+        )
+        .with(erasing.channel.as_str())
+        .with(erasing.conversation)
+        .with(erasing.actor.as_str())
+        .with(EventType::ConversationErased.as_str())
+        .with(details);
+        record.now(self).push(")");
+        self.write_together(vec![Part::Must(delete.with(erasing.conversation)), Part::Must(record)]).await
+    }
+
+    async fn erased_since(&self, since: Time) -> Result<Vec<Uuid>, Error> {
+        let statement = Statement::new(
+            "select e.conversation_id from events e where e.kind = 'conversation_erased' \
+             and e.conversation_id is not null and e.at >= $1",
+        );
+        self.rows(statement.with(since)).await?.iter().map(|row| cell(row, "conversation_id")).collect()
+    }
+
+    async fn forget_echoes(&self, before: Time) -> Result<u64, Error> {
+        self.write(Statement::new("delete from tombstones where until < $1").with(before)).await
+    }
+}
+
+/// One page: what it removes, and the count of it, if nobody else has gone on meanwhile.
+async fn turn<S: Store>(
+    store: &S,
+    erasing: &Erasing,
+    table: &str,
+    count: i64,
+    parts: Vec<Part>,
+) -> Result<Turned, Error> {
+    let mut now = erasing.clone();
+    *now.removed.entry(table.to_owned()).or_default() += count;
+    let [before, after] = [&erasing.removed, &now.removed].map(|rows| serde_json::json!(rows).to_string());
+    let mut progress = Statement::new("update erasures set removed = $3, worked_at = ")
+        .with(erasing.conversation)
+        .with(before)
+        .with(after);
+    progress.now(store).push(" where conversation_id = $1 and removed = $2");
+    let all = std::iter::once(Part::Must(progress)).chain(parts).collect();
+    Ok(if store.write_together(all).await? { Turned::Removed(now) } else { Turned::Overtaken })
+}
+
+/// The next events, by their numbers, and those that have none.
+async fn remove_events<S: Store>(store: &S, erasing: &Erasing, limit: usize) -> Result<Turned, Error> {
+    let find = Statement::new(
+        "select e.conv_seq as number from events e where e.conversation_id = $1 order by e.conv_seq limit $2",
+    );
+    let found = store.rows(find.with(erasing.conversation).with(rows(limit))).await?;
+    let numbers: Vec<Option<i64>> = found.iter().map(|row| cell(row, "number")).collect::<Result<_, _>>()?;
+    if numbers.is_empty() {
+        return Ok(Turned::Nothing);
+    }
+    let up_to = numbers.iter().flatten().max().copied().unwrap_or_default();
+    let numbered = Statement::new("delete from events where conversation_id = $1 and conv_seq <= $2")
+        .with(erasing.conversation)
+        .with(up_to);
+    let others = Statement::new("delete from events where conversation_id = $1 and conv_seq is null")
+        .with(erasing.conversation);
+    turn(store, erasing, "events", rows(numbers.len()), vec![Part::May(numbered), Part::May(others)]).await
+}
+
+/// Keeps hashes. They go in in one order: two who keep the same ones wait for each other, never in a circle.
+pub(super) fn keep<S: Store>(mut hashes: Vec<String>, kind: Removal) -> Statement {
+    hashes.sort_unstable();
+    let text = match S::ENGINE {
+        Engine::Postgres => {
+            "insert into tombstones (hash, kind) select unnest($1::text[]), $2 on conflict do nothing"
+        }
+        Engine::Sqlite => {
+            "insert into tombstones (hash, kind) select value, $2 from json_each($1) where true on conflict do nothing"
+        }
+    };
+    Statement::new(text).with(Bound::Texts(hashes)).with(kind.as_str())
+}
+
+fn without_conversation<S: Store>(letters: &[Uuid]) -> Statement {
+    let mut delete = Statement::new("delete from dead_letters where conversation_id is null and id");
+    delete.one_of(S::ENGINE, letters.iter().map(Uuid::to_string).collect());
+    delete
+}
+
+fn rows(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,45 @@
+//! The rows of people who are being erased, and of what is kept of them.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::{Json, table};
+use crate::{
+    domain::{docket::Erasure, time::Time},
+    flow::tombstones::Removal,
+};
+
+table! {
+    /// One conversation whose rows go.
+    ErasureRow in "erasures" {
+        conversation_id: Uuid,
+        actor: String,
+        removed: Json<BTreeMap<String, i64>>,
+        worked_at: Time,
+    }
+}
+
+impl ErasureRow {
+    /// Of a conversation that was closed for good, of which nothing is removed yet.
+    pub(crate) fn begun(conversation: Uuid, actor: String, now: Time) -> Self {
+        Self { conversation_id: conversation, actor, removed: Json(BTreeMap::new()), worked_at: now }
+    }
+}
+
+table! {
+    /// One hash.
+    TombstoneRow in "tombstones" {
+        hash: String,
+        kind: Removal,
+        until: Option<Time>,
+    }
+}
+
+impl TombstoneRow {
+    /// Of words that may come back as an echo.
+    pub(crate) fn of_echoes(erasure: &Erasure) -> impl Iterator<Item = Self> + '_ {
+        let until = Some(erasure.echoed_until);
+        erasure.echoes.iter().map(move |hash| Self { hash: hash.clone(), kind: Removal::Erased, until })
+    }
+}

@@ -1,0 +1,92 @@
+//! `baton erase`: a person is removed everywhere, for good. Beside a running server, too.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anyhow::bail;
+use serde_json::json;
+
+use super::{
+    mode::Chat,
+    password::read_line,
+    print::{self, Format},
+};
+use crate::{
+    app::{self, Opened},
+    config::Settings,
+    domain::event::actor,
+    flow::{archive::Overview, graves::Rows, ledger::Error},
+};
+
+/// Remove a person everywhere, for good: messages, events, drafts, notes, dead letters, all that is kept of them
+#[derive(Debug, clap::Args)]
+pub(super) struct Erase {
+    #[command(flatten)]
+    chat: Chat,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Erase {
+    pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
+        let opened = app::open(settings).await?;
+        let found = opened.archive.conversation_of(&self.chat.channel, &self.chat.chat).await?;
+        if !self.yes {
+            self.ask(found.as_ref()).await?;
+        }
+        let removed = match &found {
+            Some(overview) => opened.eraser.erase(overview.conversation.id, actor::SHELL).await,
+            None => self.without_conversation(&opened).await,
+        };
+        let removed = match removed {
+            Err(Error::Gone) => bail!("somebody else has erased {} meanwhile", self.chat.chat),
+            removed => removed?,
+        };
+        if found.is_none() && removed.is_empty() {
+            bail!("there is no conversation {} on channel {}", self.chat.chat, self.chat.channel);
+        }
+        if self.format.json {
+            print::json(&json!({ "rows": removed }))?;
+        } else {
+            print::text(&in_words(&removed))?;
+        }
+        Ok(())
+    }
+
+    /// Of somebody whose webhooks could never be read, there may be nothing else.
+    async fn without_conversation(&self, opened: &Opened) -> Result<Rows, Error> {
+        let removed = opened.eraser.discard_webhooks(&self.chat.channel, &self.chat.chat).await?;
+        let removed = i64::try_from(removed).unwrap_or(i64::MAX);
+        Ok(if removed == 0 { Rows::new() } else { Rows::from([("dead_letters".to_owned(), removed)]) })
+    }
+
+    async fn ask(&self, found: Option<&Overview>) -> anyhow::Result<()> {
+        if !io::stdin().is_terminal() {
+            bail!("nobody can be asked here whether this is meant; say --yes if it is");
+        }
+        let Chat { chat, channel } = &self.chat;
+        let what = match found {
+            Some(overview) => match &overview.conversation.contact_name {
+                Some(name) => format!("{name} ({chat} on channel {channel})"),
+                None => format!("{chat} on channel {channel}"),
+            },
+            None => format!("{chat}, who has no conversation on channel {channel},"),
+        };
+        let mut out = io::stderr();
+        writeln!(out, "This removes all that is kept of {what}, for good.")?;
+        write!(out, "Type {chat} to go on: ")?;
+        out.flush()?;
+        if read_line().await?.trim() != chat.as_str() {
+            bail!("nothing was removed");
+        }
+        Ok(())
+    }
+}
+
+fn in_words(removed: &Rows) -> String {
+    let rows: Vec<[String; 2]> =
+        removed.iter().map(|(table, count)| [table.clone(), count.to_string()]).collect();
+    format!("erased\n{}", print::table(["TABLE", "ROWS"], &rows))
+}

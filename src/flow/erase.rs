@@ -1,0 +1,350 @@
+//! Step: a person is removed everywhere. First the conversation is closed for good, in one short transaction; from then on
+//! nobody finds it, and a new message of theirs begins another. Then its rows go, page by page.
+//!
+//! In: a person or a command that erases; every few seconds, erasures that nobody goes on with. Out: nothing of the person
+//! but keyed hashes of their messages' keys, and an event that says who erased and how many rows.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{
+    archive::Archive,
+    dispatch::Dispatch,
+    graves::{Erasing, Graves, Of, Rows, Turned},
+    intake::body_of,
+    ledger::{Error, Key, Ledger, Need, change},
+    tombstones::Tombstones,
+};
+use crate::domain::{
+    chat::ChatId,
+    docket::{Docket, Erasure},
+    message::{DeliveryState, ECHO_AWAITED_MS, Message},
+    time::Time,
+};
+
+/// Rows of one transaction: few enough that nobody waits for it.
+const PAGE: usize = 500;
+/// An erasure that nobody has gone on with for so long is anybody's: whoever began it has died.
+const IDLE_MS: i64 = 10_000;
+/// Erasures taken up at once.
+const TAKEN_UP_MAX: usize = 20;
+/// What others have erased is heard of at the latest so long after.
+const HEARD_MS: i64 = 60_000;
+
+/// Opens what was sealed, if any key still does.
+pub type Open = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
+
+/// The step.
+pub struct Eraser {
+    /// Where conversations are closed.
+    pub ledger: Arc<dyn Ledger>,
+    /// Where they are found.
+    pub archive: Arc<dyn Archive>,
+    /// Where their rows go.
+    pub graves: Arc<dyn Graves>,
+    /// By what removed messages are known.
+    pub tombstones: Tombstones,
+    /// Opens what was sealed.
+    pub open: Open,
+    /// Whose feed is woken.
+    pub dispatch: Arc<Dispatch>,
+    /// What others have erased, as far as it was heard.
+    pub heard: Mutex<HashSet<Uuid>>,
+}
+
+impl Eraser {
+    /// Erases the person of that conversation. Returns how many rows are gone; `Gone` if there is no such conversation.
+    pub async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error> {
+        let Some(overview) = self.archive.conversation(conversation).await? else { return Err(Error::Gone) };
+        let mut chats = overview.aliases;
+        chats.push(overview.conversation.chat);
+        let (tombstones, actor) = (self.tombstones.clone(), actor.to_owned());
+        let step = move |docket: &mut Docket| close(docket, &tombstones, &chats, &actor);
+        let closed = change(&*self.ledger, Key::Id(conversation), Need::default(), step).await;
+        let erasing = self.graves.erasing(conversation).await?;
+        match (closed, erasing) {
+            // A step that was repeated because its answer was lost finds no conversation: it has closed it itself.
+            (Ok(()) | Err(Error::Gone), Some(erasing)) => self.finish(erasing).await,
+            (Ok(()), None) => Ok(Rows::new()),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Goes on with erasures that were left half-way. Returns how many.
+    pub async fn take_up(&self) -> Result<usize, Error> {
+        let left = self.graves.left_behind(IDLE_MS, TAKEN_UP_MAX).await?;
+        let mut taken_up = 0;
+        for conversation in left {
+            if let Some(erasing) = self.graves.erasing(conversation).await? {
+                tracing::info!(%conversation, "an erasure that was left half-way goes on");
+                self.finish(erasing).await?;
+                taken_up += 1;
+            }
+        }
+        Ok(taken_up)
+    }
+
+    /// What other processes have erased is not remembered here either.
+    pub async fn hear(&self, now: Time) -> Result<(), Error> {
+        let erased = self.graves.erased_since(now.plus_ms(-HEARD_MS)).await?;
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        for conversation in erased.iter().filter(|conversation| !heard.contains(conversation)) {
+            self.ledger.forget(*conversation);
+        }
+        *heard = erased.into_iter().collect();
+        Ok(())
+    }
+
+    /// Removes webhooks that could not be read and name that chat, where there is no conversation. Returns how many.
+    pub async fn discard_webhooks(&self, channel: &str, chat: &ChatId) -> Result<u64, Error> {
+        let (mut after, mut removed) = (None, 0);
+        loop {
+            let page = self.graves.webhooks(channel, after, PAGE).await?;
+            let Some((last, _)) = page.last() else { return Ok(removed) };
+            after = Some(*last);
+            let named = naming(&page, std::slice::from_ref(chat));
+            if !named.is_empty() {
+                removed += self.graves.discard_webhooks(named).await?;
+            }
+        }
+    }
+
+    async fn finish(&self, mut erasing: Erasing) -> Result<Rows, Error> {
+        let conversation = erasing.conversation;
+        loop {
+            match self.remove_all(erasing).await? {
+                Some(rest) => {
+                    if self.graves.end(&rest).await? {
+                        self.dispatch.feed.notify_one();
+                    }
+                    return Ok(rest.removed);
+                }
+                None => match self.graves.erasing(conversation).await? {
+                    Some(now) => erasing = now,
+                    // Somebody else was faster to the end.
+                    None => return Ok(Rows::new()),
+                },
+            }
+        }
+    }
+
+    /// Removes everything; None: somebody else goes on with it.
+    async fn remove_all(&self, erasing: Erasing) -> Result<Option<Erasing>, Error> {
+        let Some(mut erasing) = self.remove_messages(erasing).await? else { return Ok(None) };
+        for of in Of::ALL {
+            erasing = loop {
+                match self.graves.remove(&erasing, of, PAGE).await? {
+                    Turned::Removed(now) => erasing = now,
+                    Turned::Nothing => break erasing,
+                    Turned::Overtaken => return Ok(None),
+                }
+            };
+        }
+        let Some(erasing) = self.unname(erasing).await? else { return Ok(None) };
+        let Some(erasing) = self.remove_webhooks(erasing).await? else { return Ok(None) };
+        self.remove_answers(erasing).await
+    }
+
+    async fn remove_messages(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
+        while let Some(leaf) = self.graves.leaf(erasing.conversation, PAGE).await? {
+            let of = |chat| leaf.keys.iter().map(move |key| (chat, key));
+            let all = erasing.chats.iter().flat_map(of);
+            let hashes =
+                all.map(|(chat, key)| self.tombstones.of(&erasing.channel, chat, key).hash).collect();
+            match self.graves.bury(&erasing, &leaf, hashes).await? {
+                Turned::Removed(now) => erasing = now,
+                Turned::Nothing | Turned::Overtaken => return Ok(None),
+            }
+        }
+        Ok(Some(erasing))
+    }
+
+    /// What they wrote in groups is theirs, too; the groups are not. Nothing tells who wrote in which, so all are looked
+    /// through.
+    async fn unname(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
+        let mut after = None;
+        loop {
+            let groups = self.graves.groups(&erasing.channel, after, PAGE).await?;
+            let Some(last) = groups.last() else { return Ok(Some(erasing)) };
+            after = Some(*last);
+            for group in groups {
+                let Some(now) = self.unname_in(erasing, group).await? else { return Ok(None) };
+                erasing = now;
+            }
+        }
+    }
+
+    async fn unname_in(&self, mut erasing: Erasing, group: Uuid) -> Result<Option<Erasing>, Error> {
+        let mut after = 0;
+        loop {
+            let (theirs, next) = self.graves.written_by(group, &erasing.chats, after, PAGE).await?;
+            if !theirs.is_empty() {
+                match self.graves.unname(&erasing, group, theirs).await? {
+                    Turned::Removed(now) => erasing = now,
+                    Turned::Nothing | Turned::Overtaken => return Ok(None),
+                }
+            }
+            match next {
+                Some(next) => after = next,
+                None => return Ok(Some(erasing)),
+            }
+        }
+    }
+
+    async fn remove_webhooks(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
+        let mut after = None;
+        loop {
+            let page = self.graves.webhooks(&erasing.channel, after, PAGE).await?;
+            let Some((last, _)) = page.last() else { return Ok(Some(erasing)) };
+            after = Some(*last);
+            let named = naming(&page, &erasing.chats);
+            if !named.is_empty() {
+                match self.graves.remove_webhooks(&erasing, named).await? {
+                    Turned::Removed(now) => erasing = now,
+                    Turned::Nothing | Turned::Overtaken => return Ok(None),
+                }
+            }
+        }
+    }
+
+    /// An answer that shows the conversation goes as a whole: its request, repeated, is a new one.
+    async fn remove_answers(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
+        let (mut after, id) = (String::new(), erasing.conversation.to_string());
+        loop {
+            let page = self.graves.kept_answers(&after, PAGE).await?;
+            let Some((last, _)) = page.last() else { return Ok(Some(erasing)) };
+            after.clone_from(last);
+            let shows = |sealed: &[u8]| {
+                (self.open)(sealed).is_some_and(|plain| {
+                    holds(&plain, id.as_bytes())
+                        || erasing.chats.iter().any(|chat| holds(&plain, chat.as_str().as_bytes()))
+                })
+            };
+            let keys: Vec<String> =
+                page.iter().filter(|(_, sealed)| shows(sealed)).map(|(key, _)| key.clone()).collect();
+            if !keys.is_empty() {
+                match self.graves.remove_answers(&erasing, keys).await? {
+                    Turned::Removed(now) => erasing = now,
+                    Turned::Nothing | Turned::Overtaken => return Ok(None),
+                }
+            }
+        }
+    }
+}
+
+/// The rule: nobody finds it any more, whatever works on it stops. Of what may have left without an answer only the words
+/// are known, and they are all that will tell its echo.
+fn close(docket: &mut Docket, tombstones: &Tombstones, chats: &[ChatId], actor: &str) {
+    let channel = docket.conversation.channel.clone();
+    let may_come_back = |message: &&Message| {
+        message
+            .delivery
+            .as_ref()
+            .is_some_and(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear > 0)
+    };
+    let said = docket.messages().iter().filter(may_come_back).map(|message| message.text.as_str());
+    let words: Vec<&str> = said.filter(|words| !words.trim().is_empty()).collect();
+    let of = |chat| words.iter().map(move |words| (chat, words));
+    let echoes = chats.iter().flat_map(of);
+    let echoes = echoes.map(|(chat, words)| tombstones.of_words(&channel, chat, words).hash).collect();
+    let echoed_until = docket.now.plus_ms(ECHO_AWAITED_MS);
+    docket.erase(Erasure { actor: actor.to_owned(), echoes, echoed_until });
+}
+
+/// Those that name one of these chats.
+fn naming(page: &[(Uuid, Value)], chats: &[ChatId]) -> Vec<Uuid> {
+    let names = |body: &[u8]| chats.iter().any(|chat| is_named(body, chat));
+    page.iter().filter(|(_, payload)| names(&body_of(payload))).map(|(id, _)| *id).collect()
+}
+
+/// Whether the number of a chat stands in it, and not only as a part of a longer one.
+fn is_named(body: &[u8], chat: &ChatId) -> bool {
+    let number = chat.as_str().split('@').next().unwrap_or_default().as_bytes();
+    !number.is_empty()
+        && body.windows(number.len()).enumerate().any(|(at, piece)| {
+            let before = at.checked_sub(1).and_then(|before| body.get(before));
+            let after = body.get(at + number.len());
+            let is_part = |beside: Option<&u8>| beside.is_some_and(u8::is_ascii_alphanumeric);
+            piece == number && !is_part(before) && !is_part(after)
+        })
+}
+
+fn holds(text: &[u8], words: &[u8]) -> bool {
+    text.windows(words.len()).any(|piece| piece == words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        domain::{conversation::Memo, turn::TurnState},
+        flow::{
+            outbox::{Claim, Settled},
+            play::Play,
+            tombstones::KEY_BYTES,
+        },
+    };
+
+    #[test]
+    fn a_raw_webhook_is_of_whoever_it_names() {
+        let mei = ChatId::parse("6580000001@c.us").expect("a chat");
+        for (body, named) in [
+            (r#"{"chatId":"6580000001@c.us","text":"\ud800"}"#, true),
+            (r#"{"sender":"+6580000001"}"#, true),
+            ("6580000001", true),
+            (r#"{"chatId":"16580000001@c.us"}"#, false),
+            (r#"{"chatId":"65800000011@c.us"}"#, false),
+            (r#"{"idMessage":"BAE56580000001"}"#, false),
+            ("", false),
+        ] {
+            assert_eq!(is_named(body.as_bytes(), &mei), named, "{body}");
+        }
+    }
+
+    #[test]
+    fn whatever_works_on_it_stops_and_nobody_looks_again() {
+        let mut play = Play::new();
+        play.says("Hello");
+        let begun = play.begins();
+        let tombstones = Tombstones::new(&[1; KEY_BYTES]);
+        let chats = [play.conversation.chat.clone()];
+        play.step(|docket, _| {
+            close(docket, &tombstones, &chats, "shell");
+            assert_eq!(docket.clocks(), crate::domain::docket::Clocks::default());
+            assert_eq!(docket.turn(begun.turn.id).map(|turn| turn.state), Some(TurnState::Cancelled));
+        });
+        let conversation = &play.conversation;
+        assert!(conversation.erased_at.is_some() && conversation.lease.is_none());
+        assert!(conversation.fence > begun.turn.fence, "what was begun can't be ended");
+        assert_eq!((&conversation.memo, &conversation.contact_name), (&Memo::default(), &None));
+    }
+
+    #[test]
+    fn of_a_send_without_an_answer_the_words_are_kept() {
+        let mut play = Play::new();
+        play.says("Hello");
+        let begun = play.begins();
+        play.writes(&begun, "I am here.");
+        let (attempt, claim) = play.claims_send();
+        assert!(matches!(claim, Claim::Claimed(_)));
+        let tombstones = Tombstones::new(&[1; KEY_BYTES]);
+        let chats = [play.conversation.chat.clone()];
+        let echo = tombstones.of_words(&play.conversation.channel, &chats[0], "I am here.").hash;
+        for settled in [None, Some(Settled::Unclear("timed out".into()))] {
+            let mut play = play.clone();
+            if let Some(settled) = &settled {
+                play.settles(attempt, settled);
+            }
+            let echoes = play.step(|docket, _| {
+                close(docket, &tombstones, &chats, "shell");
+                docket.clone().close().erasure.map(|erasure| erasure.echoes)
+            });
+            assert_eq!(echoes, Some(vec![echo.clone()]), "{settled:?}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Place: conversations that are closed for good, whose rows go page by page, and what is kept of them.
+//!
+//! Each method is one short transaction. What was removed is counted in the same one, so that two who go on with the same
+//! erasure, or one that died between two pages, count nothing twice.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::ledger::Error;
+use crate::domain::{chat::ChatId, time::Time};
+
+/// Rows by table.
+pub type Rows = BTreeMap<String, i64>;
+
+/// A conversation whose rows go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Erasing {
+    /// The conversation.
+    pub conversation: Uuid,
+    /// Its channel.
+    pub channel: String,
+    /// The ids that its chat had.
+    pub chats: Vec<ChatId>,
+    /// Who erases.
+    pub actor: String,
+    /// Rows removed so far.
+    pub removed: Rows,
+}
+
+/// What hangs on a conversation, beside its messages. In this order it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// Suggestions.
+    Drafts,
+    /// Answers that may be given again.
+    CachedAnswers,
+    /// Runs of the assistant.
+    Turns,
+    /// Follow-ups.
+    FollowUps,
+    /// Reports that wait.
+    Parked,
+    /// What idempotency keys stand for.
+    Requests,
+    /// What was given up.
+    Letters,
+    /// Labels it carries.
+    Labels,
+    /// Its timeline.
+    Events,
+}
+
+impl Of {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Drafts,
+        Self::CachedAnswers,
+        Self::Turns,
+        Self::FollowUps,
+        Self::Parked,
+        Self::Requests,
+        Self::Letters,
+        Self::Labels,
+        Self::Events,
+    ];
+}
+
+/// The next messages of a conversation, the oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaf {
+    /// The number of the last of them.
+    pub up_to: i64,
+    /// How many.
+    pub count: i64,
+    /// By what they are known: their keys, and what the provider calls them.
+    pub keys: Vec<String>,
+}
+
+/// What came of one page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Turned {
+    /// Rows are gone: this is how it stands.
+    Removed(Erasing),
+    /// There were none.
+    Nothing,
+    /// Somebody else goes on with it: nothing was done.
+    Overtaken,
+}
+
+/// The place.
+#[async_trait]
+pub trait Graves: Send + Sync {
+    /// The sealed keys of tombstones, the newest first.
+    async fn tombstone_keys(&self) -> Result<Vec<Vec<u8>>, Error>;
+
+    /// Keeps another one, unless somebody has just kept one as the same.
+    async fn keep_tombstone_key(&self, number: usize, sealed: Vec<u8>) -> Result<(), Error>;
+
+    /// One that is being erased; None: it never was, or is gone.
+    async fn erasing(&self, conversation: Uuid) -> Result<Option<Erasing>, Error>;
+
+    /// Conversations that are being erased, and nobody has gone on with for so long.
+    async fn left_behind(&self, idle_ms: i64, limit: usize) -> Result<Vec<Uuid>, Error>;
+
+    /// The next messages; None: there are no more.
+    async fn leaf(&self, conversation: Uuid, limit: usize) -> Result<Option<Leaf>, Error>;
+
+    /// Removes these messages, and keeps the hashes.
+    async fn bury(&self, erasing: &Erasing, leaf: &Leaf, hashes: Vec<String>) -> Result<Turned, Error>;
+
+    /// Conversations of groups on a channel, by their ids.
+    async fn groups(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error>;
+
+    /// Of the next messages of a group those that one of these chats wrote; and where to go on, if there are more.
+    async fn written_by(
+        &self,
+        group: Uuid,
+        chats: &[ChatId],
+        after: i64,
+        limit: usize,
+    ) -> Result<(Vec<Uuid>, Option<i64>), Error>;
+
+    /// Empties these messages of a group. They keep their places, or what others wrote would lose its order, and say no more
+    /// than that something was deleted.
+    async fn unname(&self, erasing: &Erasing, group: Uuid, messages: Vec<Uuid>) -> Result<Turned, Error>;
+
+    /// Removes the next rows of that kind.
+    async fn remove(&self, erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error>;
+
+    /// Webhooks of a channel that could not be read, by their ids.
+    async fn webhooks(
+        &self,
+        channel: &str,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> Result<Vec<(Uuid, Value)>, Error>;
+
+    /// Removes some of these.
+    async fn remove_webhooks(&self, erasing: &Erasing, letters: Vec<Uuid>) -> Result<Turned, Error>;
+
+    /// The same, where no conversation is erased. Returns how many.
+    async fn discard_webhooks(&self, letters: Vec<Uuid>) -> Result<u64, Error>;
+
+    /// Sealed answers to requests about no one conversation, by their keys.
+    async fn kept_answers(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, Error>;
+
+    /// Removes some of these.
+    async fn remove_answers(&self, erasing: &Erasing, keys: Vec<String>) -> Result<Turned, Error>;
+
+    /// Removes the conversation, of which nothing is left, and records that it was erased. False: somebody else has.
+    async fn end(&self, erasing: &Erasing) -> Result<bool, Error>;
+
+    /// Conversations that were erased since that moment.
+    async fn erased_since(&self, since: Time) -> Result<Vec<Uuid>, Error>;
+
+    /// Forgets hashes of words that nobody would send back any more. Returns how many.
+    async fn forget_echoes(&self, before: Time) -> Result<u64, Error>;
+}

@@ -1,0 +1,92 @@
+//! What is still known of a message that was removed: a keyed hash, by which its late or repeated webhook is found out.
+//!
+//! In: channel, chat, and the key of a message, or words whose send was unclear. Out: hashes that say nothing to anybody
+//! without the key: who was erased cannot be found out by trying all phone numbers.
+
+use ring::{digest::SHA256_OUTPUT_LEN, hmac};
+
+use crate::domain::{chat::ChatId, words::words};
+
+words! {
+    /// Why a message is no longer there.
+    Removal {
+        /// Its person was erased.
+        Erased = "erased",
+        /// It was older than allowed.
+        Expired = "expired",
+    }
+}
+
+/// Makes them. Cheap to clone.
+#[derive(Clone)]
+pub struct Tombstones(hmac::Key);
+
+/// What a step is about, as it would be known if it had been removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tombstone {
+    /// The channel's name.
+    pub channel: String,
+    /// The chat, by the id under which it is named now.
+    pub chat: ChatId,
+    /// The message's key; None: only its words are known.
+    pub key: Option<String>,
+    /// The hash.
+    pub hash: String,
+}
+
+/// A key is so many bytes.
+pub const KEY_BYTES: usize = SHA256_OUTPUT_LEN;
+
+impl Tombstones {
+    /// Under that key.
+    pub fn new(key: &[u8; KEY_BYTES]) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, key))
+    }
+
+    /// Of the message with that key, in that chat.
+    pub fn of(&self, channel: &str, chat: &ChatId, key: &str) -> Tombstone {
+        let hash = self.hash(&["message", channel, chat.as_str(), key]);
+        Tombstone { channel: channel.to_owned(), chat: chat.clone(), key: Some(key.to_owned()), hash }
+    }
+
+    /// Of a message with these words, whatever its key.
+    pub fn of_words(&self, channel: &str, chat: &ChatId, text: &str) -> Tombstone {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let hash = self.hash(&["words", channel, chat.as_str(), &words.join(" ")]);
+        Tombstone { channel: channel.to_owned(), chat: chat.clone(), key: None, hash }
+    }
+
+    fn hash(&self, parts: &[&str]) -> String {
+        hex::encode(hmac::sign(&self.0, parts.join("\0").as_bytes()))
+    }
+}
+
+impl std::fmt::Debug for Tombstones {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tombstones")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_of_one_message_of_one_chat_under_one_key() {
+        let chat = |id: &str| ChatId::parse(id).expect("a chat");
+        let (mei, tom) = (chat("6580000001@c.us"), chat("6580000002@c.us"));
+        let (ours, theirs) = (Tombstones::new(&[1; KEY_BYTES]), Tombstones::new(&[2; KEY_BYTES]));
+        let all = [
+            ours.of("shop", &mei, "M1"),
+            ours.of("shop", &mei, "M2"),
+            ours.of("shop", &tom, "M1"),
+            ours.of("home", &mei, "M1"),
+            theirs.of("shop", &mei, "M1"),
+            ours.of_words("shop", &mei, "M1"),
+        ];
+        let hashes: std::collections::BTreeSet<&str> = all.iter().map(|it| it.hash.as_str()).collect();
+        assert_eq!(hashes.len(), all.len());
+        assert_eq!(ours.of("shop", &mei, "M1"), all[0]);
+        assert_eq!(ours.of_words("shop", &mei, " two\n words "), ours.of_words("shop", &mei, "two words"));
+    }
+}

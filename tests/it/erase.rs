@@ -1,0 +1,336 @@
+//! Whoever is erased is gone everywhere, does not come back by what was on its way, and may write again.
+
+use baton::{adapters::scripted::Step, flow::generator::FailureKind};
+use serde_json::{Value, json};
+
+use crate::world::{
+    Answer, CHANNEL, Chat, End, Point, WEBHOOK_TOKEN, World, answered, green_api, on_both_stores,
+};
+
+on_both_stores!(
+    nothing_of_a_person_is_left_anywhere,
+    what_is_late_of_an_erased_person_has_no_effect,
+    a_new_message_of_theirs_begins_another_conversation,
+    what_is_said_while_they_are_erased_is_stopped,
+    a_message_that_was_on_its_way_does_not_bring_them_back,
+    the_others_stay_as_they_were,
+    what_they_wrote_in_a_group_is_emptied_and_the_group_goes_on,
+    whoever_knew_them_on_another_instance_does_not_revive_them,
+    what_was_left_half_way_is_taken_up,
+    of_who_erased_whom_only_the_first_is_told,
+);
+
+const MEI: &str = "6580000001@c.us";
+const NUMBER: &str = "6580000001";
+const TOM: &str = "6580000002@c.us";
+
+/// Erases; the status.
+async fn erase(chat: &Chat<'_>) -> u16 {
+    let path = chat.path("").await;
+    let path = format!("{}?confirm={}", path.trim_end_matches('/'), chat.id);
+    chat.world.ask("DELETE", &path, None).await.status
+}
+
+async fn events(world: &World, query: &str) -> Vec<Value> {
+    let page = world.get(&format!("/api/v1/events?limit=200&{query}")).await;
+    page["items"].as_array().expect("a list").clone()
+}
+
+/// A conversation of which there is something in every table.
+async fn lives(world: &World, chat: &Chat<'_>) {
+    world.rules(|policy| policy.drafting = false);
+    world.assistant.add(Step::says("Two condos for Mei Ling."));
+    let mut named = green_api::incoming(chat.id, "M1", world.now().0 / 1_000, "Show me secret condos");
+    named["senderData"]["senderName"] = json!("Mei Ling");
+    assert_eq!(world.webhook(&named).await, "accepted");
+    world.after(3_000).await;
+    // An alias, a note, a label, a follow-up, a draft, a request under a key, a batch under a key.
+    let mut hidden =
+        green_api::incoming("100000000000001@lid", "M2", world.now().0 / 1_000, "More secret condos");
+    hidden["senderData"]["sender"] = json!(chat.id);
+    world.assistant.add(Step::fails(FailureKind::Refused));
+    assert_eq!(world.webhook(&hidden).await, "accepted");
+    world.after(3_000).await;
+    let label = world.ask("POST", "/api/v1/labels", Some(json!({ "name": "VIP" }))).await;
+    assert_eq!(label.status, 201);
+    let id = chat.conversation().await["id"].clone();
+    let batch = json!({ "ids": [id], "set": { "add_labels": ["VIP"] } });
+    let batch =
+        world.request("POST", "/api/v1/conversations/batch", Some(batch)).header("Idempotency-Key", "B1");
+    assert_eq!(answered(batch).await.status, 200);
+    let due = json!({ "delay_ms": 3_600_000, "text": "Still looking for secret condos?" });
+    assert_eq!(chat.ask("POST", "notes", Some(json!({ "text": "A secret note" }))).await.status, 201);
+    let says =
+        world.request("POST", &chat.path("messages").await, Some(json!({ "text": "This is secret Ana" })));
+    assert_eq!(answered(says.header("Idempotency-Key", "K1")).await.status, 202);
+    world.drain().await;
+    chat.release().await;
+    let scheduled = chat.ask("PUT", "follow-up", Some(due)).await;
+    assert_eq!(scheduled.status, 201, "{scheduled:?}");
+    // A body that cannot be read.
+    let torn = format!(
+        r#"{{"typeWebhook":"incomingMessageReceived","senderData":{{"chatId":"{}"}},"torn":""#,
+        chat.id
+    );
+    let reply = world.knock(CHANNEL, Some(WEBHOOK_TOKEN), torn).await;
+    assert_eq!(reply.body["status"], "dead_letter");
+    // Reports of what nobody knows.
+    assert_eq!(chat.reports("UNKNOWN", "read").await, "ignored");
+}
+
+async fn nothing_of_a_person_is_left_anywhere(world: &World) {
+    let mei = world.chat(MEI);
+    lives(world, &mei).await;
+    for words in [NUMBER, "100000000000001", "Mei Ling", "secret", "M1"] {
+        assert!(!world.finds(words).await.is_empty(), "{words} is nowhere: this test looks for nothing");
+    }
+    let conversation = mei.conversation().await;
+    let id = conversation["id"].as_str().expect("an id").to_owned();
+    assert_eq!(erase(&mei).await, 204);
+    for words in [NUMBER, "100000000000001", "Mei Ling", "secret"] {
+        assert_eq!(world.finds(words).await, [""; 0], "{words}");
+    }
+    assert_eq!(world.finds(&id).await, ["events.conversation_id"], "but for the event that says so");
+    for path in ["", "/messages", "/timeline", "/turns", "/drafts"] {
+        let reply = world.ask("GET", &format!("/api/v1/conversations/{id}{path}"), None).await;
+        assert_eq!(reply.status, 404, "{path}");
+    }
+    assert_eq!(mei.conversation().await, Value::Null);
+    let export = world.request("GET", "/api/v1/export/messages.jsonl", None);
+    assert_eq!(export.send().await.expect("an answer").text().await.expect("a body"), "");
+    assert_eq!(world.get("/api/v1/dead-letters").await["items"], json!([]));
+    world.after(7_200_000).await;
+    assert_eq!(world.gateway.shown_to(MEI).len(), 2, "no follow-up comes");
+    let again = world.ask("DELETE", &format!("/api/v1/conversations/{id}?confirm={MEI}"), None).await;
+    assert_eq!(again.status, 404);
+}
+
+async fn what_is_late_of_an_erased_person_has_no_effect(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    assert_eq!(erase(&mei).await, 204);
+    for again in [false, true] {
+        assert_eq!(mei.writes("M1", "Show me condos").await, "ignored");
+        assert_eq!(mei.edits("M1", "Show me houses").await, "ignored");
+        assert_eq!(mei.echoes("OUT1", "Two condos.").await, "ignored");
+        assert_eq!(mei.reports("OUT1", "read").await, "ignored");
+        assert_eq!(mei.reports("NEVER", "read").await, "ignored");
+        world.after(10_000).await;
+        assert_eq!(mei.conversation().await, Value::Null);
+        assert_eq!(world.finds(NUMBER).await, [""; 0]);
+        if !again {
+            world.crash().await;
+        }
+    }
+    let ignored = events(world, "type=webhook_ignored").await;
+    let erased = ignored.iter().filter(|event| event["details"]["what"] == "erased").count();
+    assert_eq!((erased, ignored.len()), (8, 10), "each is counted");
+}
+
+async fn a_new_message_of_theirs_begins_another_conversation(world: &World) {
+    let mei = world.chat(MEI);
+    mei.take_over().await;
+    mei.writes("M1", "Show me condos").await;
+    let before = mei.conversation().await;
+    assert_eq!(erase(&mei).await, 204);
+    world.assistant_says("Two houses.");
+    assert_eq!(mei.writes("M2", "Show me houses").await, "accepted");
+    assert_eq!(mei.writes("M1", "Show me condos").await, "ignored", "late, and in the way of nobody");
+    assert_eq!(mei.writes("M2", "Show me houses").await, "duplicate");
+    world.after(3_000).await;
+    mei.reads(
+        "
+        contact: Show me houses [answered]
+        assistant: Two houses. [sent]
+        * duplicate_webhook: skipped
+        = AI 1, rollout
+        = the phone shows: Two houses.
+        ",
+    )
+    .await;
+    assert_ne!(mei.conversation().await["id"], before["id"]);
+    assert_eq!(erase(&mei).await, 204, "and is erased as the first was");
+    for id in ["M1", "M2"] {
+        assert_eq!(mei.writes(id, "Again").await, "ignored");
+    }
+    assert_eq!(mei.conversation().await, Value::Null);
+}
+
+async fn what_is_said_while_they_are_erased_is_stopped(world: &World) {
+    let mei = world.chat(MEI);
+    let reply = world.assistant_holds("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&reply).await;
+    assert_eq!(erase(&mei).await, 204);
+    reply.release();
+    world.after(60_000).await;
+    assert!(world.gateway.posts().is_empty());
+    assert_eq!(mei.conversation().await, Value::Null);
+    assert_eq!(world.finds(NUMBER).await, [""; 0]);
+}
+
+async fn a_message_that_was_on_its_way_does_not_bring_them_back(world: &World) {
+    let mei = world.chat(MEI);
+    let send = world.gateway.holds();
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&send).await;
+    assert_eq!(erase(&mei).await, 204, "nobody waits for the provider");
+    // Its echo comes before its answer, under an id that nobody has heard of; and its answer is of no interest any more.
+    assert_eq!(mei.echoes("OUT1", "Two  condos.").await, "ignored");
+    send.release();
+    world.drain().await;
+    assert_eq!(mei.reports("OUT1", "delivered").await, "ignored");
+    assert_eq!(mei.conversation().await, Value::Null);
+    assert_eq!(world.finds(NUMBER).await, [""; 0]);
+    // Of unknown fate, it is the same.
+    world.gateway.answers(Answer::LostAfter);
+    mei.agent_says("This is Ana.").await;
+    world.drain().await;
+    assert_eq!(mei.message("This is Ana.").await["delivery"]["state"], "unknown");
+    assert_eq!(erase(&mei).await, 204);
+    assert_eq!(mei.echoes("OUT2", "This is Ana.").await, "ignored");
+    assert_eq!(mei.conversation().await, Value::Null);
+    // Somebody who writes something else on another system is somebody.
+    assert_eq!(mei.echoes("OUT3", "From the shop's other program").await, "accepted");
+    assert_eq!(mei.conversation().await["mode"], "HUMAN");
+}
+
+async fn the_others_stay_as_they_were(world: &World) {
+    let (mei, tom) = (world.chat(MEI), world.chat(TOM));
+    for (chat, answer) in [(&mei, "Two condos."), (&tom, "Two houses.")] {
+        world.assistant_says(answer);
+        // The same ids: they are of another chat.
+        chat.writes("M1", "What is there?").await;
+        world.after(3_000).await;
+    }
+    let torn = |chat: &str| format!(r#"{{"senderData":{{"chatId":"{chat}"}},"torn":""#);
+    for chat in [MEI, TOM] {
+        world.knock(CHANNEL, Some(WEBHOOK_TOKEN), torn(chat)).await;
+    }
+    let told = tom.told().await;
+    assert_eq!(erase(&mei).await, 204);
+    assert_eq!(tom.told().await, told);
+    assert_eq!(tom.writes("M1", "What is there?").await, "duplicate");
+    let letters = world.get("/api/v1/dead-letters").await["items"].clone();
+    assert_eq!(letters.as_array().map(Vec::len), Some(1), "{letters}");
+    assert!(letters.to_string().contains(TOM));
+}
+
+async fn what_they_wrote_in_a_group_is_emptied_and_the_group_goes_on(world: &World) {
+    const GROUP: &str = "120363000000000001@g.us";
+    let (mei, group) = (world.chat(MEI), world.chat(GROUP));
+    mei.take_over().await;
+    mei.writes("M1", "Hello").await;
+    for (id, from, text) in [("G1", MEI, "I am Mei Ling"), ("G2", TOM, "I am Tom"), ("G3", MEI, "Bye")] {
+        let mut body = green_api::incoming(GROUP, id, world.now().0 / 1_000, text);
+        body["senderData"]["sender"] = json!(from);
+        body["senderData"]["senderName"] = json!(if from == MEI { "Mei Ling" } else { "Tom" });
+        assert_eq!(world.webhook(&body).await, "accepted");
+    }
+    assert_eq!(erase(&mei).await, 204);
+    for words in [NUMBER, "Mei Ling", "Bye"] {
+        assert_eq!(world.finds(words).await, [""; 0], "{words}");
+    }
+    let left: Vec<(Value, bool, bool)> = group
+        .messages()
+        .await
+        .into_iter()
+        .map(|it| (it["text"].clone(), it["sender"].is_null(), it["deleted_at"].is_null()))
+        .collect();
+    assert_eq!(left, [(json!(""), true, false), (json!("I am Tom"), false, true), (json!(""), true, false)]);
+    // Whoever knew them here goes on from what is left; late webhooks are still known.
+    assert_eq!(group.writes("G1", "I am Mei Ling").await, "duplicate");
+    assert_eq!(group.writes("G4", "Who was that?").await, "accepted");
+    assert_eq!(world.finds("Mei Ling").await, [""; 0]);
+    let [erased] = events(world, "type=conversation_erased").await.try_into().expect("one event");
+    assert_eq!(erased["details"]["rows"]["messages_in_groups"], 2);
+}
+
+async fn whoever_knew_them_on_another_instance_does_not_revive_them(world: &World) {
+    let mei = world.chat(MEI);
+    mei.take_over().await;
+    mei.writes("M1", "Show me condos").await;
+    let first = world.process();
+    let second = world.another_beside().await;
+    // Both know the conversation as it is.
+    world.turn_to(second.clone());
+    mei.writes("M2", "In Orchard").await;
+    let before = mei.conversation().await["id"].clone();
+    assert_eq!(erase(&mei).await, 204);
+    world.turn_to(first.clone());
+    assert_eq!(mei.writes("M2", "In Orchard").await, "ignored", "late, where it was never heard of");
+    let path = format!("/api/v1/conversations/{}", before.as_str().expect("an id"));
+    for (method, rest, body) in [
+        ("PATCH", "", json!({ "status": "open" })),
+        ("PUT", "/mode", json!({ "mode": "AI" })),
+        ("POST", "/messages", json!({ "text": "This is Ana" })),
+        ("POST", "/notes", json!({ "text": "A note" })),
+    ] {
+        assert_eq!(
+            world.ask(method, &format!("{path}{rest}"), Some(body)).await.status,
+            404,
+            "{method} {rest}"
+        );
+    }
+    assert_eq!(world.finds(NUMBER).await, [""; 0]);
+    assert_eq!(mei.writes("M3", "Show me houses").await, "accepted");
+    assert_ne!(mei.conversation().await["id"], before);
+    assert_eq!(mei.messages().await.len(), 1);
+    assert_eq!(first.sweep().await, 0, "nothing is left to be done");
+    world.turn_to(first);
+    second.stop().await;
+}
+
+async fn what_was_left_half_way_is_taken_up(world: &World) {
+    let mei = world.chat(MEI);
+    mei.take_over().await;
+    mei.writes("M1", "Show me condos").await;
+    let id = mei.conversation().await["id"].clone();
+    // The process dies as soon as it has closed the conversation.
+    world.process().fuse.light(Some(Point { touches: 1, end: End::Dies }));
+    let path = format!("/api/v1/conversations/{}?confirm={MEI}", id.as_str().expect("an id"));
+    let request = world.request("DELETE", &path, None);
+    let asked = tokio::spawn(async move { request.send().await.map(|reply| reply.status()) });
+    world.process().fuse.ended().await;
+    world.crash().await;
+    asked.abort();
+    assert_eq!(mei.conversation().await, Value::Null, "nobody finds it meanwhile");
+    assert_eq!(world.get("/api/v1/conversations/counts").await["all"], 0);
+    assert!(!world.finds(NUMBER).await.is_empty(), "half-way");
+    assert_eq!(
+        mei.writes("M1", "Show me condos").await,
+        "ignored",
+        "its messages are still their own tombstones"
+    );
+    assert_eq!(world.process().sweep().await, 0, "whoever began it may still be at it");
+    world.pass(10_000);
+    assert_eq!(world.process().sweep().await, 1);
+    assert_eq!(world.finds(NUMBER).await, [""; 0]);
+    assert_eq!(mei.writes("M1", "Show me condos").await, "ignored");
+    assert_eq!(events(world, "type=conversation_erased").await.len(), 1);
+}
+
+async fn of_who_erased_whom_only_the_first_is_told(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    let id = mei.conversation().await["id"].clone();
+    erase(&mei).await;
+    let [erased] = events(world, "type=conversation_erased").await.try_into().expect("one event");
+    assert_eq!(
+        (&erased["conversation_id"], &erased["actor"], &erased["channel"]),
+        (&id, &json!("environment"), &json!(CHANNEL))
+    );
+    let rows = &erased["details"]["rows"];
+    assert_eq!((&rows["messages"], &rows["turns"]), (&json!(2), &json!(1)));
+    assert!(rows["events"].as_i64().is_some_and(|rows| rows > 3), "{rows}");
+    assert_eq!(erased["details"].as_object().map(serde_json::Map::len), Some(1), "and nothing else");
+    assert!(!erased.to_string().contains(NUMBER));
+    assert_eq!(events(world, &format!("conversation_id={}", id.as_str().expect("an id"))).await, [erased]);
+}
