@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isConfirmed } from "../app/inbox/confirmed.js";
 import { holder } from "../app/inbox/holder.js";
 import { sentences, unsettled } from "../app/inbox/receipts.js";
 import { countdown, mondayAt } from "../app/inbox/times.js";
@@ -73,4 +74,12 @@ test("Monday is always one to come", () => {
     assert.equal(at.getDay(), 1);
     assert.ok(at.getTime() > now && at.getTime() - now <= 7 * 86_400_000);
   }
+});
+
+test("whoever erases has typed the number, however it is written, or the chat", () => {
+  const mei = conversation({ chat_id: "6580000001@c.us", contact: { name: "Mei", phone: "+6580000001" } });
+  for (const typed of ["+6580000001", " 65 8000-0001 ", "(65) 8000.0001", "6580000001@c.us"]) assert.ok(isConfirmed(mei, typed), typed);
+  for (const typed of ["", "Mei", "6580000002", "580000001", "65800000011"]) assert.ok(!isConfirmed(mei, typed), typed);
+  const group = conversation({ chat_id: "1203630@g.us", contact: { name: "Team", phone: null } });
+  assert.ok(isConfirmed(group, "1203630@g.us") && !isConfirmed(group, "1203630") && !isConfirmed(group, ""));
 });

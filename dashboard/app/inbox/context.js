@@ -1,11 +1,12 @@
 // What is known beside the thread: who the contact is, how the conversation stands, what is planned, and what happened.
 
 import { html, useEffect, useRef } from "../vendor/preact.js";
-import { mayAct } from "../state/session.js";
+import { isAdmin, mayAct } from "../state/session.js";
 import { t, word } from "../words/index.js";
 import { Assignee } from "./assignee.js";
 import { Attention } from "./attention.js";
 import { ContactCard } from "./contact_card.js";
+import { Erase } from "./erase.js";
 import { FollowUp } from "./follow_up.js";
 import { Labels } from "./labels.js";
 import { Lanes } from "./lanes.js";
@@ -40,7 +41,8 @@ export function Context({ it, open, about, onAll }) {
       <h3 id="happened-title">${t("timeline")}</h3>
       ${!about && html`<${Lanes} id=${it.id} thread=${thread} events=${decisions.events.value} />`}
       <${Timeline} id=${it.id} thread=${thread} decisions=${decisions} about=${about} onAll=${onAll} />
-    </section>`;
+    </section>
+    ${isAdmin() && html`<${Erase} it=${it} />`}`;
 }
 
 /** @param {{title: string, children?: any}} props */

@@ -2,11 +2,13 @@
 
 import { batch, computed, effect, signal, untracked } from "../vendor/preact.js";
 import { conversation, load } from "../state/conversations.js";
-import { keepLoaded } from "../state/feed.js";
+import { hear, keepLoaded } from "../state/feed.js";
 import { watch } from "../state/live.js";
 import { route } from "../state/route.js";
 import { openThread } from "../state/thread.js";
+import { setOwed } from "../state/owed.js";
 import { Problem } from "../wire/api.js";
+import { clear } from "./desk.js";
 import { openSuggestions } from "./suggestions.js";
 import { openDecisions } from "./timeline.js";
 
@@ -76,8 +78,17 @@ function begin(id, at) {
       problem.value = error;
     }
   }
+  /** Nothing that was about to be said to them is kept either. */
+  function isErased() {
+    clear(id);
+    setOwed(id, []);
+    problem.value = new Problem({ status: 404, code: "erased" });
+  }
   return { id, thread: openThread(id, at), live: watch(id), decisions: openDecisions(id), suggestions: openSuggestions(id), problem, look, ends: [
     // One that is known is followed by the feed; after a gap in it, nothing is.
     keepLoaded(() => (conversation(id).peek() && !isBegun ? (isBegun = true) : void look())),
+    hear((event) => {
+      if (event.type === "conversation_erased" && event.conversation_id === id) isErased();
+    }),
   ] };
 }

@@ -68,6 +68,18 @@ export function keep(it) {
   found.value = it.match || !before?.match ? it : { ...it, match: before.match };
 }
 
+/** One that was erased: nothing of it is known here any more, either. @param {string} id */
+export function drop(id) {
+  moved.delete(id);
+  batch(() => {
+    const found = known.get(id);
+    if (found) found.value = null;
+    known.delete(id);
+    if (list.peek().includes(id)) list.value = list.peek().filter((other) => other !== id);
+  });
+  countSoon();
+}
+
 /**
  * What an answer says of a conversation without carrying the whole of it. The event with the whole is on its way.
  * @param {string} id @param {Partial<Wire.Conversation>} fields
@@ -225,6 +237,7 @@ export function begin() {
       void count();
     }),
     hear((event) => {
+      if (event.type === "conversation_erased" && event.conversation_id) return drop(event.conversation_id);
       const it = event.conversation;
       if (!it) return;
       // One that nobody has asked for is kept only if the list has a place for it.

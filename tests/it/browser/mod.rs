@@ -14,6 +14,8 @@ mod channels;
 
 mod drafts;
 
+mod erasing;
+
 mod feed;
 
 mod hostile;

@@ -48,6 +48,7 @@ export const inbox = {
 
   "thread.none": "Choose a conversation. j and k go through the list, Enter opens.",
   "thread.not_found": "This conversation is not here: it was erased, or belongs to a channel that you don't see.",
+  "thread.erased": "This contact was erased. Nothing of the conversation is kept.",
   "thread.back": "Back to the conversations",
   "thread.more": "More for this conversation",
   "thread.unread": "Mark as unread",
