@@ -73,7 +73,7 @@ use crate::{
     domain::time::Time,
     flow::{
         archive::Archive, audit::Audit, channels::Channels, desk::Desk, dispatch::Dispatch, erase::Eraser, intake::Intake,
-        ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry,
+        ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry, retention::Retention,
     },
 };
 
@@ -102,6 +102,8 @@ pub struct Opened {
     pub desk: Desk,
     /// Removes people.
     pub eraser: Eraser,
+    /// Removes what is older than allowed.
+    pub retention: Retention,
 }
 
 /// Opens the places of a database that is up to date.
@@ -128,6 +130,12 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         open: Arc::new(move |sealed| vault.open(sealed)),
         dispatch: Arc::clone(&dispatch),
         heard: Mutex::default(),
+    };
+    let retention = Retention {
+        ledger: Arc::clone(&ledger),
+        expiry: store.expiry(),
+        tombstones: tombstones.clone(),
+        days: settings.retention_days,
     };
     let switch = Arc::new(ModeSwitch {
         ledger: Arc::clone(&ledger),
@@ -167,6 +175,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         switch,
         desk,
         eraser,
+        retention,
     })
 }
 

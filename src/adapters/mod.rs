@@ -22,6 +22,8 @@ mod enclosures;
 
 mod graves;
 
+mod expiry;
+
 mod generation_starts;
 
 mod cached_answers;

@@ -28,6 +28,7 @@ use crate::{
         reconcile::Reconciler,
         registry::Registry,
         repair::{self, Repair},
+        retention::Retention,
         spending,
     },
 };
@@ -45,6 +46,9 @@ const ASK_CHANNELS: &str = "*/10 * * * * *";
 
 /// Every twenty seconds: journals that are due.
 const REPAIR: &str = "*/20 * * * * *";
+
+/// Every hour: what is older than allowed, if anything is.
+const RETAIN: &str = "0 41 * * * *";
 
 /// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again, sessions and
 /// sign-in links that are void, files that no message carries.
@@ -65,6 +69,7 @@ pub(super) async fn start(
     let due = bell(&scheduler, REPAIR).await?;
     let reconcile = bell(&scheduler, RECONCILE).await?;
     let erase = bell(&scheduler, ERASE).await?;
+    let retain = bell(&scheduler, RETAIN).await?;
     let (load, gauges, ask) = (
         bell(&scheduler, LOAD_CHANNELS).await?,
         bell(&scheduler, GAUGES).await?,
@@ -89,7 +94,7 @@ pub(super) async fn start(
     });
     let (archive, registry, numbers) =
         (Arc::clone(&parts.archive), Arc::clone(&parts.registry), Arc::clone(&parts.numbers));
-    let (people, repeats, store) = (store.people(), store.repeats(), store.clone());
+    let (people, repeats, expiry, store) = (store.people(), store.repeats(), store.expiry(), store.clone());
     let (gate, pace) = (parts.gate.clone(), parts.pace.clone());
     let (rows, measured) = (Arc::clone(&registry), Arc::<Mutex<BTreeSet<String>>>::default());
     let (settings, spending) = (Arc::clone(&parts.settings), Arc::clone(&numbers));
@@ -130,6 +135,13 @@ pub(super) async fn start(
             }
         }
     });
+    if parts.settings.retention_days > 0 {
+        let retention = Arc::new(parts.retention(expiry));
+        every(retain, stopping, tasks, move || {
+            let retention = Arc::clone(&retention);
+            async move { retain_no_more(&retention).await }
+        });
+    }
     let (keys, kept, answers) = (Arc::clone(&registry), repeats, Arc::clone(&parts.answers));
     let enclosures = Arc::clone(&parts.enclosures);
     every(forget, stopping, tasks, move || {
@@ -178,6 +190,24 @@ pub(super) async fn start(
         async move { ask_channels(&*registry, &numbers).await }
     });
     Ok(())
+}
+
+/// What is older than allowed goes.
+async fn retain_no_more(retention: &Retention) {
+    match retention.ring().await {
+        Ok(None) => {}
+        Ok(Some(rows)) => {
+            let rows: i64 = rows.values().sum();
+            tracing::info!(rows, days = retention.days, "what was older than allowed was removed");
+        }
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                "not all that is older than allowed was removed; it will be within the hour"
+            );
+        }
+    }
 }
 
 /// A bell that a cron expression rings.

@@ -27,6 +27,7 @@ use crate::{
         dispatch::{Dispatch, Typing},
         enclosures::Enclosures,
         erase::Eraser,
+        expiry::Expiry,
         gate::Gate,
         graves::Graves,
         intake::Intake,
@@ -36,6 +37,7 @@ use crate::{
         pace::Pace,
         provider::Incoming,
         registry::Registry,
+        retention::Retention,
         sender::Sender,
         start::Start,
         tend::{Keeper, Tend},
@@ -104,6 +106,15 @@ impl Parts {
             dispatch: Arc::clone(&self.dispatch),
             heard: Mutex::default(),
         })
+    }
+
+    pub(super) fn retention(&self, expiry: Arc<dyn Expiry>) -> Retention {
+        Retention {
+            ledger: Arc::clone(&self.ledger),
+            expiry,
+            tombstones: self.tombstones.clone(),
+            days: self.settings.retention_days,
+        }
     }
 
     pub(super) fn sender(&self, stopping: &CancellationToken) -> Arc<Sender> {

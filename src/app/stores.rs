@@ -18,6 +18,7 @@ use crate::{
         audit::Audit,
         clock::StoreClock,
         enclosures::Enclosures,
+        expiry::Expiry,
         graves::Graves,
         ledger::{Error, Ledger, Observer},
         pace::Starts,
@@ -216,6 +217,14 @@ impl Store {
 
     /// Where the rows of people who are erased go.
     pub(super) fn graves(&self) -> Arc<dyn Graves> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// Where it is found what is older than allowed.
+    pub(super) fn expiry(&self) -> Arc<dyn Expiry> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),

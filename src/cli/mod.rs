@@ -24,6 +24,8 @@ mod dead_letters;
 
 mod erase;
 
+mod retention;
+
 mod agent;
 
 mod password;
@@ -89,6 +91,8 @@ enum Command {
     DeadLetters(dead_letters::DeadLetters),
     Erase(erase::Erase),
     #[command(subcommand)]
+    Retention(retention::Retention),
+    #[command(subcommand)]
     Agent(agent::Agent),
     #[command(subcommand)]
     Token(token::Token),
@@ -139,6 +143,7 @@ impl Command {
             Self::Fingerprint(command) => command.run(&settings).await?,
             Self::DeadLetters(command) => command.run(&settings).await?,
             Self::Erase(command) => command.run(&settings).await?,
+            Self::Retention(command) => command.run(&settings).await?,
             Self::Agent(command) => command.run(&settings).await?,
             Self::Token(command) => command.run(&settings).await?,
             Self::Backup(command) => command.run(&settings).await?,

@@ -92,6 +92,11 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "16", value_parser = whole::<u32>(2, 1_000))]
     pub database_pool: u32,
 
+    /// Messages, turns, drafts, events and dead letters older than so many days are removed, and conversations of which
+    /// nothing is left; 0 = everything is kept
+    #[arg(long, value_name = "DAYS", default_value = "0", value_parser = whole::<i64>(0, 36_500))]
+    pub retention_days: i64,
+
     /// Encrypts channel credentials at rest: 64 hexadecimal digits, or two such, comma-separated (the first encrypts,
     /// both decrypt). SQLite makes one beside its file; PostgreSQL requires it
     #[arg(long, value_name = "HEX")]

@@ -147,7 +147,7 @@ mod tests {
         let variables = [
             ("BATON_BURST", "collect"),
             ("BATON_REDIS_URL", ""),
-            ("BATON_RETENTION_DAYS", "30"),
+            ("BATON_RETENTION", "30"),
             ("BATON_CONFIG", "other.toml"),
             ("PATH", "/bin"),
         ];
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(said(&given, "burst").as_deref(), Some("collect"));
         assert_eq!(given.len(), 1);
         assert_eq!(config, Some(PathBuf::from("other.toml")));
-        assert_eq!(unknown, ["BATON_RETENTION_DAYS"]);
+        assert_eq!(unknown, ["BATON_RETENTION"]);
     }
 
     #[test]

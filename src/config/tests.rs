@@ -175,13 +175,13 @@ fn what_is_allowed_but_odd_is_a_warning() {
     let key = "00".repeat(32);
     let variables = [
         ("BATON_GRACE_MS", "11999"),
-        ("BATON_RETENTION_DAYS", "3"),
+        ("BATON_RETENTION", "3"),
         ("BATON_DATABASE_URL", "postgres://db/baton"),
         ("BATON_SECRET_KEY", &key),
     ];
     let warnings = load(&[], &variables, "").expect("right").warnings();
     assert_eq!(warnings.len(), 3, "{warnings:?}");
-    assert!(warnings[0].ends_with("without effect: BATON_RETENTION_DAYS"), "{warnings:?}");
+    assert!(warnings[0].ends_with("without effect: BATON_RETENTION"), "{warnings:?}");
     assert!(load(&["--grace-ms", "12000"], &[], "").expect("right").warnings().is_empty());
 }
 

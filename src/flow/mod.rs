@@ -9,9 +9,9 @@
 //! ```
 //!
 //! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, restored, sign_in, media, erase,
-//! and the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
+//! retention, and the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
 //! over a docket, run inside the ledger, as are office and spending; ledger, archive, registry, people, stationery, repeats,
-//! audit, enclosures, graves, generator, provider, files, answers, pace are traits with an adapter behind them; onlookers is what this instance
+//! audit, enclosures, graves, expiry, generator, provider, files, answers, pace are traits with an adapter behind them; onlookers is what this instance
 //! shows of work as it is done.
 
 pub mod intake;
@@ -103,6 +103,10 @@ pub mod graves;
 pub mod tombstones;
 
 pub mod erase;
+
+pub mod expiry;
+
+pub mod retention;
 
 pub mod channels;
 

@@ -27,6 +27,8 @@ mod failures;
 
 mod erase;
 
+mod retention;
+
 mod crash;
 
 mod webhooks;

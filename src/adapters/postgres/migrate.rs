@@ -26,6 +26,7 @@ pub(super) fn migrations() -> Migrator {
         ("kept answers", include_str!("../../../migrations/postgres/0011_kept_answers.sql")),
         ("enclosures", include_str!("../../../migrations/postgres/0012_enclosures.sql")),
         ("erasures", include_str!("../../../migrations/postgres/0013_erasures.sql")),
+        ("retention", include_str!("../../../migrations/postgres/0014_retention.sql")),
         ("audit", include_str!("../../../migrations/postgres/0017_audit.sql")),
     ])
 }

@@ -10,6 +10,7 @@ use baton::{
         audit::Audit,
         clock::Clock,
         enclosures::Enclosures,
+        expiry::Expiry,
         graves::Graves,
         ledger::{Ledger, Observer},
         people::People,
@@ -226,6 +227,13 @@ impl Store {
     }
 
     pub(crate) fn answers(&self) -> Arc<dyn Answers> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn expiry(&self) -> Arc<dyn Expiry> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

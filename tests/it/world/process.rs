@@ -21,7 +21,9 @@ use baton::{
         dispatch::Dispatch,
         enclosures::Enclosures,
         erase::Eraser,
+        expiry::Expiry,
         gate::Gate,
+        graves::Rows,
         intake::Intake,
         ledger::{self, Ledger, Work},
         media::Fetching,
@@ -33,6 +35,7 @@ use baton::{
         reconcile::Reconciler,
         registry::{self, Registry},
         repair::Repair,
+        retention::Retention,
         sender::{self, Sender},
         sign_in::SignIn,
         start::Start,
@@ -183,6 +186,9 @@ impl Process {
             clock: || BEGINNING,
         });
         let chores = Chores {
+            ledger: ledger.clone(),
+            expiry: store.expiry(),
+            tombstones: tombstones.clone(),
             eraser: eraser.clone(),
             reconciler: Reconciler::new(ledger.clone(), archive.clone(), registry.clone(), channels.clone()),
             poller: Poller {
@@ -342,6 +348,25 @@ impl Process {
         self.chores.eraser.take_up().await.expect("the store answers")
     }
 
+    /// What is older than so many days is removed.
+    pub(crate) async fn retain(&self, days: i64) -> Rows {
+        self.retention(days).run().await.expect("the store answers")
+    }
+
+    /// What would be.
+    pub(crate) async fn would_retain(&self, days: i64) -> Rows {
+        self.retention(days).count().await.expect("the store answers")
+    }
+
+    fn retention(&self, days: i64) -> Retention {
+        Retention {
+            ledger: self.chores.ledger.clone(),
+            expiry: self.chores.expiry.clone(),
+            tombstones: self.chores.tombstones.clone(),
+            days,
+        }
+    }
+
     /// Fetches one notification.
     pub(crate) async fn poll(&self) -> Polled {
         self.chores.poller.poll(CHANNEL).await.expect("store and provider answer")
@@ -376,6 +401,9 @@ const WORK: [Work; 4] = [Work::Turn, Work::Send, Work::FollowUp, Work::Tend];
 
 /// What instances do from time to time; a test says when.
 struct Chores {
+    ledger: Arc<dyn Ledger>,
+    expiry: Arc<dyn Expiry>,
+    tombstones: Tombstones,
     eraser: Arc<Eraser>,
     reconciler: Reconciler,
     poller: Poller,

@@ -1,0 +1,44 @@
+//! `baton retention run`: what is older than allowed is removed now. Beside a running server, too.
+
+use anyhow::bail;
+use serde_json::json;
+
+use super::print::{self, Format};
+use crate::{app, config::Settings, flow::graves::Rows};
+
+/// Remove what is older than allowed
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Retention {
+    /// Remove what is older than BATON_RETENTION_DAYS now, as the server does every hour
+    Run {
+        /// Only count what would be removed
+        #[arg(long)]
+        dry_run: bool,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+impl Retention {
+    pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
+        let Self::Run { dry_run, format } = self;
+        if settings.retention_days == 0 {
+            bail!("everything is kept: set BATON_RETENTION_DAYS, or say --retention-days");
+        }
+        let opened = app::open(settings).await?;
+        let rows = if dry_run { opened.retention.count().await? } else { opened.retention.run().await? };
+        if format.json {
+            let what = if dry_run { "would_remove" } else { "removed" };
+            print::json(&json!({ "days": settings.retention_days, what: rows }))?;
+        } else {
+            print::text(&in_words(&rows))?;
+        }
+        Ok(())
+    }
+}
+
+fn in_words(rows: &Rows) -> String {
+    let rows: Vec<[String; 2]> =
+        rows.iter().map(|(table, count)| [table.clone(), count.to_string()]).collect();
+    print::table(["TABLE", "ROWS"], &rows)
+}
