@@ -45,4 +45,6 @@ mod bad_input;
 
 mod command_line;
 
+mod docs;
+
 mod browser;

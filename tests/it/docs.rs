@@ -1,0 +1,242 @@
+//! What is written for people is true as far as a machine can tell: links lead somewhere, commands can be typed, and
+//! settings, files and tests that are named exist.
+//!
+//! In: every Markdown file of the repository. Out: all that is wrong with them, each with its place.
+
+mod page;
+
+mod typed;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Component, Path},
+};
+
+use baton::config;
+
+use self::{
+    page::{Page, files, page, pages, root, shown},
+    typed::{commands, refusal, typed_for_baton},
+};
+
+/// A link's target from the root; None: it leads out of it.
+fn resolved(place: &str, target: &str) -> Option<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let from = Path::new(place).parent().unwrap_or(Path::new(""));
+    for part in from.join(target).components() {
+        match part {
+            Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
+            Component::CurDir => {}
+            Component::ParentDir => drop(parts.pop()?),
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let pages = pages();
+    let anchors: BTreeMap<&str, BTreeSet<String>> =
+        pages.iter().map(|page| (page.place.as_str(), page.anchors())).collect();
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for page in &pages {
+        for link in page.links() {
+            count += 1;
+            let (path, part) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { Some(page.place.clone()) } else { resolved(&page.place, path) };
+            let Some(target) = target.filter(|target| root().join(target).exists()) else {
+                wrong.push(format!("{}: {link} leads nowhere", page.place));
+                continue;
+            };
+            // The book is read by itself too, where nothing else is.
+            if page.place.starts_with("docs/") && !target.starts_with("docs/") {
+                wrong.push(format!("{}: {link} leads out of the book", page.place));
+            }
+            let has_part = anchors.get(target.as_str()).is_some_and(|anchors| anchors.contains(part));
+            if !part.is_empty() && !has_part {
+                wrong.push(format!("{}: {link}: there is no such heading", page.place));
+            }
+        }
+    }
+    assert!(count > 100, "the links were found: {count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_summary_lists_every_page_of_the_book() {
+    let summary = page("docs/SUMMARY.md");
+    let listed: BTreeSet<String> = summary.links().into_iter().map(ToOwned::to_owned).collect();
+    let book = root().join("docs");
+    let there: BTreeSet<String> = files(&book, "md")
+        .iter()
+        .map(|path| shown(path.strip_prefix(&book).expect("below it")))
+        .filter(|path| path != "SUMMARY.md" && !path.starts_with("examples/"))
+        .collect();
+    assert_eq!(listed, there);
+}
+
+#[test]
+fn every_command_can_be_typed() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for page in pages() {
+        let lines = page.typed.iter().map(|block| block.replace("\\\n", " "));
+        let lines: Vec<String> =
+            lines.flat_map(|block| block.lines().map(ToOwned::to_owned).collect::<Vec<_>>()).collect();
+        let blocks = lines.iter().map(|line| (line, false));
+        for (line, is_mention) in blocks.chain(page.spans.iter().map(|span| (span, true))) {
+            for mut words in commands(line).iter().filter_map(|words| typed_for_baton(words)) {
+                // `baton …` stands for any of them.
+                words.retain(|word| word != "…");
+                if words.len() == 1 {
+                    continue;
+                }
+                count += 1;
+                wrong.extend(
+                    refusal(&words, is_mention)
+                        .map(|why| format!("{}: {}: {why}", page.place, words.join(" "))),
+                );
+            }
+        }
+    }
+    assert!(count > 50, "the commands were found: {count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A command that cannot be typed is found out, in each of the ways in which one is written.
+#[test]
+fn a_command_that_cannot_be_typed_is_found_out() {
+    let refused = |line: &str| -> Vec<String> {
+        let lines = commands(line);
+        lines
+            .iter()
+            .filter_map(|words| typed_for_baton(words))
+            .filter_map(|words| refusal(&words, false))
+            .collect()
+    };
+    for line in [
+        "baton chekc",
+        "baton check --al",
+        "A=1 baton mode set 6580000001@c.us BOTH",
+        "docker compose exec -T baton baton tokens list > file",
+        "kubectl exec deploy/baton -- baton chekc | grep x",
+        "cargo run --release -- dmeo # see",
+        "baton agent",
+    ] {
+        assert_eq!(refused(line).len(), 1, "{line}");
+    }
+    for line in [
+        "docker compose logs baton | grep sign-in",
+        "cargo run --release -- demo # see",
+        "baton agent link EMAIL",
+        "# baton x",
+    ] {
+        assert_eq!(refused(line), Vec::<String>::new(), "{line}");
+    }
+}
+
+#[test]
+fn every_setting_that_is_named_exists() {
+    let mut known: BTreeSet<String> = config::arguments()
+        .iter()
+        .map(|argument| format!("BATON_{}", argument.get_id().as_str().to_ascii_uppercase()))
+        .collect();
+    known.insert("BATON_CONFIG".to_owned());
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for page in pages() {
+        for rest in page.text.split("BATON_").skip(1) {
+            let is_of_a_name = |c: &char| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == '_';
+            let name: String = rest.chars().take_while(is_of_a_name).collect();
+            if name.is_empty() {
+                continue;
+            }
+            count += 1;
+            let name = format!("BATON_{name}");
+            // A secret may lie in a file.
+            if !known.contains(&name) && !name.strip_suffix("_FILE").is_some_and(|name| known.contains(name))
+            {
+                wrong.push(format!("{}: {name}", page.place));
+            }
+        }
+    }
+    assert!(count > 100, "the settings were found: {count}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Folders at the root: a span that begins with one is a path.
+const FOLDERS: [&str; 8] =
+    ["src/", "tests/", "docs/", "deploy/", "xtask/", "execution/", "migrations/", "dashboard/"];
+
+#[test]
+fn every_file_that_is_named_exists() {
+    let mut wrong = Vec::new();
+    for page in pages() {
+        for span in &page.spans {
+            let is_path = FOLDERS.iter().any(|folder| span.starts_with(folder))
+                && span.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
+            if is_path && !root().join(span).exists() {
+                wrong.push(format!("{}: {span}", page.place));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether a file of Rust has a test of that name: with the attribute of one, or in the list of a macro that makes them.
+fn has_test(source: &str, name: &str) -> bool {
+    let of_any_type = || source.find(&format!("fn {name}<"));
+    let Some(at) = source.find(&format!("fn {name}(")).or_else(of_any_type) else { return false };
+    let line = source[..at].rfind('\n').unwrap_or(0);
+    let is_marked = source[..line]
+        .lines()
+        .rev()
+        .take_while(|line| line.trim_start().starts_with('#') || line.trim_start().starts_with("//"))
+        .any(|line| line.contains("#[") && line.contains("test"));
+    let is_listed = source.match_indices(name).any(|(at, _)| {
+        let is_alone = source[..at].ends_with([' ', '(', '\n']) && !source[..at].ends_with("fn ");
+        is_alone && source[at + name.len()..].starts_with([',', ')'])
+    });
+    is_marked || is_listed
+}
+
+/// Names of tests among what stands between backticks: sentences.
+fn test_names(page: &Page) -> BTreeSet<&str> {
+    let is_name = |span: &&str| {
+        span.split('_').count() > 3
+            && span.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    page.spans.iter().map(String::as_str).filter(is_name).collect()
+}
+
+#[test]
+fn every_test_that_is_named_exists() {
+    let folders = ["src", "tests", "execution", "xtask"];
+    let sources: Vec<String> = folders
+        .iter()
+        .flat_map(|folder| files(&root().join(folder), "rs"))
+        .map(|path| fs::read_to_string(path).expect("a source is text"))
+        .collect();
+    let mut missing = Vec::new();
+    for place in ["docs/security.md", "docs/tests.md", "execution/README.md"] {
+        let page = page(place);
+        let names = test_names(&page);
+        assert!(!names.is_empty(), "{place} names tests");
+        let is_missing = |name: &&&str| !sources.iter().any(|source| has_test(source, name));
+        missing.extend(names.iter().filter(is_missing).map(|name| format!("{place}: {name}")));
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// What no test shows is said in a list of its own.
+#[test]
+fn every_threat_names_the_test_that_shows_what_stops_it() {
+    let text = page("docs/security.md").text;
+    let table = text.split("## Threats").nth(1).and_then(|rest| rest.split("\n## ").next()).expect("a table");
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() > 30, "the threats were found: {}", rows.len());
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
+        assert!(cells.len() == 3 && cells[2].contains('_'), "no test: {row}");
+    }
+}
