@@ -72,8 +72,9 @@ use crate::{
     config::Settings,
     domain::time::Time,
     flow::{
-        archive::Archive, audit::Audit, channels::Channels, desk::Desk, dispatch::Dispatch, erase::Eraser, intake::Intake,
-        ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry, retention::Retention,
+        archive::Archive, audit::Audit, channels::Channels, desk::Desk, dispatch::Dispatch, erase::Eraser,
+        intake::Intake, ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry,
+        retention::Retention,
     },
 };
 

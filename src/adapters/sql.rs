@@ -228,3 +228,19 @@ pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, Error> {
 pub(crate) fn cell<T: Field, R: Columns>(row: &R, column: &str) -> Result<T, Error> {
     T::read(row, column).map_err(failure)
 }
+
+/// A migration is known by its number for good: each file's is its place in the list, so one can only be added at the end.
+#[cfg(test)]
+pub(crate) fn hold_against_files(migrator: &Migrator, folder: &str) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(folder);
+    let entries = std::fs::read_dir(&folder).expect("the migrations are there");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    assert_eq!(files.len(), migrator.iter().count(), "{files:?}");
+    for (file, migration) in files.iter().zip(migrator.iter()) {
+        let name = file.file_name().and_then(|name| name.to_str()).expect("a name");
+        let number: i64 = name.split('_').next().and_then(|digits| digits.parse().ok()).expect("a number");
+        assert_eq!(number, migration.version, "{name}");
+        assert_eq!(std::fs::read_to_string(file).expect("it can be read"), migration.sql.as_str(), "{name}");
+    }
+}

@@ -14,7 +14,12 @@ use crate::{
     app::{self, Opened},
     config::Settings,
     domain::event::actor,
-    flow::{archive::Overview, graves::Rows, ledger::Error},
+    flow::{
+        archive::Overview,
+        audit::{Audited, Deed},
+        graves::Rows,
+        ledger::Error,
+    },
 };
 
 /// Remove a person everywhere, for good: messages, events, drafts, notes, dead letters, all that is kept of them
@@ -47,6 +52,12 @@ impl Erase {
         if found.is_none() && removed.is_empty() {
             bail!("there is no conversation {} on channel {}", self.chat.chat, self.chat.channel);
         }
+        let deed = Audited::new(opened.ledger.now().await?, actor::SHELL, Deed::Erased);
+        let deed = match &found {
+            Some(overview) => deed.to(overview.conversation.id),
+            None => deed,
+        };
+        opened.audit.note(&deed.with("channel", self.chat.channel.as_str())).await?;
         if self.format.json {
             print::json(&json!({ "rows": removed }))?;
         } else {

@@ -8,7 +8,7 @@ use sqlx::{
 use super::Postgres;
 use crate::adapters::sql::migrator;
 
-/// The migrations, in order. One that was released is never changed.
+/// The migrations, in order, numbered by it. One that was released is never changed, and a new one is added at the end.
 pub(super) fn migrations() -> Migrator {
     migrator([
         ("spine", include_str!("../../../migrations/postgres/0001_spine.sql")),
@@ -23,11 +23,11 @@ pub(super) fn migrations() -> Migrator {
             include_str!("../../../migrations/postgres/0008_labels_and_canned_replies.sql"),
         ),
         ("drafts", include_str!("../../../migrations/postgres/0009_drafts.sql")),
-        ("kept answers", include_str!("../../../migrations/postgres/0011_kept_answers.sql")),
-        ("enclosures", include_str!("../../../migrations/postgres/0012_enclosures.sql")),
-        ("erasures", include_str!("../../../migrations/postgres/0013_erasures.sql")),
-        ("retention", include_str!("../../../migrations/postgres/0014_retention.sql")),
-        ("audit", include_str!("../../../migrations/postgres/0017_audit.sql")),
+        ("kept answers", include_str!("../../../migrations/postgres/0010_kept_answers.sql")),
+        ("enclosures", include_str!("../../../migrations/postgres/0011_enclosures.sql")),
+        ("erasures", include_str!("../../../migrations/postgres/0012_erasures.sql")),
+        ("retention", include_str!("../../../migrations/postgres/0013_retention.sql")),
+        ("audit", include_str!("../../../migrations/postgres/0014_audit.sql")),
     ])
 }
 
@@ -61,5 +61,15 @@ impl Postgres {
             Err(sqlx::Error::Database(_)) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_has_the_number_under_which_it_is_listed() {
+        crate::adapters::sql::hold_against_files(&migrations(), "postgres");
     }
 }

@@ -5,7 +5,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use super::Sqlite;
 use crate::adapters::sql::migrator;
 
-/// The migrations, in order. One that was released is never changed.
+/// The migrations, in order, numbered by it. One that was released is never changed, and a new one is added at the end.
 pub(super) fn migrations() -> Migrator {
     migrator([
         ("spine", include_str!("../../../migrations/sqlite/0001_spine.sql")),
@@ -20,11 +20,11 @@ pub(super) fn migrations() -> Migrator {
             include_str!("../../../migrations/sqlite/0008_labels_and_canned_replies.sql"),
         ),
         ("drafts", include_str!("../../../migrations/sqlite/0009_drafts.sql")),
-        ("kept answers", include_str!("../../../migrations/sqlite/0011_kept_answers.sql")),
-        ("enclosures", include_str!("../../../migrations/sqlite/0012_enclosures.sql")),
-        ("erasures", include_str!("../../../migrations/sqlite/0013_erasures.sql")),
-        ("retention", include_str!("../../../migrations/sqlite/0014_retention.sql")),
-        ("audit", include_str!("../../../migrations/sqlite/0017_audit.sql")),
+        ("kept answers", include_str!("../../../migrations/sqlite/0010_kept_answers.sql")),
+        ("enclosures", include_str!("../../../migrations/sqlite/0011_enclosures.sql")),
+        ("erasures", include_str!("../../../migrations/sqlite/0012_erasures.sql")),
+        ("retention", include_str!("../../../migrations/sqlite/0013_retention.sql")),
+        ("audit", include_str!("../../../migrations/sqlite/0014_audit.sql")),
     ])
 }
 
@@ -72,6 +72,11 @@ mod tests {
 
     /// The version before turns had another purpose.
     const BEFORE_DRAFTS: &str = "drafts";
+
+    #[test]
+    fn each_file_has_the_number_under_which_it_is_listed() {
+        crate::adapters::sql::hold_against_files(&migrations(), "sqlite");
+    }
 
     #[tokio::test]
     async fn a_column_that_is_made_anew_keeps_what_it_held_and_what_refers_to_its_table() {

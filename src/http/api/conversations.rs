@@ -10,6 +10,7 @@ use crate::{
     domain::{conversation::Status, label::fold},
     flow::{
         archive::{self, ConversationFilter, Group, Overview, Sort},
+        audit::Deed,
         desk::Patch,
         people::Agent,
     },
@@ -348,5 +349,13 @@ pub(crate) async fn erase(
         return Err(Problem::invalid("/confirm", detail));
     }
     doors.eraser.erase(id.0, &caller.who().actor).await?;
+    doors
+        .note(
+            doors
+                .deed(&caller, Deed::Erased)
+                .to(id.0)
+                .with("channel", overview.conversation.channel.as_str()),
+        )
+        .await;
     Ok(Answer::empty())
 }
