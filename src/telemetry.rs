@@ -8,9 +8,10 @@ use std::io::IsTerminal as _;
 use tracing::{Level, Metadata, level_filters::LevelFilter};
 use tracing_subscriber::{
     Layer as _,
-    filter::{FilterExt as _, Targets, filter_fn},
+    filter::{Targets, filter_fn},
     fmt,
     layer::SubscriberExt as _,
+    registry::LookupSpan,
     util::{SubscriberInitExt as _, TryInitError},
 };
 
@@ -35,8 +36,14 @@ pub fn start(levels: &str, format: Option<LogFormat>) -> Result<(), TryInitError
         LogFormat::Pretty => lines.compact().with_ansi(is_terminal).boxed(),
     };
     let levels: Targets = levels.parse().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO));
-    let filter = levels.and(filter_fn(may_be_written));
-    tracing_subscriber::registry().with(lines.with_filter(filter)).try_init()
+    filtered(levels).with(lines).try_init()
+}
+
+/// What is to be written at all. Filters of the whole, not of one layer: those keep what they said last, for each thread, until
+/// a line comes of it. A library that only asks, as the one for PostgreSQL does after each statement, then has the next
+/// line dropped, whoever wrote it.
+fn filtered(levels: Targets) -> impl tracing::Subscriber + Send + Sync + for<'a> LookupSpan<'a> {
+    tracing_subscriber::registry().with(levels).with(filter_fn(may_be_written))
 }
 
 /// Whether a line may be written at any level that is asked for.
@@ -106,8 +113,7 @@ mod tests {
         let writer = paper.clone();
         let lines = fmt::layer().with_writer(move || writer.clone()).with_ansi(false);
         let levels: Targets = "trace,hyper_util::client=trace".parse().expect("levels");
-        let filter = levels.and(filter_fn(may_be_written));
-        let subscriber = tracing_subscriber::registry().with(lines.with_filter(filter));
+        let subscriber = filtered(levels).with(lines);
         tracing::subscriber::with_default(subscriber, || {
             tracing::debug!(target: "hyper_util::client::legacy", "GET /waInstance1/sendMessage/TOKEN");
             tracing::trace!(target: "batonette", "TOKEN");
@@ -118,5 +124,20 @@ mod tests {
         let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");
         assert!(written.contains("slow") && written.contains("ours"), "{written}");
         assert!(!written.contains("TOKEN"), "{written}");
+    }
+    #[test]
+    fn a_line_is_written_after_another_crate_asked_whether_it_might() {
+        let paper = Paper::default();
+        let writer = paper.clone();
+        let lines = fmt::layer().with_writer(move || writer.clone()).with_ansi(false);
+        let subscriber = filtered("info".parse().expect("levels")).with(lines);
+        tracing::subscriber::with_default(subscriber, || {
+            for _ in 0..2 {
+                assert!(!tracing::enabled!(target: "sqlx::query", Level::DEBUG));
+                tracing::info!(target: "baton::app", "ours");
+            }
+        });
+        let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");
+        assert_eq!(written.lines().count(), 2, "{written}");
     }
 }
