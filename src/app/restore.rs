@@ -112,7 +112,12 @@ impl Examined {
             true => None,
             false => Some(settle(&store, settings, self.made_at()).await?),
         };
-        let (id, generation) = (random::<16>()?, random::<4>()?);
+        let id = random::<16>()?;
+        // Where nothing has gone on, what was missed was answered by nobody.
+        let generation = match wish.moved {
+            true => random::<4>()?,
+            false => restored::generation_at(super::now()),
+        };
         store.renew(&id, &generation).await?;
         store.close().await;
         Ok(Restored { rows: self.rows, settled, seals, missing_key })

@@ -130,6 +130,11 @@ impl Intake {
         }
     }
 
+    /// Takes one that came to another installation, of which this one is restored.
+    pub async fn take_restored(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
+        self.message(channel, arrival, inbox::admit_restored).await
+    }
+
     /// Takes several messages of the same chat in one transaction.
     pub async fn take_together(
         &self,

@@ -83,6 +83,9 @@ pub trait Registry: Send + Sync {
     /// The installation's id, made by the first migration.
     async fn installation(&self) -> Result<String, Error>;
 
+    /// When this installation began with a restore, where the one before it may have gone on until then.
+    async fn restored_at(&self) -> Result<Option<Time>, Error>;
+
     /// All channels, by name.
     async fn channels(&self) -> Result<Vec<Channel>, Error>;
 

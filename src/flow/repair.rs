@@ -1,7 +1,8 @@
 //! Step: what contacts wrote while nobody heard is found in the provider's journal.
 //!
 //! In: a channel whose journal is due: after each start, after the phone is linked again, and every hour. Out: the messages
-//! that never came, admitted as if they had; those too old for an answer by the assistant go to a person.
+//! that never came, admitted as if they had; those too old for an answer by the assistant go to a person, as do those that
+//! an installation had before this one was restored from its backup.
 
 use std::sync::Arc;
 
@@ -98,13 +99,19 @@ impl Repair {
         }
         let from = since.max(now.plus_ms(-BACK_MS));
         let minutes = now.since(from) / 60_000 + 1;
+        let restored_at = self.registry.restored_at().await?;
         let mut missed = 0;
         for arrival in channel.provider.journal(minutes).await? {
             let is_ripe = arrival.at.is_some_and(|at| at >= from && now.since(at) >= SETTLE_MS);
             if !is_ripe || self.archive.has_message(name, &arrival.chat, &inbox::key_of(&arrival)).await? {
                 continue;
             }
-            if let Verdict::Accepted(_) = self.intake.take_missed(&channel, arrival).await? {
+            let is_from_before = restored_at.is_some_and(|restored_at| arrival.at <= Some(restored_at));
+            let taken = match is_from_before {
+                true => self.intake.take_restored(&channel, arrival).await,
+                false => self.intake.take_missed(&channel, arrival).await,
+            };
+            if let Verdict::Accepted(_) = taken? {
                 missed += 1;
             }
         }

@@ -25,6 +25,16 @@ use crate::domain::{
 /// Why its turns end, and its follow-ups.
 const REASON: &str = "restored";
 
+/// The generation of an installation that begins with a restore: it says when. One of a migration is a number alone.
+pub fn generation_at(moment: Time) -> String {
+    format!("r{:x}", moment.0)
+}
+
+/// When the installation of that generation began with a restore; None if it did not.
+pub fn restored_at(generation: &str) -> Option<Time> {
+    i64::from_str_radix(generation.strip_prefix('r')?, 16).ok().map(Time)
+}
+
 /// What was found unfinished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Settled {
@@ -132,6 +142,15 @@ mod tests {
             reconcile::{Copy, Matched},
         },
     };
+
+    #[test]
+    fn a_generation_says_when_it_began_with_a_restore() {
+        let moment = Time(1_767_600_000_000);
+        assert_eq!(restored_at(&generation_at(moment)), Some(moment));
+        for other in ["0b12f00d", "restoring", "r", ""] {
+            assert_eq!(restored_at(other), None, "{other}");
+        }
+    }
 
     fn restores(play: &mut Play, made_at: Time) -> Settled {
         play.step(|docket, policy| settle(docket, policy, made_at))

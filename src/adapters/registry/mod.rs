@@ -19,6 +19,7 @@ use crate::{
     flow::{
         ledger::Error,
         registry::{Channel, Registry, Role, Token},
+        restored,
     },
 };
 
@@ -47,6 +48,12 @@ impl<S: ChannelStates> Registry for S {
     async fn installation(&self) -> Result<String, Error> {
         let row = self.row(Statement::new("select i.id from installation i")).await?;
         cell(&row.ok_or_else(|| Error::Refused("the installation has no row".into()))?, "id")
+    }
+
+    async fn restored_at(&self) -> Result<Option<Time>, Error> {
+        let row = self.row(Statement::new("select i.generation from installation i")).await?;
+        let row = row.ok_or_else(|| Error::Refused("the installation has no row".into()))?;
+        Ok(restored::restored_at(&cell::<String, _>(&row, "generation")?))
     }
 
     async fn channels(&self) -> Result<Vec<Channel>, Error> {

@@ -10,7 +10,10 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    adapters::trial::{NOW, Trial, on_both_stores},
+    adapters::{
+        sql::Statement,
+        trial::{NOW, Trial, on_both_stores},
+    },
     domain::{
         chat::ChatId,
         event::Event,
@@ -30,6 +33,7 @@ use crate::{
         },
         registry::{self, Registry},
         repair::{self, Repair},
+        restored,
         tombstones::{KEY_BYTES, Tombstones},
     },
 };
@@ -41,6 +45,7 @@ on_both_stores!(
     of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves,
     told_to_stop_nothing_is_taken_in_hand,
     what_was_missed_is_found_once_and_the_old_goes_to_a_person,
+    what_came_before_a_restore_goes_to_a_person,
     while_the_phone_is_not_linked_nothing_counts_as_looked_through,
     a_phone_linked_again_makes_the_journal_due,
 );
@@ -341,6 +346,23 @@ async fn what_was_missed_is_found_once_and_the_old_goes_to_a_person<S: Trial + C
     assert_eq!(fates, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
     let stale = shop.messages().await.remove(1);
     assert_eq!(stale.inbound.and_then(|inbound| inbound.reason), Some(OutcomeReason::Stale));
+}
+
+async fn what_came_before_a_restore_goes_to_a_person<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    let generation = restored::generation_at(NOW.plus_ms(-HOUR));
+    let renewed = Statement::new("update installation set generation = $1").with(generation);
+    store.write(renewed).await.expect("written");
+    *shop.gateway.journal.lock().expect("whole") = vec![said("elsewhere", 2 * HOUR), said("here", HOUR / 2)];
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 2);
+    let fates: Vec<_> = shop
+        .messages()
+        .await
+        .into_iter()
+        .map(|message| (message.text, message.inbound.expect("a contact's").outcome))
+        .collect();
+    let wanted = [("text elsewhere", Outcome::HandedOver), ("text here", Outcome::Pending)];
+    assert_eq!(fates, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
 }
 
 async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial + Clone + 'static>(

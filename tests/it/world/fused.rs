@@ -136,6 +136,10 @@ impl Registry for Fused<dyn Registry> {
         self.fuse.touch("Registry::revoke_token", self.inner.revoke_token(id)).await
     }
 
+    async fn restored_at(&self) -> Result<Option<Time>, Error> {
+        self.fuse.touch("Registry::restored_at", self.inner.restored_at()).await
+    }
+
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<(), Error> {
         self.fuse.touch("Registry::link_chats", self.inner.link_chats(channel, chat, alias)).await
     }

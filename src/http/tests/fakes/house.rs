@@ -102,6 +102,10 @@ impl Registry for House {
         Ok(all.iter().find(|(_, kept)| kept == hash).map(|(token, _)| token.clone()))
     }
 
+    async fn restored_at(&self) -> Result<Option<Time>, Error> {
+        Ok(None)
+    }
+
     async fn link_chats(&self, _: &str, _: &ChatId, _: &ChatId) -> Result<(), Error> {
         Ok(())
     }
