@@ -76,19 +76,21 @@ fn unfinished(settled: Option<Settled>) -> String {
     if held > 0 {
         let _ = writeln!(
             told,
-            "{held} messages were owed, and may have left since. They are held as unknown: until the provider's echo, queue \
-             or journal shows them, or a person confirms them or sends them again."
+            "Held as unknown: {} owed in the backup, which may have left since; until the provider's echo, queue or journal \
+             shows it, or a person confirms it or sends it again.",
+            count(held, "message")
         );
     }
     if handed_over > 0 {
         let _ = writeln!(
             told,
-            "{handed_over} messages of contacts waited for the assistant, and may have been answered since. They are handed \
-             over to people."
+            "Handed over to people: {} of contacts, waiting for the assistant in the backup, which may have been answered \
+             since.",
+            count(handed_over, "message")
         );
     }
     if withheld > 0 {
-        let _ = writeln!(told, "{withheld} follow-ups had come due. They are withheld.");
+        let _ = writeln!(told, "Withheld: {} come due since.", count(withheld, "follow-up"));
     }
     if told.is_empty() {
         told.push_str("Nothing was owed.\n");
@@ -101,21 +103,26 @@ fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
     let (resealed, unopened) = (sum(|seals| seals.resealed), sum(|seals| seals.unopened));
     let mut told = String::new();
     if resealed > 0 {
-        let _ = writeln!(told, "{resealed} secrets are encrypted anew, with the key that is set here.");
+        let _ =
+            writeln!(told, "Encrypted anew, with the key that is set here: {}.", count(resealed, "secret"));
     }
     if unopened == 0 {
         return told;
     }
-    let _ = write!(told, "{unopened} secrets (of channels, first of all) cannot be opened: ");
+    let _ = write!(
+        told,
+        "Opened by no key that is set here: {}, of channels first of all. ",
+        count(unopened, "secret")
+    );
     let _ = match &restored.missing_key {
         Some(path) => writeln!(
             told,
-            "put the key of the old installation into {} before the first start, or set BATON_SECRET_KEY to it.",
+            "Put the key of the old installation into {} before the first start, or set BATON_SECRET_KEY to it.",
             path.display()
         ),
         None => writeln!(
             told,
-            "name the key of the old installation too, behind a comma in BATON_SECRET_KEY or in the key file (new,old), or \
+            "Name the key of the old installation too, behind a comma in BATON_SECRET_KEY or in the key file (new,old), or \
              set the channels' tokens anew."
         ),
     };
@@ -125,6 +132,14 @@ fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
         );
     }
     told
+}
+
+/// So many of them.
+fn count(of: usize, what: &str) -> String {
+    match of {
+        1 => format!("1 {what}"),
+        of => format!("{of} {what}s"),
+    }
 }
 
 #[cfg(test)]
@@ -153,7 +168,7 @@ mod tests {
         };
         assert_eq!(secrets(&restored, true), "", "nothing is missed");
         restored.seals = vec![seals(2)];
-        assert!(secrets(&restored, false).contains("into /srv/baton.key before the first start"));
+        assert!(secrets(&restored, false).contains("2 secrets, of channels first of all. Put the key of the old installation into /srv/baton.key before"));
         restored.missing_key = None;
         let told = secrets(&restored, true);
         assert!(told.contains("(new,old)") && told.contains("BATON_BACKUP_PASSPHRASE"), "{told}");

@@ -31,6 +31,8 @@ mod retention;
 
 mod crash;
 
+mod backup;
+
 mod webhooks;
 
 mod feed;

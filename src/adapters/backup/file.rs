@@ -14,7 +14,7 @@ use super::{
     head::{FORMAT, Head, Opening, Trailer},
 };
 
-/// Longest line: the largest row is a dead letter with the body of a webhook, whose signs may each take six in JSON.
+/// Longest line: the largest row is a file that a person sends, of at most 16 MiB, two digits a byte.
 const LINE_MAX: u64 = 64 * 1024 * 1024;
 
 /// How much was written.

@@ -24,6 +24,7 @@ pub(super) const TABLES: &[&str] = &[
     "kept_answers",
     "conversation_labels",
     "cached_answers",
+    "enclosures",
     "events",
     "tombstone_keys",
     "tombstones",

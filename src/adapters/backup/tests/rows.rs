@@ -86,6 +86,7 @@ pub(super) async fn fill<D: Trial>(store: &D) {
         .with(answering)
         .with(conversation.id)
         .with(true),
+        Statement::new("insert into enclosures (id, bytes, at) values ('e', $1, 1)").with(Some(vec![0, 1, 254])),
         // What stays behind.
         Statement::new(
             "insert into sessions (hash, agent, created_at, used_at, expires_at) values ('s', 'ana', 1, 1, 2)",
