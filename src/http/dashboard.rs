@@ -52,6 +52,10 @@ pub(super) const FILES: &str = "/app/{version}/{path:.+}";
 /// The first sheets, in their order: the others build on them.
 const FIRST_SHEETS: [&str; 2] = ["style/tokens.css", "style/base.css"];
 
+/// Sheets of one page beside the inbox, which fetches its own: `pages/index.js` names them.
+const SHEETS_BESIDE: [&str; 3] =
+    ["style/pages-plots.css", "style/pages-channels.css", "style/playground.css"];
+
 /// The page.
 pub(super) async fn page() -> Result<Answer, Problem> {
     static PAGE: OnceLock<Option<String>> = OnceLock::new();
@@ -97,6 +101,7 @@ fn link(name: &str) -> Option<String> {
     let is_language =
         name.strip_prefix("words/").is_some_and(|rest| rest.len() == "es.js".len() && rest != "en.js");
     match name.rsplit_once('.')?.1 {
+        "css" if SHEETS_BESIDE.contains(&name) => None,
         "css" => Some(format!("<link rel=\"stylesheet\" href=\"/app/{{version}}/{name}\">")),
         "js" if !is_language && (!is_beside || is_awaited) => {
             Some(format!("<link rel=\"modulepreload\" href=\"/app/{{version}}/{name}\">"))
@@ -133,9 +138,14 @@ fn media_type(name: &str) -> Option<&'static str> {
 /// A file as it travels: what stands in it for those who open the code, browsers do without. A third less.
 fn travelling(name: &str, file: Cow<'static, [u8]>) -> Cow<'static, [u8]> {
     match std::str::from_utf8(&file) {
-        Ok(text) if name.ends_with(".js") && !name.starts_with("vendor/") => bare(text).into_bytes().into(),
+        Ok(text) if is_ours(name) => bare(text).into_bytes().into(),
         _ => file,
     }
+}
+
+/// A file that we wrote, with comments in it.
+fn is_ours(name: &str) -> bool {
+    (name.ends_with(".js") || name.ends_with(".css")) && !name.starts_with("vendor/")
 }
 
 /// Without the comments that have lines of their own. That this changes nothing else in any file of ours, the tests of

@@ -15,6 +15,18 @@ const FETCH = {
   settings: async () => (await import("./settings/settings.js")).Settings,
 };
 
+/** Sheets that only that page needs. @type {Record<string, string>} */
+const SHEETS = { overview: "pages-plots", playground: "playground", settings: "pages-channels" };
+
+/** @param {string} name @returns {Promise<void>} once what it says is in force */
+function fetchSheet(name) {
+  const href = new URL(`../style/${name}.css`, import.meta.url).href;
+  return new Promise((done, failed) => {
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href, onload: () => done(), onerror: () => failed(new TypeError(href)) });
+    document.head.append(link);
+  });
+}
+
 /** What has been fetched; null where that failed. @type {import("../vendor/preact.js").Signal<Record<string, Component | null>>} */
 const fetched = signal({});
 
@@ -26,7 +38,7 @@ async function fetchPage(name) {
   /** @type {Component | null} */
   let page = null;
   try {
-    page = await FETCH[name]();
+    [page] = await Promise.all([FETCH[name](), SHEETS[name] && fetchSheet(SHEETS[name])]);
   } catch (error) {
     // A file that does not come is a server that is away. A fault inside the file is ours, and is to be seen.
     if (!(error instanceof TypeError)) throw error;

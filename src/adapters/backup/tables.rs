@@ -15,6 +15,7 @@ pub(super) const TABLES: &[&str] = &[
     "conversations",
     "chats",
     "messages",
+    "enclosures",
     "turns",
     "follow_ups",
     "drafts",
@@ -24,12 +25,12 @@ pub(super) const TABLES: &[&str] = &[
     "kept_answers",
     "conversation_labels",
     "cached_answers",
-    "enclosures",
     "events",
     "tombstone_keys",
     "tombstones",
     "erasures",
     "erased_chats",
+    "audit",
 ];
 
 /// What every start makes, if it is not there: a database that holds nothing else is empty.

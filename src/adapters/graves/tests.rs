@@ -50,12 +50,14 @@ use Fate::{AreHashes, AreLookedThrough, Go, GoWithMessages, Stay};
 
 /// Every table with every column. Whoever adds one decides here what becomes of it when a person is erased, and sees to
 /// it: in [`Of`], in the eraser, or not at all.
-const DECIDED: [(&str, Fate, &str); 28] = [
+const DECIDED: [(&str, Fate, &str); 29] = [
     (
         "agents",
         Stay,
         "channels created_at disabled email email_folded id name password preferences role updated_at",
     ),
+    // What people of the business did; of a contact only the id of a conversation that is no more.
+    ("audit", Stay, "actor at deed details id subject"),
     ("cached_answers", Go, "alone at channel conversation_id prompt question turn_id"),
     ("canned_replies", Stay, "channels created_at folded id owner shortcut text"),
     (

@@ -65,7 +65,8 @@ async fn a_file_travels_packed_to_whoever_can_unpack_it() {
     let world = World::new();
     let ask = || request("GET", "/app/x/vendor/preact.js", None);
     let plain = world.send(ask()).await;
-    assert_eq!((plain.header("content-encoding"), plain.header("vary")), ("", "accept-encoding"));
+    assert_eq!(plain.header("content-encoding"), "");
+    assert!(plain.header("vary").starts_with("accept-encoding"), "{}", plain.header("vary"));
     let packed = world.open(ask().insert_header(("Accept-Encoding", "br, gzip"))).await;
     assert_eq!(packed.headers().get("content-encoding").map(|value| value.as_bytes()), Some(&b"gzip"[..]));
     let bytes = actix_web::body::to_bytes(packed.into_body()).await.expect("a whole body");

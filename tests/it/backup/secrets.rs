@@ -55,7 +55,7 @@ async fn the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words(
     to.set("BATON_BACKUP_PASSPHRASE", "correct horse battery");
     let told = to.does(&["restore", path_of(&locked)]);
     assert!(
-        told.contains("Encrypted anew, with the key that is set here: 1 secret.")
+        told.contains("Encrypted anew, with the key that is set here: 2 secrets.")
             && !told.contains("Opened by no key"),
         "{told}"
     );
@@ -67,7 +67,7 @@ async fn the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words(
     let mut bare = Program::on_sqlite();
     let told = bare.does(&["restore", path_of(&without)]);
     assert!(
-        told.contains("Opened by no key that is set here: 1 secret, of channels first of all. Put the key"),
+        told.contains("Opened by no key that is set here: 2 secrets, of channels first of all. Put the key"),
         "{told}"
     );
     let old = match from.variables.iter().find(|(name, _)| name == "BATON_SECRET_KEY") {
@@ -82,7 +82,7 @@ async fn the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words(
     assert!(opens_the_door(&server).await);
     drop(server);
     let sealed = bare.does(&["secret-key", "rotate"]);
-    assert!(sealed.starts_with("1 secrets are encrypted anew; 0 were already.\n"), "{sealed}");
+    assert!(sealed.starts_with("2 secrets are encrypted anew; 0 were already.\n"), "{sealed}");
     bare.set("BATON_SECRET_KEY", &key(9));
     assert!(opens_the_door(&bare.serves(&["--ai-provider", "none"])).await);
     from.end().await;
@@ -114,13 +114,13 @@ async fn a_key_is_changed_beside_a_server_that_goes_on(mut program: Program, oth
         let server = program.serves(&["--ai-provider", "none"]);
         let told = program.does(&["secret-key", "rotate"]);
         assert!(
-            told.starts_with("1 secrets are encrypted anew") && told.contains("may be removed"),
+            told.starts_with("2 secrets are encrypted anew") && told.contains("may be removed"),
             "{told}"
         );
         assert!(
             program
                 .does(&["secret-key", "rotate"])
-                .starts_with("0 secrets are encrypted anew; 1 were already")
+                .starts_with("0 secrets are encrypted anew; 2 were already")
         );
         change_a_secret(&server).await;
         program.set("BATON_SECRET_KEY", &new);
@@ -129,7 +129,7 @@ async fn a_key_is_changed_beside_a_server_that_goes_on(mut program: Program, oth
         let before = std::fs::read_to_string(&file).expect("a key").trim().to_owned();
         let told = program.does(&["secret-key", "rotate"]);
         assert!(
-            told.starts_with("1 secrets are encrypted anew") && told.contains("may be removed"),
+            told.starts_with("2 secrets are encrypted anew") && told.contains("may be removed"),
             "{told}"
         );
         let after = std::fs::read_to_string(&file).expect("keys").trim().to_owned();

@@ -87,6 +87,15 @@ pub(super) async fn fill<D: Trial>(store: &D) {
         .with(conversation.id)
         .with(true),
         Statement::new("insert into enclosures (id, bytes, at) values ('e', $1, 1)").with(Some(vec![0, 1, 254])),
+        Statement::new(
+            "insert into audit (id, at, actor, deed, details) values ('d', 1, 'shell', 'token_created', '{}')",
+        ),
+        Statement::new("insert into tombstones (hash, kind) values ('h', 'erased')"),
+        Statement::new("insert into tombstone_keys (id, sealed, at) values ('k', $1, 1)").with(Some(vec![9])),
+        Statement::new("insert into erasures (conversation_id, actor, worked_at) values ($1, 'shell', 1)")
+            .with(conversation.id),
+        Statement::new("insert into erased_chats (chat_id, channel, conversation_id) values ('c', 'shop', $1)")
+            .with(conversation.id),
         // What stays behind.
         Statement::new(
             "insert into sessions (hash, agent, created_at, used_at, expires_at) values ('s', 'ana', 1, 1, 2)",
