@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isConfirmed } from "../app/inbox/confirmed.js";
+import { isConfirmed } from "../app/pages/confirmed.js";
 import { holder } from "../app/inbox/holder.js";
 import { sentences, unsettled } from "../app/inbox/receipts.js";
 import { countdown, mondayAt } from "../app/inbox/times.js";

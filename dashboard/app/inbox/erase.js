@@ -1,56 +1,25 @@
-// Erasing a person: asked for in a dialog, where their number is typed, so that it is nobody else's.
+// Where an admin asks for a person to be erased. What asks whether that is meant is loaded by who asks.
 
 import { html, useSignal } from "../vendor/preact.js";
-import { drop } from "../state/conversations.js";
-import { remove } from "../wire/api.js";
-import { Dialog } from "../parts/dialog.js";
-import { Field, Form, Send } from "../parts/form.js";
 import { say } from "../parts/toast.js";
 import { t } from "../words/index.js";
-import { isConfirmed } from "./confirmed.js";
-import { contactName } from "./names.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
-/** What is to be typed: the number as it is shown, or the chat where there is none. @param {Wire.Conversation} it */
-const expected = (it) => it.contact.phone ?? it.chat_id;
-
 /** @param {{it: Wire.Conversation}} props */
 export function Erase({ it }) {
-  const isAsked = useSignal(false);
-  return html`<section class="context-part">
-    <button type="button" class="is-danger" onClick=${() => (isAsked.value = true)}>${t("erase")}</button>
-    ${isAsked.value && html`<${Ask} it=${it} onClose=${() => (isAsked.value = false)} />`}
-  </section>`;
-}
-
-/** @param {{it: Wire.Conversation, onClose: () => void}} props */
-function Ask({ it, onClose }) {
-  const typed = useSignal("");
-  const fault = useSignal("");
-  async function send() {
-    if (!isConfirmed(it, typed.peek())) {
-      fault.value = t("erase.mismatch");
-      return;
+  const Ask = useSignal(/** @type {typeof import("../pages/erase.js").Ask | null} */ (null));
+  async function ask() {
+    try {
+      Ask.value = (await import("../pages/erase.js")).Ask;
+    } catch (error) {
+      // A file that does not come is a server that is away. A fault inside the file is ours, and is to be seen.
+      if (!(error instanceof TypeError)) throw error;
+      say(t("page.not_fetched"));
     }
-    await remove(`/conversations/${it.id}`, { query: { confirm: it.chat_id } });
-    onClose();
-    drop(it.id);
-    say(t("erase.done"));
   }
-  return html`<${Dialog} title=${t("erase.title", { name: contactName(it) })} onClose=${onClose}>
-    <p>${t("erase.text")}</p>
-    <p class="hint">${t("erase.stays")}</p>
-    <${Form} onSend=${send}>
-      <${Field} name="confirm" label=${t("erase.field", { number: expected(it) })} fault=${fault.value} autocomplete="off" required
-        onInput=${(/** @type {InputEvent} */ event) => {
-          if (event.target instanceof HTMLInputElement) typed.value = event.target.value;
-          fault.value = "";
-        }} />
-      <footer>
-        <button type="button" onClick=${onClose}>${t("cancel")}</button>
-        <${Send} class="is-danger">${t("erase.verb")}</${Send}>
-      </footer>
-    </${Form}>
-  </${Dialog}>`;
+  return html`<section class="context-part">
+    <button type="button" class="is-danger" onClick=${() => void ask()}>${t("erase")}</button>
+    ${Ask.value && html`<${Ask.value} it=${it} onClose=${() => (Ask.value = null)} />`}
+  </section>`;
 }

@@ -34,12 +34,10 @@ fn label(button: Part<'_>) -> Option<&str> {
 }
 
 fn offer(kind: Kind, data: Part<'_>, options: &[&str]) -> Content {
-    let title = data.first_text(&["title", "titleText"]).trim();
-    let words = match (title, data.text("contentText").trim()) {
-        ("", words) => words.to_owned(),
-        (title, words) => format!("{title}\n{words}"),
-    };
-    let words = if is_blank(&words) { String::new() } else { words };
+    // A title of which nothing is seen could be so long that what follows is cut off.
+    let parts = [data.first_text(&["title", "titleText"]), data.text("contentText")];
+    let parts: Vec<&str> = parts.into_iter().map(str::trim).filter(|part| !is_blank(part)).collect();
+    let words = parts.join("\n");
     let text = match options {
         [] if words.is_empty() => bracketed(kind.as_str(), &[]),
         [] => words,

@@ -407,6 +407,15 @@ proptest! {
 }
 
 #[test]
+fn a_title_of_which_nothing_is_seen_hides_nothing() {
+    let is_offer = |body: &Value| body.pointer("/messageData/interactiveButtons/titleText").is_some();
+    let mut body = fixture_bodies().into_iter().find(is_offer).expect("a fixture with buttons");
+    body["messageData"]["interactiveButtons"]["titleText"] = json!("\u{200b}".repeat(70_000));
+    let Ok(Incoming::Message(arrival)) = read(body.to_string()) else { panic!("it is a message") };
+    assert!(arrival.text.starts_with("Show this at the counter"), "{:.80}", arrival.text);
+}
+
+#[test]
 fn each_field_of_each_body_may_be_missing_or_null() {
     for original in fixture_bodies() {
         let mut found = Vec::new();
