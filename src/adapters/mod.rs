@@ -24,6 +24,8 @@ mod graves;
 
 mod expiry;
 
+mod endpoints;
+
 mod generation_starts;
 
 mod cached_answers;
@@ -35,6 +37,10 @@ pub mod postgres;
 pub mod sqlite;
 
 pub mod http_client;
+
+mod addresses;
+
+pub mod receivers;
 
 pub mod files;
 

@@ -112,8 +112,12 @@ words! {
         LabelUpdated = "label_updated",
         /// A canned reply was added, changed or removed.
         CannedReplyUpdated = "canned_reply_updated",
+        /// An endpoint of webhooks was added, changed or removed, or something that it was to be told was given up.
+        EndpointUpdated = "endpoint_updated",
         /// An endpoint was switched off.
         EndpointDisabled = "endpoint_disabled",
+        /// What an endpoint is told when a person tries it. It is in no list: nothing has happened.
+        EndpointTested = "endpoint_tested",
     }
 }
 
@@ -149,6 +153,12 @@ impl EventType {
     /// Whether it is about what is of no channel alone: whoever sees one of them sees the event, unless it says for whom it is.
     pub const fn concerns_every_channel(self) -> bool {
         matches!(self, Self::AgentUpdated | Self::LabelUpdated | Self::CannedReplyUpdated)
+            || self.is_about_endpoints()
+    }
+
+    /// Whether it is about an endpoint of webhooks.
+    pub const fn is_about_endpoints(self) -> bool {
+        matches!(self, Self::EndpointUpdated | Self::EndpointDisabled | Self::EndpointTested)
     }
 }
 

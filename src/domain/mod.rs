@@ -47,3 +47,5 @@ pub mod hosts;
 pub mod enclosure;
 
 pub mod price;
+
+pub mod endpoint;

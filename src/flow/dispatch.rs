@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::{Notify, broadcast, mpsc};
+use tokio::sync::{Notify, broadcast, mpsc, watch};
 use uuid::Uuid;
 
 use super::{
@@ -67,6 +67,8 @@ pub struct Dispatch {
     pub overhead: Overhead,
     /// Rung after each commit that wrote events: the feed reads on.
     pub feed: Arc<Notify>,
+    /// The same, for whoever tells endpoints of webhooks.
+    pub events: watch::Sender<()>,
     /// Told of words that someone would be typing now.
     typing: Option<mpsc::Sender<Typing>>,
     heads: Mutex<HashMap<Uuid, Head>>,
@@ -86,6 +88,7 @@ impl Default for Dispatch {
             onlookers: Arc::default(),
             overhead: Overhead::default(),
             feed: Arc::default(),
+            events: watch::Sender::new(()),
             typing: None,
             heads: Mutex::default(),
             crowded: Mutex::default(),
@@ -215,6 +218,7 @@ impl Observer for Dispatch {
         }
         if wrote_events {
             self.feed.notify_one();
+            self.events.send_replace(());
         }
     }
 }

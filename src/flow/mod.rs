@@ -8,11 +8,11 @@
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
-//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, restored, sign_in, media, erase,
-//! retention, and the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations, agenda, reply, drafts are rules
-//! over a docket, run inside the ledger, as are office and spending; ledger, archive, registry, people, stationery, repeats,
-//! audit, enclosures, graves, expiry, generator, provider, files, answers, pace are traits with an adapter behind them; onlookers is what this instance
-//! shows of work as it is done.
+//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, restored, sign_in, media,
+//! erase, retention, notify, and the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations,
+//! agenda, reply, drafts are rules over a docket, run inside the ledger, as are office and spending; ledger, archive, registry,
+//! people, stationery, repeats, audit, enclosures, graves, expiry, endpoints, receivers, vault, generator, provider, files, answers,
+//! pace are traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
 
 pub mod intake;
 
@@ -111,6 +111,14 @@ pub mod retention;
 pub mod channels;
 
 pub mod journal;
+
+pub mod endpoints;
+
+pub mod receivers;
+
+pub mod notify;
+
+pub mod vault;
 
 pub mod onlookers;
 

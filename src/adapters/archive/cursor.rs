@@ -16,22 +16,25 @@ const ROWS_MAX: usize = 200;
 const CURSOR_MAX: usize = 256;
 
 /// So many rows, from 1 to 200.
-pub(super) fn rows(page: &PageOf) -> usize {
+pub(in crate::adapters) fn rows(page: &PageOf) -> usize {
     page.limit.clamp(1, ROWS_MAX)
 }
 
 /// How many rows to ask the database for: one more than the page, to know whether there is a next one.
-pub(super) fn rows_asked(page: &PageOf) -> i64 {
+pub(in crate::adapters) fn rows_asked(page: &PageOf) -> i64 {
     i64::try_from(rows(page)).unwrap_or(i64::MAX - 1) + 1
 }
 
 /// Where the list named `list` goes on: its sort key and the id that breaks ties.
-pub(super) fn write(list: &str, key: impl Display, id: impl Display) -> String {
+pub(in crate::adapters) fn write(list: &str, key: impl Display, id: impl Display) -> String {
     URL_SAFE_NO_PAD.encode(format!("{list} {key} {id}"))
 }
 
 /// Reads the cursor of the page asked for, if it has one. Refuses one of another list.
-pub(super) fn read<Id: std::str::FromStr>(list: &str, page: &PageOf) -> Result<Option<(i64, Id)>, Error> {
+pub(in crate::adapters) fn read<Id: std::str::FromStr>(
+    list: &str,
+    page: &PageOf,
+) -> Result<Option<(i64, Id)>, Error> {
     let Some(cursor) = &page.cursor else { return Ok(None) };
     decode(list, cursor).map(Some).ok_or_else(|| Error::Refused("the cursor is not one of this list".into()))
 }
@@ -48,7 +51,11 @@ fn decode<Id: std::str::FromStr>(list: &str, cursor: &str) -> Option<(i64, Id)> 
 }
 
 /// Makes a page of the rows read: cuts off the one too many, and says where the next page begins.
-pub(super) fn cut<T>(mut items: Vec<T>, page: &PageOf, cursor_of: impl Fn(&T) -> String) -> Page<T> {
+pub(in crate::adapters) fn cut<T>(
+    mut items: Vec<T>,
+    page: &PageOf,
+    cursor_of: impl Fn(&T) -> String,
+) -> Page<T> {
     let more = items.len() > rows(page);
     items.truncate(rows(page));
     let next = if more { items.last().map(cursor_of) } else { None };

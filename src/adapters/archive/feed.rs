@@ -20,16 +20,16 @@ const EVENTS_MAX: usize = 1_000;
 
 /// The place of an event in the feed, before all of those after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Place {
+pub(in crate::adapters) struct Place {
     /// Its transaction; 0 on SQLite.
-    pub(super) xact: i64,
+    pub(in crate::adapters) xact: i64,
     /// Its id; 0 for the place before the first event.
-    pub(super) id: i64,
+    pub(in crate::adapters) id: i64,
 }
 
 /// What the store knows of its feed as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Journal {
+pub(in crate::adapters) struct Journal {
     /// Of which store the places are: those of another store, or of one restored since, mean nothing here.
     generation: String,
     /// The last place from which an event was removed.
@@ -38,7 +38,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// That of the store.
-    pub(super) async fn read<S: Store>(store: &S) -> Result<Self, Error> {
+    pub(in crate::adapters) async fn read<S: Store>(store: &S) -> Result<Self, Error> {
         let row = store
             .row(Statement::new("select i.generation, i.forgotten_xact, i.forgotten_id from installation i"))
             .await?
@@ -48,7 +48,7 @@ impl Journal {
     }
 
     /// The id of an event: opaque to everyone else.
-    fn name(&self, engine: Engine, place: Place) -> String {
+    pub(in crate::adapters) fn name(&self, engine: Engine, place: Place) -> String {
         match engine {
             Engine::Postgres => format!("{}.{place}", self.generation),
             Engine::Sqlite => format!("{}.{}", self.generation, place.id),
@@ -93,7 +93,7 @@ fn number(text: &str) -> Option<i64> {
 }
 
 /// What to select for the place of an event.
-pub(super) const fn place_columns(engine: Engine) -> &'static str {
+pub(in crate::adapters) const fn place_columns(engine: Engine) -> &'static str {
     match engine {
         Engine::Postgres => "e.xact, e.id",
         Engine::Sqlite => "0 as xact, e.id",
@@ -133,7 +133,10 @@ const fn is_settled(engine: Engine) -> &'static str {
 }
 
 /// The event of a row that has its place too.
-pub(super) fn recorded<S: Store>(journal: &Journal, row: &S::Row) -> Result<(Place, Recorded), Error> {
+pub(in crate::adapters) fn recorded<S: Store>(
+    journal: &Journal,
+    row: &S::Row,
+) -> Result<(Place, Recorded), Error> {
     let place = Place { xact: cell(row, "xact")?, id: cell(row, "id")? };
     let event: Event = decode(row)?;
     Ok((place, Recorded { id: journal.name(S::ENGINE, place), event }))
@@ -141,6 +144,12 @@ pub(super) fn recorded<S: Store>(journal: &Journal, row: &S::Row) -> Result<(Pla
 
 /// The newest id.
 pub(super) async fn newest<S: Store>(store: &S) -> Result<String, Error> {
+    let place = newest_place(store).await?;
+    Ok(Journal::read(store).await?.name(S::ENGINE, place))
+}
+
+/// Where whoever begins to read now begins.
+pub(in crate::adapters) async fn newest_place<S: Store>(store: &S) -> Result<Place, Error> {
     let mut statement = Statement::new("select ");
     statement.push(place_columns(S::ENGINE)).push(" from events e where ").push(is_settled(S::ENGINE));
     statement.push(" order by ").push(order(S::ENGINE, true)).push(" limit 1");
@@ -150,7 +159,55 @@ pub(super) async fn newest<S: Store>(store: &S) -> Result<String, Error> {
     };
     let journal = Journal::read(store).await?;
     // With all of them removed, the newest is the one removed last.
-    Ok(journal.name(S::ENGINE, place.max(journal.forgotten)))
+    Ok(place.max(journal.forgotten))
+}
+
+/// Events after that place, whatever was removed between them.
+pub(in crate::adapters) async fn after<S: Store>(
+    store: &S,
+    place: Place,
+    limit: usize,
+) -> Result<Vec<(Place, Event)>, Error> {
+    let rows = store.rows(next(S::ENGINE, place, limit)).await?;
+    rows.iter()
+        .map(|row| Ok((Place { xact: cell(row, "xact")?, id: cell(row, "id")? }, decode(row)?)))
+        .collect()
+}
+
+/// The events at those places that are still there.
+pub(in crate::adapters) async fn at<S: Store>(
+    store: &S,
+    journal: &Journal,
+    places: &[Place],
+) -> Result<Vec<(Place, Recorded)>, Error> {
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut statement = Statement::new("select ");
+    statement.columns::<Event>("e").push(", ").push(place_columns(S::ENGINE)).push(" from events e where ");
+    for (number, place) in places.iter().enumerate() {
+        statement.push(if number == 0 { "" } else { " or " });
+        match S::ENGINE {
+            Engine::Postgres => {
+                statement.push("(e.xact = ").bind(place.xact).push(" and e.id = ").bind(place.id).push(")");
+            }
+            Engine::Sqlite => {
+                statement.push("e.id = ").bind(place.id);
+            }
+        }
+    }
+    store.rows(statement).await?.iter().map(|row| recorded::<S>(journal, row)).collect()
+}
+
+/// Reads on from a place.
+fn next(engine: Engine, place: Place, limit: usize) -> Statement {
+    let mut statement = Statement::new("select ");
+    statement.columns::<Event>("e").push(", ").push(place_columns(engine)).push(" from events e where ");
+    statement.push(is_settled(engine)).push(" and ");
+    beyond(&mut statement, engine, place, false);
+    let limit = i64::try_from(limit.min(EVENTS_MAX)).unwrap_or(i64::MAX);
+    statement.push(" order by ").push(order(engine, false)).push(" limit ").bind(limit);
+    statement
 }
 
 /// The feed after an id.
@@ -159,13 +216,7 @@ pub(super) async fn tail<S: Store>(store: &S, after: Option<&str>, limit: usize)
     let Some((generation, place)) = parse(S::ENGINE, after) else {
         return newest(store).await.map(Tail::Resync);
     };
-    let mut statement = Statement::new("select ");
-    statement.columns::<Event>("e").push(", ").push(place_columns(S::ENGINE)).push(" from events e where ");
-    statement.push(is_settled(S::ENGINE)).push(" and ");
-    beyond(&mut statement, S::ENGINE, place, false);
-    let limit = i64::try_from(limit.min(EVENTS_MAX)).unwrap_or(i64::MAX);
-    statement.push(" order by ").push(order(S::ENGINE, false)).push(" limit ").bind(limit);
-    let rows = store.rows(statement).await?;
+    let rows = store.rows(next(S::ENGINE, place, limit)).await?;
     // Read last: what is removed while we read is then seen to be missing.
     let journal = Journal::read(store).await?;
     if !journal.reaches_back_to(generation, place) {

@@ -3,7 +3,7 @@
 //! In: questions of the API, the feed and the model's context. Out: domain values. Each is a handful of statements
 //! outside any transaction: nothing is decided by what is read here.
 
-mod cursor;
+pub(super) mod cursor;
 
 mod filter;
 
@@ -27,7 +27,7 @@ mod letters;
 
 mod events;
 
-mod feed;
+pub(super) mod feed;
 
 mod numbers;
 

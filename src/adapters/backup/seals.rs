@@ -61,7 +61,7 @@ async fn go_through<S: Session>(
         }
         let mut seals = Seals { table: table.name, kept: 0, resealed: 0, unopened: 0 };
         let mut changed = Vec::new();
-        // Few: the channels', and a day's answers to requests that may come again.
+        // Few: the channels', those of endpoints, and a day's answers to requests that may come again.
         for before in all(session, reading(table.name, S::ENGINE)).await? {
             let bytes = hex::decode(&before).map_err(|_| sqlx::Error::RowNotFound)?;
             match each(&bytes) {

@@ -25,6 +25,8 @@ pub(super) const TABLES: &[&str] = &[
     "kept_answers",
     "conversation_labels",
     "cached_answers",
+    "endpoints",
+    "endpoint_secrets",
     "events",
     "tombstone_keys",
     "tombstones",
@@ -37,13 +39,24 @@ pub(super) const TABLES: &[&str] = &[
 pub(super) const MADE_BY_STARTS: &str = "tombstone_keys";
 
 /// Tables that stay behind, each for a reason: the installation is made anew; what was signed out or used up since must not
-/// come back to life; the pace of the last minute is of no use in another one. A test holds both lists against the catalogue.
+/// come back to life; the pace of the last minute is of no use in another one; what was to be told outside has been told since, and
+/// names places of the feed. A test holds both lists against the catalogue.
 #[cfg(test)]
-pub(super) const LEFT_OUT: &[&str] = &["installation", "sessions", "sign_in_links", "generation_starts"];
+pub(super) const LEFT_OUT: &[&str] =
+    &["installation", "sessions", "sign_in_links", "generation_starts", "deliveries"];
 
 /// Columns that the database into which the rows go gives them anew, in the order of the file: the places of the feed mean
-/// nothing in another installation, and PostgreSQL's are numbers of its own transactions.
-pub(super) const GIVEN_ANEW: &[(&str, &str)] = &[("events", "id"), ("events", "xact")];
+/// nothing in another installation, and PostgreSQL's are numbers of its own transactions. An endpoint of webhooks is told of what
+/// happens from then on, by whoever serves it there.
+pub(super) const GIVEN_ANEW: &[(&str, &str)] = &[
+    ("events", "id"),
+    ("events", "xact"),
+    ("endpoints", "cursor_xact"),
+    ("endpoints", "cursor_id"),
+    ("endpoints", "failing_since"),
+    ("endpoints", "owner"),
+    ("endpoints", "owned_until"),
+];
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

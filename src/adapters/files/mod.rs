@@ -1,8 +1,6 @@
 //! The provider's files, over HTTP. In: an address that came with a message. Out: the file as it streams in, never whole in
 //! memory, within limits of size, time and number; from hosts on the list, at addresses that anyone may reach.
 
-mod addresses;
-
 mod pump;
 
 #[cfg(test)]
@@ -17,11 +15,11 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use self::{
+use self::pump::Pump;
+use super::{
     addresses::{Inside, Outside},
-    pump::Pump,
+    http_client::{self, NoClient},
 };
-use super::http_client::{self, NoClient};
 use crate::{
     domain::hosts::Hosts,
     flow::files::{File, Files, Range, Unfetched},

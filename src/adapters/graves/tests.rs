@@ -50,7 +50,7 @@ use Fate::{AreHashes, AreLookedThrough, Go, GoWithMessages, Stay};
 
 /// Every table with every column. Whoever adds one decides here what becomes of it when a person is erased, and sees to
 /// it: in [`Of`], in the eraser, or not at all.
-const DECIDED: [(&str, Fate, &str); 29] = [
+const DECIDED: [(&str, Fate, &str); 32] = [
     (
         "agents",
         Stay,
@@ -82,6 +82,13 @@ const DECIDED: [(&str, Fate, &str); 29] = [
         Go,
         "attempts channel conversation_id first_at id kind last_at payload reason state subject",
     ),
+    // What an endpoint answered may hold words of whom it was told of.
+    (
+        "deliveries",
+        Go,
+        "answer at attempts channel conversation_id endpoint_id event_id event_xact first_at id kind lane last_at last_ms \
+         next_at reason state status",
+    ),
     (
         "drafts",
         Go,
@@ -89,6 +96,13 @@ const DECIDED: [(&str, Fate, &str); 29] = [
     ),
     // Under the ids of the messages that carry them.
     ("enclosures", GoWithMessages, "at bytes id"),
+    ("endpoint_secrets", Stay, "endpoint_id id sealed until"),
+    (
+        "endpoints",
+        Stay,
+        "channels created_at cursor_id cursor_xact description disabled_reason events failing_since id owned_until owner \
+         state updated_at url",
+    ),
     ("erased_chats", Go, "channel chat_id conversation_id"),
     ("erasures", Go, "actor conversation_id removed worked_at"),
     // Those that hang on no conversation say nothing of whose they are.
@@ -201,6 +215,22 @@ async fn closed<S: Trial>(store: &S, messages: i64) -> Conversation {
     let labelled =
         Statement::new("insert into conversation_labels (conversation_id, label_id) values ($1, $2)");
     store.write(labelled.with(mei.id).with(label)).await.expect("kept");
+    for told in [
+        Statement::new(
+            "insert into endpoints (id, url, state, created_at, updated_at) \
+             values ($1, 'https://example.com', 'active', 1, 1)",
+        )
+        .with(label),
+        Statement::new(
+            "insert into deliveries (id, endpoint_id, event_xact, event_id, kind, channel, conversation_id, lane, state, \
+             attempts, at, next_at, answer) \
+             values ($1, $1, 1, 1, 'message_sent', 'shop', $2, 'l', 'delivered', 1, 1, 1, 'Thank you, Mei')",
+        )
+        .with(label)
+        .with(mei.id),
+    ] {
+        store.write(told).await.expect("kept");
+    }
     let erasure =
         Erasure { actor: "shell".to_owned(), echoes: vec!["words".to_owned()], echoed_until: NOW.plus_ms(5) };
     let step = move |docket: &mut Docket| docket.erase(erasure.clone());

@@ -28,6 +28,7 @@ pub(super) fn migrations() -> Migrator {
         ("erasures", include_str!("../../../migrations/postgres/0012_erasures.sql")),
         ("retention", include_str!("../../../migrations/postgres/0013_retention.sql")),
         ("audit", include_str!("../../../migrations/postgres/0014_audit.sql")),
+        ("endpoints", include_str!("../../../migrations/postgres/0015_endpoints.sql")),
     ])
 }
 

@@ -25,6 +25,7 @@ pub(super) fn migrations() -> Migrator {
         ("erasures", include_str!("../../../migrations/sqlite/0012_erasures.sql")),
         ("retention", include_str!("../../../migrations/sqlite/0013_retention.sql")),
         ("audit", include_str!("../../../migrations/sqlite/0014_audit.sql")),
+        ("endpoints", include_str!("../../../migrations/sqlite/0015_endpoints.sql")),
     ])
 }
 

@@ -14,6 +14,7 @@ impl Sqlite {
             "update messages set lease_until = min(lease_until, $1) where state = 'sending'",
             "update conversations set lease_until = min(lease_until, $1), turn_at = min(lease_until, $1),
              stamp = random() where lease_until is not null",
+            "update endpoints set owned_until = min(owned_until, $1)",
         ] {
             sqlx::query(sql).bind(now).execute(&mut *transaction).await?;
         }

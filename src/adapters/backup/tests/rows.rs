@@ -96,7 +96,17 @@ pub(super) async fn fill<D: Trial>(store: &D) {
             .with(conversation.id),
         Statement::new("insert into erased_chats (chat_id, channel, conversation_id) values ('c', 'shop', $1)")
             .with(conversation.id),
+        Statement::new(
+            "insert into endpoints (id, url, state, cursor_xact, cursor_id, created_at, updated_at) \
+             values ('e', 'https://example.com', 'active', 7, 9, 1, 1)",
+        ),
+        Statement::new("insert into endpoint_secrets (id, endpoint_id, sealed) values ('s', 'e', $1)")
+            .with(Some(vec![4])),
         // What stays behind.
+        Statement::new(
+            "insert into deliveries (id, endpoint_id, event_xact, event_id, kind, channel, lane, state, attempts, at, next_at) \
+             values ('d', 'e', 7, 10, 'message_sent', 'shop', 'l', 'pending', 0, 1, 1)",
+        ),
         Statement::new(
             "insert into sessions (hash, agent, created_at, used_at, expires_at) values ('s', 'ana', 1, 1, 2)",
         ),

@@ -35,9 +35,10 @@ async fn everything_sealed_is_gone_through_and_changed_together<D: Movable + Tri
     });
     let channels = Seals { table: "channels", kept: 0, resealed: 1, unopened: 0 };
     let answers = Seals { table: "kept_answers", kept: 0, resealed: 0, unopened: 1 };
+    let secrets = Seals { table: "endpoint_secrets", kept: 0, resealed: 0, unopened: 1 };
     let tombstones = Seals { table: "tombstone_keys", kept: 0, resealed: 0, unopened: 1 };
-    assert_eq!(told.await.expect("gone through"), [channels, answers, tombstones]);
-    assert_eq!(seen, [vec![1, 0, 255], vec![1, 2, 3], vec![9]]);
+    assert_eq!(told.await.expect("gone through"), [channels, answers, secrets, tombstones]);
+    assert_eq!(seen, [vec![1, 0, 255], vec![1, 2, 3], vec![4], vec![9]]);
     let held = held(&saved(store).await);
     assert!(held["channels"][0].contains(r#""sealed":"07""#), "{held:?}");
     assert!(held["kept_answers"][0].contains(r#""sealed":"010203""#), "{held:?}");

@@ -1,0 +1,183 @@
+//! Place: endpoints of webhooks, and what each is to be told.
+//!
+//! What is told lies in the journal. An endpoint has a place in its feed, and moves on in the transaction that writes down
+//! deliveries for what it passed: so none is forgotten, and none is written down twice.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::{
+    archive::{Page, PageOf, Recorded},
+    ledger::Error,
+};
+use crate::domain::{
+    endpoint::{Attempt, DeliveryState, DisabledReason, Endpoint, Fate, State, Trouble},
+    event::EventType,
+    time::Time,
+};
+
+/// Most endpoints. Each reads the journal for itself.
+pub const ENDPOINTS_MAX: usize = 50;
+
+/// One event at one endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// Ours.
+    pub id: Uuid,
+    /// To whom.
+    pub endpoint: Uuid,
+    /// The event, as the feed names it; None: it is a test.
+    pub event: Option<String>,
+    /// Its type.
+    pub kind: EventType,
+    /// Its channel.
+    pub channel: String,
+    /// Its conversation.
+    pub conversation: Option<Uuid>,
+    /// Where it stands.
+    pub state: DeliveryState,
+    /// Attempts made.
+    pub attempts: i32,
+    /// When it was written down.
+    pub at: Time,
+    /// The first attempt of those that count against its day.
+    pub first_at: Option<Time>,
+    /// When it is tried next, while it is pending.
+    pub next_at: Time,
+    /// The latest attempt.
+    pub last_at: Option<Time>,
+    /// How long that took.
+    pub last_ms: Option<i64>,
+    /// What it was answered.
+    pub status: Option<u16>,
+    /// Why it failed.
+    pub reason: Option<Trouble>,
+    /// The beginning of the answer.
+    pub answer: Option<String>,
+}
+
+/// An endpoint, and how it is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The facts.
+    pub endpoint: Endpoint,
+    /// Deliveries that wait, as far as they are written down.
+    pub waiting: i64,
+    /// The one that was tried last.
+    pub last: Option<Delivery>,
+}
+
+/// What to change; what is None stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Where it is.
+    pub url: Option<String>,
+    /// Types of events.
+    pub events: Option<Option<Vec<EventType>>>,
+    /// Channels.
+    pub channels: Option<Option<Vec<String>>>,
+    /// For people.
+    pub description: Option<Option<String>>,
+    /// Active or paused. What waits at one that was disabled has a new day, and is due at once.
+    pub state: Option<State>,
+}
+
+/// An endpoint, as whoever serves it sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// The facts.
+    pub endpoint: Endpoint,
+    /// Its secrets, sealed; the newest first. All of them sign.
+    pub sealed: Vec<Vec<u8>>,
+    /// Its place in the feed; opaque to all but the adapter. None: it is told of what happens from now on.
+    pub place: Option<(i64, i64)>,
+    /// Deliveries that wait.
+    pub waiting: i64,
+    /// The moment by the store's clock.
+    pub now: Time,
+}
+
+/// A delivery whose turn has come, first in its lane.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Due {
+    /// The delivery.
+    pub delivery: Delivery,
+    /// Its event; None: it was removed meanwhile.
+    pub event: Option<Recorded>,
+    /// Within it deliveries go in order.
+    pub lane: String,
+}
+
+/// What became of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// What is next.
+    pub fate: Fate,
+    /// Whether its endpoint is switched off.
+    pub disabled: Option<DisabledReason>,
+}
+
+/// The place.
+#[async_trait]
+pub trait Endpoints: Send + Sync {
+    /// All endpoints, the oldest first.
+    async fn endpoints(&self) -> Result<Vec<Standing>, Error>;
+
+    /// One of them.
+    async fn endpoint(&self, id: Uuid) -> Result<Option<Standing>, Error>;
+
+    /// A new one, told of what happens from now on. False if there are as many as there may be.
+    async fn add_endpoint(&self, endpoint: &Endpoint, sealed: Vec<u8>) -> Result<bool, Error>;
+
+    /// Changes one. False if there is none.
+    async fn change_endpoint(&self, id: Uuid, change: &Change, now: Time) -> Result<bool, Error>;
+
+    /// Gives one another secret; the one before signs too until then. False if there is none.
+    async fn change_secret(&self, id: Uuid, sealed: Vec<u8>, until: Time) -> Result<bool, Error>;
+
+    /// Its secrets that sign now, sealed.
+    async fn secrets(&self, id: Uuid) -> Result<Vec<Vec<u8>>, Error>;
+
+    /// Removes one, with all that it was to be told. False if there is none.
+    async fn remove_endpoint(&self, id: Uuid) -> Result<bool, Error>;
+
+    /// What an endpoint was told and is to be told, the newest first.
+    async fn deliveries(&self, endpoint: Uuid, page: &PageOf) -> Result<Page<Delivery>, Error>;
+
+    /// One of them.
+    async fn delivery(&self, id: Uuid) -> Result<Option<Delivery>, Error>;
+
+    /// Keeps a test, which has been made already.
+    async fn keep_test(&self, test: &Delivery) -> Result<(), Error>;
+
+    /// Tells it again, in its order and with a new day. False if there is none, or it is a test.
+    async fn tell_again(&self, id: Uuid) -> Result<bool, Error>;
+
+    /// Those that are told.
+    async fn active(&self) -> Result<Vec<Uuid>, Error>;
+
+    /// Who serves an endpoint: the owner, for so long, if nobody else does and it is active. Renews what the owner has.
+    async fn hold(&self, id: Uuid, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
+
+    /// Gives back what the owner holds.
+    async fn let_go(&self, id: Uuid, owner: &str) -> Result<(), Error>;
+
+    /// The endpoint, if it is active and the owner's.
+    async fn served(&self, id: Uuid, owner: &str) -> Result<Option<Served>, Error>;
+
+    /// Reads the feed on from the endpoint's place, at most so many events, and writes down what it wants of them; the place
+    /// moves in the same transaction. Nothing happens if somebody else has moved it. Returns how many were read.
+    async fn gather(&self, served: &Served, limit: usize) -> Result<usize, Error>;
+
+    /// The first delivery of each lane whose turn has come, the oldest first.
+    async fn due(&self, endpoint: Uuid, limit: usize) -> Result<Vec<Due>, Error>;
+
+    /// Keeps what became of a delivery, with its dead letter, and the end of its endpoint, if that is what it comes to. Nothing
+    /// happens if it does not wait any more.
+    async fn settle(&self, due: &Due, ended: &Ended) -> Result<(), Error>;
+
+    /// Forgets deliveries that ended before then, but for those of open dead letters. Returns how many.
+    async fn forget_deliveries(&self, before: Time) -> Result<u64, Error>;
+}

@@ -1,0 +1,31 @@
+//! Place: those outside who are told of events, as far as they can be reached.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::domain::endpoint::Attempt;
+
+/// What is posted to an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parcel {
+    /// Where to.
+    pub url: String,
+    /// The same at every attempt.
+    pub id: String,
+    /// Seconds since the epoch.
+    pub timestamp: i64,
+    /// By each secret of the endpoint.
+    pub signature: String,
+    /// JSON.
+    pub body: Bytes,
+}
+
+/// The place.
+#[async_trait]
+pub trait Receivers: Send + Sync {
+    /// Why such an address is never posted to; None: it may be. Where its name leads is asked at each attempt.
+    fn refuses(&self, url: &str) -> Option<String>;
+
+    /// Posts once, and waits for the answer.
+    async fn post(&self, parcel: Parcel) -> Attempt;
+}
