@@ -32,6 +32,8 @@ mod chores;
 
 mod receiving;
 
+mod notifying;
+
 mod invitations;
 
 mod demo;
@@ -157,6 +159,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         ledger: Arc::clone(&ledger),
         archive: Arc::clone(&archive),
         enclosures: store.enclosures(),
+        endpoints: store.endpoints(),
         channels: Arc::clone(&channels),
         intake,
         switch: Arc::clone(&switch),

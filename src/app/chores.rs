@@ -23,7 +23,7 @@ use crate::{
         erase::Eraser,
         gate::Gate,
         intake::Intake,
-        outbox,
+        notify, outbox,
         pace::Pace,
         reconcile::Reconciler,
         registry::Registry,
@@ -51,7 +51,7 @@ const REPAIR: &str = "*/20 * * * * *";
 const RETAIN: &str = "0 41 * * * *";
 
 /// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again, sessions and
-/// sign-in links that are void, files that no message carries.
+/// sign-in links that are void, files that no message carries, what endpoints of webhooks were told days ago.
 const FORGET: &str = "0 17 * * * *";
 
 /// Starts the scheduler and its chores. A tick that comes while its chore still runs is one more ring of the same bell.
@@ -143,11 +143,11 @@ pub(super) async fn start(
         });
     }
     let (keys, kept, answers) = (Arc::clone(&registry), repeats, Arc::clone(&parts.answers));
-    let enclosures = Arc::clone(&parts.enclosures);
+    let (enclosures, endpoints) = (Arc::clone(&parts.enclosures), Arc::clone(&parts.endpoints));
     every(forget, stopping, tasks, move || {
         let (keys, kept) = (Arc::clone(&keys), Arc::clone(&kept));
         let (answers, people, echoes) = (Arc::clone(&answers), Arc::clone(&people), Arc::clone(&echoes));
-        let enclosures = Arc::clone(&enclosures);
+        let (enclosures, endpoints) = (Arc::clone(&enclosures), Arc::clone(&endpoints));
         async move {
             let before = now().plus_ms(-desk::REMEMBERED_MS);
             if let Err(error) = keys.forget_requests(before).await {
@@ -164,6 +164,9 @@ pub(super) async fn start(
             }
             if let Err(error) = echoes.forget_echoes(now()).await {
                 tracing::debug!(%error, "words that nobody sends back any more were not forgotten this time");
+            }
+            if let Err(error) = endpoints.forget_deliveries(now().plus_ms(-notify::KEPT_MS)).await {
+                tracing::debug!(%error, "old deliveries to endpoints were not forgotten this time");
             }
             if let Err(error) = people.forget_void(now()).await {
                 tracing::debug!(%error, "void sessions were not forgotten this time");

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use execution::redis_server::Server;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{
     now,
@@ -17,6 +19,7 @@ use super::{
 use crate::{
     adapters::{
         files::{self, Storage},
+        receivers::Outward,
         sandbox::{self, Sandbox},
         scripted::{self, Scripted},
     },
@@ -29,6 +32,7 @@ use crate::{
         ledger::Error,
         media::Fetching,
         mode_switch::ModeSwitch,
+        notify::{AT_ONCE_IN_ALL, Notifier},
         provider::{Incoming, LinkCode, Provider as _},
         sign_in::SignIn,
     },
@@ -39,6 +43,7 @@ use crate::{
         names::Directory,
         ports::{self, Behaviour, Bubble, ModelFault, ProviderFault, Readiness, Screen, Secret, Setting},
         site::Site,
+        told::Told,
     },
     metrics::Metrics,
 };
@@ -80,11 +85,24 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
     });
     let metrics = behind.metrics;
     let people = behind.store.people();
+    let directory = Arc::new(Directory::new(Arc::clone(&people), Arc::clone(&fetching)));
+    let notifier = Arc::new(Notifier {
+        owner: Uuid::now_v7().simple().to_string(),
+        endpoints: Arc::clone(&parts.endpoints),
+        receivers: Arc::new(Outward::new(settings.webhook_hosts.clone())?),
+        bodies: Arc::new(Told { archive: Arc::clone(&parts.archive), directory: Arc::clone(&directory) }),
+        vault: Arc::clone(&behind.vault) as Arc<dyn ports::Vault>,
+        slots: Arc::new(Semaphore::new(AT_ONCE_IN_ALL)),
+        lease: Duration::from_millis(settings.lock_ttl_ms.unsigned_abs()),
+        clock: now,
+    });
     Ok(Doors {
         archive: Arc::clone(&parts.archive),
         registry: Arc::clone(&parts.registry),
         people: Arc::clone(&people),
         stationery: behind.store.stationery(),
+        endpoints: Arc::clone(&parts.endpoints),
+        notifier,
         repeats: behind.store.repeats(),
         audit: behind.store.audit(),
         ledger: Arc::clone(&parts.ledger),
@@ -102,7 +120,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
             Arc::clone(&people),
             now,
         ),
-        directory: Directory::new(Arc::clone(&people), Arc::clone(&fetching)),
+        directory,
         sign_in: SignIn::new(people, now),
         site: Site::new(settings.public_url.as_deref(), settings.trusted_proxies.clone().unwrap_or_default()),
         fetching,

@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     CONNECT, chores, doors,
     generators::Generators,
-    invitations, now,
+    invitations, notifying, now,
     numbers::Numbers,
     others::{self, Coordination},
     parts::{self, Parts},
@@ -146,6 +146,7 @@ impl Instance {
             pace: Pace::of(store.starts(), settings.ai_per_minute),
             answers: store.answers(),
             enclosures: store.enclosures(),
+            endpoints: store.endpoints(),
             dispatch,
             numbers: Arc::clone(&numbers),
             tombstones,
@@ -188,6 +189,7 @@ impl Instance {
             metrics,
             stopping: stopping.clone(),
         })?;
+        notifying::start(&doors.notifier, &parts.dispatch, &stopping, &tasks);
         let played = doors.sandbox.clone();
         let server = http::serve(Arc::new(doors), listener, grace)?;
         let handle = server.handle();

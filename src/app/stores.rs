@@ -18,6 +18,7 @@ use crate::{
         audit::Audit,
         clock::StoreClock,
         enclosures::Enclosures,
+        endpoints::Endpoints,
         expiry::Expiry,
         graves::Graves,
         ledger::{Error, Ledger, Observer},
@@ -193,6 +194,14 @@ impl Store {
 
     /// Files that people send.
     pub(super) fn enclosures(&self) -> Arc<dyn Enclosures> {
+        match self {
+            Self::Postgres(postgres) => Arc::new(postgres.clone()),
+            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
+        }
+    }
+
+    /// Endpoints of webhooks, and what they are told.
+    pub(super) fn endpoints(&self) -> Arc<dyn Endpoints> {
         match self {
             Self::Postgres(postgres) => Arc::new(postgres.clone()),
             Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),

@@ -129,6 +129,7 @@ impl World {
             ledger,
             archive: store.clone(),
             enclosures: store.clone(),
+            endpoints: store.clone(),
             channels,
             intake: intake.clone(),
             switch: Arc::new(switch),

@@ -34,6 +34,7 @@ pub(super) const HEADINGS: &[(&str, &str)] = &[
     ("listen", "Server"),
     ("database_url", "Storage and coordination"),
     ("green_api_url", "Green API"),
+    ("webhook_hosts", "Outgoing webhooks"),
     ("ai_provider", "AI"),
     ("burst", "Several messages in a row"),
     ("typing_ms_per_char", "Rhythm of answers"),
@@ -150,6 +151,11 @@ pub struct Settings {
     /// nothing is. Nowhere else is ever fetched from, redirects included; an address inside only where it is named itself
     #[arg(long, value_name = "HOSTS", default_value = MEDIA_HOSTS)]
     pub media_hosts: Hosts,
+
+    /// Hosts that endpoints of webhooks may name wherever they are, by http too, comma-separated: addresses, names, or `*.` and
+    /// a name, each with a port or with any. All others only by https, and only at addresses that anyone may reach
+    #[arg(long, value_name = "HOSTS", default_value = "none")]
+    pub webhook_hosts: Hosts,
 
     /// openai (any server that speaks its chat completions), scripted, or none (every conversation begins with people).
     /// Unset: openai if a key or base address is set, else none (`demo`: scripted)

@@ -14,6 +14,8 @@ pub(super) mod drafts;
 
 mod leaving;
 
+mod telling;
+
 mod refusal;
 
 pub use drafts::Approval;
@@ -30,6 +32,7 @@ use super::{
     archive::Archive,
     channels::Channels,
     enclosures::Enclosures,
+    endpoints::Endpoints,
     files::{Looks, kinds},
     intake::Intake,
     ledger::{Key, Ledger, Need, change},
@@ -135,6 +138,8 @@ pub struct Desk {
     pub archive: Arc<dyn Archive>,
     /// Where files lie that people send.
     pub enclosures: Arc<dyn Enclosures>,
+    /// What is told to whom outside.
+    pub endpoints: Arc<dyn Endpoints>,
     /// The rules.
     pub channels: Arc<Channels>,
     /// Reads webhooks that were kept.
@@ -356,9 +361,12 @@ impl Desk {
     }
 
     /// Tries a dead letter again: a turn or a send with all its attempts, unless it is no longer wanted; a webhook by
-    /// reading it again, which helps when this program has learnt to.
+    /// reading it again, which helps when this program has learnt to; a delivery for another day.
     pub async fn replay(&self, letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal> {
         let found = self.archive.letter(letter).await?.ok_or(Refusal::NotFound)?;
+        if found.kind == LetterKind::Delivery {
+            return self.replay_delivery(found, who).await;
+        }
         let channel = self.channels.get(&found.channel).ok_or(Refusal::NotFound)?;
         let Some(conversation) = found.conversation else {
             return self.read_again(found, who).await;
@@ -383,14 +391,7 @@ impl Desk {
         if let Err(reason) = unless_gone(taken)? {
             return Err(not_retryable(None, &format!("it still cannot be read: {reason}")));
         }
-        let now = self.ledger.now().await?;
-        let replayed = DeadLetter { state: LetterState::Replayed, last_at: now, ..letter };
-        let event = Entry::of(EventType::DeadLetterReplayed)
-            .by(&who.actor)
-            .with("dead_letter_id", replayed.id.to_string())
-            .outside(&replayed.channel, now);
-        self.ledger.keep(vec![event], vec![replayed.clone()]).await?;
-        Ok(replayed)
+        self.end_letter(letter, who).await
     }
 
     /// Puts a dead letter away.

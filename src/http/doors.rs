@@ -19,8 +19,10 @@ use crate::{
     flow::{
         archive::Archive,
         audit::{Audit, Audited, Deed},
+        endpoints::Endpoints,
         ledger::Ledger,
         media::Fetching,
+        notify::Notifier,
         onlookers::Onlookers,
         people::{self, People},
         registry::Registry,
@@ -40,6 +42,10 @@ pub struct Doors {
     pub people: Arc<dyn People>,
     /// Labels and canned replies.
     pub stationery: Arc<dyn Stationery>,
+    /// Endpoints of webhooks, and what they are told.
+    pub endpoints: Arc<dyn Endpoints>,
+    /// Tells them.
+    pub notifier: Arc<Notifier>,
     /// What requests were answered that may come again.
     pub repeats: Arc<dyn Repeats>,
     /// Who has done what to the installation.
@@ -65,7 +71,7 @@ pub struct Doors {
     /// Who is who.
     pub auth: Auth,
     /// What agents are called.
-    pub directory: Directory,
+    pub directory: Arc<Directory>,
     /// Lets people in.
     pub sign_in: SignIn,
     /// Where this is for browsers.

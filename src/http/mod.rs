@@ -41,6 +41,8 @@ mod csv;
 
 mod view;
 
+pub mod told;
+
 mod health;
 
 mod metrics;

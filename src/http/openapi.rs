@@ -10,7 +10,7 @@ use super::{
     api::{
         agents, audit, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
         follow_ups, labels, live, me, media, messages, modes, qr, sandbox, session, settings, stats, tokens,
-        turns,
+        turns, webhook_endpoints,
     },
     auth::Access,
     health, metrics, pages,
@@ -43,6 +43,9 @@ use super::{
         labels::list, labels::add, labels::one, labels::change, labels::remove,
         canned_replies::list, canned_replies::add, canned_replies::one, canned_replies::change, canned_replies::remove,
         tokens::list, tokens::create, tokens::one, tokens::revoke,
+        webhook_endpoints::list, webhook_endpoints::add, webhook_endpoints::one, webhook_endpoints::change,
+        webhook_endpoints::remove, webhook_endpoints::rotate_secret, webhook_endpoints::test,
+        webhook_endpoints::deliveries, webhook_endpoints::retry,
         stats::stats, settings::list, audit::list, sandbox::behaviour, sandbox::behave, sandbox::screen, sandbox::phone_message,
     ),
     components(schemas(Document<'_>, Fault))

@@ -154,6 +154,9 @@ pub trait Desk: Send + Sync {
 
     /// Puts a dead letter away.
     async fn discard(&self, letter: Uuid, who: &Who) -> Result<(), Refusal>;
+
+    /// Tells an endpoint of webhooks something again.
+    async fn tell_again(&self, delivery: Uuid, who: &Who) -> Result<(), Refusal>;
 }
 
 #[async_trait]
@@ -244,6 +247,10 @@ impl Desk for desk::Desk {
     async fn discard(&self, letter: Uuid, who: &Who) -> Result<(), Refusal> {
         self.discard(letter, who).await
     }
+
+    async fn tell_again(&self, delivery: Uuid, who: &Who) -> Result<(), Refusal> {
+        self.tell_again(delivery, who).await
+    }
 }
 
 /// A secret: never shown by `Debug`.
@@ -287,14 +294,7 @@ words! {
     }
 }
 
-/// Encrypts what is kept of secrets.
-pub trait Vault: Send + Sync {
-    /// Encrypts; None if the machine gives no random bytes.
-    fn seal(&self, plain: &[u8]) -> Option<Vec<u8>>;
-
-    /// Decrypts; None if it was sealed with a key that is gone, or tampered with.
-    fn open(&self, sealed: &[u8]) -> Option<Vec<u8>>;
-}
+pub use crate::flow::vault::Vault;
 
 /// The secrets of a channel, as they are sealed.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use super::{
     api::{
         agents, audit, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
         follow_ups, labels, live, me, media, messages, modes, qr, sandbox, session, settings, stats, tokens,
-        turns,
+        turns, webhook_endpoints,
     },
     auth::{
         Access::{self, Acts, Admin, Metrics, Open, Reads},
@@ -109,6 +109,19 @@ pub fn routes() -> Vec<Row> {
         post("/api/v1/tokens", Admin, tokens::create),
         get("/api/v1/tokens/{id}", Admin, tokens::one),
         delete("/api/v1/tokens/{id}", Admin, tokens::revoke),
+        get("/api/v1/webhook-endpoints", Admin, webhook_endpoints::list),
+        post("/api/v1/webhook-endpoints", Admin, webhook_endpoints::add),
+        get("/api/v1/webhook-endpoints/{id}", Admin, webhook_endpoints::one),
+        patch("/api/v1/webhook-endpoints/{id}", Admin, webhook_endpoints::change),
+        delete("/api/v1/webhook-endpoints/{id}", Admin, webhook_endpoints::remove),
+        post("/api/v1/webhook-endpoints/{id}/rotate-secret", Admin, webhook_endpoints::rotate_secret),
+        post("/api/v1/webhook-endpoints/{id}/test", Admin, webhook_endpoints::test),
+        get("/api/v1/webhook-endpoints/{id}/deliveries", Admin, webhook_endpoints::deliveries),
+        post(
+            "/api/v1/webhook-endpoints/{id}/deliveries/{delivery_id}/retry",
+            Admin,
+            webhook_endpoints::retry,
+        ),
         get("/api/v1/stats", Reads, stats::stats),
         get("/api/v1/settings", Admin, settings::list),
         get("/api/v1/audit", Admin, audit::list),

@@ -127,7 +127,8 @@ impl Client {
         if !self.view.includes() {
             return self.send(frame.bytes.clone()).await;
         }
-        let shown = self.view.events(&self.doors, &[&frame.recorded]).await.map_err(|_| Ended)?;
+        let (archive, directory) = (&*self.doors.archive, &self.doors.directory);
+        let shown = self.view.events(archive, directory, &[&frame.recorded]).await.map_err(|_| Ended)?;
         for event in shown {
             let (id, kind) = (&frame.recorded.id, frame.recorded.event.kind);
             self.send(write_frame(Some(id), kind.as_str(), &to_json(&event))).await?;

@@ -6,11 +6,11 @@ use uuid::Uuid;
 
 use crate::{
     flow::{
-        archive::{EventFilter, Placed, Recorded},
+        archive::{Archive, EventFilter, Placed, Recorded},
         ledger::Error,
     },
     http::{
-        doors::Doors,
+        names::Directory,
         problem::Problem,
         wire::{Conversation, Event, Message},
     },
@@ -38,6 +38,11 @@ impl View {
         Ok(view)
     }
 
+    /// Every event, with both beside it.
+    pub(crate) fn of_all() -> Self {
+        Self { filter: EventFilter::default(), conversation: true, message: true }
+    }
+
     /// Whether anything is shown beside.
     pub(crate) const fn includes(&self) -> bool {
         self.conversation || self.message
@@ -56,8 +61,13 @@ impl View {
     }
 
     /// The events, with what is shown beside them as it is now: a few looks, however many they are.
-    pub(crate) async fn events(&self, doors: &Doors, recorded: &[&Recorded]) -> Result<Vec<Event>, Error> {
-        let (archive, names) = (&doors.archive, doors.directory.names().await);
+    pub(crate) async fn events(
+        &self,
+        archive: &dyn Archive,
+        directory: &Directory,
+        recorded: &[&Recorded],
+    ) -> Result<Vec<Event>, Error> {
+        let names = directory.names().await;
         let ids = |id: fn(&Recorded) -> Option<Uuid>| -> Vec<Uuid> {
             recorded.iter().filter_map(|recorded| id(recorded)).collect::<HashSet<_>>().into_iter().collect()
         };

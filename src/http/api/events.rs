@@ -135,7 +135,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>
 async fn shown(doors: &Doors, view: View, page: &PageOf) -> Answered {
     let Page { items, next } = listed(doors.archive.events(&view.filter, page).await)?;
     let items = if view.includes() {
-        view.events(doors, &items.iter().collect::<Vec<_>>()).await?
+        view.events(&*doors.archive, &doors.directory, &items.iter().collect::<Vec<_>>()).await?
     } else {
         items.iter().map(Event::from).collect()
     };

@@ -42,6 +42,8 @@ pub(crate) mod canned_replies;
 
 pub(crate) mod tokens;
 
+pub(crate) mod webhook_endpoints;
+
 pub(crate) mod stats;
 
 pub(crate) mod settings;

@@ -22,6 +22,8 @@ mod channels;
 
 mod stationery;
 
+mod webhook_endpoints;
+
 mod repeat;
 
 mod batch;
@@ -43,6 +45,7 @@ mod server;
 use std::{
     cell::Cell,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use actix_web::{
@@ -52,11 +55,14 @@ use actix_web::{
     test::{self, TestRequest},
 };
 use serde_json::Value;
-use tokio::{runtime::Handle, sync::Notify};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, Semaphore},
+};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use self::fakes::{Album, Clerk, Crew, Drawer, House, Shelf};
+use self::fakes::{Album, Clerk, Crew, Drawer, House, Postbox, Shelf};
 use super::{
     auth::{Auth, hash_token},
     doors::Doors,
@@ -69,6 +75,7 @@ use crate::{
     domain::time::Time,
     flow::{
         media::Fetching,
+        notify::Notifier,
         onlookers::Onlookers,
         registry::{Role, Token},
         sign_in::SignIn,
@@ -106,6 +113,7 @@ struct World {
     nudge: Arc<Notify>,
     onlookers: Arc<Onlookers>,
     album: Arc<Album>,
+    postbox: Arc<Postbox>,
 }
 
 impl World {
@@ -129,6 +137,17 @@ impl World {
         let album = Arc::new(Album::default());
         let fetching = Arc::new(Fetching::new(album.clone(), album.clone(), Arc::default()));
         let stopping = CancellationToken::new();
+        let postbox = Arc::new(Postbox::default());
+        let notifier = Arc::new(Notifier {
+            owner: "here".to_owned(),
+            endpoints: postbox.clone(),
+            receivers: postbox.clone(),
+            bodies: postbox.clone(),
+            vault: house.clone(),
+            slots: Arc::new(Semaphore::new(1)),
+            lease: Duration::from_secs(30),
+            clock,
+        });
         let doors = Arc::new(Doors {
             archive: shelf.clone(),
             registry: house.clone(),
@@ -137,6 +156,8 @@ impl World {
             stationery: drawer.clone(),
             repeats: drawer.clone(),
             audit: drawer,
+            endpoints: postbox.clone(),
+            notifier,
             intake: clerk.clone(),
             mode_switch: clerk.clone(),
             desk: clerk.clone(),
@@ -146,7 +167,7 @@ impl World {
             sandbox,
             health: house.clone(),
             auth: Auth::new(Some(ADMIN), house.clone(), crew.clone(), clock),
-            directory: Directory::new(crew.clone(), fetching.clone()),
+            directory: Arc::new(Directory::new(crew.clone(), fetching.clone())),
             fetching,
             sign_in: SignIn::new(crew.clone(), clock),
             site: Site::new(public_url, "10.0.0.1".parse().expect("a network")),
@@ -161,7 +182,7 @@ impl World {
             main: Handle::current(),
             stopping,
         });
-        Self { doors, shelf, house, clerk, crew, nudge, onlookers, album }
+        Self { doors, shelf, house, clerk, crew, nudge, onlookers, album, postbox }
     }
 
     /// The response as it comes, its body not yet read.

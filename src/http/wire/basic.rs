@@ -132,6 +132,10 @@ pub(crate) mod vocabulary {
         domain::{
             conversation::{AttentionReason, Status},
             draft::DraftState,
+            endpoint::{
+                DeliveryState as WebhookDeliveryState, DisabledReason, State as EndpointState,
+                Trouble as WebhookTrouble,
+            },
             event::EventType,
             lane::Lane,
             message::{Author, DeliveryReason, DeliveryState, Kind, Origin, Outcome, OutcomeReason},
@@ -184,6 +188,10 @@ pub(crate) mod vocabulary {
         PurposeWord = Purpose,
         TurnStateWord = TurnState,
         DraftStateWord = DraftState,
+        EndpointStateWord = EndpointState,
+        DisabledReasonWord = DisabledReason,
+        WebhookDeliveryStateWord = WebhookDeliveryState,
+        WebhookTroubleWord = WebhookTrouble,
         RoleWord = Role,
         AgentRoleWord = AgentRole,
         PresenceWord = Presence,

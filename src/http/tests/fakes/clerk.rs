@@ -224,6 +224,10 @@ impl Desk for Clerk {
         Err(Refusal::NotFound)
     }
 
+    async fn tell_again(&self, delivery: Uuid, _: &Who) -> Result<(), Refusal> {
+        self.hear(format!("tell {delivery} again"))
+    }
+
     async fn discard(&self, letter: Uuid, _: &Who) -> Result<(), Refusal> {
         self.hear(format!("discard {letter}"))
     }

@@ -12,6 +12,8 @@ mod drawer;
 
 mod album;
 
+mod postbox;
+
 mod toy;
 
 pub(super) use album::{Album, BROKEN, ENDLESS};
@@ -19,6 +21,7 @@ pub(super) use clerk::Clerk;
 pub(super) use crew::Crew;
 pub(super) use drawer::Drawer;
 pub(super) use house::House;
+pub(super) use postbox::Postbox;
 pub(super) use shelf::Shelf;
 pub(super) use toy::Toy;
 

@@ -1,0 +1,317 @@
+//! Endpoints of webhooks: who outside is told of events. An admin's. Secrets are shown once, when they are made.
+
+use actix_web::web::{Data, Path};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{Answered, listed, page_of, tokens};
+use crate::{
+    domain::{
+        docket::Entry,
+        endpoint::{self, ENDPOINT, State},
+        event::EventType,
+    },
+    flow::{
+        audit::Deed,
+        endpoints::{self, Delivery, ENDPOINTS_MAX, Standing},
+        notify,
+    },
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        problem::Problem,
+        read::{self, Json, Once, Query, given},
+        repeat,
+        wire::{ALL_EVENTS, Endpoint, EndpointStateWord, Id, List, NewEndpoint, WebhookDelivery},
+    },
+};
+
+/// Longest description.
+const DESCRIPTION_MAX: usize = 200;
+
+/// After a change, the secret before signs too for so long.
+const BOTH_SIGN_MS: i64 = 86_400_000;
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Endpoints, the oldest first.
+#[utoipa::path(get, path = "/api/v1/webhook-endpoints", tag = "Webhooks", params(Which),
+    responses((status = 200, body = List<Endpoint>)))]
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let page = read::page(query.0.limit, query.0.cursor)?;
+    let mut all = doors.endpoints.endpoints().await?;
+    all.retain(|standing| is_shown(&caller, standing));
+    let page = page_of(all, page.limit, page.cursor.as_deref(), |it| it.endpoint.id.to_string())?;
+    Ok(Answer::ok(&List::of(page, Endpoint::from)))
+}
+
+/// One endpoint.
+#[utoipa::path(get, path = "/api/v1/webhook-endpoints/{id}", tag = "Webhooks", params(("id" = Id, Path,)),
+    responses((status = 200, body = Endpoint)))]
+pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    Ok(Answer::ok(&Endpoint::from(seen(&doors, &caller, id.0).await?)))
+}
+
+/// An endpoint to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = WebhookEndpointRequest)]
+pub(crate) struct Wanted {
+    /// Where events are posted: https, at a host that anyone may reach, unless `BATON_WEBHOOK_HOSTS` names it.
+    url: String,
+    /// Types of events. `["*"]` or left out: all.
+    events: Option<Vec<String>>,
+    /// Of which channels; null or left out: of all that you may see.
+    channels: Option<Vec<String>>,
+    /// What it is for.
+    description: Option<String>,
+}
+
+/// Adds an endpoint, which is told of what happens from now on. Its secret is shown this once. A repeat with the same
+/// `Idempotency-Key` answers as the first did.
+#[utoipa::path(post, path = "/api/v1/webhook-endpoints", tag = "Webhooks", request_body = Wanted,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    responses((status = 201, body = NewEndpoint)))]
+pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
+    let request = once.of(&caller, body.hash());
+    repeat::once(&doors, request, added(&doors, &caller, body.value)).await
+}
+
+async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
+    let now = (doors.now)();
+    let made = endpoint::Endpoint {
+        id: Uuid::now_v7(),
+        url: url(doors, wanted.url)?,
+        events: wanted.events.map(events).transpose()?.flatten(),
+        channels: tokens::channels(doors, caller, wanted.channels).await?,
+        description: wanted.description.map(description).transpose()?,
+        state: State::Active,
+        disabled_reason: None,
+        failing_since: None,
+        created_at: now,
+        updated_at: now,
+    };
+    let (secret, sealed) = fresh_secret(doors)?;
+    if !doors.endpoints.add_endpoint(&made, sealed).await? {
+        let detail = format!("there are {ENDPOINTS_MAX} endpoints, and no more than that");
+        return Err(Problem::conflict("too_many", &detail, None));
+    }
+    noted(doors, caller, made.id, "added", Deed::EndpointAdded).await?;
+    let location = format!("/api/v1/webhook-endpoints/{}", made.id);
+    let kept = Endpoint::from(Standing { endpoint: made, waiting: 0, last: None });
+    Ok(Answer::created(location, &NewEndpoint { kept, secret }))
+}
+
+/// What is to be changed; what is left out stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = WebhookEndpointChange)]
+pub(crate) struct Change {
+    url: Option<String>,
+    events: Option<Vec<String>>,
+    /// Null: all that you may see.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Vec<String>>)]
+    channels: Option<Option<Vec<String>>>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    description: Option<Option<String>>,
+    /// `active` or `paused`. What happens while an endpoint is paused or disabled it is told when it is active again.
+    state: Option<EndpointStateWord>,
+}
+
+/// Changes an endpoint: pauses it, or lets it be told again, also after it was switched off.
+#[utoipa::path(patch, path = "/api/v1/webhook-endpoints/{id}", tag = "Webhooks", params(("id" = Id, Path,)),
+    request_body = Change, responses((status = 200, body = Endpoint)))]
+pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
+    let wanted = body.value;
+    seen(&doors, &caller, id.0).await?;
+    if wanted.state.is_some_and(|word| word.0 == State::Disabled) {
+        return Err(Problem::invalid("/state", "must be active or paused"));
+    }
+    let channels = match wanted.channels {
+        Some(channels) => Some(tokens::channels(&doors, &caller, channels).await?),
+        None => None,
+    };
+    let change = endpoints::Change {
+        url: wanted.url.map(|text| url(&doors, text)).transpose()?,
+        events: wanted.events.map(events).transpose()?,
+        channels,
+        description: match wanted.description {
+            Some(text) => Some(text.map(description).transpose()?),
+            None => None,
+        },
+        state: wanted.state.map(|word| word.0),
+    };
+    if !doors.endpoints.change_endpoint(id.0, &change, (doors.now)()).await? {
+        return Err(Problem::not_found());
+    }
+    noted(&doors, &caller, id.0, "changed", Deed::EndpointChanged).await?;
+    one(doors, caller, id).await
+}
+
+/// Removes an endpoint, and what it was still to be told.
+#[utoipa::path(delete, path = "/api/v1/webhook-endpoints/{id}", tag = "Webhooks", params(("id" = Id, Path,)),
+    responses((status = 204)))]
+pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+    seen(&doors, &caller, id.0).await?;
+    if !doors.endpoints.remove_endpoint(id.0).await? {
+        return Err(Problem::not_found());
+    }
+    noted(&doors, &caller, id.0, "removed", Deed::EndpointRemoved).await?;
+    Ok(Answer::empty())
+}
+
+/// Makes another secret, and shows it this once. The one before signs too for 24 hours. A repeat with the same
+/// `Idempotency-Key` answers as the first did.
+#[utoipa::path(post, path = "/api/v1/webhook-endpoints/{id}/rotate-secret", tag = "Webhooks",
+    params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    responses((status = 200, body = NewEndpoint)))]
+pub(crate) async fn rotate_secret(doors: Data<Doors>, caller: Caller, once: Once, id: Path<Id>) -> Answered {
+    let request = once.of(&caller, String::new());
+    repeat::once(&doors, request, rotated(&doors, &caller, id.0)).await
+}
+
+async fn rotated(doors: &Doors, caller: &Caller, id: Uuid) -> Answered {
+    let kept = Endpoint::from(seen(doors, caller, id).await?);
+    let (secret, sealed) = fresh_secret(doors)?;
+    let until = (doors.now)().plus_ms(BOTH_SIGN_MS);
+    if !doors.endpoints.change_secret(id, sealed, until).await? {
+        return Err(Problem::not_found());
+    }
+    noted(doors, caller, id, "secret_rotated", Deed::EndpointChanged).await?;
+    Ok(Answer::ok(&NewEndpoint { kept, secret }))
+}
+
+/// Tells an endpoint `endpoint_tested`, once and now, whatever its state, and shows how that went.
+#[utoipa::path(post, path = "/api/v1/webhook-endpoints/{id}/test", tag = "Webhooks",
+    params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    responses((status = 200, body = WebhookDelivery)))]
+pub(crate) async fn test(doors: Data<Doors>, caller: Caller, once: Once, id: Path<Id>) -> Answered {
+    let request = once.of(&caller, String::new());
+    let work = async {
+        seen(&doors, &caller, id.0).await?;
+        let tested = doors.notifier.test(id.0).await?.ok_or_else(Problem::not_found)?;
+        Ok(Answer::ok(&WebhookDelivery::from(tested)))
+    };
+    repeat::once(&doors, request, work).await
+}
+
+/// What an endpoint was told and is to be told, the newest first. What has ended is kept for three days.
+#[utoipa::path(get, path = "/api/v1/webhook-endpoints/{id}/deliveries", tag = "Webhooks",
+    params(("id" = Id, Path,), Which), responses((status = 200, body = List<WebhookDelivery>)))]
+pub(crate) async fn deliveries(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    query: Query<Which>,
+) -> Answered {
+    let page = read::page(query.0.limit, query.0.cursor)?;
+    seen(&doors, &caller, id.0).await?;
+    let page = listed(doors.endpoints.deliveries(id.0, &page).await)?;
+    Ok(Answer::ok(&List::of(page, WebhookDelivery::from)))
+}
+
+/// Tells an endpoint something again, before what came later in that conversation, for another day. A test is not repeated
+/// so: 409 `not_retryable`.
+#[utoipa::path(post, path = "/api/v1/webhook-endpoints/{id}/deliveries/{delivery_id}/retry", tag = "Webhooks",
+    params(("id" = Id, Path,), ("delivery_id" = Id, Path,)), responses((status = 202, body = WebhookDelivery)))]
+pub(crate) async fn retry(doors: Data<Doors>, caller: Caller, ids: Path<(Id, Id)>) -> Answered {
+    let (id, delivery) = (ids.0.0, ids.1.0);
+    seen(&doors, &caller, id).await?;
+    let found = of_endpoint(&doors, id, delivery).await?;
+    if found.event.is_none() {
+        return Err(Problem::conflict("not_retryable", "it was a test: make another", None));
+    }
+    doors.desk.tell_again(delivery, &caller.who()).await?;
+    let told = of_endpoint(&doors, id, delivery).await?;
+    Ok(Answer::accepted(&WebhookDelivery::from(told)))
+}
+
+async fn of_endpoint(doors: &Doors, endpoint: Uuid, delivery: Uuid) -> Result<Delivery, Problem> {
+    let found = doors.endpoints.delivery(delivery).await?;
+    found.filter(|it| it.endpoint == endpoint).ok_or_else(Problem::not_found)
+}
+
+/// Whoever may change endpoints sees those that are told no more than they see.
+fn is_shown(caller: &Caller, standing: &Standing) -> bool {
+    caller.sees_all_of(standing.endpoint.channels.as_deref())
+}
+
+async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<Standing, Problem> {
+    let found = doors.endpoints.endpoint(id).await?;
+    found.filter(|standing| is_shown(caller, standing)).ok_or_else(Problem::not_found)
+}
+
+/// Notes it, and tells everyone who looks at a list. Not where it is: that may hold a secret.
+async fn noted(
+    doors: &Doors,
+    caller: &Caller,
+    id: Uuid,
+    action: &'static str,
+    deed: Deed,
+) -> Result<(), Problem> {
+    doors.note(doors.deed(caller, deed).to(id).with("action", action)).await;
+    let event = Entry::of(EventType::EndpointUpdated).action(action).by(&caller.actor);
+    let event = event.with(ENDPOINT, id.to_string()).outside("", (doors.now)());
+    Ok(doors.ledger.keep(vec![event], Vec::new()).await?)
+}
+
+fn fresh_secret(doors: &Doors) -> Result<(String, Vec<u8>), Problem> {
+    let secret = notify::fresh_secret().map_err(|error| tokens::no_random(&error))?;
+    let sealed = doors.vault.seal(secret.as_bytes()).ok_or_else(Problem::internal)?;
+    Ok((secret, sealed))
+}
+
+fn url(doors: &Doors, url: String) -> Result<String, Problem> {
+    match doors.notifier.receivers.refuses(&url) {
+        Some(why) => Err(Problem::invalid("/url", why)),
+        None => Ok(url),
+    }
+}
+
+/// None: all of them.
+fn events(words: Vec<String>) -> Result<Option<Vec<EventType>>, Problem> {
+    match words.as_slice() {
+        [] => Err(Problem::invalid("/events", format!("must name some, or be [\"{ALL_EVENTS}\"]"))),
+        [all] if all == ALL_EVENTS => Ok(None),
+        some => {
+            let read = |(at, word): (usize, &String)| {
+                let unknown = |_| Problem::invalid(format!("/events/{at}"), "there is no such type of event");
+                word.parse::<EventType>().map_err(unknown)
+            };
+            some.iter().enumerate().map(read).collect::<Result<_, _>>().map(Some)
+        }
+    }
+}
+
+fn description(text: String) -> Result<String, Problem> {
+    read::text("/description", text, DESCRIPTION_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_all_or_named_one_by_one() {
+        let of = |words: &[&str]| events(words.iter().map(ToString::to_string).collect());
+        assert_eq!(of(&["*"]).expect("all"), None);
+        let two = of(&["message_sent", "message_received"]).expect("two");
+        assert_eq!(two, Some(vec![EventType::MessageSent, EventType::MessageReceived]));
+        for wrong in [&[][..], &["*", "message_sent"], &["message_*"], &["message_sent", "no_such"], &[""]] {
+            assert!(of(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Endpoints of webhooks, as an admin keeps them.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const PATH: &str = "/api/v1/webhook-endpoints";
+
+async fn add(world: &World, body: Value) -> Value {
+    let reply = world.ask("POST", PATH, Some(body)).await;
+    assert_eq!(reply.status, 201, "{}", reply.body);
+    let made = reply.json();
+    let location = reply.headers.get("location").unwrap().to_str().unwrap();
+    assert_eq!(location, format!("{PATH}/{}", made["id"].as_str().unwrap()));
+    made
+}
+
+#[tokio::test]
+async fn an_endpoint_shows_its_secret_once() {
+    let world = World::new();
+    let made = add(&world, json!({ "url": "https://example.com/hook?key=1" })).await;
+    let secret = made["secret"].as_str().unwrap();
+    assert!(secret.starts_with("whsec_"), "{secret}");
+    let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
+    let shown = world.ask("GET", &path, None).await.json();
+    let mut kept = made.clone();
+    kept.as_object_mut().unwrap().remove("secret");
+    assert_eq!(shown, kept);
+    assert_eq!(shown["events"], json!(["*"]));
+    assert_eq!(
+        (&shown["channels"], &shown["state"], &shown["disabled_reason"]),
+        (&json!(null), &json!("active"), &json!(null))
+    );
+    assert_eq!(world.ask("GET", PATH, None).await.json()["items"], json!([shown]));
+    let sealed = world.postbox.endpoints.lock().unwrap()[0].1[0].clone();
+    assert_ne!(sealed, secret.as_bytes(), "it is sealed");
+
+    let rotated = world.ask("POST", &format!("{path}/rotate-secret"), None).await.json();
+    assert_ne!(rotated["secret"], made["secret"]);
+    assert_eq!(world.postbox.endpoints.lock().unwrap()[0].1.len(), 2);
+    let told: Vec<String> =
+        world.house.kept.lock().unwrap().iter().map(|event| format!("{:?}", event)).collect();
+    assert!(told.iter().all(|event| !event.contains("example.com")), "where it is may be a secret: {told:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused_by_name() {
+    let world = World::new();
+    for (body, pointer) in [
+        (json!({}), ""),
+        (json!({ "url": "http://example.com" }), "/url"),
+        (json!({ "url": "https://example.com", "events": [] }), "/events"),
+        (json!({ "url": "https://example.com", "events": ["message_sent", "no_such"] }), "/events/1"),
+        (json!({ "url": "https://example.com", "channels": ["no-such"] }), "/channels/0"),
+        (json!({ "url": "https://example.com", "description": "a".repeat(201) }), "/description"),
+        (json!({ "url": "https://example.com", "state": "paused" }), "/state"),
+    ] {
+        let reply = world.ask("POST", PATH, Some(body.clone())).await;
+        assert_eq!(reply.status, 400, "{body}");
+        assert_eq!(reply.json()["errors"][0]["pointer"], pointer, "{body}: {}", reply.body);
+    }
+    let made = add(&world, json!({ "url": "https://example.com" })).await;
+    let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
+    let disabled = world.ask("PATCH", &path, Some(json!({ "state": "disabled" }))).await;
+    assert_eq!((disabled.status, &disabled.json()["errors"][0]["pointer"]), (400, &json!("/state")));
+    assert_eq!(world.ask("GET", &format!("{PATH}/{}", Uuid::now_v7()), None).await.status, 404);
+}
+
+#[tokio::test]
+async fn an_endpoint_is_changed_tested_and_removed() {
+    let world = World::new();
+    let made = add(&world, json!({ "url": "https://example.com", "events": ["message_sent"] })).await;
+    let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
+    let change = json!({ "state": "paused", "events": ["*"], "description": "the CRM" });
+    let changed = world.ask("PATCH", &path, Some(change)).await.json();
+    assert_eq!(
+        (&changed["state"], &changed["events"], &changed["description"], &changed["url"]),
+        (&json!("paused"), &json!(["*"]), &json!("the CRM"), &made["url"])
+    );
+    let tested = world.ask("POST", &format!("{path}/test"), None).await;
+    assert_eq!(tested.status, 200, "{}", tested.body);
+    let test = tested.json();
+    assert_eq!(
+        (&test["type"], &test["state"], &test["status"], &test["reason"], &test["answer"], &test["event_id"]),
+        (
+            &json!("endpoint_tested"),
+            &json!("failed"),
+            &json!(500),
+            &json!("refused"),
+            &json!("no"),
+            &json!(null)
+        )
+    );
+    let posted = world.postbox.posted.lock().unwrap().clone();
+    assert!(posted[0].id.starts_with("test_") && posted[0].signature.starts_with("v1,"), "{posted:?}");
+    let log = world.ask("GET", &format!("{path}/deliveries"), None).await.json();
+    assert_eq!(log["items"], json!([test]));
+    let again =
+        world.ask("POST", &format!("{path}/deliveries/{}/retry", test["id"].as_str().unwrap()), None).await;
+    assert_eq!((again.status, &again.json()["code"]), (409, &json!("not_retryable")));
+    assert_eq!(world.ask("DELETE", &path, None).await.status, 204);
+    assert_eq!(world.ask("DELETE", &path, None).await.status, 404);
+    let actions: Vec<_> =
+        world.house.kept.lock().unwrap().iter().map(|event| event.action.clone().unwrap()).collect();
+    assert_eq!(actions, ["added", "changed", "removed"]);
+}
