@@ -215,6 +215,41 @@ export type Token = {
   created_at: string;
 };
 
+/** An endpoint of webhooks. */
+export type Endpoint = {
+  id: string;
+  url: string;
+  events: string[];
+  channels: string[] | null;
+  description: string | null;
+  state: "active" | "paused" | "disabled";
+  disabled_reason: string | null;
+  failing_since: string | null;
+  waiting: number;
+  last_delivery: WebhookDelivery | null;
+  created_at: string;
+  updated_at: string;
+};
+
+/** One event at one endpoint. */
+export type WebhookDelivery = {
+  id: string;
+  endpoint_id: string;
+  event_id: string | null;
+  type: string;
+  channel: string | null;
+  conversation_id: string | null;
+  state: "pending" | "delivered" | "failed" | "dropped";
+  attempts: number;
+  created_at: string;
+  last_attempt_at: string | null;
+  next_attempt_at: string | null;
+  status: number | null;
+  reason: string | null;
+  answer: string | null;
+  took_ms: number | null;
+};
+
 export type Setting = {
   name: string;
   value: string | null;

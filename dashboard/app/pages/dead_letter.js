@@ -19,6 +19,7 @@ const isForced = (kind) => kind === "turn" || kind === "send";
 function reasonOf(letter) {
   if (letter.kind === "turn") return word("turn_reason", letter.reason);
   if (letter.kind === "send") return word("delivery_reason", letter.reason);
+  if (letter.kind === "delivery") return word("webhook_reason", letter.reason);
   return letter.reason;
 }
 
@@ -69,14 +70,14 @@ export function Letter({ letter, again }) {
       ${letter.conversation_id && html`<${ConversationLink} id=${letter.conversation_id} />`}
       <span>${t("letters.attempts", { count: letter.attempts })}</span>
       <span>${t("letters.given_up")} <${Ago} at=${letter.last_at} /></span>
-      <span>${t("letters.on", { channel: letter.channel })}</span>
+      ${letter.channel && html`<span>${t("letters.on", { channel: letter.channel })}</span>`}
     </p>
     ${refused.value && html`<div class="refused" role="alert">
       <p>${refused.value.text}</p>
       ${refused.value.mayForce && html`<p><button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => (asked.value = "force")}>${t("letters.force")}</button></p>`}
     </div>`}
     ${mayDecide && html`<p class="entry-acts">
-      ${letter.kind !== "delivery" && html`<button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => void retry(false)}><${Icon} name="retry" /> ${t(`letters.retry_${letter.kind}`)}</button>`}
+      <button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => void retry(false)}><${Icon} name="retry" /> ${t(`letters.retry_${letter.kind}`)}</button>
       <button aria-disabled=${isBusy.value ? "true" : undefined} onClick=${() => (asked.value = "discard")}><${Icon} name="trash" /> ${t("letters.discard")}</button>
     </p>`}
     ${asked.value === "discard" && html`<${Confirm} title=${t("letters.discard_title")} text=${t(`letters.discard_${letter.kind}`)} verb=${t("letters.discard")}

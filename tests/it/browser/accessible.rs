@@ -6,7 +6,7 @@ use super::{Browser, MEI, Server, on_both_footings, signed_in};
 
 on_both_footings!(every_page_is_for_everybody, every_page_fits_a_small_phone);
 
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 14] = [
     "/inbox",
     "/follow-ups",
     "/dead-letters",
@@ -19,6 +19,7 @@ const PAGES: [&str; 13] = [
     "/settings/canned-replies",
     "/settings/tokens",
     "/settings/audit",
+    "/settings/webhooks",
     "/settings/all",
 ];
 
@@ -35,6 +36,10 @@ async fn furnish(server: &Server) -> String {
     server.asks("POST", &at("messages"), Some(json!({ "text": "Shall I put one aside for you?" }))).await;
     let label = json!({ "name": "regular", "colour": "#1c6b3a", "description": "has bought before" });
     server.asks("POST", "/api/v1/labels", Some(label)).await;
+    let endpoint = json!({ "url": "https://crm.example.com/baton", "events": ["message_received"], "description": "the CRM" });
+    let endpoint = server.asks("POST", "/api/v1/webhook-endpoints", Some(endpoint)).await;
+    let endpoint = format!("/api/v1/webhook-endpoints/{}", endpoint["id"].as_str().expect("an id"));
+    server.asks("PATCH", &endpoint, Some(json!({ "state": "paused" }))).await;
     server
         .asks("PATCH", &format!("/api/v1/conversations/{id}"), Some(json!({ "labels": ["regular"] })))
         .await;

@@ -24,6 +24,8 @@ mod keyboard;
 
 mod letters;
 
+mod webhooks;
+
 mod places;
 
 mod sending;

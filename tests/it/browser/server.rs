@@ -69,6 +69,8 @@ impl Server {
             .args(["--send-interval-ms", "0", "--green-api-timeout-ms", "2000"])
             .env("BATON_DATABASE_URL", database.url())
             .env("BATON_API_TOKEN", TOKEN)
+            // Where tests listen.
+            .env("BATON_WEBHOOK_HOSTS", "127.0.0.1")
             .env("BATON_SECRET_KEY", "5e".repeat(32))
             .stdout(Stdio::null())
             .stderr(Stdio::piped());

@@ -12,6 +12,7 @@ import { CannedReplies } from "./canned_replies.js";
 import { Labels } from "./labels.js";
 import { People } from "./people.js";
 import { Tokens } from "./tokens.js";
+import { Webhooks } from "./webhooks.js";
 import { You } from "./you.js";
 
 /**
@@ -27,6 +28,7 @@ const SECTIONS = [
   { id: "labels", words: "settings.labels", icon: "label", Page: Labels },
   { id: "canned-replies", words: "settings.canned_replies", icon: "note", Page: CannedReplies },
   { id: "tokens", words: "settings.tokens", icon: "key", Page: Tokens, forAdmins: true },
+  { id: "webhooks", words: "settings.webhooks", icon: "send", Page: Webhooks, forAdmins: true },
   { id: "audit", words: "settings.audit", icon: "eye", Page: Audit, forAdmins: true },
   { id: "all", words: "settings.all", icon: "list", Page: AllSettings, forAdmins: true },
 ];

@@ -6,5 +6,6 @@ import { overview } from "./pages/overview.js";
 import { rules } from "./pages/rules.js";
 import { settings } from "./pages/settings.js";
 import { values } from "./pages/values.js";
+import { webhooks } from "./pages/webhooks.js";
 
-export const pages = { ...settings, ...channels, ...lists, ...overview, ...rules, ...values };
+export const pages = { ...settings, ...channels, ...lists, ...overview, ...rules, ...values, ...webhooks };

@@ -32,6 +32,7 @@ export const lists = {
   "letters.retry_turn": "Let the AI try again",
   "letters.retry_send": "Send it again",
   "letters.retry_webhook": "Read it again",
+  "letters.retry_delivery": "Tell it again",
   "letters.retried": "It is being tried again",
   "letters.refused": "It was not tried: {why}.",
   "letters.force": "Try it all the same…",

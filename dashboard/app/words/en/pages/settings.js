@@ -25,6 +25,7 @@ export const settings = {
   "settings.labels": "Labels",
   "settings.canned_replies": "Canned replies",
   "settings.tokens": "Tokens",
+  "settings.webhooks": "Webhooks",
   "settings.audit": "What was done",
   "audit.lead": "Sign-ins, and what was done to people, tokens, numbers and data. What happens in conversations stands beside them.",
   "audit.empty": "Nothing yet.",
