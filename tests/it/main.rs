@@ -35,6 +35,8 @@ mod backup;
 
 mod webhooks;
 
+mod endpoints;
+
 mod feed;
 
 mod live;

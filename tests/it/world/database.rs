@@ -10,6 +10,7 @@ use baton::{
         audit::Audit,
         clock::Clock,
         enclosures::Enclosures,
+        endpoints::Endpoints,
         expiry::Expiry,
         graves::Graves,
         ledger::{Ledger, Observer},
@@ -220,6 +221,13 @@ impl Store {
     }
 
     pub(crate) fn enclosures(&self) -> Arc<dyn Enclosures> {
+        match self {
+            Self::Sqlite(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(store.clone()),
+        }
+    }
+
+    pub(crate) fn endpoints(&self) -> Arc<dyn Endpoints> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

@@ -11,7 +11,10 @@ use std::{
 use actix_web::dev::ServerHandle;
 use async_trait::async_trait;
 use baton::{
-    adapters::files::{self, Storage},
+    adapters::{
+        files::{self, Storage},
+        receivers::Outward,
+    },
     domain::policy::Policy,
     flow::{
         breaker::Breaker,
@@ -29,6 +32,7 @@ use baton::{
         media::Fetching,
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
+        notify::{Courier, Notifier, Round},
         onlookers::Onlookers,
         poll::{Polled, Poller},
         provider::{LinkCode, Provider},
@@ -51,11 +55,16 @@ use baton::{
         names::Directory,
         ports::{self, Readiness, Secret},
         site::Site,
+        told::Told,
     },
 };
 use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
 use serde_json::{Map, Value};
-use tokio::{runtime::Handle, sync::Notify, task::JoinSet};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, Semaphore},
+    task::JoinSet,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
@@ -66,6 +75,9 @@ use super::{
 
 /// Longest wait of a switch for a send in flight. Tests let sends go; this only ends a test that forgot to.
 const SETTLE_MS: i64 = 10_000;
+
+/// How long an endpoint of webhooks stays with a process that says nothing.
+const ENDPOINT_LEASE: Duration = Duration::from_secs(30);
 
 /// Longer than any test lasts: what somebody who died has put there stays.
 const LOCK_TTL: Duration = Duration::from_secs(600);
@@ -78,6 +90,7 @@ pub(crate) struct Process {
     provider: Arc<dyn Provider>,
     steps: Steps,
     chores: Chores,
+    notifier: Arc<Notifier>,
     pub(crate) store: Store,
     pub(crate) onlookers: Arc<Onlookers>,
     server: ServerHandle,
@@ -211,12 +224,25 @@ impl Process {
         let hosts = "127.0.0.1".parse().expect("a list");
         let storage = Storage::new(hosts, files::Limits::default()).expect("a client");
         let fetching = Arc::new(Fetching::new(Arc::new(storage), enclosures.clone(), channels.clone()));
+        let directory = Arc::new(Directory::new(store.people(), fetching.clone()));
+        let notifier = Arc::new(Notifier {
+            owner: name.to_owned(),
+            endpoints: store.endpoints(),
+            // Only this machine, by its address: it is where tests listen.
+            receivers: Arc::new(Outward::new("127.0.0.1".parse().expect("a list")).expect("a client")),
+            bodies: Arc::new(Told { archive: archive.clone(), directory: directory.clone() }),
+            vault: house.clone(),
+            slots: Arc::new(Semaphore::new(64)),
+            lease: ENDPOINT_LEASE,
+            clock: machine_clock,
+        });
         let doors = Doors {
             intake: intake.clone(),
             desk: Arc::new(Desk {
                 ledger: ledger.clone(),
                 archive: archive.clone(),
                 enclosures,
+                endpoints: store.endpoints(),
                 channels: channels.clone(),
                 intake,
                 switch: mode_switch.clone(),
@@ -228,10 +254,12 @@ impl Process {
             stationery: store.stationery(),
             repeats: store.repeats(),
             audit: store.audit(),
+            endpoints: store.endpoints(),
+            notifier: notifier.clone(),
             sandbox: None,
             health: house,
             auth: Auth::new(Some(API_TOKEN), registry.clone(), store.people(), || BEGINNING),
-            directory: Directory::new(store.people(), fetching.clone()),
+            directory,
             fetching,
             sign_in: SignIn::new(store.people(), || BEGINNING),
             site: Site::new(None, Default::default()),
@@ -243,7 +271,7 @@ impl Process {
             settings: Vec::new(),
             settle_ms: SETTLE_MS,
             render_metrics: Box::new(String::new),
-            now: || BEGINNING,
+            now: machine_clock,
             main: Handle::current(),
             stopping: stopping.clone(),
             archive,
@@ -262,6 +290,7 @@ impl Process {
             provider,
             steps,
             chores,
+            notifier,
             store,
             onlookers,
             server,
@@ -380,6 +409,21 @@ impl Process {
     /// Looks through that journal, if it is due.
     pub(crate) async fn repair(&self) -> usize {
         self.chores.repair.repair(CHANNEL).await.expect("store and provider answer")
+    }
+
+    /// Whoever asked to be told is told what there is to tell, and what is due again.
+    pub(crate) async fn tell(&self) {
+        for id in self.notifier.endpoints.active().await.expect("the store answers") {
+            let mut courier = Courier::new(self.notifier.clone(), id);
+            loop {
+                match courier.round().await.expect("the store answers") {
+                    Round::NotOurs => break,
+                    Round::Worked(0) if courier.is_busy() => courier.ended().await.expect("it is kept"),
+                    Round::Worked(0) => break,
+                    Round::Worked(_) => {}
+                }
+            }
+        }
     }
 
     /// Waits until every turn that began with its message has ended.
