@@ -33,7 +33,7 @@ fn of_another_version(file: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
     let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
     trailer["sha256"] = hex::encode(Sha256::digest(&body)).into();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    write!(gzip, "{body}{trailer}\n").expect("written");
+    writeln!(gzip, "{body}{trailer}").expect("written");
     gzip.finish().expect("ended")
 }
 
