@@ -44,6 +44,8 @@ use crate::{
 
 /// Before the end of the grace, whatever has no answer yet is left to whoever comes next.
 const BEFORE_THE_END: Duration = Duration::from_millis(500);
+/// A store that was away when the first agent was to be added is asked again after this.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Words between instances that wait to be sent; more are dropped, since everyone looks by themselves every second.
 const TOLD_MAX: usize = 1_024;
 
@@ -79,12 +81,28 @@ pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     let instance = Instance::start(Arc::clone(&settings), migrate, metrics).await?;
     instance.greet(&settings);
     let base = invitations::base(&settings, instance.address);
-    if let Some(link) = invitations::first(&*instance.people, &base, now()).await? {
-        invite(&link);
-    }
+    instance.tasks.spawn(welcome(Arc::clone(&instance.people), base, instance.stopping.clone()));
     until_told_to_stop().await?;
     instance.stop().await;
     Ok(())
+}
+
+/// Invites the first agent, as soon as the store can say whether there is one: it may be away just then.
+async fn welcome(people: Arc<dyn People>, base: String, stop: CancellationToken) {
+    let mut is_failing = false;
+    loop {
+        match invitations::first(&*people, &base, now()).await {
+            Ok(Some(link)) => return invite(&link),
+            Ok(None) => return,
+            Err(error) if is_failing => tracing::debug!(?error, "there is no first agent yet"),
+            Err(error) => tracing::warn!(error = format!("{error:#}"), "there is no first agent yet"),
+        }
+        is_failing = true;
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(AGAIN) => {}
+        }
+    }
 }
 
 /// Past the log, which others may read: whoever has this link is an admin.
@@ -277,4 +295,25 @@ pub(super) async fn until_told_to_stop() -> anyhow::Result<()> {
     }
     tracing::info!("stopping");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::{sql::Statement, sql::Store as _, trial};
+
+    #[tokio::test]
+    async fn a_store_that_is_away_after_the_start_ends_nothing_and_the_first_agent_comes_later() {
+        let (store, _folder) = trial::sqlite().await;
+        store.write(Statement::new("alter table agents rename to gone")).await.expect("renamed");
+        let people: Arc<dyn People> = Arc::new(store.clone());
+        let (base, stop) = ("http://127.0.0.1:8080".to_owned(), CancellationToken::new());
+        let welcome = welcome(Arc::clone(&people), base, stop);
+        tokio::pin!(welcome);
+        let first_look = tokio::time::timeout(Duration::from_millis(50), &mut welcome);
+        assert!(first_look.await.is_err(), "it does not give up");
+        store.write(Statement::new("alter table gone rename to agents")).await.expect("renamed");
+        welcome.await;
+        assert_eq!(people.agents().await.expect("they are there")[0].email, FIRST_EMAIL);
+    }
 }

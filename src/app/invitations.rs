@@ -30,7 +30,7 @@ pub async fn invite(people: &dyn People, agent: &Agent, base: &str, now: Time) -
 
 /// Where there is no agent at all there is one from now on: the link with which they come in.
 pub(super) async fn first(people: &dyn People, base: &str, now: Time) -> anyhow::Result<Option<String>> {
-    let secret = sign_in::begin(people, now).await.context("the first agent cannot be added")?;
+    let secret = sign_in::begin(people, now).await?;
     Ok(secret.map(|secret| sign_in_link(base, &secret)))
 }
 
