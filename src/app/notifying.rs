@@ -13,6 +13,7 @@ use crate::{
     domain::retry,
     flow::{
         dispatch::Dispatch,
+        ledger::Error,
         notify::{Courier, Notifier, Round},
     },
 };
@@ -83,19 +84,22 @@ impl All {
         let mut failures = 0;
         while !self.stop.is_cancelled() {
             let nudged = self.dispatch.events.subscribe();
-            match courier.round().await {
+            let outcome = match courier.round().await {
                 Ok(Round::NotOurs) => {
                     // What is in hand is settled, whoever serves it now.
                     self.wait(ELSEWHERE).await;
                     if !self.is_active(id).await {
                         break;
                     }
+                    continue;
                 }
-                Ok(Round::Worked(0)) => {
-                    failures = 0;
-                    self.rest(&mut courier, nudged).await;
-                }
-                Ok(Round::Worked(_)) => failures = 0,
+                Ok(Round::Worked(0)) => self.rest(&mut courier, nudged).await,
+                Ok(Round::Worked(_)) => continue,
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Ok(()) if courier.is_busy() => {}
+                Ok(()) => failures = 0,
                 Err(error) => {
                     failures += 1;
                     if failures == 1 {
@@ -112,20 +116,20 @@ impl All {
         }
     }
 
-    /// Until something in hand has ended, something was committed here, or a second is over.
-    async fn rest(&self, courier: &mut Courier, mut nudged: tokio::sync::watch::Receiver<()>) {
+    /// Until something in hand has ended, something was committed here, or a second is over. A delivery that could not be made
+    /// or kept is made again: the error is told.
+    async fn rest(
+        &self,
+        courier: &mut Courier,
+        mut nudged: tokio::sync::watch::Receiver<()>,
+    ) -> Result<(), Error> {
         tokio::time::sleep(PAUSE).await;
         let is_busy = courier.is_busy();
         tokio::select! {
-            () = self.stop.cancelled() => {}
-            _ = nudged.changed() => {}
-            () = tokio::time::sleep(LOOK) => {}
-            // A delivery that could not be kept is made again in the next round, which asks the store first.
-            ended = courier.ended(), if is_busy => {
-                if let Err(error) = ended {
-                    tracing::debug!(%error, "what became of a delivery was not kept");
-                }
-            }
+            () = self.stop.cancelled() => Ok(()),
+            _ = nudged.changed() => Ok(()),
+            () = tokio::time::sleep(LOOK) => Ok(()),
+            ended = courier.ended(), if is_busy => ended,
         }
     }
 
