@@ -4,12 +4,13 @@ use uuid::Uuid;
 
 use super::{Error, Movable, all};
 
-const UNFINISHED: &str = "select c.id from conversations c where c.lease_until is not null \
+const UNFINISHED: &str = "select c.id from conversations c where c.erased_at is null and (c.lease_until is not null \
     or exists (select 1 from messages m where m.conversation_id = c.id and m.open \
         and (m.state in ('queued', 'sending') or m.outcome = 'pending')) \
-    or exists (select 1 from follow_ups f where f.conversation_id = c.id and f.state = 'pending') order by c.id";
+    or exists (select 1 from follow_ups f where f.conversation_id = c.id and f.state = 'pending')) order by c.id";
 
-/// Those with words owed or on their way, with messages that wait, with a turn that runs or a follow-up to come.
+/// Those with words owed or on their way, with messages that wait, with a turn that runs or a follow-up to come. Not one that
+/// is being erased: no step finds it, and nothing of it leaves.
 pub(crate) async fn unfinished<D: Movable>(store: &D) -> Result<Vec<Uuid>, Error> {
     let mut session = store.writing().await?;
     let told = all(&mut session, UNFINISHED.to_owned()).await?;

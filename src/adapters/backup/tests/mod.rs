@@ -17,13 +17,20 @@ use super::{
     tables::{GIVEN_ANEW, LEFT_OUT, TABLES},
     *,
 };
-use crate::adapters::trial::{self, Trial, bare_postgres, bare_sqlite, on_both_stores};
+use crate::{
+    adapters::{
+        sql::Statement,
+        trial::{self, NOW, Trial, bare_postgres, bare_sqlite, begun, from_us, on_both_stores},
+    },
+    domain::message::{Author, DeliveryState},
+};
 
 on_both_stores!(
     every_table_is_carried_or_stays_behind_by_name,
     a_backup_is_of_one_moment_while_others_write,
     more_rows_than_one_transaction_takes_come_back_in_their_order,
     a_database_is_whole_only_when_all_is_done,
+    who_is_being_erased_has_nothing_unfinished,
 );
 
 /// The lines of a file, unpacked.
@@ -156,7 +163,7 @@ async fn what_postgresql_wrote_comes_back_in_either_database() {
 }
 
 async fn a_backup_is_of_one_moment_while_others_write<D: Movable + Trial>(store: &D) {
-    use crate::adapters::sql::{Part as One, Statement};
+    use crate::adapters::sql::Part as One;
     fill(store).await;
     // What was saved of a conversation's number and of its labels was written together, or not at all.
     let is_done = std::cell::Cell::new(false);
@@ -228,4 +235,18 @@ async fn a_database_is_whole_only_when_all_is_done<D: Movable + Trial>(store: &D
     loaded(&to, &file).await;
     assert!(!is_half_done(&to).await.expect("asked"));
     assert_eq!(held(&saved(&to).await), held(&file), "nothing of the first try is left");
+}
+
+async fn who_is_being_erased_has_nothing_unfinished<D: Movable + Trial>(store: &D) {
+    let (stays, goes) = (begun("shop", "6580000001@c.us"), begun("shop", "6580000002@c.us"));
+    for conversation in [&stays, &goes] {
+        store.keep_conversation(conversation).await;
+        let owed = from_us(1, Author::Assistant, "Two condos.", NOW, DeliveryState::Sending);
+        store.keep_messages(conversation, vec![owed]).await;
+    }
+    let both: Vec<_> = BTreeSet::from([stays.id, goes.id]).into_iter().collect();
+    assert_eq!(unfinished(store).await.expect("asked"), both);
+    let erasing = Statement::new("update conversations set erased_at = 1 where id = $1").with(goes.id);
+    store.write(erasing).await.expect("written");
+    assert_eq!(unfinished(store).await.expect("asked"), [stays.id]);
 }
