@@ -69,7 +69,7 @@ impl All {
                 }
                 Err(error) => {
                     if !is_failing {
-                        tracing::warn!(%error, "endpoints of webhooks are not known");
+                        tracing::warn!(error = error.cause(), "endpoints of webhooks are not known");
                     }
                     is_failing = true;
                 }
@@ -103,8 +103,7 @@ impl All {
                 Err(error) => {
                     failures += 1;
                     if failures == 1 {
-                        let error = &error as &dyn std::error::Error;
-                        tracing::warn!(endpoint = %id, error, "an endpoint of webhooks is not told");
+                        tracing::warn!(endpoint = %id, error = error.cause(), "an endpoint of webhooks is not told");
                     }
                     let ms = retry::wait_ms(RETRY_MS, failures, RETRY_MAX_MS, fastrand::f64(), None);
                     self.wait(Duration::from_millis(ms.unsigned_abs())).await;

@@ -94,6 +94,13 @@ pub enum Error {
     Refused(#[source] Source),
 }
 
+impl Error {
+    /// What to write down: what the adapter met, else the error itself.
+    pub fn cause(&self) -> &(dyn std::error::Error + 'static) {
+        std::error::Error::source(self).unwrap_or(self)
+    }
+}
+
 /// What an adapter met.
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
