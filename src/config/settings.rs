@@ -60,7 +60,7 @@ pub struct Settings {
     #[arg(long, value_name = "NETWORKS")]
     pub trusted_proxies: Option<Networks>,
 
-    /// Origins of pages of one's own that use the API with a token, such as https://crm.example; comma-separated
+    /// Origins of pages of one's own that use the API with a token, such as `https://crm.example`; comma-separated
     #[arg(long, value_name = "ORIGINS")]
     pub cors_origins: Option<Origins>,
 
