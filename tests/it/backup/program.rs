@@ -17,6 +17,8 @@ pub(super) const TOKEN: &str = "a-token-of-the-tests-1234";
 
 /// Longest wait for what a story says must come.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two questions: whoever asks without end takes the time of whoever is to answer.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A database, and the folder from which the program is called.
 pub(super) struct Program {
@@ -177,6 +179,7 @@ impl Server {
                 return seen;
             }
             assert!(from.elapsed() < PATIENCE, "never so: {seen}");
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

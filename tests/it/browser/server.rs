@@ -16,6 +16,8 @@ pub(super) const TOKEN: &str = "a-token-of-the-tests-1234";
 
 /// Longest wait for what a story says must come.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Between two questions: whoever asks without end takes the time of whoever is to answer.
+const PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) struct Server {
     process: Child,
@@ -160,6 +162,7 @@ impl Server {
                 return seen;
             }
             assert!(from.elapsed() < PATIENCE, "never so: {seen:?}");
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }
