@@ -3,7 +3,7 @@
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Answered, page_of, shown, tokens};
@@ -19,29 +19,18 @@ use crate::{
         auth::{Caller, hash_token},
         doors::Doors,
         problem::Problem,
-        read::{self, Base, Json, Once, Query, given},
+        read::{Base, Json, Once, Query, WhichPage, given},
         repeat,
         site::sign_in_link,
         wire::{Agent, AgentGlance, AgentRoleWord, ChangedAgent, Id, List, NewAgent},
     },
 };
 
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// At most so many: 1 to 200, 50 if not given.
-    limit: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Agents by name. Who may not change them sees their id and name.
-#[utoipa::path(get, path = "/api/v1/agents", tag = "People", params(Which),
+#[utoipa::path(get, path = "/api/v1/agents", tag = "People", params(WhichPage),
     responses((status = 200, body = List<Agent>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let page = read::page(query.0.limit, query.0.cursor)?;
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
+    let page = query.0.page()?;
     let mut all = doors.people.agents().await?;
     all.retain(|agent| is_shown(&caller, agent));
     let page = page_of(all, page.limit, page.cursor.as_deref(), |agent| agent.id.to_string())?;

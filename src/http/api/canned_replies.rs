@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Answered, page_of, shown};
@@ -21,7 +21,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Json, Once, Query, given},
+        read::{self, Json, Once, Query, WhichPage, given},
         repeat,
         wire::{CannedReply, Id, List},
     },
@@ -33,22 +33,11 @@ const SHORTCUT_MAX: usize = 40;
 /// Most channels named.
 const CHANNELS_MAX: usize = 1_000;
 
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// At most so many: 1 to 200, 50 if not given.
-    limit: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Canned replies by shortcut: the shared ones of the channels you may see, and your own.
-#[utoipa::path(get, path = "/api/v1/canned-replies", tag = "Canned replies", params(Which),
+#[utoipa::path(get, path = "/api/v1/canned-replies", tag = "Canned replies", params(WhichPage),
     responses((status = 200, body = List<CannedReply>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let page = read::page(query.0.limit, query.0.cursor)?;
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
+    let page = query.0.page()?;
     let all = seen(&doors, &caller).await?;
     let page = page_of(all, page.limit, page.cursor.as_deref(), |reply| reply.id.to_string())?;
     Ok(Answer::ok(&List::of(page, |reply| within(&caller, reply))))

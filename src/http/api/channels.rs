@@ -3,7 +3,7 @@
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::{Answered, page_of, shown, tokens::new_secret};
 use crate::flow::registry::Role;
@@ -16,7 +16,7 @@ use crate::{
         doors::Doors,
         ports::Secrets,
         problem::Problem,
-        read::{self, Json, Once, Query, given},
+        read::{self, Json, Once, Query, WhichPage, given},
         repeat,
         wire::{Channel, ChannelGlance, List},
     },
@@ -25,22 +25,11 @@ use crate::{
 /// Longest title, instance, address or secret.
 const WORDS_MAX: usize = 200;
 
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// At most so many: 1 to 200, 50 if not given.
-    limit: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Channels by name. Who may not change them sees their name, title and state.
-#[utoipa::path(get, path = "/api/v1/channels", tag = "Channels", params(Which),
+#[utoipa::path(get, path = "/api/v1/channels", tag = "Channels", params(WhichPage),
     responses((status = 200, body = List<Channel>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let page = read::page(query.0.limit, query.0.cursor)?;
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
+    let page = query.0.page()?;
     let mut all = doors.registry.channels().await?;
     all.retain(|channel| caller.sees(&channel.name));
     let page = page_of(all, page.limit, page.cursor.as_deref(), |channel| channel.name.clone())?;

@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Answered, key, listed, seen, shown, told};
@@ -14,27 +14,21 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Once, Optional, Query},
+        read::{self, Once, Optional, Query, WhichPage},
         wire::{Draft, DraftAsked, DraftSent, Id, List},
     },
 };
 
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// At most so many: 1 to 200, 50 if not given.
-    limit: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Drafts of a conversation, newest first: at most one of them is fresh.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/drafts", tag = "Drafts",
-    params(("id" = Id, Path,), Which), responses((status = 200, body = List<Draft>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query: Query<Which>) -> Answered {
-    let page = read::page(query.0.limit, query.0.cursor)?;
+    params(("id" = Id, Path,), WhichPage), responses((status = 200, body = List<Draft>)))]
+pub(crate) async fn list(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    query: Query<WhichPage>,
+) -> Answered {
+    let page = query.0.page()?;
     seen(&doors, &caller, id.0).await?;
     let page = listed(doors.archive.drafts(id.0, &page).await)?;
     Ok(Answer::ok(&List::of(page, |draft| Draft::of(id.0, draft))))

@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Answered, page_of, shown};
@@ -18,7 +18,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Json, Once, Query, given},
+        read::{self, Json, Once, Query, WhichPage, given},
         repeat,
         wire::{Label, List},
     },
@@ -30,22 +30,11 @@ const NAME_MAX: usize = 50;
 /// Longest description.
 const DESCRIPTION_MAX: usize = 500;
 
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// At most so many: 1 to 200, 50 if not given.
-    limit: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Labels by name.
-#[utoipa::path(get, path = "/api/v1/labels", tag = "Labels", params(Which),
+#[utoipa::path(get, path = "/api/v1/labels", tag = "Labels", params(WhichPage),
     responses((status = 200, body = List<Label>)))]
-pub(crate) async fn list(doors: Data<Doors>, query: Query<Which>) -> Answered {
-    let page = read::page(query.0.limit, query.0.cursor)?;
+pub(crate) async fn list(doors: Data<Doors>, query: Query<WhichPage>) -> Answered {
+    let page = query.0.page()?;
     let all = doors.stationery.labels().await?;
     let page = page_of(all, page.limit, page.cursor.as_deref(), |label| label.name.clone())?;
     Ok(Answer::ok(&List::of(page, Label::from)))

@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Answered, page_of};
@@ -13,7 +13,7 @@ use crate::{
         auth::{Caller, hash_token},
         doors::Doors,
         problem::Problem,
-        read::{self, Json, Once, Query},
+        read::{self, Json, Once, Query, WhichPage},
         repeat,
         wire::{At, Id, List, NewToken, RoleWord, Token},
     },
@@ -22,22 +22,11 @@ use crate::{
 /// Longest name.
 const NAME_MAX: usize = 100;
 
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// At most so many: 1 to 200, 50 if not given.
-    limit: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Tokens, newest first.
-#[utoipa::path(get, path = "/api/v1/tokens", tag = "Installation", params(Which),
+#[utoipa::path(get, path = "/api/v1/tokens", tag = "Installation", params(WhichPage),
     responses((status = 200, body = List<Token>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let page = read::page(query.0.limit, query.0.cursor)?;
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
+    let page = query.0.page()?;
     let all = seen(&doors, &caller).await?;
     let page = page_of(all, page.limit, page.cursor.as_deref(), |token| token.id.to_string())?;
     Ok(Answer::ok(&List::of(page, Token::from)))

@@ -1,8 +1,6 @@
 //! Turns: runs of the assistant.
 
 use actix_web::web::{Data, Path};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::{Answered, listed, seen};
 use crate::http::{
@@ -10,26 +8,20 @@ use crate::http::{
     auth::Caller,
     doors::Doors,
     problem::Problem,
-    read::{self, Query},
+    read::{Query, WhichPage},
     wire::{Id, List, Turn},
 };
 
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// At most so many: 1 to 200, 50 if not given.
-    limit: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Turns of a conversation, newest first.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/turns", tag = "Turns",
-    params(("id" = Id, Path,), Which), responses((status = 200, body = List<Turn>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query: Query<Which>) -> Answered {
-    let page = read::page(query.0.limit, query.0.cursor)?;
+    params(("id" = Id, Path,), WhichPage), responses((status = 200, body = List<Turn>)))]
+pub(crate) async fn list(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    query: Query<WhichPage>,
+) -> Answered {
+    let page = query.0.page()?;
     seen(&doors, &caller, id.0).await?;
     let page = listed(doors.archive.turns(id.0, &page).await)?;
     Ok(Answer::ok(&List::of(page, |turn| Turn::of(id.0, turn, &doors.prices))))

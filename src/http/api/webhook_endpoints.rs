@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Answered, listed, page_of, tokens};
@@ -22,7 +22,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Json, Once, Query, given},
+        read::{self, Json, Once, Query, WhichPage, given},
         repeat,
         wire::{ALL_EVENTS, Endpoint, EndpointStateWord, Id, List, NewEndpoint, WebhookDelivery},
     },
@@ -34,22 +34,11 @@ const DESCRIPTION_MAX: usize = 200;
 /// After a change, the secret before signs too for so long.
 const BOTH_SIGN_MS: i64 = 86_400_000;
 
-/// Which page.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Which {
-    /// At most so many: 1 to 200, 50 if not given.
-    limit: Option<i64>,
-    /// `next_cursor` of the page before.
-    cursor: Option<String>,
-}
-
 /// Endpoints, the oldest first.
-#[utoipa::path(get, path = "/api/v1/webhook-endpoints", tag = "Webhooks", params(Which),
+#[utoipa::path(get, path = "/api/v1/webhook-endpoints", tag = "Webhooks", params(WhichPage),
     responses((status = 200, body = List<Endpoint>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let page = read::page(query.0.limit, query.0.cursor)?;
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
+    let page = query.0.page()?;
     let mut all = doors.endpoints.endpoints().await?;
     all.retain(|standing| is_shown(&caller, standing));
     let page = page_of(all, page.limit, page.cursor.as_deref(), |it| it.endpoint.id.to_string())?;
@@ -210,14 +199,14 @@ pub(crate) async fn test(doors: Data<Doors>, caller: Caller, once: Once, id: Pat
 
 /// What an endpoint was told and is to be told, the newest first. What has ended is kept for three days.
 #[utoipa::path(get, path = "/api/v1/webhook-endpoints/{id}/deliveries", tag = "Webhooks",
-    params(("id" = Id, Path,), Which), responses((status = 200, body = List<WebhookDelivery>)))]
+    params(("id" = Id, Path,), WhichPage), responses((status = 200, body = List<WebhookDelivery>)))]
 pub(crate) async fn deliveries(
     doors: Data<Doors>,
     caller: Caller,
     id: Path<Id>,
-    query: Query<Which>,
+    query: Query<WhichPage>,
 ) -> Answered {
-    let page = read::page(query.0.limit, query.0.cursor)?;
+    let page = query.0.page()?;
     seen(&doors, &caller, id.0).await?;
     let page = listed(doors.endpoints.deliveries(id.0, &page).await)?;
     Ok(Answer::ok(&List::of(page, WebhookDelivery::from)))

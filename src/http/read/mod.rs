@@ -19,7 +19,9 @@ pub(crate) use query::{Query, Several};
 #[cfg(test)]
 pub(crate) use json::BODY_MAX_BYTES;
 
+use serde::Deserialize;
 use serde_path_to_error::{Path, Segment};
+use utoipa::IntoParams;
 
 use super::problem::Problem;
 use crate::{domain::chat::ChatId, flow::archive::PageOf};
@@ -37,6 +39,24 @@ fn pointer(path: &Path) -> String {
         }
     }
     pointer
+}
+
+/// Which page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WhichPage {
+    /// At most so many: 1 to 200, 50 if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl WhichPage {
+    /// The page.
+    pub(crate) fn page(self) -> Result<PageOf, Problem> {
+        page(self.limit, self.cursor)
+    }
 }
 
 /// Which page is asked for.
