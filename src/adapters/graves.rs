@@ -30,50 +30,28 @@ struct Place {
     delete: &'static str,
 }
 
+macro_rules! place {
+    ($table:literal, $name:literal) => {
+        Place {
+            table: $table,
+            find: concat!("select ", $name, " as name from ", $table, " where conversation_id = $1 limit $2"),
+            delete: concat!("delete from ", $table, " where conversation_id = $1 and ", $name),
+        }
+    };
+}
+
 /// None: there are too many of them to name them, and they have numbers.
 const fn place(of: Of) -> Option<Place> {
     Some(match of {
         Of::Events => return None,
-        Of::Drafts => Place {
-            table: "drafts",
-            find: "select id as name from drafts where conversation_id = $1 limit $2",
-            delete: "delete from drafts where conversation_id = $1 and id",
-        },
-        Of::CachedAnswers => Place {
-            table: "cached_answers",
-            find: "select turn_id as name from cached_answers where conversation_id = $1 limit $2",
-            delete: "delete from cached_answers where conversation_id = $1 and turn_id",
-        },
-        Of::Turns => Place {
-            table: "turns",
-            find: "select id as name from turns where conversation_id = $1 limit $2",
-            delete: "delete from turns where conversation_id = $1 and id",
-        },
-        Of::FollowUps => Place {
-            table: "follow_ups",
-            find: "select id as name from follow_ups where conversation_id = $1 limit $2",
-            delete: "delete from follow_ups where conversation_id = $1 and id",
-        },
-        Of::Parked => Place {
-            table: "parked",
-            find: "select id as name from parked where conversation_id = $1 limit $2",
-            delete: "delete from parked where conversation_id = $1 and id",
-        },
-        Of::Requests => Place {
-            table: "requests",
-            find: "select key as name from requests where conversation_id = $1 limit $2",
-            delete: "delete from requests where conversation_id = $1 and key",
-        },
-        Of::Letters => Place {
-            table: "dead_letters",
-            find: "select id as name from dead_letters where conversation_id = $1 limit $2",
-            delete: "delete from dead_letters where conversation_id = $1 and id",
-        },
-        Of::Labels => Place {
-            table: "conversation_labels",
-            find: "select label_id as name from conversation_labels where conversation_id = $1 limit $2",
-            delete: "delete from conversation_labels where conversation_id = $1 and label_id",
-        },
+        Of::Drafts => place!("drafts", "id"),
+        Of::CachedAnswers => place!("cached_answers", "turn_id"),
+        Of::Turns => place!("turns", "id"),
+        Of::FollowUps => place!("follow_ups", "id"),
+        Of::Parked => place!("parked", "id"),
+        Of::Requests => place!("requests", "key"),
+        Of::Letters => place!("dead_letters", "id"),
+        Of::Labels => place!("conversation_labels", "label_id"),
     })
 }
 
