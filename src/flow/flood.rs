@@ -5,12 +5,12 @@
 
 use uuid::Uuid;
 
-use super::{conversations, inbox::BURST_READ_MAX};
+use super::{conversations, inbox, inbox::BURST_READ_MAX};
 use crate::domain::{
     conversation::{AttentionReason, Memo},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    message::{Message, Outcome, OutcomeReason},
+    message::{Message, OutcomeReason},
     policy::Policy,
     time::Time,
 };
@@ -44,12 +44,7 @@ pub fn leave_older(docket: &mut Docket) {
     let read: Vec<Uuid> = running.map(|turn| turn.messages.clone()).unwrap_or_default();
     let mut older = docket.ids(|message: &Message| message.waits() && !read.contains(&message.id));
     older.truncate(older.len().saturating_sub(BURST_READ_MAX));
-    for id in &older {
-        if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut()) {
-            inbound.outcome = Outcome::HandedOver;
-            inbound.reason = Some(OutcomeReason::Flood);
-        }
-    }
+    inbox::hand_over(docket, &older, OutcomeReason::Flood);
     if !older.is_empty() {
         conversations::raise(docket, AttentionReason::Unanswered);
     }

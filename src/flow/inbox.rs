@@ -10,8 +10,8 @@ mod on_demand;
 
 pub use amend::amend;
 use amend::{amend_with, is_amendment};
-pub(super) use claim::hand_over_stale;
 pub use claim::{Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease};
+pub(super) use claim::{hand_over, hand_over_stale};
 pub use on_demand::answer_now;
 
 use uuid::Uuid;

@@ -6,20 +6,16 @@
 use crate::domain::{
     conversation::AttentionReason,
     docket::Docket,
-    message::{Message, Outcome, OutcomeReason},
+    message::{Message, OutcomeReason},
     price::Prices,
 };
 
-use super::{archive::Usage, conversations};
+use super::{archive::Usage, conversations, inbox};
 
 /// Everything that waits goes to a person: nobody answers it by itself today.
 pub fn leave_to_people(docket: &mut Docket) {
-    for id in docket.ids(Message::waits) {
-        if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut()) {
-            inbound.outcome = Outcome::HandedOver;
-            inbound.reason = Some(OutcomeReason::SpendLimit);
-        }
-    }
+    let waiting = docket.ids(Message::waits);
+    inbox::hand_over(docket, &waiting, OutcomeReason::SpendLimit);
     docket.conversation.memo.end_burst();
     conversations::raise(docket, AttentionReason::SpendLimit);
 }

@@ -322,13 +322,18 @@ fn leave_stale(docket: &mut Docket, policy: &Policy) {
     hand_over_stale(docket, &stale);
 }
 
-pub(in crate::flow) fn hand_over_stale(docket: &mut Docket, stale: &[Uuid]) {
-    for id in stale {
+/// These go to people, for that reason.
+pub(in crate::flow) fn hand_over(docket: &mut Docket, messages: &[Uuid], reason: OutcomeReason) {
+    for id in messages {
         if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut()) {
             inbound.outcome = Outcome::HandedOver;
-            inbound.reason = Some(OutcomeReason::Stale);
+            inbound.reason = Some(reason);
         }
     }
+}
+
+pub(in crate::flow) fn hand_over_stale(docket: &mut Docket, stale: &[Uuid]) {
+    hand_over(docket, stale, OutcomeReason::Stale);
     if !stale.is_empty() {
         conversations::raise(docket, AttentionReason::Stale);
     }
@@ -352,12 +357,8 @@ fn hand_over_for_cap(docket: &mut Docket, policy: &Policy) {
 }
 
 fn leave_waiting_for_cap(docket: &mut Docket) {
-    for id in docket.ids(Message::waits) {
-        if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut()) {
-            inbound.outcome = Outcome::HandedOver;
-            inbound.reason = Some(OutcomeReason::ReplyCap);
-        }
-    }
+    let waiting = docket.ids(Message::waits);
+    hand_over(docket, &waiting, OutcomeReason::ReplyCap);
     docket.conversation.memo.end_burst();
 }
 
