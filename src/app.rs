@@ -130,7 +130,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         archive: Arc::clone(&archive),
         graves: store.graves(),
         tombstones: tombstones.clone(),
-        open: Arc::new(move |sealed| vault.open(sealed)),
+        vault,
         dispatch: Arc::clone(&dispatch),
         heard: Mutex::default(),
     };

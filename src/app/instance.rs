@@ -185,7 +185,7 @@ impl Instance {
         parts::show_typing(&parts, typed, &stopping, &tasks);
         parts::take_reports(&parts, &intake, reports, &stopping, &tasks);
         receiving::start(&parts, &intake, &stopping, &tasks);
-        let eraser = parts.eraser(store.graves(), &vault);
+        let eraser = parts.eraser(store.graves(), Arc::clone(&vault));
         let redis = coordination.server.clone();
         chores::start(&parts, &store, &intake, &eraser, redis, &stopping, &tasks).await?;
         let listener = TcpListener::bind(settings.listen)

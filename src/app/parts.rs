@@ -98,14 +98,13 @@ impl Parts {
         })
     }
 
-    pub(super) fn eraser(&self, graves: Arc<dyn Graves>, vault: &Arc<Vault>) -> Arc<Eraser> {
-        let vault = Arc::clone(vault);
+    pub(super) fn eraser(&self, graves: Arc<dyn Graves>, vault: Arc<Vault>) -> Arc<Eraser> {
         Arc::new(Eraser {
             ledger: Arc::clone(&self.ledger),
             archive: Arc::clone(&self.archive),
             graves,
             tombstones: self.tombstones.clone(),
-            open: Arc::new(move |sealed| vault.open(sealed)),
+            vault,
             dispatch: Arc::clone(&self.dispatch),
             heard: Mutex::default(),
         })

@@ -19,6 +19,7 @@ use super::{
     intake::body_of,
     ledger::{Error, Key, Ledger, Need, change},
     tombstones::Tombstones,
+    vault::Vault,
 };
 use crate::domain::{
     chat::ChatId,
@@ -36,9 +37,6 @@ const TAKEN_UP_MAX: usize = 20;
 /// What others have erased is heard of at the latest so long after.
 const HEARD_MS: i64 = 60_000;
 
-/// Opens what was sealed, if any key still does.
-pub type Open = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
-
 /// The step.
 pub struct Eraser {
     /// Where conversations are closed.
@@ -50,7 +48,7 @@ pub struct Eraser {
     /// By what removed messages are known.
     pub tombstones: Tombstones,
     /// Opens what was sealed.
-    pub open: Open,
+    pub vault: Arc<dyn Vault>,
     /// Whose feed is woken.
     pub dispatch: Arc<Dispatch>,
     /// What others have erased, as far as it was heard.
@@ -220,7 +218,7 @@ impl Eraser {
             let Some((last, _)) = page.last() else { return Ok(Some(erasing)) };
             after.clone_from(last);
             let shows = |sealed: &[u8]| {
-                (self.open)(sealed).is_some_and(|plain| {
+                self.vault.open(sealed).is_some_and(|plain| {
                     holds(&plain, id.as_bytes())
                         || erasing.chats.iter().any(|chat| holds(&plain, chat.as_str().as_bytes()))
                 })

@@ -167,6 +167,7 @@ impl Process {
             dispatch: dispatch.clone(),
             settle_ms: SETTLE_MS,
         });
+        let house = Arc::new(House { channels: channels.clone() });
         // The same in every process, as if it had been kept.
         let tombstones = Tombstones::new(&[7; KEY_BYTES]);
         let eraser = Arc::new(Eraser {
@@ -174,11 +175,10 @@ impl Process {
             archive: archive.clone(),
             graves: Fused::over(&fuse, store.graves()),
             tombstones: tombstones.clone(),
-            open: Arc::new(|sealed| Some(sealed.to_vec())),
+            vault: house.clone(),
             dispatch: dispatch.clone(),
             heard: Mutex::default(),
         });
-        let house = Arc::new(House { channels: channels.clone() });
         let begins = if haste == Haste::Begins { stopping.clone() } else { CancellationToken::new() };
         if haste != Haste::Begins {
             begins.cancel();
