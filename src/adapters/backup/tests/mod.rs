@@ -168,18 +168,17 @@ async fn a_backup_is_of_one_moment_while_others_write<D: Movable + Trial>(store:
     // What was saved of a conversation's number and of its labels was written together, or not at all.
     let is_done = std::cell::Cell::new(false);
     let write = async {
-        for number in 1..=300_i64 {
+        for number in (1_i64..).take_while(|_| !is_done.get()) {
             let label =
                 Statement::new("insert into labels (id, name, folded, created_at) values ($1, $1, $1, 0)");
             let counted = Statement::new("update agents set updated_at = $1");
             let both = vec![One::Must(label.with(format!("n{number}"))), One::Must(counted.with(number))];
             assert!(store.write_together(both).await.expect("written"));
         }
-        is_done.set(true);
     };
     let read = async {
         let mut seen = BTreeSet::new();
-        while !is_done.get() {
+        while seen.len() < 4 {
             let held = held(&saved(store).await);
             let labels = held["labels"].iter().filter(|row| row.contains("\"folded\":\"n")).count();
             let agent: Value = serde_json::from_str(&held["agents"][0]).expect("a row");
@@ -189,10 +188,9 @@ async fn a_backup_is_of_one_moment_while_others_write<D: Movable + Trial>(store:
             }
             seen.insert(labels);
         }
-        seen
+        is_done.set(true);
     };
-    let ((), seen) = tokio::join!(write, read);
-    assert!(seen.len() > 1, "nothing was written meanwhile: {seen:?}");
+    tokio::join!(write, read);
 }
 
 async fn more_rows_than_one_transaction_takes_come_back_in_their_order<D: Movable + Trial>(store: &D) {
