@@ -83,6 +83,10 @@ fn commands(arguments: &[String]) -> Result<Vec<(&'static str, Command)>> {
     let words: &[&str] =
         if has_nextest { &["nextest", "run", "--workspace"] } else { &["test", "--workspace"] };
     let mut tests = cargo(words);
+    if arguments.is_empty() {
+        // All of them are wanted: one that fails does not hide the others.
+        tests.arg("--no-fail-fast");
+    }
     tests.args(arguments);
     let mut commands = vec![("tests", tests)];
     // nextest leaves out the examples in the documentation. Someone who names tests means others than those.
