@@ -197,7 +197,7 @@ impl Intake {
         self.end_claim(claim, outcome.is_ok());
         let (admitted, begun) = outcome?;
         if let (Some(start), Some(begun)) = (&self.start, begun) {
-            start.run(channel, *begun);
+            start.run(channel, begun);
         }
         Ok(verdict_of(admitted))
     }

@@ -46,7 +46,7 @@ impl Start {
     }
 
     /// Runs a turn that has begun.
-    pub fn run(&self, channel: &Arc<Channel>, begun: Begun) {
+    pub fn run(&self, channel: &Arc<Channel>, begun: Box<Begun>) {
         let (turns, channel, conversation) =
             (Arc::clone(&self.turns), Arc::clone(channel), begun.conversation);
         let run = async move {

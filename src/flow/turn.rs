@@ -104,9 +104,7 @@ impl Turns {
             Held::Other => (None, true),
         };
         let ended = match self.claim(conversation, found_locked).await {
-            Ok(Some((channel, Claim::Begun(begun)))) => {
-                self.run(&channel, *begun, lock.clone()).await.map(Ok)
-            }
+            Ok(Some((channel, Claim::Begun(begun)))) => self.run(&channel, begun, lock.clone()).await.map(Ok),
             Ok(Some((_, Claim::NotYet(at) | Claim::Held(at)))) => Ok(Err(Outcome::NotYet(at))),
             Ok(Some((_, Claim::Nothing)) | None) | Err(ledger::Error::Gone) => Ok(Err(Outcome::Idle)),
             Err(error) => Err(error),
@@ -120,7 +118,11 @@ impl Turns {
 
     /// Runs a turn that began in the transaction in which its message was taken in. The lock in front, which is for
     /// others to see, is taken meanwhile.
-    pub async fn answer_begun(&self, channel: &Arc<Channel>, begun: Begun) -> Result<Outcome, ledger::Error> {
+    pub async fn answer_begun(
+        &self,
+        channel: &Arc<Channel>,
+        begun: Box<Begun>,
+    ) -> Result<Outcome, ledger::Error> {
         let (conversation, fence) = (begun.conversation, begun.turn.fence);
         let lock = async {
             let Held::Mine(lease) = self.try_lock(&lock_key(conversation)).await else { return None };
@@ -136,7 +138,7 @@ impl Turns {
     /// What could leave the moment it was owed does, after the turn itself has ended.
     async fn deliver(&self, ended: Ended) -> Result<Outcome, ledger::Error> {
         if let Some(claimed) = ended.claimed {
-            self.sender.deliver(claimed).await?;
+            Box::pin(self.sender.deliver(claimed)).await?;
         }
         Ok(Outcome::Worked(ended.committed))
     }
@@ -152,7 +154,7 @@ impl Turns {
         };
         match change(&*self.ledger, Key::Id(conversation), need, step).await {
             Ok(Some((channel, agenda::Fired::Begun(begun)))) => {
-                let ended = self.run(&channel, *begun, None).await?;
+                let ended = self.run(&channel, begun, None).await?;
                 self.deliver(ended).await
             }
             Ok(Some((_, agenda::Fired::Owed))) => Ok(Outcome::Worked(Committed::Owed)),
@@ -186,7 +188,7 @@ impl Turns {
     async fn run(
         &self,
         channel: &Arc<Channel>,
-        mut begun: Begun,
+        mut begun: Box<Begun>,
         lock: Option<Arc<execution::redis_lock::Lease>>,
     ) -> Result<Ended, ledger::Error> {
         let _held = Stopwatch::start("baton_lock_hold_seconds");
@@ -223,7 +225,8 @@ impl Turns {
                     (begun.turn.id, (self.clock)(), begun.late_ms + asked_at.since(claimed_at));
                 let by_words_alone = (!answer.used_tools).then(|| begun.clone());
                 let is_drafted = begun.turn.purpose == Purpose::Draft;
-                let ended = self.commit(channel, begun, answer).await;
+                // In a box, as all that comes after the model: a task is as large as its largest step, and many wait here.
+                let ended = Box::pin(self.commit(channel, begun, answer)).await;
                 if let (Ok(Ended { committed: Committed::Owed, .. }), Some(begun)) = (&ended, by_words_alone)
                 {
                     answers::remember(&*self.answers, channel, &begun, is_alone).await;
@@ -240,7 +243,7 @@ impl Turns {
                     && let Some(answer) =
                         answers::recall(&*self.answers, channel, &begun, (self.clock)()).await
                 {
-                    return self.commit(channel, begun, Answer { cost, ..answer }).await;
+                    return Box::pin(self.commit(channel, begun, Answer { cost, ..answer })).await;
                 }
                 self.fail(channel, begun, failure, cost).await.map(Ended::from)
             }

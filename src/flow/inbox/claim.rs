@@ -109,11 +109,13 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
     leave_stale(docket, policy);
     let is_taken_together = policy.burst != BurstPolicy::Queue || docket.conversation.memo.is_flood;
     flood::watch(docket, policy);
-    let burst: Vec<Message> = {
+    let mut burst: Vec<Message> = {
         let waiting = docket.messages().iter().filter(|message| message.waits());
         let most = if is_taken_together { BURST_READ_MAX } else { 1 };
         waiting.take(most).cloned().collect()
     };
+    // Kept for as long as the model writes, in thousands of conversations at once.
+    burst.shrink_to_fit();
     if burst.is_empty() {
         docket.conversation.memo.end_burst();
         return Claim::Nothing;

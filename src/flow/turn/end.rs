@@ -43,7 +43,7 @@ impl Turns {
     pub(super) async fn commit(
         &self,
         channel: &Arc<Channel>,
-        begun: Begun,
+        begun: Box<Begun>,
         answer: Answer,
     ) -> Result<Ended, ledger::Error> {
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
@@ -82,7 +82,7 @@ impl Turns {
     pub(super) async fn fail(
         &self,
         channel: &Channel,
-        begun: Begun,
+        begun: Box<Begun>,
         failure: Failure,
         cost: Cost,
     ) -> Result<Committed, ledger::Error> {
@@ -96,7 +96,7 @@ impl Turns {
     pub(super) async fn abandon(
         &self,
         channel: &Channel,
-        begun: Begun,
+        begun: Box<Begun>,
         cost: Cost,
     ) -> Result<Committed, ledger::Error> {
         let (conversation, need) = (begun.conversation, need_of(&begun));
