@@ -1,7 +1,7 @@
 // The conversations: groups, search, filters, and the list itself, gone through with j and k.
 
 import { html, useCallback, useEffect, useRef, useSignal } from "../vendor/preact.js";
-import { conversation, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, reload } from "../state/conversations.js";
+import { conversation, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, reload, shorten } from "../state/conversations.js";
 import { FIRST, inboxAt } from "../state/filter.js";
 import { go, route } from "../state/route.js";
 import { Icon } from "../parts/icon.js";
@@ -42,6 +42,9 @@ export function List() {
   useEffect(() => {
     selected.value = null;
   }, [filter.value]);
+  useEffect(() => {
+    if (hands.current?.isAtTop()) shorten();
+  }, [ids]);
   useKeys([
     { key: "j", words: t("keys.next"), run: () => select(at + 1) },
     { key: "k", words: t("keys.previous"), run: () => select(Math.max(0, at - 1)) },

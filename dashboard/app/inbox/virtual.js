@@ -6,7 +6,7 @@ import { html, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 const BEYOND = 8;
 
 /**
- * @typedef {{show: (at: number) => void}} Hands what others may do with it
+ * @typedef {{show: (at: number) => void, isAtTop: () => boolean}} Hands what others may do with it
  * @param {{
  *   ids: string[], height: number, label: string, pinned: number, reset: any, hands: {current: Hands | null},
  *   row: (id: string, at: number) => any, onNearEnd: () => void, children?: any,
@@ -68,6 +68,7 @@ export function Virtual({ ids, height, label, pinned, reset, hands, row, onNearE
       if (at * height < top) scrollTo(at * height);
       else if ((at + 1) * height > top + seen) scrollTo((at + 1) * height - seen);
     },
+    isAtTop: () => view.current.top < height,
   };
 
   const last = Math.min(ids.length, first.value + count.value);

@@ -19,6 +19,8 @@ const COUNT_EVERY_MS = 1_000;
 const PLACE_EVERY_MS = 100;
 /** So many that nobody looks at are kept before they are forgotten. */
 const SPARE = 500;
+/** So many rows the list has at most while it is seen from its top. */
+const LONG = 500;
 
 /** @type {Map<string, Signal<Wire.Conversation | null>>} */
 const known = new Map();
@@ -104,6 +106,18 @@ export async function reload() {
   listing = new AbortController();
   cursor = null;
   await page(null, listing.signal);
+}
+
+/** @type {Promise<void> | null} */
+let shortening = null;
+
+/**
+ * For when the list is seen from its top: one that has grown long begins anew. Whatever is written to comes to the top, so in a
+ * page that is open all day it would hold every conversation in the end.
+ */
+export function shorten() {
+  if (list.peek().length <= LONG || shortening) return;
+  shortening = reload().finally(() => (shortening = null));
 }
 
 /** @param {string | null} from @param {AbortSignal} cancelled */

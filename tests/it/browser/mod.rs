@@ -10,6 +10,8 @@ mod accessible;
 
 mod agents;
 
+mod busy;
+
 mod channels;
 
 mod drafts;

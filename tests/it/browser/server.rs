@@ -19,6 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two questions: whoever asks without end takes the time of whoever is to answer.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// The program that is measured, if one is.
+pub(super) fn measured() -> Option<std::ffi::OsString> {
+    std::env::var_os("BATON_MEASURE")
+}
+
 pub(super) struct Server {
     process: Child,
     database: Option<Database>,
@@ -38,33 +43,30 @@ impl Drop for Server {
 
 impl Server {
     pub(super) async fn on_sqlite() -> Self {
-        Self::over(Database::sqlite(), None).await
+        Self::over(Database::sqlite(), None, "scripted").await
+    }
+
+    /// People answer alone.
+    pub(super) async fn without_model() -> Self {
+        Self::over(Database::sqlite(), None, "none").await
     }
 
     pub(super) async fn on_postgres() -> Self {
         let redis = std::env::var("TEST_REDIS_URL")
             .expect("TEST_REDIS_URL names no Redis server; `cargo xtask test` starts one and sets it");
-        Self::over(Database::postgres().await, Some(redis)).await
+        Self::over(Database::postgres().await, Some(redis), "scripted").await
     }
 
-    async fn over(database: Database, redis: Option<String>) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
+    async fn over(database: Database, redis: Option<String>, model: &str) -> Self {
+        let program = measured().unwrap_or_else(|| env!("CARGO_BIN_EXE_baton").into());
+        let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("BATON_") {
                 command.env_remove(name);
             }
         }
         command
-            .args([
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--sandbox",
-                "--ai-provider",
-                "scripted",
-                "--log",
-                "warn",
-            ])
+            .args(["serve", "--listen", "127.0.0.1:0", "--sandbox", "--ai-provider", model, "--log", "warn"])
             // Quick, but with time enough to come between two parts of a reply.
             .args(["--burst-quiet-ms", "300", "--typing-ms-per-char", "20", "--typing-jitter-ms", "0"])
             .args(["--typing-max-ms", "3000"])
