@@ -20,6 +20,9 @@ use crate::config::LogFormat;
 /// The target of the journal: one line for each decision of a race, and each change that anyone can see.
 pub const JOURNAL: &str = "baton::journal";
 
+/// Where the web server tells of each request that it cannot parse, as an error: anybody on the network could fill a disk so.
+const STRANGERS: &str = "actix_http::h1::dispatcher";
+
 /// Our own crates.
 const OURS: &[&str] = &["baton", "execution"];
 
@@ -49,7 +52,7 @@ fn filtered(levels: Targets) -> impl tracing::Subscriber + Send + Sync + for<'a>
 /// Whether a line may be written at any level that is asked for.
 fn may_be_written(line: &Metadata<'_>) -> bool {
     let of = line.target().split("::").next().unwrap_or_default();
-    *line.level() <= Level::WARN || OURS.contains(&of)
+    (*line.level() <= Level::WARN && line.target() != STRANGERS) || OURS.contains(&of)
 }
 
 /// Reads which levels are wanted: `info`, or `info,baton::flow=debug`.
@@ -119,12 +122,14 @@ mod tests {
             tracing::trace!(target: "batonette", "TOKEN");
             tracing::info!(target: "reqwest", "TOKEN");
             tracing::warn!(target: "sqlx", "slow");
+            tracing::error!(target: STRANGERS, "TOKEN: a request that cannot be parsed");
             tracing::trace!(target: "baton::flow::sender", "ours");
         });
         let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");
         assert!(written.contains("slow") && written.contains("ours"), "{written}");
         assert!(!written.contains("TOKEN"), "{written}");
     }
+
     #[test]
     fn a_line_is_written_after_another_crate_asked_whether_it_might() {
         let paper = Paper::default();

@@ -89,12 +89,19 @@ fn name_of(method: &str, path: &str) -> String {
 
 /// What all operations have in common: who may use them, how they answer, and how they refuse.
 fn complete(operation: &mut Value, access: Access) {
+    if let Some(parameters) = operation.get_mut("parameters").and_then(Value::as_array_mut) {
+        parameters.iter_mut().for_each(bound);
+    }
     for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
         let is_described = response["description"].as_str().is_some_and(|text| !text.is_empty());
         if !is_described {
             response["description"] = json!(in_words(status));
         }
     }
+    operation["responses"]["default"] = json!({
+        "description": "A refusal.",
+        "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+    });
     let role = match access {
         Access::Open => {
             operation["security"] = json!([]);
@@ -107,10 +114,19 @@ fn complete(operation: &mut Value, access: Access) {
     };
     operation["security"] = json!([{ "token": [] }, { "session": [] }]);
     operation["x-role"] = json!(role);
-    operation["responses"]["default"] = json!({
-        "description": "A refusal.",
-        "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
-    });
+}
+
+/// What a parameter of that name may be, wherever it stands.
+fn bound(parameter: &mut Value) {
+    let bounds = match parameter["name"].as_str() {
+        Some("limit") => json!({ "minimum": 1, "maximum": 200, "default": 50 }),
+        Some("Idempotency-Key") => json!({ "minLength": 1, "maxLength": 255 }),
+        Some("chat_id") => json!({ "pattern": "^[^@\\s/:]+@[^@\\s/:]+$", "example": "6580000001@c.us" }),
+        _ => return,
+    };
+    if let (Some(schema), Value::Object(bounds)) = (parameter["schema"].as_object_mut(), bounds) {
+        schema.extend(bounds);
+    }
 }
 
 /// What a status says, for an answer that says nothing of its own. OpenAPI requires a description.

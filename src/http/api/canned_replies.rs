@@ -56,9 +56,11 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 #[schema(as = NewCannedReply)]
 pub(crate) struct Wanted {
     /// 1 to 40 characters without white space; taken once among the shared ones, and once among those of an agent.
+    #[schema(min_length = 1, max_length = 40)]
     shortcut: String,
     /// With the variables `{{contact.name}}`, `{{contact.first_name}}`, `{{contact.phone}}`, `{{agent.name}}` and
     /// `{{channel.title}}`, each with `|"otherwise"` if wanted.
+    #[schema(min_length = 1, max_length = 20_000)]
     text: String,
     /// On which channels; null or left out: on all that you may see.
     channels: Option<Vec<String>>,
@@ -100,7 +102,9 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
 #[serde(deny_unknown_fields)]
 #[schema(as = CannedReplyChange)]
 pub(crate) struct Change {
+    #[schema(min_length = 1, max_length = 40)]
     shortcut: Option<String>,
+    #[schema(min_length = 1, max_length = 20_000)]
     text: Option<String>,
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>)]

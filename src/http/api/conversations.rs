@@ -45,6 +45,7 @@ pub(crate) struct Which {
     /// A person is needed.
     attention: Option<bool>,
     /// `needs_you`, `mine`, `ai` or `all`.
+    #[param(pattern = "^(needs_you|mine|ai|all)$")]
     group: Option<String>,
     /// With messages that no agent has read.
     unread: Option<bool>,
@@ -55,6 +56,7 @@ pub(crate) struct Which {
     /// `next_cursor`, from which it goes on. Counts are then at least so high.
     q: Option<String>,
     /// `-last_message_at`, `waiting_since` or `-updated_at`.
+    #[param(pattern = "^(-last_message_at|waiting_since|-updated_at)$")]
     sort: Option<String>,
     /// At most so many: 1 to 200, 50 if not given.
     limit: Option<i64>,
@@ -155,6 +157,8 @@ pub(crate) struct Counts {
 #[utoipa::path(get, path = "/api/v1/conversations/counts", tag = "Conversations", params(Which),
     responses((status = 200, body = Counts)))]
 pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    // Counts have no pages; a limit that no page may have is told all the same.
+    read::limit_of(query.0.limit)?;
     let Some(filter) = query.0.filter(&doors, &caller).await? else {
         return Ok(Answer::ok(&Counts::default()));
     };

@@ -67,6 +67,7 @@ pub(crate) async fn ask(
 #[schema(as = DraftApproval)]
 pub(crate) struct Sending {
     /// What to say in its place; left out: it is sent as it was written.
+    #[schema(min_length = 1, max_length = 20_000)]
     text: Option<String>,
     /// Also if it is stale or was discarded.
     #[serde(default)]

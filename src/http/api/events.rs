@@ -35,6 +35,7 @@ pub(crate) struct OfConversation {
     /// Before this time.
     until: Option<At>,
     /// `asc` or `desc`; `asc` if not given.
+    #[param(pattern = "^(asc|desc)$")]
     order: Option<String>,
     /// What to show beside each event as it is now: `conversation`, `message`.
     include: Option<String>,
@@ -86,6 +87,7 @@ pub(crate) struct Which {
     /// Before this time.
     until: Option<At>,
     /// `asc` or `desc`; `asc` if not given. A live feed goes on, so it is always `asc`.
+    #[param(pattern = "^(asc|desc)$")]
     order: Option<String>,
     /// What to show beside each event as it is now: `conversation`, `message`.
     include: Option<String>,

@@ -36,8 +36,10 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 pub(crate) struct Wanted {
     due_at: Option<At>,
     delay_ms: Option<i64>,
+    #[schema(min_length = 1, max_length = 20_000)]
     text: Option<String>,
     /// What the assistant should write.
+    #[schema(min_length = 1, max_length = 20_000)]
     instructions: Option<String>,
 }
 

@@ -53,8 +53,10 @@ pub(crate) async fn one(doors: Data<Doors>, name: Path<String>) -> Answered {
 #[schema(as = NewLabel)]
 pub(crate) struct Wanted {
     /// 1 to 50 characters; taken once, in whatever case.
+    #[schema(min_length = 1, max_length = 50)]
     name: String,
     /// `#rrggbb`.
+    #[schema(pattern = "^#[0-9a-fA-F]{6}$")]
     colour: Option<String>,
     /// What it is for.
     description: Option<String>,
@@ -89,6 +91,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
 #[serde(deny_unknown_fields)]
 #[schema(as = LabelChange)]
 pub(crate) struct Change {
+    #[schema(min_length = 1, max_length = 50)]
     name: Option<String>,
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]

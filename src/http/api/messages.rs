@@ -86,6 +86,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Saying {
+    #[schema(min_length = 1, max_length = 20_000)]
     text: String,
     /// The message it answers.
     quoted_message_id: Option<Id>,
@@ -214,6 +215,7 @@ pub(crate) async fn say_all(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Note {
+    #[schema(min_length = 1, max_length = 20_000)]
     text: String,
 }
 

@@ -36,6 +36,7 @@ pub(crate) struct Switch {
     #[serde(default)]
     answer_now: bool,
     /// With AI: a colleague's words for the next turn.
+    #[schema(min_length = 1, max_length = 20_000)]
     note: Option<String>,
     /// Wait at most so long for what is being sent.
     settle_ms: Option<i64>,

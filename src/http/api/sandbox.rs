@@ -138,6 +138,7 @@ pub(crate) async fn screen(doors: Data<Doors>, caller: Caller, chat: Path<String
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PhoneMessage {
+    #[schema(min_length = 1, max_length = 20_000)]
     text: String,
 }
 

@@ -30,9 +30,12 @@ const LINK_MAX: usize = 2_048;
 #[serde(deny_unknown_fields)]
 #[schema(as = SignIn)]
 pub(crate) struct Showing {
+    #[schema(min_length = 1, max_length = 254)]
     email: Option<String>,
+    #[schema(min_length = 1, max_length = 200)]
     password: Option<String>,
     /// A sign-in link, or what stands behind its `#`.
+    #[schema(min_length = 1, max_length = 2_048)]
     link: Option<String>,
 }
 

@@ -31,6 +31,7 @@ pub(crate) struct Span {
     /// Now if not given.
     to: Option<At>,
     /// `hour` or `day`; `hour` if not given.
+    #[param(pattern = "^(hour|day)$")]
     step: Option<String>,
     /// On this channel.
     channel: Option<String>,

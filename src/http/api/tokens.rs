@@ -47,6 +47,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 #[schema(as = TokenRequest)]
 pub(crate) struct Wanted {
     /// For people.
+    #[schema(min_length = 1, max_length = 100)]
     name: String,
     role: RoleWord,
     /// On which channels; null or left out: on all that you may see.

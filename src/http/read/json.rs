@@ -4,7 +4,11 @@ use std::{future::Future, pin::Pin, time::Duration};
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header, web};
 use bytes::Bytes;
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Visitor},
+    forward_to_deserialize_any,
+};
 use sha2::{Digest, Sha256};
 
 use super::pointer;
@@ -93,7 +97,7 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for Optional<T> {
         Box::pin(async move {
             let payload = payload.map_err(|_| Problem::malformed("the body cannot be read"))?;
             let raw = body(&request, payload).await?;
-            if raw.is_empty() {
+            if raw.is_empty() || raw.trim_ascii() == b"null" {
                 return Ok(Self { value: T::default(), raw });
             }
             if !is_json(&request) {
@@ -111,9 +115,34 @@ fn is_json(request: &HttpRequest) -> bool {
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
+/// Fields come by their names: serde would take them by their order, too, from a list.
+struct Named<D>(D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Named<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
 fn from_json<T: DeserializeOwned>(raw: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(raw);
-    let value = serde_path_to_error::deserialize(&mut json)
+    let value = serde_path_to_error::deserialize(Named(&mut json))
         .map_err(|error| Problem::invalid(pointer(error.path()), error.inner().to_string()))?;
     json.end().map_err(|error| Problem::invalid("", error.to_string()))?;
     Ok(value)

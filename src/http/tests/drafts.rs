@@ -61,12 +61,12 @@ async fn a_draft_is_shown_with_every_field() {
 async fn one_is_asked_for_with_a_body_that_says_nothing_or_none() {
     let world = World::new();
     let (id, path) = world.suggest(&draft(DraftState::Fresh, None));
-    for body in [None, Some(json!({}))] {
+    for body in [None, Some(json!(null)), Some(json!({}))] {
         let reply = world.ask("POST", &path, body).await;
         let wanted = json!({ "conversation_id": id.to_string(), "draft_id": Uuid::nil().to_string() });
         assert_eq!((reply.status, reply.json()), (202, wanted));
     }
-    assert_eq!(world.clerk.heard(), [format!("draft {id} None"), format!("draft {id} None")]);
+    assert_eq!(world.clerk.heard(), vec![format!("draft {id} None"); 3]);
     assert_eq!(world.ask("POST", &path, Some(json!({ "text": "x" }))).await.pointer(), "/text");
 
     let refusal = Refusal::Conflict { code: "no_model", detail: "none".to_owned(), current: None };

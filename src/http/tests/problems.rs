@@ -47,6 +47,7 @@ async fn a_wrong_body_is_told_by_pointer() {
         ("POST", "messages", json!({ "text": "hi", "quoted_message_id": "7" }), "/quoted_message_id"),
         ("POST", "messages", json!({}), ""),
         ("POST", "messages", json!([]), ""),
+        ("POST", "messages", json!(["hi", null]), ""),
         ("POST", "messages/batch", json!({ "messages": [] }), "/messages"),
         (
             "POST",
