@@ -1,5 +1,6 @@
 //! The project's chores: `cargo xtask test` runs every test with the servers it needs, `cargo xtask chaos` a whole Baton
-//! whose parts are killed, `cargo xtask bench` measures one, `cargo xtask deploy` checks the files with which it is run.
+//! whose parts are killed, `cargo xtask bench` measures one, `cargo xtask deploy` checks the files with which it is run,
+//! `cargo xtask api` the API.
 //!
 //! In: what is to be done, on the command line. Out: what was done, and 0 if all of it went well.
 
@@ -29,6 +30,8 @@ mod dashboard;
 
 mod deploy;
 
+mod api;
+
 mod test;
 
 use std::process::ExitCode;
@@ -41,10 +44,11 @@ Usage: cargo xtask test [--install] [ARGUMENTS]
        cargo xtask bench [--load NAME,…] [--store NAME] [--quick] [--calls N] [--statements] [--binary FILE] [--out FILE]
        cargo xtask bench --compare A B
        cargo xtask deploy [--install]
+       cargo xtask api [--install] [ARGUMENTS]
 
   test   runs every test, on a PostgreSQL and a Redis of its own: on free ports of this machine, with their data in a
-         temporary folder, stopped afterwards; the dashboard's in a Chromium; the files of deployment; and last a short run
-         of chaos. ARGUMENTS go to the test runner
+         temporary folder, stopped afterwards; the dashboard's in a Chromium; the files of deployment; the API by its description; and
+         last a short run of chaos. ARGUMENTS go to the test runner
          (cargo-nextest if there, else cargo test): `cargo xtask test burst` runs the tests with `burst` in their names,
          and no chaos.
 
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
         Some("test") => report(test::run(arguments.collect())),
         Some("chaos") => report(chaos::run(arguments.collect())),
         Some("bench") => report(bench::run(&arguments.collect::<Vec<_>>())),
+        Some("api") => report(api::run(&arguments.collect::<Vec<_>>())),
         Some("deploy") => report(deploy::run(&arguments.collect::<Vec<_>>())),
         Some("help" | "--help" | "-h") => {
             print!("{}", help());
@@ -77,7 +82,7 @@ fn main() -> ExitCode {
 }
 
 fn help() -> String {
-    [HELP, chaos::HELP, bench::HELP, deploy::HELP].join("\n")
+    [HELP, chaos::HELP, bench::HELP, deploy::HELP, api::HELP].join("\n")
 }
 
 fn report(done: anyhow::Result<ExitCode>) -> ExitCode {

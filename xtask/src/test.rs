@@ -95,9 +95,11 @@ fn commands(arguments: &[String]) -> Result<Vec<(&'static str, Command)>> {
     }
     if arguments.is_empty() {
         commands.extend(dashboard::checks()?);
-        let mut deploy = Command::new(std::env::current_exe().context("this program has no path")?);
-        deploy.arg("deploy");
-        commands.push(("the files of deployment", deploy));
+        for (what, chore) in [("the files of deployment", "deploy"), ("the API by its description", "api")] {
+            let mut command = Command::new(std::env::current_exe().context("this program has no path")?);
+            command.arg(chore);
+            commands.push((what, command));
+        }
     }
     Ok(commands)
 }

@@ -24,7 +24,7 @@ use crate::{
     cargo::root,
     packages::{self, Need},
 };
-use tools::Tools;
+pub(crate) use tools::{Tools, judged};
 
 pub(crate) const HELP: &str = "\
   deploy  checks the files of containers, of Kubernetes, of systemd, and of monitoring: against their schemas, and against the
