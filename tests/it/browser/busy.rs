@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::{Browser, Server, server::measured, signed_in};
 
-/// What one webhook of the sandbox carries here.
+/// So many contacts write at the same time, a few to a webhook: what one carries is taken in one after another.
 const TOGETHER: usize = 200;
+const EACH: usize = 10;
 /// Each message is told of twice: what was written, and what the conversation is now.
 const EVENTS_EACH: usize = 2;
 const EVENTS_A_SECOND: usize = 50;
@@ -59,7 +60,8 @@ async fn stays_light(browser: &Browser, server: &Server, shop: &Shop) {
         eprintln!("after {} events: {:?}", last * TOGETHER * EVENTS_EACH, seen[seen.len() - 1]);
     }
     let [half, whole] = &seen[..] else { panic!("two halves") };
-    assert!(whole.heap_kb < half.heap_kb + 1_000, "{half:?}, then {whole:?}");
+    // A page keeps up to a thousand conversations, as it happens.
+    assert!(whole.heap_kb < half.heap_kb + 3_000, "{half:?}, then {whole:?}");
     assert!(whole.nodes < half.nodes + 1_000, "{half:?}, then {whole:?}");
     assert!(whole.rows < 60, "only what is in view is drawn: {whole:?}");
     // What comes while the list is loaded anew comes on top.
@@ -145,7 +147,9 @@ async fn write(server: &Server, contacts: std::ops::Range<usize>, round: usize) 
             json!({ "chat_id": format!("65{number:08}@c.us"), "name": format!("Contact {number}"), "text": said(round) })
         })
         .collect();
-    server.asks("POST", "/webhooks/sandbox", Some(json!(bodies))).await;
+    let webhooks =
+        bodies.chunks(EACH).map(|some| server.asks("POST", "/webhooks/sandbox", Some(json!(some))));
+    futures_util::future::join_all(webhooks).await;
 }
 
 fn said(round: usize) -> String {
