@@ -21,8 +21,18 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
 ];
 
 /// Adapters know no other adapter; these are what they share.
-const SHARED_BY_ADAPTERS: &[&str] =
-    &["rows", "commit", "sql", "archive", "registry", "backup", "http_client", "addresses", "trial"];
+const SHARED_BY_ADAPTERS: &[&str] = &[
+    "rows",
+    "commit",
+    "sql",
+    "archive",
+    "registry",
+    "backup",
+    "http_client",
+    "addresses",
+    "model_server",
+    "trial",
+];
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     if folder.is_file() {

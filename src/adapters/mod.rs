@@ -48,6 +48,8 @@ pub mod green_api;
 
 pub mod sandbox;
 
+pub(crate) mod model_server;
+
 pub mod openai;
 
 pub mod scripted;

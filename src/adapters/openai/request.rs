@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::flow::generator::{Line, Request, ToolCall};
-
-/// Before the words of a person of the business, which the API knows only as the assistant's.
-const COLLEAGUE_MARK: &str = "[Written by a human colleague]";
+use crate::{
+    adapters::model_server::{COLLEAGUE_MARK, said, tools},
+    flow::generator::{Line, Request, ToolCall},
+};
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -67,13 +67,13 @@ pub(super) fn body(request: &Request) -> String {
         messages: system.into_iter().chain(lines).collect(),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
-        tools: request.tools.then(tools),
+        tools: request.tools.then(functions),
     };
     // Strings, lists and structs with string keys: none of it can fail to be JSON.
     serde_json::to_string(&body).expect("the body is plain data")
 }
 
-/// None for a blank line: servers refuse a message without content, and every request after it.
+/// None for a blank line.
 fn message(line: &Line) -> Option<Message<'_>> {
     let message = match line {
         Line::Contact(text) if said(text) => Message::User { content: text },
@@ -98,10 +98,6 @@ fn message(line: &Line) -> Option<Message<'_>> {
     Some(message)
 }
 
-fn said(text: &str) -> bool {
-    !text.trim().is_empty()
-}
-
 fn call(call: &ToolCall) -> Call<'_> {
     // Some servers parse the arguments that they are shown, and refuse the request if that fails.
     let arguments = match serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments) {
@@ -111,54 +107,14 @@ fn call(call: &ToolCall) -> Call<'_> {
     Call { id: &call.id, kind: "function", function: Function { name: &call.name, arguments } }
 }
 
-/// What the assistant may do besides writing.
-fn tools() -> Value {
-    let words = |what: &str| json!({ "type": "string", "description": what });
-    json!([
-        tool(
-            "hand_over",
-            "Hand the conversation to a human colleague: when the contact asks for a person, is upset, or needs \
-             something that you cannot do or do not know. Words written beside the call are sent to the contact as \
-             your last message. You do not answer after that.",
-            &json!({ "reason": words("Why, for the colleague. One short sentence.") }),
-            &["reason"],
-        ),
-        tool(
-            "schedule_follow_up",
-            "Write to the contact later, if they have not written by then. Replaces a follow-up scheduled before.",
-            &json!({
-                "delay_hours": {
-                    "type": "number",
-                    "exclusiveMinimum": 0,
-                    "description": "In how many hours. Fractions are allowed.",
-                },
-                "text": words("The message to send. Left out, you will be asked to write it when it is due."),
-            }),
-            &["delay_hours"],
-        ),
-        tool(
-            "stay_silent",
-            "Answer nothing this time: when the contact only thanks, says goodbye, or clearly expects no answer.",
-            &json!({ "reason": words("Why no answer is needed. One short sentence.") }),
-            &["reason"],
-        ),
-    ])
-}
-
-fn tool(name: &str, description: &str, properties: &Value, required: &[&str]) -> Value {
-    json!({
-        "type": "function",
-        "function": {
-            "name": name,
-            "description": description,
-            "parameters": {
-                "type": "object",
-                "properties": properties,
-                "required": required,
-                "additionalProperties": false,
-            },
-        },
-    })
+fn functions() -> Value {
+    let function = |tool: tools::Tool| {
+        json!({
+            "type": "function",
+            "function": { "name": tool.name, "description": tool.description, "parameters": tool.arguments },
+        })
+    };
+    tools::tools().map(function).into_iter().collect()
 }
 
 #[cfg(test)]

@@ -1,64 +1,28 @@
 //! Against a mock server where it answers, and against a raw socket where it misbehaves.
 
-mod fake;
-
 mod reading;
 
-use std::{
-    sync::{Arc, Mutex},
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use serde_json::json;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::timeout};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
     matchers::{body_partial_json, header, method, path},
 };
 
-use self::fake::{Act, head, last, piece, serve};
 use super::*;
-use crate::{adapters::http_client::http_client, flow::generator::Line};
-
-const LONG: Duration = Duration::from_secs(20);
-const SHORT: Duration = Duration::from_millis(60);
-
-/// What a server might repeat of ours in its errors.
-const SECRET: &str = "sk-very-secret";
-
-#[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
-
-impl Heard {
-    fn all(&self) -> Vec<String> {
-        self.0.lock().expect("not poisoned").clone()
-    }
-}
-
-impl Progress for Heard {
-    fn wrote(&self, so_far: &str) {
-        self.0.lock().expect("not poisoned").push(so_far.to_owned());
-    }
-}
-
-fn client() -> Client {
-    http_client(Duration::from_secs(5)).expect("a client")
-}
+use crate::{
+    adapters::model_server::fake::{
+        Act, Heard, LONG, SECRET, SHORT, client, head, kind, last, piece, question, serve,
+    },
+    flow::generator::FailureKind,
+};
 
 fn model_at(base_url: &str, idle: Duration, total: Duration) -> OpenAi {
     let settings = Settings { base_url: base_url.into(), api_key: Some(format!("{SECRET}\n")), idle, total };
     OpenAi::new(&settings, client()).expect("good settings")
-}
-
-fn question() -> Request {
-    Request {
-        model: "small-1".into(),
-        system: Arc::from("Be kind."),
-        lines: vec![Line::Contact("Are you open?".into())],
-        tools: true,
-        channel: "default".into(),
-    }
 }
 
 async fn ask(model: &OpenAi) -> Result<Written, Failure> {
@@ -76,10 +40,6 @@ async fn answered(template: ResponseTemplate) -> Result<Written, Failure> {
 async fn acted(script: Vec<Act>, idle: Duration, total: Duration) -> Result<Written, Failure> {
     let (address, _served) = serve(script).await;
     ask(&model_at(&format!("http://{address}/v1"), idle, total)).await
-}
-
-fn kind(outcome: Result<Written, Failure>) -> FailureKind {
-    outcome.expect_err("a failure").kind
 }
 
 fn chunk(content: &str, finish_reason: Option<&str>) -> String {
@@ -296,5 +256,5 @@ fn settings_that_name_nothing_are_refused_and_none_shows_its_key() {
     assert!(!format!("{good:?} {model:?}").contains(SECRET));
     assert!(format!("{model:?}").contains("example.com"));
     let open = OpenAi::new(&settings("http://127.0.0.1:1/v1", Some("  ")), client()).expect("good settings");
-    assert!(open.authorization.is_none(), "a blank key is none");
+    assert!(format!("{open:?}").contains("has_api_key: false"), "a blank key is none");
 }

@@ -7,9 +7,12 @@ use futures_util::stream as streams;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{DONE, Heard, LONG, SECRET, chunk, kind, usage};
+use super::{DONE, chunk, usage};
 use crate::{
-    adapters::openai::stream,
+    adapters::{
+        model_server::fake::{Heard, LONG, SECRET, kind},
+        openai,
+    },
     flow::generator::{Failure, FailureKind, Written},
 };
 
@@ -18,7 +21,7 @@ fn read_pieces(pieces: Vec<Bytes>) -> (Result<Written, Failure>, Vec<String>) {
     let heard = Heard::default();
     let bytes = streams::iter(pieces.into_iter().map(Ok::<_, Infallible>));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let outcome = runtime.block_on(stream::read(bytes, LONG, &heard));
+    let outcome = runtime.block_on(openai::read_stream(bytes, LONG, &heard));
     (outcome, heard.all())
 }
 

@@ -10,8 +10,8 @@ use sse_stream::{Sse, SseByteStream};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
+    Flow, Wire,
     assembly::Assembly,
-    chunk::Chunk,
     failure::{self, failed},
 };
 use crate::flow::generator::{Failure, FailureKind, Progress, Written};
@@ -26,8 +26,13 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Reads a stream of events to its end.
-pub async fn read<S, E>(bytes: S, idle: Duration, progress: &dyn Progress) -> Result<Written, Failure>
+pub(crate) async fn read<W, S, E>(
+    bytes: S,
+    idle: Duration,
+    progress: &dyn Progress,
+) -> Result<Written, Failure>
 where
+    W: Wire,
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
     let mut events = pin!(SseByteStream::new(limited(bytes, idle, ANSWER_MAX_BYTES)));
@@ -40,7 +45,7 @@ where
             Some(at) => timeout_at(at, events.next()).await.unwrap_or(None),
         };
         let Some(event) = event else { break };
-        match event.map_err(broken).and_then(|event| take(&mut assembly, &event)) {
+        match event.map_err(broken).and_then(|event| take::<W>(&mut assembly, &event)) {
             Ok(Flow::Goes) => {}
             Ok(Flow::Ends) => break,
             // What comes behind the end cannot spoil it.
@@ -56,13 +61,14 @@ where
 }
 
 /// Reads an answer that came as one JSON body. Its last brace is its end marker.
-pub async fn read_whole<S, E>(bytes: S, idle: Duration) -> Result<Written, Failure>
+pub(crate) async fn read_whole<W, S, E>(bytes: S, idle: Duration) -> Result<Written, Failure>
 where
+    W: Wire,
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
     let body = collect(bytes, idle, ANSWER_MAX_BYTES).await?;
     let mut assembly = Assembly::default();
-    assembly.take(serde_json::from_slice(&body).map_err(|_| unreadable())?)?;
+    W::take_whole(&mut assembly, &body)?;
     assembly.end();
     assembly.finish()
 }
@@ -79,31 +85,17 @@ where
     limited(bytes, idle, max_bytes).try_fold(Vec::new(), append).await.map_err(|broken| broken.failure())
 }
 
-enum Flow {
-    Goes,
-    Ends,
-}
-
-fn take(assembly: &mut Assembly, event: &Sse) -> Result<Flow, Failure> {
+fn take<W: Wire>(assembly: &mut Assembly, event: &Sse) -> Result<Flow, Failure> {
     let data = event.data.as_deref().unwrap_or_default().trim();
     if event.event.as_deref() == Some("error") {
         let error = serde_json::from_str::<Value>(data).unwrap_or_default();
         return Err(failure::error_frame(error.get("error").unwrap_or(&error)));
     }
-    match data {
-        "" => Ok(Flow::Goes),
-        "[DONE]" => {
-            assembly.end();
-            Ok(Flow::Ends)
-        }
-        data => {
-            assembly.take(serde_json::from_str::<Chunk>(data).map_err(|_| unreadable())?)?;
-            Ok(Flow::Goes)
-        }
-    }
+    if data.is_empty() { Ok(Flow::Goes) } else { W::take(assembly, data) }
 }
 
-fn unreadable() -> Failure {
+/// What came is no answer of this wire.
+pub(crate) fn unreadable() -> Failure {
     failed(FailureKind::Malformed, "the answer is not what it should be")
 }
 

@@ -1,7 +1,11 @@
-//! A server that does with its socket what an honest one never would: stalls, breaks off, resets, and notices when
-//! the client has gone.
+//! For tests of adapters: a question, and a server that does with its socket what an honest one never would: stalls,
+//! breaks off, resets, and notices when the client has gone.
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -9,6 +13,51 @@ use tokio::{
     sync::oneshot,
     task::JoinHandle,
 };
+
+use crate::{
+    adapters::http_client::http_client,
+    flow::generator::{Failure, FailureKind, Line, Progress, Request, Written},
+};
+
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+pub(crate) const SHORT: Duration = Duration::from_millis(60);
+
+/// What a server might repeat of ours in its errors.
+pub(crate) const SECRET: &str = "sk-very-secret";
+
+/// Remembers the words as they came.
+#[derive(Default)]
+pub(crate) struct Heard(Mutex<Vec<String>>);
+
+impl Heard {
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().expect("not poisoned").clone()
+    }
+}
+
+impl Progress for Heard {
+    fn wrote(&self, so_far: &str) {
+        self.0.lock().expect("not poisoned").push(so_far.to_owned());
+    }
+}
+
+pub(crate) fn client() -> reqwest::Client {
+    http_client(Duration::from_secs(5)).expect("a client")
+}
+
+pub(crate) fn question() -> Request {
+    Request {
+        model: "small-1".into(),
+        system: Arc::from("Be kind."),
+        lines: vec![Line::Contact("Are you open?".into())],
+        tools: true,
+        channel: "default".into(),
+    }
+}
+
+pub(crate) fn kind(outcome: Result<Written, Failure>) -> FailureKind {
+    outcome.expect_err("a failure").kind
+}
 
 /// One thing done after the request was read.
 pub(crate) enum Act {

@@ -19,7 +19,7 @@ const ERROR_MAX_BYTES: usize = 64 << 10;
 /// Longest wait that is believed.
 const RETRY_AFTER_MAX_MS: i64 = 24 * 60 * 60 * 1000;
 
-pub(super) fn failed(kind: FailureKind, detail: impl Into<String>) -> Failure {
+pub(crate) fn failed(kind: FailureKind, detail: impl Into<String>) -> Failure {
     Failure { kind, retry_after_ms: None, detail: detail.into() }
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn refused(response: Response, patience: Duration) -> Failure {
 }
 
 /// The server sent an error in place of an answer, with a good status.
-pub(super) fn error_frame(error: &Value) -> Failure {
+pub(crate) fn error_frame(error: &Value) -> Failure {
     let kind = kind_of_code(error).unwrap_or(FailureKind::Server);
     failed(kind, "an error in place of an answer")
 }
@@ -96,6 +96,7 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
         | "billing_hard_limit_reached"
         | "insufficient_balance"
         | "insufficient_credits"
+        | "billing_error"
         | "billing_not_active" => FailureKind::Quota,
         "rate_limit_exceeded"
         | "rate_limit_error"
@@ -112,6 +113,7 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
         | "permission_error"
         | "model_not_found"
         | "not_found_error"
+        | "request_too_large"
         | "context_length_exceeded" => FailureKind::Refused,
         "server_error"
         | "internal_error"
@@ -121,6 +123,7 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
         | "overloaded"
         | "service_unavailable"
         | "engine_overloaded"
+        | "timeout_error"
         | "timeout" => FailureKind::Server,
         _ => return None,
     })

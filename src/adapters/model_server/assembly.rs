@@ -1,0 +1,133 @@
+//! An answer as it grows, whatever wire it comes by. In: words, calls, counts and an end. Out: the words so far, and at
+//! the end the whole, or why there is none.
+
+use super::failure::failed;
+use crate::flow::generator::{Failure, FailureKind, ToolCall, Written};
+
+/// Tools called in one answer. More is a model gone astray.
+const CALLS_MAX: usize = 32;
+
+const THINK_OPEN: &str = "<think>";
+const THINK_CLOSE: &str = "</think>";
+
+#[derive(Default)]
+pub(crate) struct Assembly {
+    pub(crate) text: String,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) input_tokens: i64,
+    pub(crate) output_tokens: i64,
+    finish: Option<Finish>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Finish {
+    /// By itself, at its length limit, or to call tools: whatever the server names, it is an end.
+    Ended,
+    Filtered,
+}
+
+/// A call, whose pieces come one by one.
+pub(crate) struct Call {
+    /// The server's number for it.
+    pub(crate) index: Option<u64>,
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+}
+
+impl Assembly {
+    /// A call begins.
+    pub(crate) fn begin_call(&mut self, call: Call) -> Result<(), Failure> {
+        if self.calls.len() == CALLS_MAX {
+            let detail = format!("more than {CALLS_MAX} tools called at once");
+            return Err(failed(FailureKind::Malformed, detail));
+        }
+        self.calls.push(call);
+        Ok(())
+    }
+
+    /// An end marker or a finish reason came.
+    pub(crate) fn end(&mut self) {
+        self.finish.get_or_insert(Finish::Ended);
+    }
+
+    /// It was ended by the model's own filter.
+    pub(crate) fn filter(&mut self) {
+        self.finish = Some(Finish::Filtered);
+    }
+
+    /// There was an end marker or a finish reason.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    /// The words so far, as the contact would read them.
+    pub(crate) fn so_far(&self) -> &str {
+        if THINK_OPEN.starts_with(self.text.trim()) { "" } else { without_thoughts(&self.text) }
+    }
+
+    /// The answer, if there is one.
+    pub(crate) fn finish(self) -> Result<Written, Failure> {
+        match self.finish {
+            None => return Err(failed(FailureKind::Cut, "the stream ended without an end marker")),
+            Some(Finish::Filtered) => {
+                return Err(failed(FailureKind::Filtered, "ended by the content filter"));
+            }
+            Some(Finish::Ended) => {}
+        }
+        let text = without_thoughts(&self.text).trim().to_owned();
+        if text.is_empty() && self.calls.is_empty() {
+            return Err(failed(FailureKind::Empty, "nothing was written"));
+        }
+        let calls = self.calls.into_iter().enumerate().map(named).collect::<Result<_, _>>()?;
+        Ok(Written { text, calls, input_tokens: self.input_tokens, output_tokens: self.output_tokens })
+    }
+}
+
+fn named((at, call): (usize, Call)) -> Result<ToolCall, Failure> {
+    if call.name.is_empty() {
+        return Err(failed(FailureKind::Malformed, "a tool was called without its name"));
+    }
+    let id = if call.id.is_empty() { format!("call_{at}") } else { call.id };
+    Ok(ToolCall { id, name: call.name, arguments: call.arguments })
+}
+
+/// Without the block of thoughts that some servers leave at the beginning. Anywhere else the tag is text.
+fn without_thoughts(text: &str) -> &str {
+    match text.trim_start().strip_prefix(THINK_OPEN) {
+        Some(thoughts) => thoughts.split_once(THINK_CLOSE).map_or("", |(_, words)| words.trim_start()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> Result<Written, Failure> {
+        let mut assembly = Assembly { text: text.to_owned(), ..Assembly::default() };
+        assembly.end();
+        assembly.finish()
+    }
+
+    #[test]
+    fn thoughts_at_the_beginning_are_left_out_as_they_come() {
+        let mut assembly = Assembly::default();
+        let mut shown = Vec::new();
+        for piece in
+            ["\n<th", "ink>They ask ", "for hours.</thi", "nk>\n\nWe open", " at <think>nine</think>."]
+        {
+            assembly.text.push_str(piece);
+            shown.push(assembly.so_far().to_owned());
+        }
+        assert_eq!(shown, ["", "", "", "We open", "We open at <think>nine</think>."]);
+        assembly.end();
+        assert_eq!(assembly.finish().expect("an answer").text, "We open at <think>nine</think>.");
+    }
+
+    #[test]
+    fn thoughts_alone_are_nothing_and_a_tag_begun_is_text() {
+        assert_eq!(written("<think>Hmm, hmm, hmm").expect_err("a failure").kind, FailureKind::Empty);
+        assert_eq!(written("<th").expect("an answer").text, "<th");
+    }
+}

@@ -1,0 +1,212 @@
+//! What servers of models have in common, whatever they speak: an address, a key, limits of time, streamed answers, ways
+//! to fail. In: the body of a request. Out: one POST, and the answer it gave or how it failed.
+
+mod assembly;
+
+mod stream;
+
+mod failure;
+
+pub(crate) mod tools;
+
+#[cfg(test)]
+pub(crate) mod fake;
+
+use std::{fmt, time::Duration};
+
+use reqwest::{
+    Client, RequestBuilder, Response, Url,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
+};
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use self::failure::{cannot_connect, refused};
+pub(crate) use self::{
+    assembly::{Assembly, Call},
+    failure::{error_frame, failed},
+    stream::{read, read_whole, unreadable},
+};
+use crate::flow::generator::{Failure, FailureKind, Progress, Written};
+
+/// Largest list of models that is read.
+const MODELS_MAX_BYTES: usize = 1 << 20;
+
+/// Before the words of a person of the business, which models know only as the assistant's.
+pub(crate) const COLLEAGUE_MARK: &str = "[Written by a human colleague]";
+
+/// Where the model is, and how long it may take.
+#[derive(Clone)]
+pub struct Settings {
+    /// Without what its protocol puts behind it: `https://api.openai.com/v1`, `https://api.anthropic.com`.
+    pub base_url: String,
+    /// Sent with each request, if there is one.
+    pub api_key: Option<String>,
+    /// No byte for this long: failed.
+    pub idle: Duration,
+    /// Not done in this time: failed.
+    pub total: Duration,
+}
+
+/// The settings name nothing that can be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    /// The address.
+    #[error("the base URL of the model is not an http or https address")]
+    BaseUrl,
+    /// The key.
+    #[error("the key of the model holds characters that cannot be sent")]
+    ApiKey,
+}
+
+/// Whether there is more to read.
+pub(crate) enum Flow {
+    Goes,
+    Ends,
+}
+
+/// How a server puts its answers.
+pub(crate) trait Wire {
+    /// Adds one event of a stream.
+    fn take(assembly: &mut Assembly, data: &str) -> Result<Flow, Failure>;
+
+    /// Adds an answer that came as one body.
+    fn take_whole(assembly: &mut Assembly, body: &[u8]) -> Result<(), Failure>;
+}
+
+/// A server of models.
+pub(crate) struct Server {
+    client: Client,
+    answers: Url,
+    models: Url,
+    headers: HeaderMap,
+    idle: Duration,
+    total: Duration,
+}
+
+impl Server {
+    /// At that address: answers are asked for at one path below it, models listed at the other. The client should neither
+    /// follow redirects nor repeat requests.
+    pub(crate) fn new(
+        settings: &Settings,
+        client: Client,
+        answers: &[&str],
+        models: &[&str],
+        headers: HeaderMap,
+    ) -> Result<Self, Invalid> {
+        Ok(Self {
+            client,
+            answers: address(&settings.base_url, answers)?,
+            models: address(&settings.base_url, models)?,
+            headers,
+            idle: settings.idle,
+            total: settings.total,
+        })
+    }
+
+    /// One answer.
+    pub(crate) async fn reply<W: Wire>(
+        &self,
+        body: String,
+        progress: &dyn Progress,
+    ) -> Result<Written, Failure> {
+        self.in_time(self.generate::<W>(body, progress)).await
+    }
+
+    /// Whether it answers.
+    pub(crate) async fn check(&self) -> Result<String, Failure> {
+        self.in_time(self.list_models()).await
+    }
+
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        timeout(self.total, work).await.unwrap_or_else(|_| Err(failure::too_slow(self.total)))
+    }
+
+    async fn generate<W: Wire>(&self, body: String, progress: &dyn Progress) -> Result<Written, Failure> {
+        let post = self
+            .client
+            .post(self.answers.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "text/event-stream, application/json")
+            .body(body);
+        let response = self.send(post).await?;
+        if is_json(&response) {
+            read_whole::<W, _, _>(response.bytes_stream(), self.idle).await
+        } else {
+            read::<W, _, _>(response.bytes_stream(), self.idle, progress).await
+        }
+    }
+
+    /// Sends, and waits for a good status.
+    async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        let request = request.headers(self.headers.clone());
+        let sent = timeout(self.idle, request.send()).await.map_err(|_| failure::idle(self.idle))?;
+        let response = sent.map_err(|error| cannot_connect(&error))?;
+        if response.status().is_success() { Ok(response) } else { Err(refused(response, self.idle).await) }
+    }
+
+    async fn list_models(&self) -> Result<String, Failure> {
+        #[derive(Deserialize)]
+        struct Models {
+            data: Vec<serde::de::IgnoredAny>,
+        }
+        let response = self.send(self.client.get(self.models.clone())).await?;
+        let body = stream::collect(response.bytes_stream(), self.idle, MODELS_MAX_BYTES).await?;
+        match serde_json::from_slice::<Models>(&body) {
+            Ok(models) if models.data.len() == 1 => Ok("answers, with one model".to_owned()),
+            Ok(models) => Ok(format!("answers, with {} models", models.data.len())),
+            Err(_) => Err(failed(FailureKind::Malformed, "the list of models cannot be read")),
+        }
+    }
+}
+
+/// A server that ignores `stream` answers with one JSON body.
+fn is_json(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+fn address(base: &str, path: &[&str]) -> Result<Url, Invalid> {
+    let mut url = Url::parse(base.trim()).map_err(|_| Invalid::BaseUrl)?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Invalid::BaseUrl);
+    }
+    url.path_segments_mut().map_err(|()| Invalid::BaseUrl)?.pop_if_empty().extend(path);
+    Ok(url)
+}
+
+/// What is sent of a key, behind that word; None if it is blank. Keys read from files end in a line break.
+pub(crate) fn key_header(word: &str, key: Option<&str>) -> Result<Option<HeaderValue>, Invalid> {
+    let Some(key) = key.map(str::trim).filter(|key| !key.is_empty()) else { return Ok(None) };
+    let mut value = HeaderValue::try_from(format!("{word}{key}")).map_err(|_| Invalid::ApiKey)?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
+/// Whether there is anything in a text: servers refuse a message without content, and every request after it.
+pub(crate) fn said(text: &str) -> bool {
+    !text.trim().is_empty()
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("host", &Url::parse(&self.base_url).ok().as_ref().and_then(Url::host_str))
+            .field("has_api_key", &self.api_key.is_some())
+            .field("idle", &self.idle)
+            .field("total", &self.total)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("host", &self.answers.host_str())
+            .field("has_api_key", &self.headers.values().any(HeaderValue::is_sensitive))
+            .field("idle", &self.idle)
+            .field("total", &self.total)
+            .finish()
+    }
+}

@@ -1,0 +1,63 @@
+//! What the assistant may do besides writing. In: nothing. Out: each tool, to be put as its server wants it.
+
+use serde_json::{Value, json};
+
+/// One tool.
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    /// For the model: what it does, and when.
+    pub(crate) description: &'static str,
+    /// Its arguments, as a JSON schema.
+    pub(crate) arguments: Value,
+}
+
+/// All of them.
+pub(crate) fn tools() -> [Tool; 3] {
+    let words = |what: &str| json!({ "type": "string", "description": what });
+    [
+        Tool {
+            name: "hand_over",
+            description: "Hand the conversation to a human colleague: when the contact asks for a person, is upset, or \
+                needs something that you cannot do or do not know. Words written beside the call are sent to the \
+                contact as your last message. You do not answer after that.",
+            arguments: object(
+                &json!({ "reason": words("Why, for the colleague. One short sentence.") }),
+                &["reason"],
+            ),
+        },
+        Tool {
+            name: "schedule_follow_up",
+            description: "Write to the contact later, if they have not written by then. Replaces a follow-up scheduled \
+                before.",
+            arguments: object(
+                &json!({
+                    "delay_hours": {
+                        "type": "number",
+                        "exclusiveMinimum": 0,
+                        "description": "In how many hours. Fractions are allowed.",
+                    },
+                    "text": words("The message to send. Left out, you will be asked to write it when it is due."),
+                }),
+                &["delay_hours"],
+            ),
+        },
+        Tool {
+            name: "stay_silent",
+            description: "Answer nothing this time: when the contact only thanks, says goodbye, or clearly expects no \
+                answer.",
+            arguments: object(
+                &json!({ "reason": words("Why no answer is needed. One short sentence.") }),
+                &["reason"],
+            ),
+        },
+    ]
+}
+
+fn object(properties: &Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
