@@ -52,6 +52,8 @@ pub(crate) mod model_server;
 
 pub mod openai;
 
+pub mod anthropic;
+
 pub mod scripted;
 
 #[cfg(test)]
