@@ -7,10 +7,7 @@ use async_trait::async_trait;
 
 use super::numbers::SANDBOX;
 use crate::{
-    adapters::{
-        openai::{self, OpenAi},
-        scripted::Scripted,
-    },
+    adapters::{anthropic::Anthropic, model_server, openai::OpenAi, scripted::Scripted},
     config::{AiProvider, Settings},
     flow::generator::{Failure, FailureKind, Generator, Progress, Request, Written},
 };
@@ -30,18 +27,16 @@ impl Generators {
         scripted: Arc<Scripted>,
     ) -> anyhow::Result<Self> {
         let provider = settings.provider();
+        let server = model_server::Settings {
+            base_url: settings.model_base_url().to_owned(),
+            api_key: settings.ai_api_key.as_ref().map(|key| key.expose().to_owned()),
+            idle: std::time::Duration::from_millis(settings.ai_idle_ms),
+            total: std::time::Duration::from_millis(settings.ai_total_ms),
+        };
+        let wrong = "the AI service cannot be used (BATON_AI_…)";
         let main: Option<Arc<dyn Generator>> = match provider {
-            AiProvider::OpenAi => {
-                let model = openai::Settings {
-                    base_url: settings.model_base_url().to_owned(),
-                    api_key: settings.ai_api_key.as_ref().map(|key| key.expose().to_owned()),
-                    idle: std::time::Duration::from_millis(settings.ai_idle_ms),
-                    total: std::time::Duration::from_millis(settings.ai_total_ms),
-                };
-                Some(Arc::new(
-                    OpenAi::new(&model, http).context("the AI service cannot be used (BATON_AI_…)")?,
-                ))
-            }
+            AiProvider::OpenAi => Some(Arc::new(OpenAi::new(&server, http).context(wrong)?)),
+            AiProvider::Anthropic => Some(Arc::new(Anthropic::new(&server, http).context(wrong)?)),
             AiProvider::Scripted | AiProvider::None => None,
         };
         Ok(Self { main, scripted, is_scripted_everywhere: provider == AiProvider::Scripted })

@@ -119,7 +119,11 @@ impl Settings {
                 "is required with PostgreSQL, the same on all instances: 64 hexadecimal digits (openssl rand -hex 32)",
             ));
         }
-        if self.provider() == AiProvider::OpenAi && self.ai_model.is_none() {
+        let is_service = match self.provider() {
+            AiProvider::OpenAi | AiProvider::Anthropic => true,
+            AiProvider::Scripted | AiProvider::None => false,
+        };
+        if is_service && self.ai_model.is_none() {
             return Err(Wrong::new("BATON_AI_MODEL", "must name the model, since an AI service is set"));
         }
         if self.ai_spend_per_day.is_some() && self.ai_prices.is_none() {
@@ -165,7 +169,11 @@ impl Settings {
 
     /// Where the model is.
     pub fn model_base_url(&self) -> &str {
-        self.ai_base_url.as_deref().unwrap_or("https://api.openai.com/v1")
+        let default = match self.provider() {
+            AiProvider::Anthropic => "https://api.anthropic.com",
+            AiProvider::OpenAi | AiProvider::Scripted | AiProvider::None => "https://api.openai.com/v1",
+        };
+        self.ai_base_url.as_deref().unwrap_or(default)
     }
 
     /// Whether the database is PostgreSQL; else it is SQLite.

@@ -157,12 +157,14 @@ pub struct Settings {
     #[arg(long, value_name = "HOSTS", default_value = "none")]
     pub webhook_hosts: Hosts,
 
-    /// openai (any server that speaks its chat completions), scripted, or none (every conversation begins with people).
+    /// openai (any server that speaks its chat completions), anthropic (its Messages API), scripted, or none (every
+    /// conversation begins with people).
     /// Unset: openai if a key or base address is set, else none (`demo`: scripted)
     #[arg(long, value_name = "NAME")]
     pub ai_provider: Option<AiProvider>,
 
-    /// Where the model is: requests go to {base}/chat/completions. Unset, but with a key: `https://api.openai.com/v1`
+    /// Where the model is: requests go to {base}/chat/completions; for anthropic to {base}/v1/messages. Unset, but with a
+    /// key: `https://api.openai.com/v1`; for anthropic: `https://api.anthropic.com`
     #[arg(long, value_name = "URL", value_parser = http_url)]
     pub ai_base_url: Option<String>,
 

@@ -86,6 +86,7 @@ fn a_wrong_value_is_one_line_that_says_where_and_what_is_allowed() {
         (&[], &[("BATON_QUIET_HOURS", "at night")], "", "BATON_QUIET_HOURS: "),
         (&[], &[("BATON_GREEN_API_INSTANCE", "7103000001")], "", "BATON_GREEN_API_TOKEN: must be set too"),
         (&[], &[("BATON_AI_API_KEY", "key")], "", "BATON_AI_MODEL: must name the model"),
+        (&[], &[("BATON_AI_PROVIDER", "anthropic")], "", "BATON_AI_MODEL: must name the model"),
         (
             &[],
             &[("BATON_DATABASE_URL", "postgres://db/baton")],
@@ -168,6 +169,21 @@ fn there_is_a_model_if_one_is_named_or_could_be_reached() {
         AiProvider::OpenAi
     );
     assert_eq!(read(&[("BATON_AI_API_KEY", "k"), ("BATON_AI_PROVIDER", "none")]), AiProvider::None);
+    let named = [("BATON_AI_API_KEY", "k"), ("BATON_AI_MODEL", "m"), ("BATON_AI_PROVIDER", "anthropic")];
+    assert_eq!(read(&named), AiProvider::Anthropic);
+}
+
+#[test]
+fn each_provider_has_its_own_address() {
+    let read = |variables: &[(&str, &str)]| {
+        let settings = load(&[], variables, "").expect("right");
+        settings.model_base_url().to_owned()
+    };
+    let model = ("BATON_AI_MODEL", "m");
+    assert_eq!(read(&[("BATON_AI_API_KEY", "k"), model]), "https://api.openai.com/v1");
+    let anthropic = ("BATON_AI_PROVIDER", "anthropic");
+    assert_eq!(read(&[anthropic, model]), "https://api.anthropic.com");
+    assert_eq!(read(&[anthropic, model, ("BATON_AI_BASE_URL", "http://127.0.0.1:1")]), "http://127.0.0.1:1");
 }
 
 #[test]

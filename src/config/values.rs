@@ -11,6 +11,8 @@ words! {
     AiProvider {
         /// Any server that speaks OpenAI's chat completions.
         OpenAi = "openai",
+        /// Anthropic's Messages API, or a server that speaks it.
+        Anthropic = "anthropic",
         /// A fixed part, for trying and testing.
         Scripted = "scripted",
         /// No model: every conversation begins with people.
