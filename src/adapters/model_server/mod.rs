@@ -17,6 +17,7 @@ use std::{fmt, time::Duration};
 use reqwest::{
     Client, RequestBuilder, Response, Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
+    multipart::Form,
 };
 use serde::Deserialize;
 use tokio::time::timeout;
@@ -31,6 +32,9 @@ use crate::flow::generator::{Failure, FailureKind, Progress, Written};
 
 /// Largest list of models that is read.
 const MODELS_MAX_BYTES: usize = 1 << 20;
+
+/// Largest answer to a form that is read.
+const FORM_ANSWER_MAX_BYTES: usize = 1 << 20;
 
 /// Before the words of a person of the business, which models know only as the assistant's.
 pub(crate) const COLLEAGUE_MARK: &str = "[Written by a human colleague]";
@@ -113,6 +117,16 @@ impl Server {
         self.in_time(self.generate::<W>(body, progress)).await
     }
 
+    /// What it answers to a form, whole. It may be silent for as long as the whole may take.
+    pub(crate) async fn tell(&self, form: Form) -> Result<Vec<u8>, Failure> {
+        let told = async {
+            let post = self.client.post(self.answers.clone()).multipart(form);
+            let response = self.judge(self.with_headers(post).send().await).await?;
+            stream::collect(response.bytes_stream(), self.idle, FORM_ANSWER_MAX_BYTES).await
+        };
+        self.in_time(told).await
+    }
+
     /// Whether it answers.
     pub(crate) async fn check(&self) -> Result<String, Failure> {
         self.in_time(self.list_models()).await
@@ -139,8 +153,15 @@ impl Server {
 
     /// Sends, and waits for a good status.
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
-        let request = request.headers(self.headers.clone());
-        let sent = timeout(self.idle, request.send()).await.map_err(|_| failure::idle(self.idle))?;
+        let sent = timeout(self.idle, self.with_headers(request).send()).await;
+        self.judge(sent.map_err(|_| failure::idle(self.idle))?).await
+    }
+
+    fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
+        request.headers(self.headers.clone())
+    }
+
+    async fn judge(&self, sent: reqwest::Result<Response>) -> Result<Response, Failure> {
         let response = sent.map_err(|error| cannot_connect(&error))?;
         if response.status().is_success() { Ok(response) } else { Err(refused(response, self.idle).await) }
     }

@@ -7,6 +7,8 @@ mod chunk;
 
 mod assembly;
 
+mod transcriptions;
+
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +25,7 @@ use reqwest::{
 use super::model_server::{self, Assembly, Flow, Server, Wire, key_header, unreadable};
 pub use super::model_server::{Invalid, Settings};
 use crate::flow::generator::{Failure, Generator, Progress, Request, Written};
+pub use transcriptions::Transcriptions;
 
 /// A model behind an OpenAI-compatible server.
 #[derive(Debug)]
@@ -33,11 +36,15 @@ pub struct OpenAi {
 impl OpenAi {
     /// A model at that address. The client should neither follow redirects nor repeat requests.
     pub fn new(settings: &Settings, client: Client) -> Result<Self, Invalid> {
-        let key = key_header("Bearer ", settings.api_key.as_deref())?;
-        let headers: HeaderMap = key.into_iter().map(|key| (AUTHORIZATION, key)).collect();
+        let headers = headers(settings)?;
         let server = Server::new(settings, client, &["chat", "completions"], &["models"], headers)?;
         Ok(Self { server })
     }
+}
+
+fn headers(settings: &Settings) -> Result<HeaderMap, Invalid> {
+    let key = key_header("Bearer ", settings.api_key.as_deref())?;
+    Ok(key.into_iter().map(|key| (AUTHORIZATION, key)).collect())
 }
 
 #[async_trait]

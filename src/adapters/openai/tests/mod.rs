@@ -2,6 +2,8 @@
 
 mod reading;
 
+mod listening;
+
 use std::time::Instant;
 
 use futures_util::FutureExt;
