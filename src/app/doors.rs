@@ -18,7 +18,6 @@ use super::{
 };
 use crate::{
     adapters::{
-        files::{self, Storage},
         receivers::Outward,
         sandbox::{self, Sandbox},
         scripted::{self, Scripted},
@@ -30,7 +29,6 @@ use crate::{
         erase::Eraser,
         intake::{Intake, Verdict},
         ledger::Error,
-        media::Fetching,
         mode_switch::ModeSwitch,
         notify::{AT_ONCE_IN_ALL, Notifier},
         provider::{Incoming, LinkCode, Provider as _},
@@ -71,10 +69,7 @@ pub(super) struct Behind<'a> {
 pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
     let parts = behind.parts;
     let settings = &parts.settings;
-    let storage = Storage::new(settings.media_hosts.clone(), files::Limits::default())?;
-    let enclosures = Arc::clone(&parts.enclosures);
-    let fetching =
-        Arc::new(Fetching::new(Arc::new(storage), enclosures, Arc::clone(&parts.numbers.channels)));
+    let fetching = Arc::clone(&parts.fetching);
     let sandbox = behind.sandbox.map(|sandbox| {
         Arc::new(Played {
             sandbox,

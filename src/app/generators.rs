@@ -7,10 +7,20 @@ use async_trait::async_trait;
 
 use super::numbers::SANDBOX;
 use crate::{
-    adapters::{anthropic::Anthropic, model_server, openai::OpenAi, scripted::Scripted},
+    adapters::{
+        anthropic::Anthropic,
+        model_server,
+        openai::{OpenAi, Transcriptions},
+        scripted::Scripted,
+    },
     config::{AiProvider, Settings},
-    flow::generator::{Failure, FailureKind, Generator, Progress, Request, Written},
+    flow::{
+        generator::{Failure, FailureKind, Generator, Progress, Request, Written},
+        transcriber::Transcriber,
+    },
 };
+
+const WRONG: &str = "the AI service cannot be used (BATON_AI_…)";
 
 /// The models.
 pub(super) struct Generators {
@@ -27,16 +37,10 @@ impl Generators {
         scripted: Arc<Scripted>,
     ) -> anyhow::Result<Self> {
         let provider = settings.provider();
-        let server = model_server::Settings {
-            base_url: settings.model_base_url().to_owned(),
-            api_key: settings.ai_api_key.as_ref().map(|key| key.expose().to_owned()),
-            idle: std::time::Duration::from_millis(settings.ai_idle_ms),
-            total: std::time::Duration::from_millis(settings.ai_total_ms),
-        };
-        let wrong = "the AI service cannot be used (BATON_AI_…)";
+        let server = server_of(settings);
         let main: Option<Arc<dyn Generator>> = match provider {
-            AiProvider::OpenAi => Some(Arc::new(OpenAi::new(&server, http).context(wrong)?)),
-            AiProvider::Anthropic => Some(Arc::new(Anthropic::new(&server, http).context(wrong)?)),
+            AiProvider::OpenAi => Some(Arc::new(OpenAi::new(&server, http).context(WRONG)?)),
+            AiProvider::Anthropic => Some(Arc::new(Anthropic::new(&server, http).context(WRONG)?)),
             AiProvider::Scripted | AiProvider::None => None,
         };
         Ok(Self { main, scripted, is_scripted_everywhere: provider == AiProvider::Scripted })
@@ -48,6 +52,24 @@ impl Generators {
             None if self.is_scripted_everywhere || channel == SANDBOX => Some(&*self.scripted),
             None => None,
         }
+    }
+}
+
+/// What makes words of voice notes, if anything does.
+pub(super) fn transcriber(
+    settings: &Settings,
+    http: reqwest::Client,
+) -> anyhow::Result<Option<Arc<dyn Transcriber>>> {
+    let Some(model) = settings.transcribing_model() else { return Ok(None) };
+    Ok(Some(Arc::new(Transcriptions::new(&server_of(settings), http, model).context(WRONG)?)))
+}
+
+fn server_of(settings: &Settings) -> model_server::Settings {
+    model_server::Settings {
+        base_url: settings.model_base_url().to_owned(),
+        api_key: settings.ai_api_key.as_ref().map(|key| key.expose().to_owned()),
+        idle: std::time::Duration::from_millis(settings.ai_idle_ms),
+        total: std::time::Duration::from_millis(settings.ai_total_ms),
     }
 }
 

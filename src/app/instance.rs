@@ -13,7 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     CONNECT, chores, doors,
-    generators::Generators,
+    generators::{self, Generators},
     invitations, notifying, now,
     numbers::Numbers,
     others::{self, Coordination},
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     adapters::{
+        files::{self, Storage},
         http_client::http_client,
         sandbox::Sandbox,
         scripted::{self, Scripted},
@@ -33,6 +34,7 @@ use crate::{
         archive::Archive,
         dispatch::Dispatch,
         gate::Gate,
+        media::Fetching,
         mode_switch::ModeSwitch,
         pace::Pace,
         people::{FIRST_EMAIL, People},
@@ -152,7 +154,10 @@ impl Instance {
         numbers.load().await?;
         let idle = Duration::from_millis(settings.ai_idle_ms);
         let scripted = Arc::new(Scripted::new(scripted::Faults::default(), idle));
+        let transcriber = generators::transcriber(&settings, http.clone())?;
         let generator = Arc::new(Generators::new(&settings, http, Arc::clone(&scripted))?);
+        let storage = Arc::new(Storage::new(settings.media_hosts.clone(), files::Limits::default())?);
+        let fetching = Arc::new(Fetching::new(storage, store.enclosures(), Arc::clone(&numbers.channels)));
         let (stopping, end_turns, tasks) =
             (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let parts = Parts {
@@ -164,6 +169,7 @@ impl Instance {
             pace: Pace::of(store.starts(), settings.ai_per_minute),
             answers: store.answers(),
             enclosures: store.enclosures(),
+            fetching,
             endpoints: store.endpoints(),
             dispatch,
             numbers: Arc::clone(&numbers),
@@ -171,7 +177,7 @@ impl Instance {
         };
         let switch = parts.switch();
         let sender = parts.sender(&stopping);
-        let turns = parts.turns(generator, coordination.lock.clone(), &sender, &end_turns);
+        let turns = parts.turns(generator, transcriber, coordination.lock.clone(), &sender, &end_turns);
         let start = Start {
             turns: Arc::clone(&turns),
             tasks: tasks.clone(),

@@ -33,6 +33,7 @@ use crate::{
         graves::Graves,
         intake::Intake,
         ledger::Ledger,
+        media::Fetching,
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
         pace::Pace,
@@ -43,7 +44,8 @@ use crate::{
         start::Start,
         tend::{Keeper, Tend},
         tombstones::Tombstones,
-        turn::Turns,
+        transcriber::Transcriber,
+        turn::{Hearing, Turns},
     },
     worker::Worker,
 };
@@ -58,6 +60,7 @@ pub(super) struct Parts {
     pub(super) pace: Option<Arc<Pace>>,
     pub(super) answers: Arc<dyn Answers>,
     pub(super) enclosures: Arc<dyn Enclosures>,
+    pub(super) fetching: Arc<Fetching>,
     pub(super) endpoints: Arc<dyn Endpoints>,
     pub(super) dispatch: Arc<Dispatch>,
     pub(super) numbers: Arc<Numbers>,
@@ -140,6 +143,7 @@ impl Parts {
     pub(super) fn turns(
         &self,
         generator: Arc<Generators>,
+        transcriber: Option<Arc<dyn Transcriber>>,
         lock: Option<Lock>,
         sender: &Arc<Sender>,
         end_turns: &CancellationToken,
@@ -150,6 +154,10 @@ impl Parts {
             archive: Arc::clone(&self.archive),
             channels: Arc::clone(&self.numbers.channels),
             generator,
+            hearing: transcriber.map(|transcriber| {
+                let limit = Duration::from_millis(self.settings.ai_total_ms);
+                Hearing::new(Arc::clone(&self.fetching), transcriber, limit)
+            }),
             gate: self.gate.clone(),
             pace: self.pace.clone(),
             breaker: ModelBreaker::new(

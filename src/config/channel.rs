@@ -86,6 +86,7 @@ impl Settings {
             opt_out_words: words(Some(&self.opt_out_words)),
             opt_out_text: self.opt_out_text.clone(),
             unreadable_text: self.unreadable_text.clone(),
+            transcribes: self.transcribing_model().is_some(),
             groups: self.groups,
             read_receipts: self.read_receipts,
             cached_answers: self.cached_answers,

@@ -147,6 +147,11 @@ impl Settings {
         {
             warnings.push(format!("BATON_AI_PRICES has no price for {model}: what it writes counts as free"));
         }
+        if self.ai_transcribe.is_some() && self.transcribing_model().is_none() {
+            warnings.push(
+                "BATON_AI_TRANSCRIBE is for BATON_AI_PROVIDER=openai: nothing is transcribed".to_owned(),
+            );
+        }
         // A send that is under way when the end comes needs its whole time limit, or its fate stays unknown.
         let is_chosen = |key| self.source(key) != Source::Default;
         if (is_chosen("grace_ms") || is_chosen("green_api_timeout_ms"))
@@ -174,6 +179,11 @@ impl Settings {
             AiProvider::OpenAi | AiProvider::Scripted | AiProvider::None => "https://api.openai.com/v1",
         };
         self.ai_base_url.as_deref().unwrap_or(default)
+    }
+
+    /// The model that listens to voice notes, if the provider has any.
+    pub fn transcribing_model(&self) -> Option<&str> {
+        self.ai_transcribe.as_deref().filter(|_| self.provider() == AiProvider::OpenAi)
     }
 
     /// Whether the database is PostgreSQL; else it is SQLite.

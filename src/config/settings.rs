@@ -176,6 +176,11 @@ pub struct Settings {
     #[arg(long, value_name = "NAME", value_parser = text)]
     pub ai_model: Option<String>,
 
+    /// The model that makes words of voice notes, such as whisper-1, at {base}/audio/transcriptions (openai only). Unset:
+    /// what is said in them is known to nobody
+    #[arg(long, value_name = "NAME", value_parser = text)]
+    pub ai_transcribe: Option<String>,
+
     /// A file with the system prompt. Unset: a short built-in one
     #[arg(long, value_name = "FILE")]
     pub ai_prompt_file: Option<PathBuf>,

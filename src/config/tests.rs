@@ -198,6 +198,14 @@ fn what_is_allowed_but_odd_is_a_warning() {
     let warnings = load(&[], &variables, "").expect("right").warnings();
     assert_eq!(warnings.len(), 3, "{warnings:?}");
     assert!(warnings[0].ends_with("without effect: BATON_RETENTION"), "{warnings:?}");
+    let ears = ("BATON_AI_TRANSCRIBE", "whisper-1");
+    let of = |variables: &[(&str, &str)]| load(&[], variables, "").expect("right");
+    let listens = of(&[ears, ("BATON_AI_API_KEY", "k"), ("BATON_AI_MODEL", "m")]);
+    assert_eq!((listens.warnings(), listens.transcribing_model()), (Vec::new(), Some("whisper-1")));
+    assert!(listens.policy().expect("right").transcribes);
+    let deaf = of(&[ears, ("BATON_AI_PROVIDER", "anthropic"), ("BATON_AI_MODEL", "m")]);
+    assert!(deaf.warnings()[0].contains("nothing is transcribed"), "{:?}", deaf.warnings());
+    assert!(!deaf.policy().expect("right").transcribes);
     assert!(load(&["--grace-ms", "12000"], &[], "").expect("right").warnings().is_empty());
 }
 

@@ -94,6 +94,7 @@ impl Enclosure {
             mime_type: self.mime_type.clone(),
             file_name: self.name.clone(),
             caption: caption.to_owned(),
+            transcript: String::new(),
             size: Some(self.size),
             is_too_large: false,
             is_kept: true,

@@ -237,6 +237,8 @@ pub struct Media {
     pub file_name: String,
     /// What was written under it.
     pub caption: String,
+    /// What is said in it, if it was listened to.
+    pub transcript: String,
     /// How many bytes it has, if that is known.
     pub size: Option<i64>,
     /// We keep it ourselves, under the message's id: somebody here sends it.
@@ -246,6 +248,15 @@ pub struct Media {
 }
 
 impl Message {
+    /// A contact's voice note of which nobody knows the words.
+    pub fn is_unheard(&self) -> bool {
+        let is_silent = |media: &Media| media.caption.trim().is_empty() && media.transcript.trim().is_empty();
+        self.author == Author::Contact
+            && self.kind == Kind::Voice
+            && self.deleted_at.is_none()
+            && self.media.as_ref().is_some_and(is_silent)
+    }
+
     /// Words with nothing around them. Number, time and place are given when it is put into a conversation.
     pub fn of(author: Author, origin: Origin, kind: Kind, text: String) -> Self {
         Self {

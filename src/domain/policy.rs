@@ -131,6 +131,8 @@ pub struct Policy {
     pub opt_out_text: Option<String>,
     /// Sent for what cannot be read.
     pub unreadable_text: Option<String>,
+    /// Voice notes are listened to before the model reads them.
+    pub transcribes: bool,
     /// Groups.
     pub groups: Groups,
     /// Blue ticks.
@@ -190,6 +192,7 @@ impl Default for Policy {
             opt_out_words: vec!["stop".to_owned(), "unsubscribe".to_owned()],
             opt_out_text: None,
             unreadable_text: None,
+            transcribes: false,
             groups: Groups::Ignore,
             read_receipts: ReadReceipts::Answer,
             cached_answers: false,

@@ -63,9 +63,10 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     }
     let id = Uuid::now_v7();
     let inert = inert_reason(docket, policy, arrival);
-    let starts_turn = inert.is_none() && !arrival.is_unreadable;
+    let is_unreadable = arrival.is_unreadable && !will_be_heard(policy, arrival);
+    let starts_turn = inert.is_none() && !is_unreadable;
     name_contact(docket, arrival);
-    if inert.is_none() || arrival.is_unreadable {
+    if inert.is_none() || is_unreadable {
         office::leave_to_people(docket, policy);
     }
     docket.push(Message {
@@ -93,10 +94,10 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
         delivery.gate == Gate::FollowUp
     });
     docket.conversation.memo.follow_ups_sent = 0;
-    if inert.is_none() || arrival.is_unreadable {
+    if inert.is_none() || is_unreadable {
         wait_for_us(docket, policy);
     }
-    if arrival.is_unreadable {
+    if is_unreadable {
         not_readable(docket, policy, id);
         drafts::contact_wrote(docket, policy, false);
     } else if starts_turn {
@@ -165,6 +166,11 @@ fn inert_reason(docket: &Docket, policy: &Policy, arrival: &Arrival) -> Option<O
         ChatKind::Newsletter | ChatKind::Broadcast => Some(OutcomeReason::Story),
         ChatKind::Group | ChatKind::Person => arrival.inert,
     }
+}
+
+/// A voice note is listened to when its turn comes: until then it is as good as words.
+fn will_be_heard(policy: &Policy, arrival: &Arrival) -> bool {
+    policy.transcribes && arrival.kind == Kind::Voice && arrival.media.is_some()
 }
 
 fn fate(docket: &Docket, inert: Option<OutcomeReason>, starts_turn: bool) -> Inbound {

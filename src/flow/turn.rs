@@ -5,6 +5,8 @@
 
 mod front;
 
+mod hearing;
+
 mod end;
 
 use std::sync::{
@@ -18,6 +20,7 @@ pub(super) use end::need_of;
 use execution::redis_lock::Lock;
 use front::{Held, lock_key, release};
 use futures_util::future::join;
+pub use hearing::Hearing;
 use metrics::histogram;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -72,6 +75,8 @@ pub struct Turns {
     pub channels: Arc<Channels>,
     /// The model.
     pub generator: Arc<dyn Generator>,
+    /// What makes words of voice notes, if anything does.
+    pub hearing: Option<Hearing>,
     /// Who goes first to it.
     pub gate: Gate,
     /// How many begin in a minute, if that is limited.
@@ -201,6 +206,7 @@ impl Turns {
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
+        self.hear(channel, &mut begun, &guard.token).await?;
         // Read before the race below: a call to the store is never dropped half-way.
         let request = context::request(&*self.archive, channel, &mut begun).await?;
         let asked_at = (self.clock)();

@@ -42,6 +42,7 @@ mod feed;
 mod live;
 
 mod media;
+mod voice;
 
 mod files;
 

@@ -158,6 +158,7 @@ fn media(data: Part<'_>) -> Media {
         mime_type: text("mimeType", MIME_MAX),
         file_name: text("fileName", NAME_MAX),
         caption: text("caption", TEXT_MAX),
+        transcript: String::new(),
         size: None,
         is_kept: false,
     }

@@ -88,6 +88,8 @@ pub(crate) struct MediaJson {
     mime_type: String,
     file_name: String,
     caption: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    transcript: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<i64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -118,8 +120,17 @@ impl MessageRow {
                 .quoted
                 .map(|Quoted { provider_message_id, text }| Json(QuotedJson { provider_message_id, text })),
             media: message.media.map(
-                |Media { url, mime_type, file_name, caption, size, is_kept, is_too_large }| {
-                    Json(MediaJson { url, mime_type, file_name, caption, size, is_kept, is_too_large })
+                |Media { url, mime_type, file_name, caption, transcript, size, is_kept, is_too_large }| {
+                    Json(MediaJson {
+                        url,
+                        mime_type,
+                        file_name,
+                        caption,
+                        transcript,
+                        size,
+                        is_kept,
+                        is_too_large,
+                    })
                 },
             ),
             provider_message_id: message.provider_message_id,
@@ -214,11 +225,21 @@ impl Stored for Message {
                 .quoted
                 .map(|Json(QuotedJson { provider_message_id, text })| Quoted { provider_message_id, text }),
             media: row.media.map(
-                |Json(MediaJson { url, mime_type, file_name, caption, size, is_kept, is_too_large })| Media {
+                |Json(MediaJson {
+                     url,
+                     mime_type,
+                     file_name,
+                     caption,
+                     transcript,
+                     size,
+                     is_kept,
+                     is_too_large,
+                 })| Media {
                     url,
                     mime_type,
                     file_name,
                     caption,
+                    transcript,
                     size,
                     is_kept,
                     is_too_large,

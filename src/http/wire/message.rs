@@ -176,7 +176,7 @@ impl Media {
             size: media.size,
             seconds: None,
             caption: given(media.caption),
-            transcript: None,
+            transcript: given(media.transcript),
             state: Word(standing),
             url: format!("/api/v1/messages/{message}/media"),
         }

@@ -32,6 +32,14 @@ pub(crate) fn picture(chat: &str, id: &str, at_seconds: i64, url: &str) -> Value
     body("incomingMessageReceived", chat, id, at_seconds, &message)
 }
 
+/// The contact sends a voice note, which the provider keeps there.
+pub(crate) fn voice_note(chat: &str, id: &str, at_seconds: i64, url: &str) -> Value {
+    let file =
+        json!({ "downloadUrl": url, "caption": "", "fileName": "", "mimeType": "audio/ogg; codecs=opus" });
+    let message = json!({ "typeMessage": "audioMessage", "fileMessageData": file });
+    body("incomingMessageReceived", chat, id, at_seconds, &message)
+}
+
 /// The contact edits a message.
 pub(crate) fn edited(chat: &str, of: &str, at_seconds: i64, text: &str) -> Value {
     let edit = json!({ "typeMessage": "editedMessage", "editedMessageData": { "textMessage": text, "stanzaId": of } });

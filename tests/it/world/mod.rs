@@ -3,6 +3,8 @@
 
 mod database;
 
+mod ears;
+
 mod gateway;
 
 pub(crate) mod green_api;
@@ -43,6 +45,7 @@ use tokio::task::JoinHandle;
 pub(crate) use self::{
     chat::Chat,
     database::Database,
+    ears::MARK,
     fuse::{End, Fuse, Point, Weakness},
     gateway::{Answer, Evidence, Gateway, Post},
     process::Process,
@@ -236,6 +239,11 @@ impl World {
     /// The assistant will say this.
     pub(crate) fn assistant_says(&self, text: &str) {
         self.assistant.add(Step::says(text));
+    }
+
+    /// The assistant will say this to such words, and to no others.
+    pub(crate) fn assistant_answers(&self, words: &'static str, text: &str) {
+        self.assistant.add(Step::says(text).to(words));
     }
 
     /// The assistant will say this, as soon as the test lets it.

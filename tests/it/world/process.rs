@@ -45,7 +45,7 @@ use baton::{
         start::Start,
         tend::Tend,
         tombstones::{KEY_BYTES, Tombstones},
-        turn::{self, Turns},
+        turn::{self, Hearing, Turns},
     },
     http::{
         self,
@@ -69,8 +69,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    API_TOKEN, BEGINNING, CHANNEL, Haste, WEBHOOK_TOKEN, database::Store, fuse::Fuse, fused::Fused,
-    machine_clock, outside::Outside,
+    API_TOKEN, BEGINNING, CHANNEL, Haste, WEBHOOK_TOKEN, database::Store, ears::Ears, fuse::Fuse,
+    fused::Fused, machine_clock, outside::Outside,
 };
 
 /// Longest wait of a switch for a send in flight. Tests let sends go; this only ends a test that forgot to.
@@ -136,12 +136,17 @@ impl Process {
             dispatch: dispatch.clone(),
             clock: || BEGINNING,
         });
+        // Only this machine, as if it were the provider's: and not by its name, which leads inside.
+        let hosts = "127.0.0.1".parse().expect("a list");
+        let storage = Storage::new(hosts, files::Limits::default()).expect("a client");
+        let fetching = Arc::new(Fetching::new(Arc::new(storage), enclosures.clone(), channels.clone()));
         let turns = Arc::new(Turns {
             instance: name.to_owned(),
             ledger: ledger.clone(),
             archive: archive.clone(),
             channels: channels.clone(),
             generator,
+            hearing: Some(Hearing::new(fetching.clone(), Arc::new(Ears), Duration::from_secs(5))),
             gate: Gate::new(100),
             pace: None,
             breaker: ModelBreaker::new(Breaker::new(5, 30_000), ledger.clone(), || BEGINNING),
@@ -220,10 +225,6 @@ impl Process {
             },
         };
         let onlookers = dispatch.onlookers.clone();
-        // Only this machine, as if it were the provider's: and not by its name, which leads inside.
-        let hosts = "127.0.0.1".parse().expect("a list");
-        let storage = Storage::new(hosts, files::Limits::default()).expect("a client");
-        let fetching = Arc::new(Fetching::new(Arc::new(storage), enclosures.clone(), channels.clone()));
         let directory = Arc::new(Directory::new(store.people(), fetching.clone()));
         let notifier = Arc::new(Notifier {
             owner: name.to_owned(),

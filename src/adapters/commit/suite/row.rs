@@ -83,6 +83,7 @@ fn fill(docket: &mut Docket) {
             mime_type: "a/b".to_owned(),
             file_name: "f".to_owned(),
             caption: ODD.to_owned(),
+            transcript: ODD.to_owned(),
             size: Some(7),
             is_kept: true,
             is_too_large: true,

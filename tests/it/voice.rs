@@ -1,0 +1,103 @@
+//! Voice notes: listened to once, before the model reads them, where that is wanted; and when nobody can tell what is said.
+
+use serde_json::{Value, json};
+use wiremock::{
+    Mock, MockServer, ResponseTemplate,
+    matchers::{method, path},
+};
+
+use crate::world::{MARK, World, green_api, on_both_stores};
+
+on_both_stores!(
+    a_voice_note_is_listened_to_once_and_answered,
+    a_voice_note_that_nobody_understands_is_answered_and_a_person_is_called,
+    a_voice_note_from_where_nothing_may_be_fetched_is_not_listened_to,
+    a_draft_is_written_of_what_was_said_in_a_voice_note,
+    where_nobody_listens_a_voice_note_cannot_be_read,
+);
+
+const MEI: &str = "6580000001@c.us";
+
+/// A provider that keeps that voice note, and gives it so many times.
+async fn keeps(words: &str, times: u64) -> (MockServer, String) {
+    let store = MockServer::start().await;
+    let sound = ResponseTemplate::new(200).set_body_bytes([MARK, words.as_bytes()].concat());
+    Mock::given(method("GET")).and(path("/note.ogg")).respond_with(sound).expect(times).mount(&store).await;
+    let url = format!("{}/note.ogg", store.uri());
+    (store, url)
+}
+
+async fn sends(world: &World, id: &str, url: &str) {
+    let body = green_api::voice_note(MEI, id, world.now().0 / 1_000, url);
+    assert_eq!(world.webhook(&body).await, "accepted");
+}
+
+async fn newest(world: &World) -> Value {
+    world.chat(MEI).conversation().await["last_message"].clone()
+}
+
+async fn of_the_contact(world: &World, id: &str) -> Value {
+    let messages = world.chat(MEI).messages().await;
+    messages.into_iter().find(|message| message["provider_message_id"] == id).expect("it was taken in")
+}
+
+async fn a_voice_note_is_listened_to_once_and_answered(world: &World) {
+    world.rules(|policy| policy.transcribes = true);
+    let (_store, url) = keeps("Are you open today?", 1).await;
+    world.assistant_answers("[voice message] Are you open today?", "Until six.");
+    sends(world, "M1", &url).await;
+    world.after(3_000).await;
+    assert_eq!(newest(world).await["text"], "Until six.");
+    let note = of_the_contact(world, "M1").await;
+    assert_eq!(note["media"]["transcript"], "Are you open today?");
+    assert_eq!(note["text"], "[voice message] Are you open today?");
+    assert_eq!(world.chat(MEI).conversation().await["attention"], Value::Null);
+
+    world.pass(7_000);
+    world.assistant_answers("Thanks", "You are welcome.");
+    world.chat(MEI).writes("M2", "Thanks").await;
+    world.after(3_000).await;
+    assert_eq!(newest(world).await["text"], "You are welcome.");
+}
+
+async fn a_voice_note_that_nobody_understands_is_answered_and_a_person_is_called(world: &World) {
+    world.rules(|policy| policy.transcribes = true);
+    let (_store, url) = keeps("", 1).await;
+    world.assistant_answers("[voice message]", "Could you write that?");
+    sends(world, "M1", &url).await;
+    world.after(3_000).await;
+    assert_eq!(newest(world).await["text"], "Could you write that?");
+    let note = of_the_contact(world, "M1").await;
+    assert_eq!((&note["text"], &note["media"]["transcript"]), (&json!("[voice message]"), &Value::Null));
+    assert_eq!(world.chat(MEI).conversation().await["attention"]["reason"], "unreadable");
+}
+
+async fn a_voice_note_from_where_nothing_may_be_fetched_is_not_listened_to(world: &World) {
+    world.rules(|policy| policy.transcribes = true);
+    let (store, url) = keeps("Let me in", 0).await;
+    world.assistant_answers("[voice message]", "Could you write that?");
+    sends(world, "M1", &url.replace("127.0.0.1", "localhost")).await;
+    world.after(3_000).await;
+    assert_eq!(newest(world).await["text"], "Could you write that?");
+    assert!(store.received_requests().await.expect("they are recorded").is_empty());
+}
+
+async fn a_draft_is_written_of_what_was_said_in_a_voice_note(world: &World) {
+    world.rules(|policy| (policy.transcribes, policy.drafting) = (true, true));
+    world.chat(MEI).agent_says("Good day!").await;
+    let (_store, url) = keeps("Are you open today?", 1).await;
+    world.assistant_answers("[voice message] Are you open today?", "Until six.");
+    sends(world, "M1", &url).await;
+    world.after(3_000).await;
+    assert_eq!(world.chat(MEI).drafts().await[0]["text"], "Until six.");
+    assert_eq!(of_the_contact(world, "M1").await["media"]["transcript"], "Are you open today?");
+}
+
+async fn where_nobody_listens_a_voice_note_cannot_be_read(world: &World) {
+    let (_store, url) = keeps("Are you open today?", 0).await;
+    sends(world, "M1", &url).await;
+    world.after(3_000).await;
+    let note = of_the_contact(world, "M1").await;
+    assert_eq!((&note["text"], &note["outcome"]), (&json!("[voice message]"), &json!("handed_over")));
+    assert_eq!(world.chat(MEI).conversation().await["attention"]["reason"], "unreadable");
+}
