@@ -13,6 +13,7 @@ on_both_stores!(
     a_voice_note_that_nobody_understands_is_answered_and_a_person_is_called,
     a_voice_note_from_where_nothing_may_be_fetched_is_not_listened_to,
     a_draft_is_written_of_what_was_said_in_a_voice_note,
+    a_takeover_ends_the_listening,
     where_nobody_listens_a_voice_note_cannot_be_read,
 );
 
@@ -91,6 +92,22 @@ async fn a_draft_is_written_of_what_was_said_in_a_voice_note(world: &World) {
     world.after(3_000).await;
     assert_eq!(world.chat(MEI).drafts().await[0]["text"], "Until six.");
     assert_eq!(of_the_contact(world, "M1").await["media"]["transcript"], "Are you open today?");
+}
+
+async fn a_takeover_ends_the_listening(world: &World) {
+    world.rules(|policy| policy.transcribes = true);
+    let (_store, url) = keeps("Are you open today?", 1).await;
+    let listening = world.listening_holds();
+    sends(world, "M1", &url).await;
+    world.pass(3_000);
+    world.drain_until(&listening).await;
+    let receipt = world.chat(MEI).take_over().await;
+    assert_eq!((&receipt["generation_cancelled"], &receipt["settled"]), (&json!(true), &json!(true)));
+    listening.release();
+    world.drain().await;
+    let note = newest(world).await;
+    assert_eq!((&note["text"], &note["outcome"]), (&json!("[voice message]"), &json!("left_to_human")));
+    assert_eq!(note["media"]["transcript"], Value::Null);
 }
 
 async fn where_nobody_listens_a_voice_note_cannot_be_read(world: &World) {

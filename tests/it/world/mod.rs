@@ -45,7 +45,7 @@ use tokio::task::JoinHandle;
 pub(crate) use self::{
     chat::Chat,
     database::Database,
-    ears::MARK,
+    ears::{Ears, MARK},
     fuse::{End, Fuse, Point, Weakness},
     gateway::{Answer, Evidence, Gateway, Post},
     process::Process,
@@ -113,6 +113,8 @@ pub(crate) struct World {
     pub(crate) gateway: Arc<Gateway>,
     /// What the assistant says.
     pub(crate) assistant: Arc<Script>,
+    /// Who listens to voice notes.
+    ears: Arc<Ears>,
     clock: Arc<ManualClock>,
     database: Database,
     /// What instances share beside the database.
@@ -152,10 +154,12 @@ impl World {
         MACHINE_CLOCK.set(BEGINNING);
         let clock = Arc::new(ManualClock::at(BEGINNING));
         let (gateway, assistant) = (Arc::new(Gateway::new(clock.clone())), Arc::new(Script::default()));
+        let ears = Arc::new(Ears::default());
         let policy = quick_policy();
         let outside = Outside {
             provider: gateway.clone(),
             generator: assistant.clone(),
+            transcriber: ears.clone(),
             keys: keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
         };
         let store = database.open(clock.clone()).await;
@@ -163,6 +167,7 @@ impl World {
         Self {
             gateway,
             assistant,
+            ears,
             clock,
             database,
             keys,
@@ -184,6 +189,7 @@ impl World {
         let outside = Outside {
             provider: self.gateway.clone(),
             generator: self.assistant.clone(),
+            transcriber: self.ears.clone(),
             keys: self.keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
         };
         Arc::new(Process::start(&name, store, outside, Fuse::new(self.weakness), policy, self.haste).await)
@@ -244,6 +250,11 @@ impl World {
     /// The assistant will say this to such words, and to no others.
     pub(crate) fn assistant_answers(&self, words: &'static str, text: &str) {
         self.assistant.add(Step::says(text).to(words));
+    }
+
+    /// Voice notes are listened to until the test lets it.
+    pub(crate) fn listening_holds(&self) -> Hold {
+        self.ears.hold()
     }
 
     /// The assistant will say this, as soon as the test lets it.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton::flow::{generator::Generator, provider::Provider};
+use baton::flow::{generator::Generator, provider::Provider, transcriber::Transcriber};
 use execution::key_store::KeyStore;
 
 use super::{fuse::Fuse, fused::Fused};
@@ -12,6 +12,7 @@ use super::{fuse::Fuse, fused::Fused};
 pub(crate) struct Outside {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) generator: Arc<dyn Generator>,
+    pub(crate) transcriber: Arc<dyn Transcriber>,
     /// Redis, if there is one: the lock in front, and the quick memory of webhooks.
     pub(crate) keys: Option<Arc<dyn KeyStore>>,
 }
@@ -22,6 +23,7 @@ impl Outside {
         Self {
             provider: Fused::over(fuse, self.provider),
             generator: Fused::over(fuse, self.generator),
+            transcriber: self.transcriber,
             keys: self.keys.map(|keys| -> Arc<dyn KeyStore> { Fused::over(fuse, keys) }),
         }
     }

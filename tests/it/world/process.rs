@@ -69,8 +69,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    API_TOKEN, BEGINNING, CHANNEL, Haste, WEBHOOK_TOKEN, database::Store, ears::Ears, fuse::Fuse,
-    fused::Fused, machine_clock, outside::Outside,
+    API_TOKEN, BEGINNING, CHANNEL, Haste, WEBHOOK_TOKEN, database::Store, fuse::Fuse, fused::Fused,
+    machine_clock, outside::Outside,
 };
 
 /// Longest wait of a switch for a send in flight. Tests let sends go; this only ends a test that forgot to.
@@ -110,7 +110,7 @@ impl Process {
     ) -> Self {
         store.recover().await;
         let fuse = Arc::new(fuse);
-        let Outside { provider, generator, keys } = outside.behind(&fuse);
+        let Outside { provider, generator, transcriber, keys } = outside.behind(&fuse);
         let (dispatch, channels) = (Arc::new(Dispatch::default()), Arc::new(Channels::default()));
         // Nothing leaves in the transaction in which it becomes owed: each step is the test's.
         dispatch.set_crowded(CHANNEL, haste == Haste::Apart);
@@ -146,7 +146,7 @@ impl Process {
             archive: archive.clone(),
             channels: channels.clone(),
             generator,
-            hearing: Some(Hearing::new(fetching.clone(), Arc::new(Ears), Duration::from_secs(5))),
+            hearing: Some(Hearing::new(fetching.clone(), transcriber, Duration::from_secs(5))),
             gate: Gate::new(100),
             pace: None,
             breaker: ModelBreaker::new(Breaker::new(5, 30_000), ledger.clone(), || BEGINNING),
