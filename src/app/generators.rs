@@ -97,3 +97,24 @@ fn no_model() -> Failure {
         detail: "there is no model (BATON_AI_…)".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::adapters::http_client::http_client;
+
+    #[test]
+    fn voice_notes_are_listened_to_where_the_provider_can() {
+        let ears = |provider: &str, named: &[(&str, &str)]| {
+            let set = [&[("ai_provider", provider), ("ai_model", "m")], named].concat();
+            let settings = Settings::default().adjusted(&[], &set).expect("right");
+            let http = http_client(Duration::from_secs(1)).expect("a client");
+            transcriber(&settings, http).expect("an address").is_some()
+        };
+        let whisper = [("ai_transcribe", "whisper-1")];
+        assert!(ears("openai", &whisper));
+        assert!(!ears("openai", &[]) && !ears("anthropic", &whisper) && !ears("scripted", &whisper));
+    }
+}

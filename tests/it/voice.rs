@@ -1,5 +1,6 @@
 //! Voice notes: listened to once, before the model reads them, where that is wanted; and when nobody can tell what is said.
 
+use baton::{adapters::scripted::Step, flow::generator::FailureKind};
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
@@ -45,9 +46,12 @@ async fn of_the_contact(world: &World, id: &str) -> Value {
 async fn a_voice_note_is_listened_to_once_and_answered(world: &World) {
     world.rules(|policy| policy.transcribes = true);
     let (_store, url) = keeps("Are you open today?", 1).await;
+    // The first attempt hears it, and the second one knows.
+    world.assistant.add(Step::fails(FailureKind::Server));
     world.assistant_answers("[voice message] Are you open today?", "Until six.");
     sends(world, "M1", &url).await;
     world.after(3_000).await;
+    world.after(5_000).await;
     assert_eq!(newest(world).await["text"], "Until six.");
     let note = of_the_contact(world, "M1").await;
     assert_eq!(note["media"]["transcript"], "Are you open today?");
