@@ -225,7 +225,7 @@ fn no_longer_waits(docket: &mut Docket, policy: &Policy) {
 }
 
 /// Something that nobody can read: a notice at most once an hour, or a person.
-fn not_readable(docket: &mut Docket, policy: &Policy, id: Uuid) {
+pub(super) fn not_readable(docket: &mut Docket, policy: &Policy, id: Uuid) {
     if docket.conversation.mode.mode == Mode::Human {
         return;
     }

@@ -322,6 +322,22 @@ pub fn abandon(docket: &mut Docket, policy: &Policy, begun: &Begun, cost: Cost) 
     }
 }
 
+/// What nobody can read wants no answer of the assistant. A turn that was about nothing else ends: true if this one did.
+pub fn leave_unread(docket: &mut Docket, policy: &Policy, begun: &Begun, unread: &[Uuid]) -> bool {
+    if refusal(docket, begun).is_some() {
+        return false;
+    }
+    for id in unread {
+        inbox::not_readable(docket, policy, *id);
+    }
+    if begun.turn.messages.iter().any(|id| !unread.contains(id)) {
+        return false;
+    }
+    end_turn(docket, begun, TurnState::Cancelled, Some("unreadable"), Cost::default());
+    inbox::begin_new_burst(docket, policy);
+    true
+}
+
 /// Words that are whole but no longer wanted are discarded by name.
 fn discard(docket: &mut Docket, begun: &Begun, cost: Cost, reason: &'static str) {
     let was_running = waste(docket, begun, cost, reason);

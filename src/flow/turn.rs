@@ -206,7 +206,9 @@ impl Turns {
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
-        self.hear(channel, &mut begun, &guard.token).await?;
+        if !Box::pin(self.hear(channel, &mut begun, &guard.token)).await? {
+            return Ok(Ended::from(Committed::Discarded("unreadable")));
+        }
         // Read before the race below: a call to the store is never dropped half-way.
         let request = context::request(&*self.archive, channel, &mut begun).await?;
         let asked_at = (self.clock)();

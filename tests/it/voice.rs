@@ -11,7 +11,9 @@ use crate::world::{MARK, World, green_api, on_both_stores};
 
 on_both_stores!(
     a_voice_note_is_listened_to_once_and_answered,
-    a_voice_note_that_nobody_understands_is_answered_and_a_person_is_called,
+    a_voice_note_that_nobody_understands_cannot_be_read,
+    a_voice_note_that_nobody_understands_is_told_so,
+    what_is_written_beside_a_voice_note_that_nobody_understands_is_answered,
     a_voice_note_from_where_nothing_may_be_fetched_is_not_listened_to,
     a_draft_is_written_of_what_was_said_in_a_voice_note,
     a_takeover_ends_the_listening,
@@ -65,25 +67,57 @@ async fn a_voice_note_is_listened_to_once_and_answered(world: &World) {
     assert_eq!(newest(world).await["text"], "You are welcome.");
 }
 
-async fn a_voice_note_that_nobody_understands_is_answered_and_a_person_is_called(world: &World) {
+async fn a_voice_note_that_nobody_understands_cannot_be_read(world: &World) {
     world.rules(|policy| policy.transcribes = true);
     let (_store, url) = keeps("", 1).await;
-    world.assistant_answers("[voice message]", "Could you write that?");
     sends(world, "M1", &url).await;
     world.after(3_000).await;
-    assert_eq!(newest(world).await["text"], "Could you write that?");
     let note = of_the_contact(world, "M1").await;
+    assert_eq!(note, newest(world).await, "the assistant is not asked, and says nothing");
     assert_eq!((&note["text"], &note["media"]["transcript"]), (&json!("[voice message]"), &Value::Null));
+    assert_eq!((&note["outcome"], &note["outcome_reason"]), (&json!("handed_over"), &json!("undecryptable")));
     assert_eq!(world.chat(MEI).conversation().await["attention"]["reason"], "unreadable");
+
+    world.assistant_answers("Do you hear me?", "I read you.");
+    world.chat(MEI).writes("M2", "Do you hear me?").await;
+    world.after(3_000).await;
+    assert_eq!(newest(world).await["text"], "I read you.");
+}
+
+async fn a_voice_note_that_nobody_understands_is_told_so(world: &World) {
+    world.rules(|policy| {
+        policy.transcribes = true;
+        policy.unreadable_text = Some("Please write.".to_owned());
+    });
+    let (_store, url) = keeps("", 2).await;
+    for id in ["M1", "M2"] {
+        sends(world, id, &url).await;
+        world.after(3_000).await;
+    }
+    let shown: Vec<String> = world.gateway.shown_to(MEI).into_iter().map(|post| post.text).collect();
+    assert_eq!(shown, ["Please write."], "once an hour");
+    assert_eq!(of_the_contact(world, "M2").await["outcome"], "ignored");
+    assert_eq!(world.chat(MEI).conversation().await["attention"], Value::Null);
+}
+
+async fn what_is_written_beside_a_voice_note_that_nobody_understands_is_answered(world: &World) {
+    world.rules(|policy| policy.transcribes = true);
+    let (_store, url) = keeps("", 1).await;
+    sends(world, "M1", &url).await;
+    world.chat(MEI).writes("M2", "Are you open today?").await;
+    world.assistant_answers("Are you open today?", "Until six.");
+    world.after(3_000).await;
+    assert_eq!(newest(world).await["text"], "Until six.");
+    assert_eq!(of_the_contact(world, "M1").await["outcome"], "handed_over");
+    assert_eq!(of_the_contact(world, "M2").await["outcome"], "answered");
 }
 
 async fn a_voice_note_from_where_nothing_may_be_fetched_is_not_listened_to(world: &World) {
     world.rules(|policy| policy.transcribes = true);
     let (store, url) = keeps("Let me in", 0).await;
-    world.assistant_answers("[voice message]", "Could you write that?");
     sends(world, "M1", &url.replace("127.0.0.1", "localhost")).await;
     world.after(3_000).await;
-    assert_eq!(newest(world).await["text"], "Could you write that?");
+    assert_eq!(newest(world).await["outcome"], "handed_over");
     assert!(store.received_requests().await.expect("they are recorded").is_empty());
 }
 

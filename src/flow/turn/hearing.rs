@@ -1,6 +1,6 @@
 //! Voice notes are listened to before the model reads them. In: a turn that has begun. Out: the same with their words, which
-//! are kept with the messages, so that each is listened to once; a person is called for those that cannot be understood,
-//! and the turn goes on without.
+//! are kept with the messages, so that each is listened to once. Those that nobody understands are as any message that cannot
+//! be read: the contact is told so, or a person is called, and the model answers the rest, if there is any.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,24 +10,22 @@ use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::Turns;
+use super::{Turns, end::need_of};
 use crate::{
     domain::{
-        conversation::AttentionReason,
         docket::Docket,
         enclosure::description,
         message::{Author, Message},
-        mode::Mode,
         turn::Purpose,
     },
     flow::{
         archive::Placed,
         channels::Channel,
-        conversations,
         files::Piece,
         inbox::Begun,
-        ledger::{self, Key, Need, change},
+        ledger::{self, Key, change},
         media::Fetching,
+        reply,
         transcriber::{SOUND_MAX_BYTES, Transcriber},
     },
 };
@@ -54,38 +52,40 @@ pub struct Hearing {
 type Heard = (Uuid, Option<String>);
 
 impl Turns {
-    /// Listens to what this turn is about.
+    /// Listens to what this turn is about. False: nothing of it can be understood, and the turn has ended.
     pub(super) async fn hear(
         &self,
         channel: &Channel,
         begun: &mut Begun,
         stopped: &CancellationToken,
-    ) -> Result<(), ledger::Error> {
-        let Some(hearing) = &self.hearing else { return Ok(()) };
+    ) -> Result<bool, ledger::Error> {
+        let Some(hearing) = &self.hearing else { return Ok(true) };
         if begun.turn.purpose == Purpose::Draft && begun.said.is_none() {
             let limit = channel.policy.ai_history + begun.burst.len();
             begun.said = Some(self.archive.history(begun.conversation, begun.history_to, limit).await?);
         }
         let notes = unheard(channel, begun);
         if notes.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let heard = tokio::select! {
             biased;
-            () = stopped.cancelled() => return Ok(()),
+            () = stopped.cancelled() => return Ok(true),
             heard = hearing.all(notes) => heard,
         };
         for message in begun.burst.iter_mut().chain(begun.said.iter_mut().flatten()) {
             note(message, &heard);
         }
-        let need = Need { messages: heard.iter().map(|(id, _)| *id).collect(), ..Need::default() };
-        let kept =
-            change(&*self.ledger, Key::Id(begun.conversation), need, move |docket| keep(docket, &heard));
-        if let Err(error) = kept.await {
-            // The model reads them all the same; whether the turn still counts, its commit finds out.
-            tracing::debug!(%error, "what was heard in voice notes was not kept");
-        }
-        Ok(())
+        let mut need = need_of(begun);
+        need.messages.extend(heard.iter().map(|(id, _)| *id));
+        let (policy, turn) = (Arc::clone(&channel.policy), begun.clone());
+        let step = move |docket: &mut Docket| {
+            keep(docket, &heard);
+            let unread: Vec<Uuid> =
+                heard.iter().filter_map(|(id, words)| words.is_none().then_some(*id)).collect();
+            turn.turn.purpose == Purpose::Reply && reply::leave_unread(docket, &policy, &turn, &unread)
+        };
+        Ok(!change(&*self.ledger, Key::Id(begun.conversation), need, step).await?)
     }
 }
 
@@ -151,18 +151,12 @@ fn unheard(channel: &Channel, begun: &Begun) -> Vec<Placed> {
     wanted.into_iter().filter(|message| message.is_unheard()).map(placed).collect()
 }
 
-/// Keeps the words with their messages, and calls a person for those without.
+/// Keeps the words with their messages.
 fn keep(docket: &mut Docket, heard: &[Heard]) {
     for (id, words) in heard {
-        match words {
-            Some(_) if docket.message(*id).is_some_and(Message::is_unheard) => {
-                let message = docket.edit(*id).expect("it was just looked at");
-                note(message, heard);
-            }
-            None if docket.conversation.mode.mode == Mode::Ai => {
-                conversations::raise(docket, AttentionReason::Unreadable);
-            }
-            Some(_) | None => {}
+        if words.is_some() && docket.message(*id).is_some_and(Message::is_unheard) {
+            let message = docket.edit(*id).expect("it was just looked at");
+            note(message, heard);
         }
     }
 }
