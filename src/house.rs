@@ -12,10 +12,12 @@ const ROOMS: &[(&str, &[&str], &[&str])] = &[
     ("adapters", &["domain", "flow", "adapters"], &["actix_web"]),
     ("http", &["domain", "flow", "http"], &["sqlx", "reqwest", "redis"]),
     ("worker.rs", &["domain", "flow"], &["sqlx", "reqwest", "actix_web", "redis"]),
+    ("simulator", &["simulator"], &["sqlx", "redis"]),
+    ("simulator/account", &["simulator"], &["tokio", "sqlx", "reqwest", "actix_web", "redis"]),
     ("config", &["domain", "telemetry", "config"], &["sqlx", "reqwest", "actix_web", "redis"]),
     (
         "cli",
-        &["domain", "flow", "app", "config", "telemetry", "http", "cli"],
+        &["domain", "flow", "app", "config", "telemetry", "http", "simulator", "cli"],
         &["sqlx", "reqwest", "actix_web", "redis"],
     ),
 ];

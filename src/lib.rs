@@ -13,6 +13,8 @@ pub mod http;
 
 pub mod worker;
 
+pub mod simulator;
+
 pub mod config;
 
 pub mod telemetry;
