@@ -38,6 +38,8 @@ mod invitations;
 
 mod demo;
 
+mod simulator;
+
 mod own_api;
 
 mod check;
@@ -67,6 +69,7 @@ pub use moves::Seals;
 pub use own_api::{OwnApi, Said};
 pub use restore::{Examined, Restored, Wish, examine};
 pub use secret_key::{Rotated, rotate};
+pub use simulator::simulator;
 
 use self::{numbers::Numbers, stores::Store};
 use crate::{

@@ -42,6 +42,8 @@ mod mcp;
 
 mod openapi;
 
+mod simulator;
+
 use std::{io, path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -102,6 +104,7 @@ enum Command {
     SecretKey(secret_key::SecretKey),
     Mcp(mcp::Mcp),
     Openapi(openapi::Openapi),
+    Simulator(simulator::Simulator),
 }
 
 /// What `-h` shows; `--help` shows every setting.
@@ -151,6 +154,7 @@ impl Command {
             Self::SecretKey(command) => command.run(&settings).await?,
             Self::Mcp(command) => command.run(&settings).await?,
             Self::Openapi(command) => command.run()?,
+            Self::Simulator(command) => command.run(&settings).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -46,6 +46,8 @@ fn every_command_of_the_contract_can_be_typed() {
         "restore baton.backup --again --moved",
         "secret-key rotate",
         "openapi",
+        "simulator --listen 127.0.0.1:7108 --instance 1101000001 --token t0ken --webhook http://127.0.0.1:8080/w",
+        "simulator --webhook http://127.0.0.1:8080/w --webhook-token t0ken --restart-ms 0 --unlimited",
         "token list --database-url sqlite://other.db",
     ] {
         assert!(read(line(words)).is_ok(), "{words}");
@@ -67,6 +69,8 @@ fn wrong_usage_is_refused_before_anything_begins() {
         "backup",
         "restore",
         "secret-key",
+        "simulator --webhook-token t0ken",
+        "simulator --retry-ms 0",
     ] {
         assert!(read(line(words)).is_err(), "{words}");
     }
@@ -115,6 +119,7 @@ fn the_first_help_is_the_list_of_commands() {
         "restore",
         "secret-key",
         "openapi",
+        "simulator",
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}\n{help}");
     }

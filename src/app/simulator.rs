@@ -1,0 +1,26 @@
+//! The simulated gateway as a command runs it: at an address, until it is told to stop.
+
+use std::net::{SocketAddr, TcpListener};
+
+use anyhow::Context as _;
+
+use super::{CONNECT, instance::until_told_to_stop};
+use crate::{
+    adapters::http_client::http_client,
+    simulator::{Options, Simulator},
+};
+
+/// Runs it until it is told to stop. `tell` hears where it answers.
+pub async fn simulator(
+    address: SocketAddr,
+    options: Options,
+    tell: impl FnOnce(SocketAddr) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let listener = TcpListener::bind(address)
+        .with_context(|| format!("cannot listen on {address} (--listen names another place)"))?;
+    let simulator = Simulator::start(listener, options, http_client(CONNECT)?)?;
+    tell(simulator.address())?;
+    let told = until_told_to_stop().await;
+    simulator.stop().await;
+    told
+}
