@@ -50,6 +50,8 @@ mod bad_input;
 
 mod command_line;
 
+mod simulator;
+
 mod docs;
 
 mod browser;

@@ -64,7 +64,7 @@ impl Need {
             (Installer::Unknown, Self::Redis) => "redis-server (6.2 or later)",
             (Installer::Unknown, Self::Browser) => "chromedriver, with a Chromium or Chrome of its version",
             (Installer::Unknown, Self::Node) => "node (18 or later) and npm",
-            (Installer::Unknown, Self::Python) => "python3 (3.9 or later) with venv and pip",
+            (Installer::Unknown, Self::Python) => "python3 (3.10 or later) with venv and pip",
             (Installer::Unknown, Self::Prometheus) => "promtool (2.42 or later)",
         }
     }

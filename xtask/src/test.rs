@@ -23,7 +23,7 @@ pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
     let stop = Stop::listen()?;
     let is_set = |name| std::env::var_os(name).is_some();
     let (has_database, has_redis) = (is_set("TEST_DATABASE_URL"), is_set("TEST_REDIS_URL"));
-    packages::find_or_install(&[Need::Browser, Need::Node], asked.is_some())?;
+    packages::find_or_install(&[Need::Browser, Need::Node, Need::Python], asked.is_some())?;
     dashboard::fetch()?;
     // Someone who names tests means others than these.
     if arguments.is_empty() {
