@@ -56,6 +56,12 @@ use endpoint::{Answer, Endpoint};
 /// Shortest and longest time for which the gateway shows that someone is typing.
 const TYPING_MS: (i64, i64) = (1_000, 20_000);
 
+/// How often the account is looked at before it is said that the gateway wants less of it.
+const LOOKS: usize = 3;
+
+/// Between two looks: a little more than the second in which the gateway answers one.
+const LOOK_AGAIN: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1_100 });
+
 /// What it takes to speak for an account.
 #[derive(Clone)]
 pub struct Account {
@@ -113,9 +119,17 @@ impl GreenApi {
         self.answered(answer).map(|_| ())
     }
 
+    /// Asks again when somebody else has asked in the same second: the gateway answers each of these once in one.
     async fn look(&self, method: &str) -> Result<Value, Unanswered> {
-        let answer = self.endpoint.ask(Method::GET, method, None, self.timeout).await;
-        self.answered(answer)
+        let mut left = LOOKS;
+        loop {
+            let answer = self.endpoint.ask(Method::GET, method, None, self.timeout).await;
+            left -= 1;
+            if left == 0 || !answer.as_ref().is_ok_and(|answer| answer.status == 429) {
+                return self.answered(answer);
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
 
     fn answered(&self, answer: Result<Answer, String>) -> Result<Value, Unanswered> {

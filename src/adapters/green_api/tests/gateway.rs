@@ -114,6 +114,17 @@ async fn the_state_is_the_gateways_own_word_and_empty_while_there_is_none() {
 }
 
 #[tokio::test]
+async fn who_asks_in_the_same_second_as_another_asks_again() {
+    let server = MockServer::start().await;
+    let busy = Mock::given(any()).respond_with(ResponseTemplate::new(429));
+    busy.up_to_n_times(2).mount(&server).await;
+    let state = ResponseTemplate::new(200).set_body_string(r#"{"stateInstance":"authorized"}"#);
+    Mock::given(any()).respond_with(state).mount(&server).await;
+    assert_eq!(gateway_at(&server.uri()).state().await.expect("an answer"), "authorized");
+    assert_eq!(requests(&server).await.len(), 3);
+}
+
+#[tokio::test]
 async fn a_code_to_link_the_phone_is_a_picture_or_there_is_none() {
     const PNG: &str = "iVBORw0KGgo=";
     let shown = || LinkCode::Shown(b"\x89PNG\r\n\x1a\n".to_vec());
