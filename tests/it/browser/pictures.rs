@@ -64,7 +64,11 @@ async fn morning(server: &Server) {
     server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
 }
 
+/// Once everything is there, and stands still.
 async fn take(browser: &Browser, folder: &std::path::Path, name: &str) {
+    browser.misses("main", "Loading…").await;
+    let still = "return document.getAnimations().every((it) => !(it instanceof CSSTransition))";
+    browser.until(still, json!([])).await;
     let picture = browser.picture().await;
     assert!(picture.len() > 5_000, "{name}: a page is not so empty");
     std::fs::write(folder.join(format!("{name}.webp")), picture).expect("the picture is kept");
