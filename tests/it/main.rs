@@ -5,6 +5,8 @@
 
 mod world;
 
+mod program;
+
 mod takeover;
 
 mod order;
@@ -42,6 +44,7 @@ mod feed;
 mod live;
 
 mod media;
+
 mod voice;
 
 mod files;
@@ -49,6 +52,8 @@ mod files;
 mod bad_input;
 
 mod command_line;
+
+mod rolling;
 
 mod simulator;
 

@@ -14,7 +14,8 @@ use std::{
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{Program, Server, into_the_other_store, path_of, program::TOKEN};
+use super::{Program, Server, into_the_other_store, path_of};
+use crate::program::TOKEN;
 
 into_the_other_store!(a_server_is_killed_under_load_and_nothing_is_lost_that_was_answered_before_the_backup);
 

@@ -1,7 +1,5 @@
 //! A backup, made beside a server that goes on, and what is left of it when everything else is lost.
 
-mod program;
-
 mod load;
 
 mod unfinished;
@@ -12,7 +10,7 @@ mod refused;
 
 mod memory;
 
-use self::program::{Program, Server, path_of};
+use crate::program::{Program, Server, path_of};
 
 /// Runs each story twice: from either database into the other one.
 macro_rules! into_the_other_store {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::world::Database;
 
 /// With which the test asks.
-pub(super) const TOKEN: &str = "a-token-of-the-tests-1234";
+pub(crate) const TOKEN: &str = "a-token-of-the-tests-1234";
 
 /// Longest wait for what a story says must come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -21,27 +21,27 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A database, and the folder from which the program is called.
-pub(super) struct Program {
+pub(crate) struct Program {
     database: Database,
     folder: TempDir,
     /// Settings beside the common ones.
-    pub(super) variables: Vec<(String, String)>,
+    pub(crate) variables: Vec<(String, String)>,
 }
 
 /// What a command said.
 #[derive(Debug)]
-pub(super) struct Said {
-    pub(super) out: String,
-    pub(super) error: String,
-    pub(super) code: Option<i32>,
+pub(crate) struct Said {
+    pub(crate) out: String,
+    pub(crate) error: String,
+    pub(crate) code: Option<i32>,
 }
 
 impl Program {
-    pub(super) fn on_sqlite() -> Self {
+    pub(crate) fn on_sqlite() -> Self {
         Self::over(Database::sqlite())
     }
 
-    pub(super) async fn on_postgres() -> Self {
+    pub(crate) async fn on_postgres() -> Self {
         let mut program = Self::over(Database::postgres().await);
         program.set("BATON_SECRET_KEY", &"5e".repeat(32));
         program
@@ -52,22 +52,22 @@ impl Program {
     }
 
     /// From now on this holds.
-    pub(super) fn set(&mut self, name: &str, value: &str) {
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.variables.retain(|(other, _)| other != name);
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
     /// The database, as a setting says it.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.database.url()
     }
 
     /// A file in the folder of the test.
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    pub(super) fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("BATON_") {
@@ -81,28 +81,28 @@ impl Program {
     }
 
     /// Runs a command to its end.
-    pub(super) fn says(&self, words: &[&str]) -> Said {
+    pub(crate) fn says(&self, words: &[&str]) -> Said {
         let Output { status, stdout, stderr } = self.command(words).output().expect("it runs");
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Said { out: text(stdout), error: text(stderr), code: status.code() }
     }
 
     /// The same for one that must not fail.
-    pub(super) fn does(&self, words: &[&str]) -> String {
+    pub(crate) fn does(&self, words: &[&str]) -> String {
         let said = self.says(words);
         assert_eq!(said.code, Some(0), "{words:?}: {said:?}");
         said.out
     }
 
     /// Makes a backup into that file, and says so.
-    pub(super) fn backs_up(&self, name: &str, flags: &[&str]) -> PathBuf {
+    pub(crate) fn backs_up(&self, name: &str, flags: &[&str]) -> PathBuf {
         let path = self.file(name);
         self.does(&[&["backup", path_of(&path)], flags].concat());
         path
     }
 
     /// Starts the server, with the sandbox.
-    pub(super) fn serves(&self, flags: &[&str]) -> Server {
+    pub(crate) fn serves(&self, flags: &[&str]) -> Server {
         let common =
             ["serve", "--listen", "127.0.0.1:0", "--log", "info", "--log-format", "json", "--sandbox"];
         let mut command = self.command(&[&common[..], flags].concat());
@@ -124,21 +124,21 @@ impl Program {
     }
 
     /// The end of the test.
-    pub(super) async fn end(self) {
+    pub(crate) async fn end(self) {
         self.database.remove().await;
     }
 }
 
 /// A path as an argument.
-pub(super) fn path_of(path: &Path) -> &str {
+pub(crate) fn path_of(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
 /// A server that runs, until it is killed.
-pub(super) struct Server {
+pub(crate) struct Server {
     process: Child,
-    pub(super) http: reqwest::Client,
-    pub(super) address: String,
+    pub(crate) http: reqwest::Client,
+    pub(crate) address: String,
 }
 
 impl Drop for Server {
@@ -151,7 +151,7 @@ impl Drop for Server {
 
 impl Server {
     /// What a request is answered, whatever that is.
-    pub(super) async fn answer(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+    pub(crate) async fn answer(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
         let method = method.parse().expect("a method");
         let request = self.http.request(method, format!("{}{path}", self.address)).bearer_auth(TOKEN);
         let request = match body {
@@ -163,15 +163,23 @@ impl Server {
         (status, serde_json::from_str(&answer.text().await.expect("a body")).unwrap_or_default())
     }
 
+    /// Ends as it does when its supervisor asks it to. Returns when it has.
+    pub(crate) fn is_told_to_end(&mut self) {
+        let process = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it runs");
+        let status = self.process.wait().expect("it ends");
+        assert!(status.success(), "{status}");
+    }
+
     /// The same for one that must not be refused.
-    pub(super) async fn asks(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
+    pub(crate) async fn asks(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let (status, answer) = self.answer(method, path, body).await;
         assert!((200..300).contains(&status), "{path}: {status} {answer}");
         answer
     }
 
     /// Asks again and again until this is so.
-    pub(super) async fn until(&self, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn until(&self, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let from = Instant::now();
         loop {
             let seen = self.asks("GET", path, None).await;
@@ -184,19 +192,19 @@ impl Server {
     }
 
     /// A contact writes.
-    pub(super) async fn hears(&self, chat: &str, text: &str) {
+    pub(crate) async fn hears(&self, chat: &str, text: &str) {
         let body = serde_json::json!({ "chat_id": chat, "text": text });
         self.asks("POST", "/webhooks/sandbox", Some(&body)).await;
     }
 
     /// The conversation of a chat.
-    pub(super) async fn conversation(&self, chat: &str) -> Value {
+    pub(crate) async fn conversation(&self, chat: &str) -> Value {
         let found = self.asks("GET", &format!("/api/v1/conversations?chat_id={chat}"), None).await;
         found["items"][0].clone()
     }
 
     /// Its messages, oldest first.
-    pub(super) async fn messages(&self, chat: &str) -> Vec<Value> {
+    pub(crate) async fn messages(&self, chat: &str) -> Vec<Value> {
         let id = self.conversation(chat).await["id"].as_str().expect("a conversation").to_owned();
         let path = format!("/api/v1/conversations/{id}/messages?limit=200");
         let page = self.asks("GET", &path, None).await;
@@ -204,7 +212,7 @@ impl Server {
     }
 
     /// What our side has sent to the contact's phone.
-    pub(super) async fn phone(&self, chat: &str) -> Vec<String> {
+    pub(crate) async fn phone(&self, chat: &str) -> Vec<String> {
         let screen = self.asks("GET", &format!("/api/v1/sandbox/chats/{chat}"), None).await;
         let bubbles = screen["messages"].as_array().expect("messages").iter();
         let ours = bubbles.filter(|bubble| bubble["author"] != "contact");
