@@ -128,6 +128,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         onlookers: Arc::clone(&parts.dispatch.onlookers),
         cors_origins: settings.cors_origins.clone().map(|origins| origins.0).unwrap_or_default(),
         prices: settings.ai_prices.clone().unwrap_or_default(),
+        time_zone: settings.time_zone.clone(),
         settings: settings.describe().into_iter().map(as_setting).collect(),
         settle_ms: i64::try_from(settings.settle_ms).unwrap_or(i64::MAX),
         render_metrics: Box::new(move || metrics.render()),

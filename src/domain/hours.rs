@@ -15,7 +15,7 @@
 
 mod text;
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::time::Time;
 
@@ -40,8 +40,42 @@ pub struct Hours {
 /// The day in that zone which a moment lies in: its beginning. None: there is no such zone.
 pub fn day_began(zone: &str, at: Time) -> Option<Time> {
     let zone = TimeZone::get(zone).ok()?;
-    let midnight = zone.to_datetime(timestamp(at)).date().at(0, 0, 0, 0);
-    Some(Time(zone.to_timestamp(midnight).ok()?.as_millisecond()))
+    day_of(&zone, zone.to_datetime(timestamp(at)).date())
+}
+
+/// Days on end that are as long as each other: all are, but for those on which the clocks change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Days {
+    /// When the first one begins.
+    pub from: Time,
+    /// When the last one is over.
+    pub to: Time,
+    /// How long each is.
+    pub each_ms: i64,
+}
+
+/// The days in that zone that a span touches, the first of them whole. None: there is no such zone.
+pub fn days(zone: &str, from: Time, to: Time) -> Option<Vec<Days>> {
+    let zone = TimeZone::get(zone).ok()?;
+    let mut date = zone.to_datetime(timestamp(from)).date();
+    let mut begins = day_of(&zone, date)?;
+    let mut days: Vec<Days> = Vec::new();
+    while begins < to {
+        date = date.tomorrow().ok()?;
+        let ends = day_of(&zone, date)?;
+        let each_ms = ends.since(begins);
+        match days.last_mut() {
+            Some(last) if last.each_ms == each_ms => last.to = ends,
+            _ => days.push(Days { from: begins, to: ends, each_ms }),
+        }
+        begins = ends;
+    }
+    Some(days)
+}
+
+/// When a day begins: at midnight, or when there is time again on a day that has no midnight.
+fn day_of(zone: &TimeZone, date: Date) -> Option<Time> {
+    Some(Time(zone.to_timestamp(date.at(0, 0, 0, 0)).ok()?.as_millisecond()))
 }
 
 /// From a time to a time, on some days.
@@ -157,6 +191,23 @@ mod tests {
         assert_eq!(day_began("Europe/Berlin", noon), Some(time("2026-03-29T00:00:00+01:00")));
         assert_eq!(day_began("UTC", time("1970-01-01T00:00:00Z")), Some(Time(0)));
         assert_eq!(day_began("Atlantis", noon), None);
+    }
+
+    #[test]
+    fn days_on_end_are_told_together_until_the_clocks_change() {
+        let stretch =
+            |from, to, hours: i64| Days { from: time(from), to: time(to), each_ms: hours * 60 * MINUTE_MS };
+        let told =
+            days("Europe/Berlin", time("2026-03-27T15:00:00+01:00"), time("2026-03-31T09:00:00+02:00"));
+        let wanted = [
+            stretch("2026-03-27T00:00:00+01:00", "2026-03-29T00:00:00+01:00", 24),
+            stretch("2026-03-29T00:00:00+01:00", "2026-03-30T00:00:00+02:00", 23),
+            stretch("2026-03-30T00:00:00+02:00", "2026-04-01T00:00:00+02:00", 24),
+        ];
+        assert_eq!(told.as_deref(), Some(&wanted[..]));
+        let midnight = time("2026-03-27T00:00:00+01:00");
+        assert_eq!(days("Europe/Berlin", midnight, midnight), Some(Vec::new()));
+        assert_eq!(days("Atlantis", midnight, midnight), None);
     }
 
     #[test]

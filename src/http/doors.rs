@@ -86,6 +86,8 @@ pub struct Doors {
     pub cors_origins: Vec<String>,
     /// What models cost.
     pub prices: Prices,
+    /// Whose days statistics are told by.
+    pub time_zone: String,
     /// Settings in force, secrets left out.
     pub settings: Vec<Setting>,
     /// Longest wait of a switch, `BATON_SETTLE_MS`.

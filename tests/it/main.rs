@@ -21,6 +21,8 @@ mod many;
 
 mod told;
 
+mod stats;
+
 mod follow_up;
 
 mod drafts;

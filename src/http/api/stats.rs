@@ -7,7 +7,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Answered;
 use crate::{
-    domain::{price::Prices, time::Time},
+    domain::{
+        hours::{Days, days},
+        price::Prices,
+        time::Time,
+    },
     flow::{
         archive::{Bucket, Depths, Usage},
         spending,
@@ -30,7 +34,7 @@ pub(crate) struct Span {
     from: Option<At>,
     /// Now if not given.
     to: Option<At>,
-    /// `hour` or `day`; `hour` if not given.
+    /// `hour`, or `day`: days of `BATON_TIME_ZONE`, of which the first is told whole; `hour` if not given.
     #[param(pattern = "^(hour|day)$")]
     step: Option<String>,
     /// On this channel.
@@ -158,7 +162,13 @@ pub(crate) async fn stats(doors: Data<Doors>, caller: Caller, query: Query<Span>
         return Err(Problem::invalid("/from", format!("spans more than {ITEMS_MAX} steps")));
     }
     let channels = caller.within(span.channel);
-    let buckets = doors.archive.buckets(from, to, step_ms, channels.as_deref()).await?;
+    let as_asked = Days { from, to, each_ms: step_ms };
+    let stretches = if step_ms == DAY_MS { days(&doors.time_zone, from, to) } else { None };
+    let stretches = stretches.unwrap_or_else(|| vec![as_asked]);
+    let mut buckets = Vec::new();
+    for Days { from, to: end, each_ms } in stretches {
+        buckets.extend(doors.archive.buckets(from, end.min(to), each_ms, channels.as_deref()).await?);
+    }
     let depths = doors.archive.depths(channels.as_deref()).await?;
     Ok(Answer::ok(&Stats {
         items: buckets.into_iter().map(|bucket| Item::of(bucket, &doors.prices)).collect(),

@@ -175,6 +175,7 @@ impl World {
             onlookers: Arc::clone(&onlookers),
             cors_origins: vec!["https://crm.example".to_owned()],
             prices: Default::default(),
+            time_zone: "UTC".to_owned(),
             settings: Vec::new(),
             settle_ms: 10_000,
             render_metrics: Box::new(|| "baton_up 1\n".to_owned()),

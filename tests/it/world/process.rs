@@ -269,6 +269,7 @@ impl Process {
             onlookers: onlookers.clone(),
             cors_origins: vec!["https://crm.example".to_owned()],
             prices: "1/2".parse().expect("prices"),
+            time_zone: "Asia/Singapore".to_owned(),
             settings: Vec::new(),
             settle_ms: SETTLE_MS,
             render_metrics: Box::new(String::new),

@@ -17,6 +17,7 @@ import { plotsOf } from "./plots.js";
 /** @type {Record<string, {step: "hour" | "day", count: number}>} */
 const RANGES = { day: { step: "hour", count: 24 }, week: { step: "day", count: 7 }, month: { step: "day", count: 30 } };
 /** @typedef {keyof typeof RANGES} Range */
+const HOUR_MS = 3_600_000;
 
 /** When a range begins: at a whole hour, or at midnight here. @param {string} range */
 function begin(range) {
@@ -65,7 +66,12 @@ export function Overview() {
 /** @param {{items: Wire.Stats["items"], step: "hour" | "day", range: string}} props */
 function Plots({ items, step, range }) {
   const plots = useMemo(() => {
-    const places = items.map(({ from }) => (step === "hour" ? { short: formatted(from, { hour: "numeric" }), whole: `${lately(from)}–${clock(Date.parse(from) + 3_600_000)}` } : { short: formatted(from, DAY), whole: formatted(from, DAY) }));
+    const places = items.map(({ from }) => {
+      if (step === "hour") return { short: formatted(from, { hour: "numeric" }), whole: `${lately(from)}–${clock(Date.parse(from) + HOUR_MS)}` };
+      // The day of the business: at its noon it is the same day nearly everywhere.
+      const day = formatted(new Date(Date.parse(from) + 12 * HOUR_MS).toISOString(), DAY);
+      return { short: day, whole: day };
+    });
     return plotsOf(items, { places, head: t(step === "hour" ? "overview.hour" : "overview.day") });
   }, [items, language.value]);
   return html`<h2 class="plots-title">${t(/** @type {any} */ (`overview.title_${range}`))}</h2>
