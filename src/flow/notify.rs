@@ -3,7 +3,7 @@
 //! In: endpoints, and the feed of events from where each has been told. Out: POSTs, at least once, in order within a
 //! conversation; what is not received within a day is a dead letter, and who receives nothing for a day is switched off.
 
-mod signature;
+pub mod signature;
 
 pub use signature::fresh_secret;
 

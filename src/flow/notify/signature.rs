@@ -1,4 +1,4 @@
-//! Signatures of what is posted to endpoints, as Standard Webhooks has them (version 1).
+//! Signatures of what is posted to others, as Standard Webhooks has them (version 1).
 //!
 //! In: secrets, id, time and body. Out: a header that whoever knows a secret can check.
 
@@ -8,8 +8,11 @@ use ring::hmac;
 /// Before every secret, so that it is known for one where it should not be.
 const PREFIX: &str = "whsec_";
 
-/// A secret has so many random bytes.
+/// A secret of ours has so many random bytes.
 const BYTES: usize = 32;
+
+/// One that others made has as many as Standard Webhooks asks for: what signs with less, anybody may find.
+const BYTES_MIN: usize = 24;
 
 /// A new secret, as it is shown once.
 pub fn fresh_secret() -> Result<String, getrandom::Error> {
@@ -18,18 +21,28 @@ pub fn fresh_secret() -> Result<String, getrandom::Error> {
     Ok(format!("{PREFIX}{}", STANDARD.encode(bytes)))
 }
 
+/// What bodies are signed with.
+#[derive(Debug)]
+pub struct Key(hmac::Key);
+
+impl Key {
+    /// Reads a secret; None if it is none, or too short to be one.
+    pub fn read(secret: &str) -> Option<Self> {
+        let bytes = STANDARD.decode(secret.strip_prefix(PREFIX)?).ok()?;
+        (bytes.len() >= BYTES_MIN).then(|| Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+    }
+
+    /// The header.
+    pub fn sign(&self, id: &str, timestamp: i64, body: &[u8]) -> String {
+        let signed = [format!("{id}.{timestamp}.").as_bytes(), body].concat();
+        format!("v1,{}", STANDARD.encode(hmac::sign(&self.0, &signed)))
+    }
+}
+
 /// The header for these secrets: one signature each, with spaces between them. None if a secret is none of ours.
 pub(super) fn sign(secrets: &[Vec<u8>], id: &str, timestamp: i64, body: &[u8]) -> Option<String> {
-    let signed = [format!("{id}.{timestamp}.").as_bytes(), body].concat();
-    let signatures: Option<Vec<String>> = secrets
-        .iter()
-        .map(|secret| {
-            let text = std::str::from_utf8(secret).ok()?;
-            let key = STANDARD.decode(text.strip_prefix(PREFIX)?).ok()?;
-            let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), &signed);
-            Some(format!("v1,{}", STANDARD.encode(tag)))
-        })
-        .collect();
+    let keys = secrets.iter().map(|secret| Key::read(std::str::from_utf8(secret).ok()?));
+    let signatures: Option<Vec<String>> = keys.map(|key| Some(key?.sign(id, timestamp, body))).collect();
     signatures.map(|all| all.join(" "))
 }
 
@@ -49,6 +62,7 @@ mod tests {
         assert!(both.starts_with("v1,") && both.ends_with(&format!(" {one}")), "{both}");
         assert_eq!(sign(&[b"whsec_?".to_vec()]), None);
         assert_eq!(sign(&[b"another".to_vec()]), None);
+        assert_eq!(sign(&[b"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLS8=".to_vec()]), None, "23 bytes");
     }
 
     #[test]
