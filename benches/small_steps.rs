@@ -13,7 +13,7 @@ use baton::{
     },
     domain::pacing,
     flow::{
-        generator::{Generator, Line, Progress, Request, Written},
+        generator::{About, Generator, Line, Progress, Request, Written},
         onlookers::Onlookers,
         provider::Provider,
     },
@@ -123,6 +123,7 @@ fn request(lines: usize) -> Request {
         lines: (0..lines).map(line).collect(),
         tools: true,
         channel: CHANNEL.to_owned(),
+        about: About::default(),
     }
 }
 

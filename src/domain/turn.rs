@@ -23,8 +23,10 @@ words! {
 
 words! {
     /// What a run of the assistant is for.
+    #[derive(Default)]
     Purpose {
         /// To answer the contact.
+        #[default]
         Reply = "reply",
         /// To write a follow-up.
         FollowUp = "follow_up",

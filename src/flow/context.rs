@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     archive::Archive,
     channels::Channel,
-    generator::{Line, Request},
+    generator::{About, Line, Request},
     inbox::Begun,
     ledger::Error,
 };
@@ -56,6 +56,13 @@ pub(super) async fn request(
         lines,
         tools: begun.turn.purpose == Purpose::Reply,
         channel: channel.name.clone(),
+        about: About {
+            conversation: begun.conversation,
+            chat: begun.chat.to_string(),
+            contact_name: begun.contact_name.clone(),
+            turn: begun.turn.id,
+            purpose: begun.turn.purpose,
+        },
     })
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
-use crate::domain::words::words;
+use crate::domain::{turn::Purpose, words::words};
 
 /// What the model is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +20,23 @@ pub struct Request {
     pub tools: bool,
     /// The channel, for generators that differ by it.
     pub channel: String,
+    /// Whom it is about, for generators that know them too.
+    pub about: About,
+}
+
+/// Where a request comes from. A model needs none of it to write.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    /// The conversation.
+    pub conversation: Uuid,
+    /// Its chat at the provider.
+    pub chat: String,
+    /// What the contact is called, if anybody knows.
+    pub contact_name: Option<String>,
+    /// The turn.
+    pub turn: Uuid,
+    /// What it is for.
+    pub purpose: Purpose,
 }
 
 /// One message of the request.

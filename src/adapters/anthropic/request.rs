@@ -172,10 +172,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::flow::generator::About;
 
     fn asked(system: &str, lines: Vec<Line>, tools: bool) -> Request {
         let (model, channel) = ("small-1".into(), "default".into());
-        Request { model, system: Arc::from(system), lines, tools, channel }
+        let about = About::default();
+        Request { model, system: Arc::from(system), lines, tools, channel, about }
     }
 
     fn posted(lines: Vec<Line>) -> Value {

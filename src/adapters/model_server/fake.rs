@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::{
     adapters::http_client::http_client,
-    flow::generator::{Failure, FailureKind, Line, Progress, Request, Written},
+    flow::generator::{About, Failure, FailureKind, Line, Progress, Request, Written},
 };
 
 pub(crate) const LONG: Duration = Duration::from_secs(20);
@@ -52,6 +52,7 @@ pub(crate) fn question() -> Request {
         lines: vec![Line::Contact("Are you open?".into())],
         tools: true,
         channel: "default".into(),
+        about: About::default(),
     }
 }
 

@@ -122,6 +122,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::flow::generator::About;
 
     fn posted(lines: Vec<Line>) -> Value {
         let request = Request {
@@ -130,6 +131,7 @@ mod tests {
             lines,
             tools: false,
             channel: "default".into(),
+            about: About::default(),
         };
         serde_json::from_str(&body(&request)).expect("JSON")
     }
@@ -199,6 +201,7 @@ mod tests {
             lines: Vec::new(),
             tools: true,
             channel: "default".into(),
+            about: About::default(),
         };
         let posted: Value = serde_json::from_str(&body(&request)).expect("JSON");
         let names: Vec<_> = posted["tools"]

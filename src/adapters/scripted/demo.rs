@@ -185,6 +185,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::flow::generator::About;
 
     fn request(lines: Vec<Line>) -> Request {
         Request {
@@ -193,6 +194,7 @@ mod tests {
             lines,
             tools: true,
             channel: "sandbox".into(),
+            about: About::default(),
         }
     }
 

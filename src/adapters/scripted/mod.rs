@@ -135,7 +135,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::flow::generator::Line;
+    use crate::flow::generator::{About, Line};
 
     #[derive(Default)]
     struct Heard(Mutex<Vec<String>>);
@@ -153,6 +153,7 @@ mod tests {
             lines: vec![Line::Contact("What does delivery cost?".into())],
             tools: true,
             channel: "sandbox".into(),
+            about: About::default(),
         }
     }
 

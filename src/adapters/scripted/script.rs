@@ -268,6 +268,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::flow::generator::About;
 
     struct Unheard;
 
@@ -282,6 +283,7 @@ mod tests {
             lines: vec![Line::Contact(text.into())],
             tools: true,
             channel: "default".into(),
+            about: About::default(),
         }
     }
 

@@ -53,6 +53,8 @@ pub struct Begun {
     pub conversation: Uuid,
     /// Its chat.
     pub chat: ChatId,
+    /// What the contact is called, if anybody knows.
+    pub contact_name: Option<String>,
     /// The turn as stored.
     pub turn: Turn,
     /// Who answered when it began.
@@ -258,6 +260,7 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
     Begun {
         conversation: conversation.id,
         chat: conversation.chat.clone(),
+        contact_name: conversation.contact_name.clone(),
         mode: conversation.mode.mode,
         history_to: conversation.seq,
         said: docket.words(policy.ai_history + burst.len()),
