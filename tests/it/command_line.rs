@@ -1,5 +1,7 @@
 //! The program as a shell sees it: what it says, where, and with which exit code.
 
+mod models;
+
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::Path,
@@ -10,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, Request, ResponseTemplate,
-    matchers::{body_string_contains, method, path_regex},
+    matchers::{method, path_regex},
 };
 
 /// `baton` in that folder, with no variables of its own.
@@ -337,66 +339,4 @@ async fn a_person_is_erased_and_what_is_old_removed_from_a_shell_beside_a_runnin
     for words in [&["--retention-days", "3", "--dry-run"][..], &["--retention-days", "3"]] {
         assert_eq!(said(&run(words)), ("none".to_owned(), Some(0)), "all of it is young");
     }
-}
-
-#[tokio::test]
-async fn a_model_of_anthropics_is_checked_and_answers_with_what_its_tools_gave_it() {
-    let model = MockServer::start().await;
-    let listed = json!({ "data": [{ "type": "model", "id": "small-1" }], "has_more": false });
-    let events = |events: &[Value]| {
-        let body = events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>();
-        ResponseTemplate::new(200).set_body_raw(body, "text/event-stream")
-    };
-    let block = |block: Value| json!({ "type": "content_block_start", "index": 0, "content_block": block });
-    let ends = |reason: &str| json!({ "type": "message_delta", "delta": { "stop_reason": reason } });
-    let over = json!({ "type": "message_stop" });
-    let calls = block(
-        json!({ "type": "tool_use", "id": "toolu_1", "name": "schedule_follow_up", "input": { "delay_hours": 2 } }),
-    );
-    let says = block(json!({ "type": "text", "text": "We open at nine." }));
-    let get = Mock::given(method("GET")).and(path_regex("^/v1/models$"));
-    get.respond_with(ResponseTemplate::new(200).set_body_json(listed)).mount(&model).await;
-    let post = || Mock::given(method("POST")).and(path_regex("^/v1/messages$"));
-    let told = post().and(body_string_contains("scheduled, if the contact stays silent"));
-    told.respond_with(events(&[says, ends("end_turn"), over.clone()])).with_priority(1).mount(&model).await;
-    post().respond_with(events(&[calls, ends("tool_use"), over])).mount(&model).await;
-
-    let folder = folder();
-    let settings = format!(
-        "sandbox = \"on\"\nai_provider = \"anthropic\"\nai_base_url = \"{}\"\nai_api_key = \"k\"\nai_model = \"small-1\"\n\
-         burst_quiet_ms = 0\ntyping_ms_per_char = 0\ntyping_jitter_ms = 0\n",
-        model.uri()
-    );
-    std::fs::write(folder.path().join("baton.toml"), settings).expect("written");
-    let (told, _) = said(&baton(folder.path(), &["check"], &[]));
-    assert!(told.contains("answers, with one model"), "{told}");
-
-    let (_server, link) = serve(folder.path());
-    let base = link.split_once("/sign-in#").expect("a link").0.to_owned();
-    let (token, _) = said(&baton(folder.path(), &["token", "create", "tests", "--role", "admin"], &[]));
-    let http =
-        baton::adapters::http_client::http_client(std::time::Duration::from_secs(5)).expect("a client");
-    let feed = http.get(format!("{base}/api/v1/events")).bearer_auth(&token);
-    let mut feed = feed.header("accept", "text/event-stream").send().await.expect("a feed");
-    let body = json!({ "chat_id": "6580000001@c.us", "name": "Mei", "text": "When?", "id": "M1" });
-    let written = http.post(format!("{base}/webhooks/sandbox")).bearer_auth(&token).json(&body);
-    assert_eq!(written.send().await.expect("an answer").status(), 200);
-    let sent = async {
-        let mut seen = String::new();
-        while !seen.contains("message_sent") {
-            let chunk = feed.chunk().await.expect("the feed goes on").expect("it has not ended");
-            seen.push_str(&String::from_utf8_lossy(&chunk));
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(30), sent).await.expect("it is answered");
-
-    let chat = http.get(format!("{base}/api/v1/sandbox/chats/6580000001@c.us")).bearer_auth(&token);
-    let chat = chat.send().await.expect("an answer").json::<Value>().await.expect("JSON");
-    assert_eq!(chat["messages"][1]["text"], "We open at nine.", "{chat}");
-    let asked = model.received_requests().await.expect("remembered");
-    let asked: Value = serde_json::from_slice(&asked.last().expect("the second round").body).expect("JSON");
-    assert_eq!((&asked["model"], asked["messages"].as_array().map(Vec::len)), (&json!("small-1"), Some(3)));
-    let conversations = http.get(format!("{base}/api/v1/conversations")).bearer_auth(&token);
-    let conversations = conversations.send().await.expect("an answer").json::<Value>().await.expect("JSON");
-    assert_eq!(conversations["items"][0]["follow_up"]["created_by"], "assistant", "{conversations}");
 }

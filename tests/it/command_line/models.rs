@@ -1,0 +1,109 @@
+//! The program with each kind of model, from `baton check` to what a contact reads.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use wiremock::{
+    Mock, MockServer, ResponseTemplate,
+    matchers::{body_string_contains, method, path_regex},
+};
+
+use super::{Server, baton, folder, said, serve};
+
+/// A server with the sandbox and that model, as its settings have it.
+struct Stand {
+    folder: TempDir,
+    _server: Server,
+    base: String,
+    token: String,
+    http: reqwest::Client,
+}
+
+impl Stand {
+    fn new(model: &str) -> Self {
+        let folder = folder();
+        let quick = "sandbox = \"on\"\nburst_quiet_ms = 0\ntyping_ms_per_char = 0\ntyping_jitter_ms = 0\n";
+        std::fs::write(folder.path().join("baton.toml"), format!("{quick}{model}")).expect("written");
+        let (server, link) = serve(folder.path());
+        let base = link.split_once("/sign-in#").expect("a link").0.to_owned();
+        let (token, _) = said(&baton(folder.path(), &["token", "create", "tests", "--role", "admin"], &[]));
+        let http = baton::adapters::http_client::http_client(Duration::from_secs(5)).expect("a client");
+        Self { folder, _server: server, base, token, http }
+    }
+
+    /// What `baton check` says, with other variables.
+    fn checked(&self, variables: &[(&str, &str)]) -> String {
+        said(&baton(self.folder.path(), &["check"], variables)).0
+    }
+
+    /// The contact writes, and all of that happens.
+    async fn says(&self, id: &str, text: &str, until: &[&str]) {
+        let feed = self.http.get(format!("{}/api/v1/events", self.base)).bearer_auth(&self.token);
+        let mut feed = feed.header("accept", "text/event-stream").send().await.expect("a feed");
+        let body = json!({ "chat_id": "6580000001@c.us", "name": "Mei", "text": text, "id": id });
+        let written = self.http.post(format!("{}/webhooks/sandbox", self.base)).bearer_auth(&self.token);
+        assert_eq!(written.json(&body).send().await.expect("an answer").status(), 200);
+        let happened = async {
+            let mut seen = String::new();
+            while !until.iter().all(|event| seen.contains(event)) {
+                let chunk = feed.chunk().await.expect("the feed goes on").expect("it has not ended");
+                seen.push_str(&String::from_utf8_lossy(&chunk));
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), happened).await.expect("it is answered");
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let asked = self.http.get(format!("{}/api/v1/{path}", self.base)).bearer_auth(&self.token);
+        asked.send().await.expect("an answer").json().await.expect("JSON")
+    }
+
+    /// The words of the chat, on both sides.
+    async fn chat(&self) -> Vec<String> {
+        let chat = self.get("sandbox/chats/6580000001@c.us").await;
+        let messages = chat["messages"].as_array().expect("a list");
+        messages.iter().map(|message| message["text"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// The only conversation.
+    async fn conversation(&self) -> Value {
+        self.get("conversations").await["items"][0].clone()
+    }
+}
+
+#[tokio::test]
+async fn a_model_of_anthropics_is_checked_and_answers_with_what_its_tools_gave_it() {
+    let model = MockServer::start().await;
+    let listed = json!({ "data": [{ "type": "model", "id": "small-1" }], "has_more": false });
+    let events = |events: &[Value]| {
+        let body = events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>();
+        ResponseTemplate::new(200).set_body_raw(body, "text/event-stream")
+    };
+    let block = |block: Value| json!({ "type": "content_block_start", "index": 0, "content_block": block });
+    let ends = |reason: &str| json!({ "type": "message_delta", "delta": { "stop_reason": reason } });
+    let over = json!({ "type": "message_stop" });
+    let calls = block(
+        json!({ "type": "tool_use", "id": "toolu_1", "name": "schedule_follow_up", "input": { "delay_hours": 2 } }),
+    );
+    let says = block(json!({ "type": "text", "text": "We open at nine." }));
+    let get = Mock::given(method("GET")).and(path_regex("^/v1/models$"));
+    get.respond_with(ResponseTemplate::new(200).set_body_json(listed)).mount(&model).await;
+    let post = || Mock::given(method("POST")).and(path_regex("^/v1/messages$"));
+    let told = post().and(body_string_contains("scheduled, if the contact stays silent"));
+    told.respond_with(events(&[says, ends("end_turn"), over.clone()])).with_priority(1).mount(&model).await;
+    post().respond_with(events(&[calls, ends("tool_use"), over])).mount(&model).await;
+
+    let stand = Stand::new(&format!(
+        "ai_provider = \"anthropic\"\nai_base_url = \"{}\"\nai_api_key = \"k\"\nai_model = \"small-1\"\n",
+        model.uri()
+    ));
+    assert!(stand.checked(&[]).contains("answers, with one model"), "{}", stand.checked(&[]));
+    stand.says("M1", "When?", &["message_sent"]).await;
+    assert_eq!(stand.chat().await, ["When?", "We open at nine."]);
+    let asked = model.received_requests().await.expect("remembered");
+    let asked: Value = serde_json::from_slice(&asked.last().expect("the second round").body).expect("JSON");
+    assert_eq!((&asked["model"], asked["messages"].as_array().map(Vec::len)), (&json!("small-1"), Some(3)));
+    let conversation = stand.conversation().await;
+    assert_eq!(conversation["follow_up"]["created_by"], "assistant", "{conversation}");
+}
