@@ -146,8 +146,14 @@ async fn two_conversations_neither_mix_nor_wait_for_each_other(world: &World) {
         ",
     )
     .await;
-    let to_tom = &world.assistant.requests()[1].lines;
-    assert_eq!(to_tom, &[Line::Contact("When are you open?".into())]);
+    let [to_mei, to_tom] = &world.assistant.requests()[..] else { panic!("two are asked") };
+    assert_eq!(to_tom.lines, [Line::Contact("When are you open?".into())]);
+    for (chat, id, about) in [(&mei, MEI, &to_mei.about), (&tom, TOM, &to_tom.about)] {
+        let conversation = chat.conversation().await;
+        let told = (about.conversation.to_string(), about.chat.as_str(), about.purpose.as_str());
+        assert_eq!(told, (conversation["id"].as_str().expect("an id").to_owned(), id, "reply"));
+    }
+    assert_ne!(to_mei.about.turn, to_tom.about.turn);
 }
 
 async fn an_edit_of_a_message_that_waits_is_what_is_answered(world: &World) {
