@@ -54,6 +54,8 @@ pub mod openai;
 
 pub mod anthropic;
 
+pub mod http_generator;
+
 pub mod scripted;
 
 #[cfg(test)]

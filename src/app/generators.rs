@@ -9,6 +9,7 @@ use super::numbers::SANDBOX;
 use crate::{
     adapters::{
         anthropic::Anthropic,
+        http_generator::HttpGenerator,
         model_server,
         openai::{OpenAi, Transcriptions},
         scripted::Scripted,
@@ -41,6 +42,7 @@ impl Generators {
         let main: Option<Arc<dyn Generator>> = match provider {
             AiProvider::OpenAi => Some(Arc::new(OpenAi::new(&server, http).context(WRONG)?)),
             AiProvider::Anthropic => Some(Arc::new(Anthropic::new(&server, http).context(WRONG)?)),
+            AiProvider::Http => Some(Arc::new(HttpGenerator::new(&server, http).context(WRONG)?)),
             AiProvider::Scripted | AiProvider::None => None,
         };
         Ok(Self { main, scripted, is_scripted_everywhere: provider == AiProvider::Scripted })

@@ -119,12 +119,26 @@ impl Settings {
                 "is required with PostgreSQL, the same on all instances: 64 hexadecimal digits (openssl rand -hex 32)",
             ));
         }
-        let is_service = match self.provider() {
-            AiProvider::OpenAi | AiProvider::Anthropic => true,
-            AiProvider::Scripted | AiProvider::None => false,
+        let lacks = match self.provider() {
+            AiProvider::OpenAi | AiProvider::Anthropic if self.ai_model.is_none() => {
+                Some(("BATON_AI_MODEL", "must name the model, since an AI service is set"))
+            }
+            AiProvider::Http if self.ai_base_url.is_none() => {
+                Some(("BATON_AI_BASE_URL", "must say where your service is, since BATON_AI_PROVIDER is http"))
+            }
+            AiProvider::Http if self.ai_api_key.is_none() => Some((
+                "BATON_AI_API_KEY",
+                "must be set, since BATON_AI_PROVIDER is http: requests are signed with it (whsec_ and what openssl rand \
+                 -base64 32 makes)",
+            )),
+            AiProvider::OpenAi
+            | AiProvider::Anthropic
+            | AiProvider::Http
+            | AiProvider::Scripted
+            | AiProvider::None => None,
         };
-        if is_service && self.ai_model.is_none() {
-            return Err(Wrong::new("BATON_AI_MODEL", "must name the model, since an AI service is set"));
+        if let Some((setting, problem)) = lacks {
+            return Err(Wrong::new(setting, problem));
         }
         if self.ai_spend_per_day.is_some() && self.ai_prices.is_none() {
             return Err(Wrong::new("BATON_AI_PRICES", "must be set too, since BATON_AI_SPEND_PER_DAY is"));
@@ -142,9 +156,12 @@ impl Settings {
         if self.is_postgres() && self.redis_url.is_none() {
             warnings.push("PostgreSQL without BATON_REDIS_URL: run one instance only".to_owned());
         }
-        if let (Some(prices), Some(model)) = (&self.ai_prices, &self.ai_model)
+        // A service of one's own need not name any.
+        let nameless = (self.provider() == AiProvider::Http).then_some("");
+        if let (Some(prices), Some(model)) = (&self.ai_prices, self.ai_model.as_deref().or(nameless))
             && prices.cost(model, 0, 0).is_none()
         {
+            let model = if model.is_empty() { "a model without a name" } else { model };
             warnings.push(format!("BATON_AI_PRICES has no price for {model}: what it writes counts as free"));
         }
         if self.ai_transcribe.is_some() && self.transcribing_model().is_none() {
@@ -176,6 +193,8 @@ impl Settings {
     pub fn model_base_url(&self) -> &str {
         let default = match self.provider() {
             AiProvider::Anthropic => "https://api.anthropic.com",
+            // It has an address of its own, or the settings are wrong.
+            AiProvider::Http => "",
             AiProvider::OpenAi | AiProvider::Scripted | AiProvider::None => "https://api.openai.com/v1",
         };
         self.ai_base_url.as_deref().unwrap_or(default)

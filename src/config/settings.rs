@@ -157,22 +157,22 @@ pub struct Settings {
     #[arg(long, value_name = "HOSTS", default_value = "none")]
     pub webhook_hosts: Hosts,
 
-    /// openai (any server that speaks its chat completions), anthropic (its Messages API), scripted, or none (every
-    /// conversation begins with people).
+    /// openai (any server that speaks its chat completions), anthropic (its Messages API), http (a service of your own),
+    /// scripted, or none (every conversation begins with people).
     /// Unset: openai if a key or base address is set, else none (`demo`: scripted)
     #[arg(long, value_name = "NAME")]
     pub ai_provider: Option<AiProvider>,
 
-    /// Where the model is: requests go to {base}/chat/completions; for anthropic to {base}/v1/messages. Unset, but with a
-    /// key: `https://api.openai.com/v1`; for anthropic: `https://api.anthropic.com`
+    /// Where the model is: requests go to {base}/chat/completions; for anthropic to {base}/v1/messages; for http to this
+    /// very address. Unset, but with a key: `https://api.openai.com/v1`; for anthropic: `https://api.anthropic.com`
     #[arg(long, value_name = "URL", value_parser = http_url)]
     pub ai_base_url: Option<String>,
 
-    /// The model service's key
+    /// The model service's key; for http the secret that signs requests, whsec_ and the base64 of at least 24 bytes
     #[arg(long, value_name = "KEY")]
     pub ai_api_key: Option<Secret>,
 
-    /// The model's name
+    /// The model's name; http needs none
     #[arg(long, value_name = "NAME", value_parser = text)]
     pub ai_model: Option<String>,
 

@@ -87,6 +87,14 @@ fn a_wrong_value_is_one_line_that_says_where_and_what_is_allowed() {
         (&[], &[("BATON_GREEN_API_INSTANCE", "7103000001")], "", "BATON_GREEN_API_TOKEN: must be set too"),
         (&[], &[("BATON_AI_API_KEY", "key")], "", "BATON_AI_MODEL: must name the model"),
         (&[], &[("BATON_AI_PROVIDER", "anthropic")], "", "BATON_AI_MODEL: must name the model"),
+        (&[], &[("BATON_AI_PROVIDER", "http")], "", "BATON_AI_BASE_URL: must say where your service is"),
+        (
+            &[],
+            &[("BATON_AI_PROVIDER", "http"), ("BATON_AI_BASE_URL", "http://127.0.0.1:1/answer")],
+            "",
+            "BATON_AI_API_KEY: must be set, since BATON_AI_PROVIDER is http: requests are signed with it (whsec_ and what \
+             openssl rand -base64 32 makes)",
+        ),
         (
             &[],
             &[("BATON_DATABASE_URL", "postgres://db/baton")],
@@ -184,6 +192,9 @@ fn each_provider_has_its_own_address() {
     let anthropic = ("BATON_AI_PROVIDER", "anthropic");
     assert_eq!(read(&[anthropic, model]), "https://api.anthropic.com");
     assert_eq!(read(&[anthropic, model, ("BATON_AI_BASE_URL", "http://127.0.0.1:1")]), "http://127.0.0.1:1");
+    let own = [("BATON_AI_PROVIDER", "http"), ("BATON_AI_BASE_URL", "http://127.0.0.1:1/answer?to=baton")];
+    let own = [own[0], own[1], ("BATON_AI_API_KEY", "k")];
+    assert_eq!(read(&own), "http://127.0.0.1:1/answer?to=baton", "and no model need be named");
 }
 
 #[test]
@@ -206,6 +217,13 @@ fn what_is_allowed_but_odd_is_a_warning() {
     let deaf = of(&[ears, ("BATON_AI_PROVIDER", "anthropic"), ("BATON_AI_MODEL", "m")]);
     assert!(deaf.warnings()[0].contains("nothing is transcribed"), "{:?}", deaf.warnings());
     assert!(!deaf.policy().expect("right").transcribes);
+    let own = |prices: &'static str| {
+        let address = ("BATON_AI_BASE_URL", "http://127.0.0.1:1");
+        let key = ("BATON_AI_API_KEY", "k");
+        of(&[("BATON_AI_PROVIDER", "http"), address, key, ("BATON_AI_PRICES", prices)]).warnings()
+    };
+    assert!(own("m=1/2")[0].contains("no price for a model without a name"), "{:?}", own("m=1/2"));
+    assert_eq!(own("1/2"), Vec::<String>::new());
     assert!(load(&["--grace-ms", "12000"], &[], "").expect("right").warnings().is_empty());
 }
 

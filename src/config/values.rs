@@ -13,6 +13,8 @@ words! {
         OpenAi = "openai",
         /// Anthropic's Messages API, or a server that speaks it.
         Anthropic = "anthropic",
+        /// A service of one's own, asked by signed requests.
+        Http = "http",
         /// A fixed part, for trying and testing.
         Scripted = "scripted",
         /// No model: every conversation begins with people.

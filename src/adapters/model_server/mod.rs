@@ -42,9 +42,10 @@ pub(crate) const COLLEAGUE_MARK: &str = "[Written by a human colleague]";
 /// Where the model is, and how long it may take.
 #[derive(Clone)]
 pub struct Settings {
-    /// Without what its protocol puts behind it: `https://api.openai.com/v1`, `https://api.anthropic.com`.
+    /// Without what its protocol puts behind it: `https://api.openai.com/v1`, `https://api.anthropic.com`. Whole, where it
+    /// puts nothing there.
     pub base_url: String,
-    /// Sent with each request, if there is one.
+    /// Sent with each request, if there is one, or signs it.
     pub api_key: Option<String>,
     /// No byte for this long: failed.
     pub idle: Duration,
@@ -61,6 +62,9 @@ pub enum Invalid {
     /// The key.
     #[error("the key of the model holds characters that cannot be sent")]
     ApiKey,
+    /// The key, where requests are signed with it.
+    #[error("the key to sign with is not whsec_ and the base64 of at least 24 bytes")]
+    SigningKey,
 }
 
 /// Whether there is more to read.
@@ -114,7 +118,22 @@ impl Server {
         body: String,
         progress: &dyn Progress,
     ) -> Result<Written, Failure> {
-        self.in_time(self.generate::<W>(body, progress)).await
+        self.reply_to::<W>(HeaderMap::new(), body, progress).await
+    }
+
+    /// One answer to what has headers of its own.
+    pub(crate) async fn reply_to<W: Wire>(
+        &self,
+        headers: HeaderMap,
+        body: String,
+        progress: &dyn Progress,
+    ) -> Result<Written, Failure> {
+        self.in_time(self.generate::<W>(self.post(headers, body), progress)).await
+    }
+
+    /// Whether it takes that. What it says of it is left unread.
+    pub(crate) async fn takes(&self, headers: HeaderMap, body: String) -> Result<(), Failure> {
+        self.in_time(self.send(self.post(headers, body))).await.map(drop)
     }
 
     /// What it answers to a form, whole. It may be silent for as long as the whole may take.
@@ -136,13 +155,18 @@ impl Server {
         timeout(self.total, work).await.unwrap_or_else(|_| Err(failure::too_slow(self.total)))
     }
 
-    async fn generate<W: Wire>(&self, body: String, progress: &dyn Progress) -> Result<Written, Failure> {
-        let post = self
-            .client
-            .post(self.answers.clone())
-            .header(CONTENT_TYPE, "application/json")
+    fn post(&self, headers: HeaderMap, body: String) -> RequestBuilder {
+        let post = self.client.post(self.answers.clone()).headers(headers);
+        post.header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "text/event-stream, application/json")
-            .body(body);
+            .body(body)
+    }
+
+    async fn generate<W: Wire>(
+        &self,
+        post: RequestBuilder,
+        progress: &dyn Progress,
+    ) -> Result<Written, Failure> {
         let response = self.send(post).await?;
         if is_json(&response) {
             read_whole::<W, _, _>(response.bytes_stream(), self.idle).await
@@ -192,6 +216,10 @@ fn address(base: &str, path: &[&str]) -> Result<Url, Invalid> {
     let mut url = Url::parse(base.trim()).map_err(|_| Invalid::BaseUrl)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Invalid::BaseUrl);
+    }
+    // An address that is whole stays as it was written.
+    if path.is_empty() {
+        return Ok(url);
     }
     url.path_segments_mut().map_err(|()| Invalid::BaseUrl)?.pop_if_empty().extend(path);
     Ok(url)

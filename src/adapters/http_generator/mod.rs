@@ -1,0 +1,85 @@
+//! A service of one's own, in any language, which answers in the model's place. In: a request of the flow. Out: one POST,
+//! signed, and the answer it gave, streamed or whole, or how it failed.
+
+mod request;
+
+mod event;
+
+#[cfg(test)]
+mod tests;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use reqwest::{
+    Client,
+    header::{HeaderMap, HeaderValue},
+};
+use uuid::Uuid;
+
+use self::event::Event;
+use super::model_server::{Assembly, Flow, Server, Wire, unreadable};
+pub use super::model_server::{Invalid, Settings};
+use crate::flow::{
+    generator::{Failure, Generator, Progress, Request, Written},
+    notify::signature::Key,
+};
+
+/// A service that answers.
+#[derive(Debug)]
+pub struct HttpGenerator {
+    server: Server,
+    key: Key,
+}
+
+impl HttpGenerator {
+    /// A service at that address, which knows us by the key. The client should neither follow redirects nor repeat
+    /// requests.
+    pub fn new(settings: &Settings, client: Client) -> Result<Self, Invalid> {
+        let secret = settings.api_key.as_deref().unwrap_or_default();
+        let key = Key::read(secret.trim()).ok_or(Invalid::SigningKey)?;
+        let server = Server::new(settings, client, &[], &[], HeaderMap::new())?;
+        Ok(Self { server, key })
+    }
+
+    /// What says that it is us, and now: as on what endpoints of webhooks are told.
+    fn headers(&self, id: &str, body: &str) -> HeaderMap {
+        let at = Timestamp::now().as_second();
+        let signature = self.key.sign(id, at, body.as_bytes());
+        let visible = |text: &str| HeaderValue::from_str(text).expect("ids, digits and base64 can be sent");
+        [("webhook-id", id), ("webhook-timestamp", &at.to_string()), ("webhook-signature", &signature)]
+            .into_iter()
+            .map(|(name, value)| (reqwest::header::HeaderName::from_static(name), visible(value)))
+            .collect()
+    }
+}
+
+#[async_trait]
+impl Generator for HttpGenerator {
+    async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
+        let body = request::body(request);
+        let headers = self.headers(&request::id(request), &body);
+        self.server.reply_to::<Events>(headers, body, progress).await
+    }
+
+    /// Asks what is no question, so that nothing is written, and signs that too: a service that knows another key says so.
+    async fn check(&self) -> Result<String, Failure> {
+        let body = request::check();
+        let headers = self.headers(&Uuid::now_v7().to_string(), &body);
+        self.server.takes(headers, body).await.map(|()| "answers".to_owned())
+    }
+}
+
+/// Pieces of an answer, or all of it: the same fields.
+struct Events;
+
+impl Wire for Events {
+    fn take(assembly: &mut Assembly, data: &str) -> Result<Flow, Failure> {
+        let event: Event = serde_json::from_str(data).map_err(|_| unreadable())?;
+        event::take(assembly, event)
+    }
+
+    fn take_whole(assembly: &mut Assembly, body: &[u8]) -> Result<(), Failure> {
+        let event: Event = serde_json::from_slice(body).map_err(|_| unreadable())?;
+        event::take(assembly, event).map(drop)
+    }
+}
