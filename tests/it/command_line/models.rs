@@ -1,6 +1,11 @@
 //! The program with each kind of model, from `baton check` to what a contact reads.
 
-use std::time::Duration;
+use std::{
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -106,4 +111,39 @@ async fn a_model_of_anthropics_is_checked_and_answers_with_what_its_tools_gave_i
     assert_eq!((&asked["model"], asked["messages"].as_array().map(Vec::len)), (&json!("small-1"), Some(3)));
     let conversation = stand.conversation().await;
     assert_eq!(conversation["follow_up"]["created_by"], "assistant", "{conversation}");
+}
+
+/// The example of the guide, as it is given away, until the end of the test; and where it is.
+fn example(secret: &str) -> (Server, String) {
+    let mut service = Command::new("python3");
+    service.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/answer.py")).arg("0");
+    service.env("SECRET", secret).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut service: Child = service.spawn().expect("this test needs python3: apt-get install python3");
+    let mut line = String::new();
+    let mut told = BufReader::new(service.stdout.take().expect("piped"));
+    told.read_line(&mut line).expect("text");
+    let address = line.trim().strip_prefix("listening on ").expect("where it is").to_owned();
+    (Server(service), address)
+}
+
+#[tokio::test]
+async fn a_service_of_ones_own_is_checked_and_answers_and_hands_over() {
+    let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    let (_service, address) = example(secret);
+    let stand = Stand::new(&format!(
+        "ai_provider = \"http\"\nai_base_url = \"{address}\"\nai_api_key = \"{secret}\"\n"
+    ));
+    let right = stand.checked(&[]);
+    let right =
+        right.lines().find(|line| line.split_whitespace().nth(1) == Some("AI")).expect("a line on it");
+    assert!(right.ends_with(" answers"), "{right}");
+    let another = stand.checked(&[("BATON_AI_API_KEY", "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")]);
+    assert!(another.contains("status 401"), "{another}");
+
+    stand.says("M1", "When do you open?", &["message_sent"]).await;
+    assert_eq!(stand.chat().await, ["When do you open?", "Mei wrote: When do you open?"]);
+    stand.says("M2", "I want a person", &["message_sent", "mode_changed"]).await;
+    assert_eq!(stand.chat().await[3], "A colleague will be with you.");
+    let conversation = stand.conversation().await;
+    assert_eq!(conversation["mode"], "HUMAN", "{conversation}");
 }
