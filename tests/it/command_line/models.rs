@@ -9,12 +9,19 @@ use std::{
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
     matchers::{body_string_contains, method, path_regex},
 };
 
 use super::{Server, baton, folder, said, serve};
+
+/// What a service of one's own knows us by.
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// A server with the sandbox and that model, as its settings have it.
 struct Stand {
@@ -114,10 +121,10 @@ async fn a_model_of_anthropics_is_checked_and_answers_with_what_its_tools_gave_i
 }
 
 /// The example of the guide, as it is given away, until the end of the test; and where it is.
-fn example(secret: &str) -> (Server, String) {
+fn example() -> (Server, String) {
     let mut service = Command::new("python3");
     service.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/answer.py")).arg("0");
-    service.env("SECRET", secret).stdout(Stdio::piped()).stderr(Stdio::null());
+    service.env("SECRET", SECRET).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut service: Child = service.spawn().expect("this test needs python3: apt-get install python3");
     let mut line = String::new();
     let mut told = BufReader::new(service.stdout.take().expect("piped"));
@@ -128,10 +135,9 @@ fn example(secret: &str) -> (Server, String) {
 
 #[tokio::test]
 async fn a_service_of_ones_own_is_checked_and_answers_and_hands_over() {
-    let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-    let (_service, address) = example(secret);
+    let (_service, address) = example();
     let stand = Stand::new(&format!(
-        "ai_provider = \"http\"\nai_base_url = \"{address}\"\nai_api_key = \"{secret}\"\n"
+        "ai_provider = \"http\"\nai_base_url = \"{address}\"\nai_api_key = \"{SECRET}\"\n"
     ));
     let right = stand.checked(&[]);
     let right =
@@ -146,4 +152,29 @@ async fn a_service_of_ones_own_is_checked_and_answers_and_hands_over() {
     assert_eq!(stand.chat().await[3], "A colleague will be with you.");
     let conversation = stand.conversation().await;
     assert_eq!(conversation["mode"], "HUMAN", "{conversation}");
+}
+
+#[tokio::test]
+async fn a_takeover_hangs_up_on_the_service_that_writes() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let stand = Stand::new(&format!(
+        "ai_provider = \"http\"\nai_base_url = \"http://{address}/answer\"\nai_api_key = \"{SECRET}\"\n"
+    ));
+    stand.says("M1", "When do you open?", &[]).await;
+    let (mut socket, _) = listener.accept().await.expect("it is asked");
+    let mut asked = Vec::new();
+    while !String::from_utf8_lossy(&asked).contains("When do you open?") {
+        assert!(socket.read_buf(&mut asked).await.expect("a request") > 0, "it does not end before");
+    }
+    let begun = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {\"text\":\"We open \"}\n\n";
+    socket.write_all(begun.as_bytes()).await.expect("it is read");
+
+    let mode = format!("{}/api/v1/channels/sandbox/chats/6580000001@c.us/mode", stand.base);
+    let taken = stand.http.put(mode).bearer_auth(&stand.token).json(&json!({ "mode": "HUMAN" }));
+    let receipt: Value = taken.send().await.expect("an answer").json().await.expect("JSON");
+    assert_eq!(receipt["generation_cancelled"], true, "{receipt}");
+    let hung_up = async { while socket.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {} };
+    tokio::time::timeout(Duration::from_secs(10), hung_up).await.expect("the connection is closed");
+    assert_eq!(stand.chat().await, ["When do you open?"]);
 }
