@@ -22,7 +22,7 @@ use crate::{
         sandbox::{self, Sandbox},
         scripted::{self, Scripted},
     },
-    config::Source,
+    config::{Language, Source},
     domain::chat::ChatId,
     flow::{
         desk::Desk,
@@ -118,6 +118,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         directory,
         sign_in: SignIn::new(people, now),
         site: Site::new(settings.public_url.as_deref(), settings.trusted_proxies.clone().unwrap_or_default()),
+        language: settings.language.map(Language::as_str),
         fetching,
         feed: Feed::open(
             Arc::clone(&parts.archive),

@@ -21,7 +21,8 @@ pub use keys::arguments;
 pub use settings::Settings;
 pub use sources::Source;
 pub use values::{
-    AiProvider, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets, Words,
+    AiProvider, Language, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets,
+    Words,
 };
 
 use sources::{Given, Said, variable};
@@ -240,8 +241,19 @@ impl Settings {
     /// The system prompt.
     fn prompt(&self) -> Result<std::sync::Arc<str>, Wrong> {
         match &self.ai_prompt_file {
-            None => Ok(include_str!("prompt.txt").trim().into()),
+            None => Ok(self.built_in_prompt().into()),
             Some(path) => read_prompt(path).map_err(|problem| Wrong::new("BATON_AI_PROMPT_FILE", problem)),
+        }
+    }
+
+    /// A picture or "ok" is in no language: then it is that of the whole installation, if one was set.
+    fn built_in_prompt(&self) -> String {
+        let prompt = include_str!("prompt.txt").trim();
+        match self.language {
+            None => prompt.to_owned(),
+            Some(language) => {
+                format!("{prompt}\nWhere you cannot tell the customer's language, write {}.", language.name())
+            }
         }
     }
 }

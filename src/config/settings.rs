@@ -9,8 +9,8 @@ use clap::ArgAction;
 use super::{
     sources::Given,
     values::{
-        AiProvider, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets, Words,
-        api_token, database, http_url, instance, money, redis, socket, switch, text, time_zone, whole,
+        AiProvider, Language, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets,
+        Words, api_token, database, http_url, instance, money, redis, socket, switch, text, time_zone, whole,
     },
 };
 use crate::domain::{
@@ -79,6 +79,11 @@ pub struct Settings {
     /// Time zone of hours that name none, and of statistics by day
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
     pub time_zone: String,
+
+    /// Language of the dashboard for people who have not chosen one, and of the built-in prompt where the customer's cannot
+    /// be told: en, es, pt or ru. Unset: the dashboard goes by the browser
+    #[arg(long, value_name = "LANGUAGE")]
+    pub language: Option<Language>,
 
     /// The channel `sandbox`, a contact played by hand: on or off (`demo`: on)
     #[arg(long, value_name = "ON|OFF", action = ArgAction::Set, num_args = 0..=1, require_equals = true,

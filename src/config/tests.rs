@@ -286,6 +286,33 @@ fn every_channel_key_is_a_setting_and_a_rule() {
     assert_eq!(Settings::default().overlay(&Policy::default(), &Map::new()), Ok(Policy::default()));
 }
 
+#[test]
+fn a_language_is_one_that_the_dashboard_has_and_the_built_in_prompt_names_it() {
+    let unset = load(&[], &[], "").expect("right").policy().expect("right").prompt;
+    assert!(!unset.contains("cannot tell"), "{unset}");
+    let settings = load(&[], &[("BATON_LANGUAGE", "es")], "").expect("right");
+    assert_eq!(settings.language, Some(Language::Spanish));
+    let prompt = settings.policy().expect("right").prompt;
+    assert!(prompt.ends_with("Where you cannot tell the customer's language, write Spanish."), "{prompt}");
+    let line = wrong(&[], &[("BATON_LANGUAGE", "tlh")], "");
+    assert_eq!(line, r#"BATON_LANGUAGE: "tlh" is none of en, es, pt, ru"#);
+
+    let index = include_str!("../../dashboard/app/words/index.js");
+    let has = |tag: &str| index.contains(&format!("\n  {tag}: {{ name: "));
+    assert!(Language::ALL.iter().all(|language| has(language.as_str())));
+    assert_eq!(index.matches(": { name: \"").count(), Language::ALL.len(), "one more that can be set");
+}
+
+#[test]
+fn a_prompt_of_ones_own_says_for_itself_in_which_language() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("prompt.txt");
+    std::fs::write(&path, "Be kind.").expect("written");
+    let path = path.to_str().expect("UTF-8");
+    let settings = load(&["--ai-prompt-file", path, "--language", "ru"], &[], "").expect("right");
+    assert_eq!(&*settings.policy().expect("right").prompt, "Be kind.");
+}
+
 /// `.env.example` is read by people first: it must not tell them what is no longer so.
 #[test]
 fn the_example_lists_every_setting_with_its_default() {

@@ -33,6 +33,32 @@ words! {
 }
 
 words! {
+    /// Which language people read: those of `dashboard/app/words`.
+    Language {
+        /// English.
+        English = "en",
+        /// Spanish.
+        Spanish = "es",
+        /// Portuguese.
+        Portuguese = "pt",
+        /// Russian.
+        Russian = "ru",
+    }
+}
+
+impl Language {
+    /// What it is called, for the model.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::English => "English",
+            Self::Spanish => "Spanish",
+            Self::Portuguese => "Portuguese",
+            Self::Russian => "Russian",
+        }
+    }
+}
+
+words! {
     /// How log lines look.
     LogFormat {
         /// For eyes.

@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-use actix_web::web::Path;
+use actix_web::web::{Data, Path};
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use rust_embed::RustEmbed;
@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     answer::{Answer, Asset},
+    doors::Doors,
     problem::Problem,
     read::Gzip,
 };
@@ -56,11 +57,12 @@ const FIRST_SHEETS: [&str; 2] = ["style/tokens.css", "style/base.css"];
 const SHEETS_BESIDE: [&str; 3] =
     ["style/pages-plots.css", "style/pages-channels.css", "style/playground.css"];
 
-/// The page.
-pub(super) async fn page() -> Result<Answer, Problem> {
+/// The page, with the language of this installation: before it has asked anything, it must know in which to speak.
+pub(super) async fn page(doors: Data<Doors>) -> Result<Answer, Problem> {
     static PAGE: OnceLock<Option<String>> = OnceLock::new();
     let html = if IS_READ_AGAIN { written() } else { PAGE.get_or_init(written).clone() };
-    html.map(|html| Answer::page(html, None)).ok_or_else(Problem::internal)
+    let html = html.ok_or_else(Problem::internal)?;
+    Ok(Answer::page(html.replace("{language}", doors.language.unwrap_or_default()), None))
 }
 
 /// A file.

@@ -76,6 +76,8 @@ pub struct Doors {
     pub sign_in: SignIn,
     /// Where this is for browsers.
     pub site: Site,
+    /// In which language the dashboard begins for who has chosen none; None: in that of the browser.
+    pub language: Option<&'static str>,
     /// Files of messages.
     pub fetching: Arc<Fetching>,
     /// The live feed.

@@ -799,6 +799,7 @@ export const es = {
   "you.theme_dark": "Oscuro",
   "you.language": "Idioma",
   "you.language_browser": "Como el navegador",
+  "you.language_installation": "Como está configurado para todos: {name}",
   "you.working": "Funcionamiento",
   "you.enter_sends": "Intro envía",
   "you.enter_sends_on": "Mayús e Intro empiezan una línea nueva.",

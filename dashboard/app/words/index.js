@@ -1,6 +1,7 @@
 // Every word that people read, in their language; and numbers and times as they write them.
 
 import { computed, effect, signal } from "../vendor/preact.js";
+import { choose } from "../state/language.js";
 import { preferences } from "../state/preferences.js";
 import { en } from "./en.js";
 
@@ -18,11 +19,11 @@ export const LANGUAGES = {
 /** @type {import("../vendor/preact.js").Signal<Record<string, Record<string, Words>>>} */
 const loaded = signal({ en });
 
-export const language = computed(() => {
-  const wanted = preferences.value.language;
-  const choices = wanted ? [wanted] : navigator.languages.map((tag) => tag.split("-")[0]);
-  return choices.find((tag) => tag in LANGUAGES) ?? "en";
-});
+/** What was set for the whole installation; empty: nothing. The server writes it into the page. */
+export const installation = document.querySelector("meta[name=baton-language]")?.getAttribute("content") ?? "";
+
+export const language = computed(() =>
+  choose({ chosen: preferences.value.language, installation, browser: navigator.languages }, Object.keys(LANGUAGES)));
 
 effect(() => {
   const tag = language.value;

@@ -799,6 +799,7 @@ export const pt = {
   "you.theme_dark": "Escuro",
   "you.language": "Idioma",
   "you.language_browser": "Como o navegador",
+  "you.language_installation": "Como definido para todos: {name}",
   "you.working": "Funcionamento",
   "you.enter_sends": "Enter envia",
   "you.enter_sends_on": "Shift e Enter começam uma nova linha.",

@@ -799,6 +799,7 @@ export const ru = {
   "you.theme_dark": "Тёмная",
   "you.language": "Язык",
   "you.language_browser": "Как в браузере",
+  "you.language_installation": "Как задано для всех: {name}",
   "you.working": "Работа",
   "you.enter_sends": "Enter отправляет",
   "you.enter_sends_on": "Shift и Enter — новая строка.",

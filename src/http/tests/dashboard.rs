@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::{World, request};
 
 #[tokio::test]
@@ -22,6 +24,16 @@ async fn the_page_is_shown_to_anyone_and_lets_nothing_in_from_elsewhere() {
     }
     for path in ["/nowhere", "/inbox/a/b", "/index.html"] {
         assert_eq!(world.send(request("GET", path, None)).await.problem(), (404, "not_found".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn the_page_says_which_language_was_set_and_none_if_none_was() {
+    for (language, said) in [(None, ""), (Some("es"), "es")] {
+        let mut world = World::new();
+        Arc::get_mut(&mut world.doors).expect("nobody else has them yet").language = language;
+        let page = world.send(request("GET", "/", None)).await.body;
+        assert!(page.contains(&format!(r#"<meta name="baton-language" content="{said}">"#)), "{page}");
     }
 }
 

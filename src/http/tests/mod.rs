@@ -171,6 +171,7 @@ impl World {
             fetching,
             sign_in: SignIn::new(crew.clone(), clock),
             site: Site::new(public_url, "10.0.0.1".parse().expect("a network")),
+            language: None,
             feed: Feed::open(shelf.clone(), nudge.clone(), stopping.clone(), &Handle::current()),
             onlookers: Arc::clone(&onlookers),
             cors_origins: vec!["https://crm.example".to_owned()],

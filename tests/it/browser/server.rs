@@ -43,21 +43,26 @@ impl Drop for Server {
 
 impl Server {
     pub(super) async fn on_sqlite() -> Self {
-        Self::over(Database::sqlite(), None, "scripted").await
+        Self::over(Database::sqlite(), None, "scripted", &[]).await
     }
 
     /// People answer alone.
     pub(super) async fn without_model() -> Self {
-        Self::over(Database::sqlite(), None, "none").await
+        Self::over(Database::sqlite(), None, "none", &[]).await
+    }
+
+    /// With a language for everyone.
+    pub(super) async fn speaking(language: &str) -> Self {
+        Self::over(Database::sqlite(), None, "scripted", &["--language", language]).await
     }
 
     pub(super) async fn on_postgres() -> Self {
         let redis = std::env::var("TEST_REDIS_URL")
             .expect("TEST_REDIS_URL names no Redis server; `cargo xtask test` starts one and sets it");
-        Self::over(Database::postgres().await, Some(redis), "scripted").await
+        Self::over(Database::postgres().await, Some(redis), "scripted", &[]).await
     }
 
-    async fn over(database: Database, redis: Option<String>, model: &str) -> Self {
+    async fn over(database: Database, redis: Option<String>, model: &str, more: &[&str]) -> Self {
         let program = measured().unwrap_or_else(|| env!("CARGO_BIN_EXE_baton").into());
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os() {
@@ -71,6 +76,7 @@ impl Server {
             .args(["--burst-quiet-ms", "300", "--typing-ms-per-char", "20", "--typing-jitter-ms", "0"])
             .args(["--typing-max-ms", "3000"])
             .args(["--send-interval-ms", "0", "--green-api-timeout-ms", "2000"])
+            .args(more)
             .env("BATON_DATABASE_URL", database.url())
             .env("BATON_API_TOKEN", TOKEN)
             // Where tests listen.

@@ -40,3 +40,24 @@ async fn the_first_person_comes_in_by_the_link_and_later_by_a_password(server: &
     browser.sees("form", "Sign in").await;
     browser.close().await;
 }
+
+/// The browser asks for English.
+#[tokio::test]
+async fn who_has_chosen_no_language_reads_that_of_the_installation() {
+    let server = Server::speaking("es").await;
+    let browser = Browser::open().await;
+    browser.go(&server.address).await;
+    browser.sees("form", "Iniciar sesión").await;
+    browser.go(&server.link).await;
+    browser.sees("nav", "En vivo").await;
+    browser.go(&format!("{}/settings/you", server.address)).await;
+    browser.sees("[aria-labelledby=you-look]", "Como está configurado para todos: Español").await;
+    browser.fill("select[name=language]", "English").await;
+    browser.sees("nav", "Live").await;
+    // What was chosen is kept with the person.
+    browser.run("localStorage.clear()", json!([])).await;
+    browser.go(&format!("{}/inbox", server.address)).await;
+    browser.sees("nav", "Live").await;
+    browser.close().await;
+    server.end().await;
+}

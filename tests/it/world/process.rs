@@ -261,6 +261,7 @@ impl Process {
             health: house,
             auth: Auth::new(Some(API_TOKEN), registry.clone(), store.people(), || BEGINNING),
             directory,
+            language: None,
             fetching,
             sign_in: SignIn::new(store.people(), || BEGINNING),
             site: Site::new(None, Default::default()),

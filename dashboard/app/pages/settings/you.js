@@ -5,7 +5,7 @@ import { prefer, preferences } from "../../state/preferences.js";
 import { go, route } from "../../state/route.js";
 import { me, signOut } from "../../state/session.js";
 import { patch } from "../../wire/api.js";
-import { LANGUAGES, t, word } from "../../words/index.js";
+import { LANGUAGES, installation, t, word } from "../../words/index.js";
 import { Field, Form, OneOf, Send, Tick } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
 import { say, sayProblem } from "../../parts/toast.js";
@@ -87,7 +87,7 @@ function Look() {
     { value: "dark", words: t("you.theme_dark") },
   ];
   const languages = [
-    { value: "", words: t("you.language_browser") },
+    { value: "", words: installation ? t("you.language_installation", { name: LANGUAGES[installation]?.name ?? installation }) : t("you.language_browser") },
     ...Object.entries(LANGUAGES).map(([value, { name }]) => ({ value, words: name })),
   ];
   return html`<section class="card is-split" aria-labelledby="you-look">

@@ -74,6 +74,7 @@ export const settings = {
   "you.theme_dark": "Dark",
   "you.language": "Language",
   "you.language_browser": "As the browser",
+  "you.language_installation": "As set for everyone: {name}",
   "you.working": "How it works",
   "you.enter_sends": "Enter sends",
   "you.enter_sends_on": "Shift and Enter begin a new line.",
