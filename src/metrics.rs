@@ -55,6 +55,7 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     ("baton_dead_letters", Gauge, Count, "Open dead letters, by kind."),
     ("baton_conversations", Gauge, Count, "Conversations, by mode."),
     ("baton_attention", Gauge, Count, "Conversations that need a person, by reason."),
+    ("baton_proactive_braked", Gauge, Count, "1 while a channel's follow-ups wait for a person to look, by channel."),
     ("baton_channel_linked", Gauge, Count, "1 while the channel's account can send, by channel."),
     ("baton_breaker_state", Gauge, Count, "1 while it is open; by what is behind it."),
     ("baton_redis_up", Gauge, Count, "1 if Redis answers, or none is needed."),

@@ -182,6 +182,7 @@ export type Channel = {
   instance: string | null;
   api_url: string | null;
   state: string | null;
+  brake: { since: string; sends: number; best: number } | null;
   settings?: Record<string, any>;
   managed_by?: string | null;
   webhook_token?: string;

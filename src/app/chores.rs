@@ -19,6 +19,7 @@ use crate::{
     flow::{
         answers,
         archive::Archive,
+        brake::Brakes,
         desk,
         erase::Eraser,
         gate::Gate,
@@ -39,7 +40,7 @@ const LOAD_CHANNELS: &str = "* * * * * *";
 const RECONCILE: &str = "* * * * * *";
 /// Every second: people whom others have erased are forgotten here, and erasures left half-way go on.
 const ERASE: &str = "* * * * * *";
-/// Every five seconds: gauges, and what is spent where there is a ceiling.
+/// Every five seconds: gauges, what is spent where there is a ceiling, and how many follow-ups leave.
 const GAUGES: &str = "*/5 * * * * *";
 /// Every ten seconds: channels that could not send are asked how they are.
 const ASK_CHANNELS: &str = "*/10 * * * * *";
@@ -98,15 +99,25 @@ pub(super) async fn start(
     let (gate, pace) = (parts.gate.clone(), parts.pace.clone());
     let (rows, measured) = (Arc::clone(&registry), Arc::<Mutex<BTreeSet<String>>>::default());
     let (settings, spending) = (Arc::clone(&parts.settings), Arc::clone(&numbers));
+    let brakes = Arc::new(Brakes {
+        registry: Arc::clone(&parts.registry),
+        archive: Arc::clone(&parts.archive),
+        ledger: Arc::clone(&parts.ledger),
+        zone: settings.time_zone.clone(),
+        times: settings.proactive_brake,
+        best: Mutex::default(),
+    });
     every(gauges, stopping, tasks, move || {
         let (archive, store, redis) = (Arc::clone(&archive), store.clone(), redis.clone());
         let (rows, measured) = (Arc::clone(&rows), Arc::clone(&measured));
         let (settings, spending) = (Arc::clone(&settings), Arc::clone(&spending));
+        let brakes = Arc::clone(&brakes);
         measure_gate(&gate, pace.as_deref());
         async move {
             measure(&*archive, &store, redis.as_ref()).await;
             measure_channels(&*rows, &measured).await;
             count_spending(&*archive, &settings, &spending).await;
+            count_proactive(&brakes, &spending).await;
         }
     });
     let reconciler = Arc::new(Reconciler::new(
@@ -284,7 +295,7 @@ async fn measure(archive: &dyn Archive, store: &Store, redis: Option<&Server>) {
     }
 }
 
-/// Which channels can send, as the store knows it. One that was removed since the last look is neither way.
+/// Which channels can send, and whether their follow-ups may, as the store knows it. One that was removed since the last look is neither way.
 async fn measure_channels(registry: &dyn Registry, measured: &Mutex<BTreeSet<String>>) {
     let rows = match registry.channels().await {
         Ok(rows) => rows,
@@ -293,15 +304,17 @@ async fn measure_channels(registry: &dyn Registry, measured: &Mutex<BTreeSet<Str
             return;
         }
     };
-    let set = |channel: &str, value: f64| {
-        gauge!("baton_channel_linked", "channel" => channel.to_owned()).set(value);
+    let set = |channel: &str, is_linked: f64, is_braked: f64| {
+        gauge!("baton_channel_linked", "channel" => channel.to_owned()).set(is_linked);
+        gauge!("baton_proactive_braked", "channel" => channel.to_owned()).set(is_braked);
     };
+    let one_if = |is: bool| if is { 1.0 } else { 0.0 };
     for row in &rows {
-        set(&row.name, if outbox::is_able(&row.state) { 1.0 } else { 0.0 });
+        set(&row.name, one_if(outbox::is_able(&row.state)), one_if(row.brake.latched.is_some()));
     }
     let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
     let now: BTreeSet<String> = rows.into_iter().map(|row| row.name).collect();
-    measured.difference(&now).for_each(|gone| set(gone, f64::NAN));
+    measured.difference(&now).for_each(|gone| set(gone, f64::NAN, f64::NAN));
     *measured = now;
 }
 
@@ -328,6 +341,19 @@ async fn count_spending(archive: &dyn Archive, settings: &Settings, numbers: &Nu
                 tracing::debug!(%error, channel = channel.name, "what was spent is not known this time")
             }
         }
+    }
+}
+
+/// Channels that send far more follow-ups than ever are braked, here at once.
+async fn count_proactive(brakes: &Brakes, numbers: &Numbers) {
+    match brakes.look(now()).await {
+        Ok(true) => {
+            if let Err(error) = numbers.load().await {
+                tracing::debug!(error = format!("{error:#}"), "channels were not loaded this time");
+            }
+        }
+        Ok(false) => {}
+        Err(error) => tracing::debug!(%error, "follow-ups were not counted this time"),
     }
 }
 

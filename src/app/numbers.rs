@@ -18,7 +18,7 @@ use crate::{
         sandbox::Sandbox,
     },
     config::{AiProvider, Receive, Settings},
-    domain::{policy::Policy, time::Time},
+    domain::{brake::Brake, policy::Policy, time::Time},
     flow::{
         channels::{Channel, Channels},
         provider::{LinkCode, Provider},
@@ -209,6 +209,7 @@ impl Numbers {
         }
         let mut policy: Policy = self.settings.overlay(&policy, &row.settings)?;
         policy.is_spent = self.spent.read().unwrap_or_else(PoisonError::into_inner).contains(&row.name);
+        policy.brake = row.brake;
         let secrets = self.secrets(row);
         let provider: Arc<dyn Provider> = if is_sandbox {
             self.sandbox.clone().context("the sandbox is off (BATON_SANDBOX)")?
@@ -346,6 +347,7 @@ fn blank(name: &str, provider: &str, now: Time) -> registry::Channel {
         sealed: None,
         settings: Map::new(),
         state: String::new(),
+        brake: Brake::default(),
         managed_by_environment: false,
         created_at: now,
         updated_at: now,

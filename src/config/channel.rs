@@ -9,7 +9,7 @@ use super::{
     sources::{Given, Said},
     values,
 };
-use crate::domain::{hours::Hours, policy::Policy};
+use crate::domain::{brake::Brake, hours::Hours, policy::Policy};
 
 /// Settings that a channel may override: their keys are the names of their fields in [`Policy`].
 macro_rules! overridable {
@@ -77,6 +77,7 @@ impl Settings {
             quiet_hours: self.hours("BATON_QUIET_HOURS", self.quiet_hours.as_deref())?,
             ai_spend_per_day: self.ai_spend_per_day,
             is_spent: false,
+            brake: Brake::default(),
             ai_hours: self.hours("BATON_AI_HOURS", self.ai_hours.as_deref())?,
             handover_hours: self.hours("BATON_HANDOVER_HOURS", self.handover_hours.as_deref())?,
             stale_ms: self.stale_ms,

@@ -370,6 +370,11 @@ pub struct Settings {
     #[arg(long, value_name = "HOURS", value_parser = text)]
     pub quiet_hours: Option<String>,
 
+    /// More follow-ups of a channel in a day than so many times the best of the thirty days before (and at least 50): the others
+    /// wait until an admin lets them leave; 0 = never
+    #[arg(long, value_name = "N", default_value = "3", value_parser = whole::<i64>(0, 1_000))]
+    pub proactive_brake: i64,
+
     /// With these a contact wants no follow-ups any more: whole message, any case, comma-separated
     #[arg(long, value_name = "WORDS", default_value = "stop,unsubscribe")]
     pub opt_out_words: Words,

@@ -45,10 +45,14 @@ pub fn judge(policy: &Policy, due_at: Time, now: Time) -> Verdict {
 }
 
 /// Whether a follow-up could have been sent for longer than it may be late. Quiet hours don't count: one that was due
-/// in the last second before them goes out in the morning, as does one that was due a second later.
+/// in the last second before them goes out in the morning, as does one that was due a second later. Nor does the time for
+/// which the brake held it.
 fn is_late(policy: &Policy, due_at: Time, now: Time) -> bool {
+    if policy.brake.latched.is_some() {
+        return false;
+    }
     let mut late_ms = 0_i64;
-    let mut open_at = allowed_at(policy, due_at);
+    let mut open_at = allowed_at(policy, policy.brake.free_from(due_at));
     while open_at < now && late_ms <= policy.follow_up_late_ms {
         let quiet_at = policy.quiet_hours.as_ref().map_or(now, |quiet| quiet.next_open(open_at).min(now));
         late_ms = late_ms.saturating_add(quiet_at.since(open_at));

@@ -64,6 +64,10 @@ words! {
         BreakerOpened = "breaker_opened",
         /// It closed.
         BreakerClosed = "breaker_closed",
+        /// Far more follow-ups left than on any day before: the others wait for a person to look.
+        BrakeLatched = "brake_latched",
+        /// A person has looked, and they may leave.
+        BrakeReleased = "brake_released",
         /// A suggestion was written.
         DraftCreated = "draft_created",
         /// It is of no use as it is any more, or a person has decided about it.
@@ -145,6 +149,8 @@ impl EventType {
                 | Self::MessageCancelled
                 | Self::BreakerOpened
                 | Self::BreakerClosed
+                | Self::BrakeLatched
+                | Self::BrakeReleased
                 | Self::ChannelStateChanged
                 | Self::DraftRetired
         )

@@ -78,6 +78,13 @@ fn day_of(zone: &TimeZone, date: Date) -> Option<Time> {
     Some(Time(zone.to_timestamp(date.at(0, 0, 0, 0)).ok()?.as_millisecond()))
 }
 
+/// When the day of that moment began in that zone, and each of so many days before it; none if there is no such zone.
+pub fn days_before(zone: &str, at: Time, count: usize) -> Vec<Time> {
+    std::iter::successors(day_began(zone, at), |day| day_began(zone, day.plus_ms(-1)))
+        .take(count + 1)
+        .collect()
+}
+
 /// From a time to a time, on some days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
@@ -191,6 +198,10 @@ mod tests {
         assert_eq!(day_began("Europe/Berlin", noon), Some(time("2026-03-29T00:00:00+01:00")));
         assert_eq!(day_began("UTC", time("1970-01-01T00:00:00Z")), Some(Time(0)));
         assert_eq!(day_began("Atlantis", noon), None);
+        // The clocks go forward that day, which is an hour shorter.
+        let days = ["2026-03-29T00:00:00+01:00", "2026-03-28T00:00:00+01:00", "2026-03-27T00:00:00+01:00"];
+        assert_eq!(days_before("Europe/Berlin", noon, 2), days.map(time));
+        assert_eq!(days_before("Atlantis", noon, 2), []);
     }
 
     #[test]

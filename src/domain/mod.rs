@@ -32,6 +32,8 @@ pub mod retry;
 
 pub mod cadence;
 
+pub mod brake;
+
 pub mod hours;
 
 pub mod phrases;

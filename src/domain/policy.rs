@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{hours::Hours, words::words};
+use super::{brake::Brake, hours::Hours, words::words};
 
 words! {
     /// What to do with several messages in a row.
@@ -113,6 +113,8 @@ pub struct Policy {
     pub ai_spend_per_day: Option<f64>,
     /// It is reached today. No setting: what is spent is counted as it goes.
     pub is_spent: bool,
+    /// What holds follow-ups back. No setting either: it is latched and released as it goes.
+    pub brake: Brake,
     /// Outside, people answer; None: the assistant always does.
     pub ai_hours: Option<Arc<Hours>>,
     /// Outside, nobody is there to take over; None: somebody always is.
@@ -183,6 +185,7 @@ impl Default for Policy {
             quiet_hours: None,
             ai_spend_per_day: None,
             is_spent: false,
+            brake: Brake::default(),
             ai_hours: None,
             handover_hours: None,
             stale_ms: 21_600_000,

@@ -141,7 +141,17 @@ pub fn after_our_words(docket: &mut Docket, policy: &Policy, id: Uuid) {
 pub fn is_too_late(policy: &Policy, queued_at: Time, now: Time) -> bool {
     match cadence::judge(policy, queued_at, now) {
         Verdict::Fire => false,
-        Verdict::Wait(_) | Verdict::Withhold(_) => true,
+        // What the brake held meets hours that it would not have met.
+        Verdict::Wait(_) => !policy.brake.has_held(queued_at),
+        Verdict::Withhold(_) => true,
+    }
+}
+
+/// Until when an owed follow-up waits for the end of quiet hours, which it has met because the brake held it.
+pub fn waits_until(policy: &Policy, queued_at: Time, now: Time) -> Option<Time> {
+    match cadence::judge(policy, queued_at, now) {
+        Verdict::Wait(at) => Some(at),
+        Verdict::Fire | Verdict::Withhold(_) => None,
     }
 }
 
@@ -154,6 +164,8 @@ pub enum Fired {
     Begun(Box<Begun>),
     /// Not before then.
     NotYet(Time),
+    /// Not before a person releases the brake: a sweep finds it then, and none before.
+    Braked,
     /// It was held back for good, or there is none.
     Nothing,
 }
@@ -166,6 +178,9 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
     }
     if let Some(held) = inbox::free_lease(docket, claimant) {
         return Fired::NotYet(held);
+    }
+    if policy.brake.latched.is_some() {
+        return Fired::Braked;
     }
     match cadence::judge(policy, follow_up.due_at, docket.now) {
         Verdict::Wait(at) => {

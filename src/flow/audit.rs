@@ -37,6 +37,8 @@ words! {
         ChannelChanged = "channel_changed",
         /// Removed it.
         ChannelRemoved = "channel_removed",
+        /// Let its follow-ups leave again, which the brake had held back.
+        BrakeReleased = "brake_released",
         /// Added an address to which events are posted.
         EndpointAdded = "endpoint_added",
         /// Changed one, or its secret.

@@ -76,6 +76,8 @@ pub mod conversations;
 
 pub mod agenda;
 
+pub mod brake;
+
 pub mod drafts;
 
 pub mod tend;

@@ -6,7 +6,12 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::ledger::Error;
-use crate::domain::{chat::ChatId, time::Time, words::words};
+use crate::domain::{
+    brake::{Brake, Latched},
+    chat::ChatId,
+    time::Time,
+    words::words,
+};
 
 words! {
     /// What a token may do.
@@ -41,6 +46,8 @@ pub struct Channel {
     pub settings: Map<String, Value>,
     /// As the provider names it; empty: not known yet.
     pub state: String,
+    /// How the brake on its follow-ups stands.
+    pub brake: Brake,
     /// Its credentials come from the environment and are read-only in the API.
     pub managed_by_environment: bool,
     /// When it was made.
@@ -92,7 +99,7 @@ pub trait Registry: Send + Sync {
     /// A new channel. False if the name is taken.
     async fn add_channel(&self, channel: &Channel) -> Result<bool, Error>;
 
-    /// Overwrites a channel but for its state. False if there is none of that name.
+    /// Overwrites a channel but for its state and its brake. False if there is none of that name.
     async fn put_channel(&self, channel: &Channel) -> Result<bool, Error>;
 
     /// Removes a channel that has no conversations. False if there is none, or it has some.
@@ -110,6 +117,17 @@ pub trait Registry: Send + Sync {
     /// Takes the turn to ask the provider about sends of unknown fate. False if another instance, or this one, took one
     /// less than `every_ms` ago.
     async fn claim_look_up(&self, name: &str, now: Time, every_ms: i64) -> Result<bool, Error>;
+
+    /// Latches the brake of a channel that is not latched and was last released then. False if it is, or was released since.
+    async fn latch_brake(
+        &self,
+        name: &str,
+        latched: Latched,
+        released_at: Option<Time>,
+    ) -> Result<bool, Error>;
+
+    /// Releases it. False if it was not latched.
+    async fn release_brake(&self, name: &str, now: Time) -> Result<bool, Error>;
 
     /// A new token by its hash (hex of SHA-256).
     async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error>;

@@ -113,7 +113,7 @@ impl Sender {
             Claim::ChannelBusy(at) => Ok(Outcome::Blocked(at.since((self.clock)()).clamp(1, DOWN_MS))),
             Claim::ChannelFull => Ok(Outcome::Blocked(FULL_MS)),
             Claim::ChannelDown => Ok(Outcome::Blocked(DOWN_MS)),
-            Claim::Nothing => Ok(Outcome::Idle),
+            Claim::Braked | Claim::Nothing => Ok(Outcome::Idle),
         }
     }
 

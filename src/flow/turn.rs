@@ -164,7 +164,8 @@ impl Turns {
             }
             Ok(Some((_, agenda::Fired::Owed))) => Ok(Outcome::Worked(Committed::Owed)),
             Ok(Some((_, agenda::Fired::NotYet(at)))) => Ok(Outcome::NotYet(at)),
-            Ok(Some((_, agenda::Fired::Nothing)) | None) | Err(ledger::Error::Gone) => Ok(Outcome::Idle),
+            Ok(Some((_, agenda::Fired::Braked | agenda::Fired::Nothing)) | None)
+            | Err(ledger::Error::Gone) => Ok(Outcome::Idle),
             Err(error) => Err(error),
         }
     }

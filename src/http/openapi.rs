@@ -39,7 +39,7 @@ use super::{
         follow_ups::one, follow_ups::schedule, follow_ups::call_off, follow_ups::list,
         drafts::list, drafts::ask, drafts::send, drafts::discard, turns::list, turns::one, events::timeline, events::list,
         dead_letters::list, dead_letters::discard, dead_letters::retry, export::messages, export::lines,
-        channels::list, channels::add, channels::one, channels::change, channels::remove, qr::qr,
+        channels::list, channels::add, channels::one, channels::change, channels::remove, channels::release_brake, qr::qr,
         labels::list, labels::add, labels::one, labels::change, labels::remove,
         canned_replies::list, canned_replies::add, canned_replies::one, canned_replies::change, canned_replies::remove,
         tokens::list, tokens::create, tokens::one, tokens::revoke,

@@ -88,6 +88,7 @@ pub fn routes() -> Vec<Row> {
         get("/api/v1/channels/{name}", Reads, channels::one),
         patch("/api/v1/channels/{name}", Admin, channels::change),
         delete("/api/v1/channels/{name}", Admin, channels::remove),
+        post("/api/v1/channels/{name}/release-brake", Admin, channels::release_brake),
         get("/api/v1/channels/{name}/qr", Admin, qr::qr),
         get("/api/v1/agents", Reads, agents::list),
         post("/api/v1/agents", Admin, agents::add),

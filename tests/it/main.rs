@@ -25,6 +25,8 @@ mod stats;
 
 mod follow_up;
 
+mod brake;
+
 mod drafts;
 
 mod failures;

@@ -37,7 +37,7 @@ export const isTold = (it) =>
 /** @type {Record<string, Told["tone"]>} */
 const TONES = {
   turn_failed: "bad", message_failed: "bad", send_uncertain: "warn", attention_raised: "bad", lock_lost: "warn", follow_up_withheld: "warn",
-  webhook_dead_lettered: "bad", breaker_opened: "bad", mode_change_during_generation: "human", mode_change_before_send: "human",
+  webhook_dead_lettered: "bad", breaker_opened: "bad", brake_latched: "bad", mode_change_during_generation: "human", mode_change_before_send: "human",
   message_sent: "good", turn_completed: "ai", turn_started: "ai", draft_created: "ai", attention_cleared: "good", takeover_settled: "good", send_reconciled: "good",
 };
 

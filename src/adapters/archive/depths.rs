@@ -23,8 +23,11 @@ const COUNTS: [Count; 6] = [
         group: "",
     },
     Count {
-        text: "select 'outbox' as what, m.lane as word, count(*) as found, min(m.queued_at) as oldest \
-               from messages m where m.open and m.state in ('queued', 'sending')",
+        // What the brake holds is owed, but nobody waits for it to move.
+        text: "select 'outbox' as what, m.lane as word, count(*) as found, \
+               min(case when h.braked_at is null or m.lane <> 'proactive' then m.queued_at end) as oldest \
+               from messages m left join channels h on h.name = m.channel \
+               where m.open and m.state in ('queued', 'sending')",
         and_channel: " and m.channel",
         group: " group by m.lane",
     },

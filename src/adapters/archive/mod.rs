@@ -180,6 +180,10 @@ impl<S: Store> Archive for S {
         numbers::spent(self, channel, since).await
     }
 
+    async fn proactive(&self, channel: &str, from: Time, to: Time) -> Result<i64, Error> {
+        numbers::proactive(self, channel, from, to).await
+    }
+
     async fn depths(&self, channels: Option<&[String]>) -> Result<Depths, Error> {
         depths::now(self, channels).await
     }

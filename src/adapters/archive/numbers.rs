@@ -195,6 +195,22 @@ pub(super) async fn spent<S: Store>(store: &S, channel: &str, since: Time) -> Re
     store.rows(statement.with(since).with(channel)).await?.iter().map(usage::<S>).collect()
 }
 
+/// Follow-ups of a channel whose attempt began then, but for those that certainly did not leave.
+pub(super) async fn proactive<S: Store>(
+    store: &S,
+    channel: &str,
+    from: Time,
+    to: Time,
+) -> Result<i64, Error> {
+    let statement = Statement::new(
+        "select count(*) as found from messages m \
+         where m.lane = 'proactive' and m.channel = $1 and m.attempt_at >= $2 and m.attempt_at < $3 \
+         and m.state in ('sending', 'sent', 'delivered', 'read', 'unknown')",
+    );
+    let row = store.row(statement.with(channel).with(from).with(to)).await?;
+    row.map_or(Ok(0), |row| cell(&row, "found"))
+}
+
 fn usage<S: Store>(row: &S::Row) -> Result<Usage, Error> {
     Ok(Usage {
         model: cell(row, "model")?,

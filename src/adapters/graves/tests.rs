@@ -63,8 +63,8 @@ const DECIDED: [(&str, Fate, &str); 32] = [
     (
         "channels",
         Stay,
-        "api_url created_at instance look_up_at managed_by_environment name next_send_at poll_owner poll_until provider \
-         repair_at repaired_to sealed sends settings state title updated_at",
+        "api_url brake_released_at braked_at braked_best braked_sends created_at instance look_up_at managed_by_environment \
+         name next_send_at poll_owner poll_until provider repair_at repaired_to sealed sends settings state title updated_at",
     ),
     ("chats", Go, "channel chat_id conversation_id"),
     ("conversation_labels", Go, "conversation_id label_id"),

@@ -17,7 +17,7 @@ use crate::{
             MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
         },
     },
-    domain::time::Time,
+    domain::{lane::Lane, time::Time},
     flow::ledger::{Ledger, Observer},
 };
 
@@ -287,9 +287,17 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         from conversations c left join channels h on h.name = c.channel
         where c.send_at <= {NOW} and coalesce(h.state, '') in ('', 'authorized')
         and coalesce(h.next_send_at, 0) <= {NOW}
-        order by c.send_rank, c.id limit ($1::json ->> 'limit')::bigint"
+        and (h.braked_at is null or c.send_rank - c.send_at < {proactive})
+        order by c.send_rank, c.id limit ($1::json ->> 'limit')::bigint",
+        proactive = Lane::Proactive.rank(Time(0))
     ),
-    due_follow_ups: due("follow_up_at"),
+    // Those that the brake holds would fill the list, and hide the others.
+    due_follow_ups: format!(
+        "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
+        from conversations c left join channels h on h.name = c.channel
+        where c.follow_up_at <= {NOW} and h.braked_at is null
+        order by c.follow_up_at, c.id limit ($1::json ->> 'limit')::bigint"
+    ),
     due_tends: due("tend_at"),
     // Locked in the order of the ids, as the batches do: an update alone would lock as it finds them.
     extend: format!(

@@ -29,6 +29,7 @@ pub(super) fn migrations() -> Migrator {
         ("retention", include_str!("../../../migrations/postgres/0013_retention.sql")),
         ("audit", include_str!("../../../migrations/postgres/0014_audit.sql")),
         ("endpoints", include_str!("../../../migrations/postgres/0015_endpoints.sql")),
+        ("brakes", include_str!("../../../migrations/postgres/0016_brakes.sql")),
     ])
 }
 

@@ -15,7 +15,12 @@ use super::{
     sql::{Statement, Store, cell},
 };
 use crate::{
-    domain::{chat::ChatId, time::Time, words::UnknownWord},
+    domain::{
+        brake::{Brake, Latched},
+        chat::ChatId,
+        time::Time,
+        words::UnknownWord,
+    },
     flow::{
         ledger::Error,
         registry::{Channel, Registry, Role, Token},
@@ -27,6 +32,7 @@ use crate::{
 const ROWS_MAX: i64 = 10_000;
 
 const CHANNELS: &str = "select c.name, c.title, c.provider, c.instance, c.api_url, c.sealed, c.settings, c.state, \
+    c.braked_at, c.braked_sends, c.braked_best, c.brake_released_at, \
     c.managed_by_environment, c.created_at, c.updated_at from channels c";
 
 const TOKENS: &str =
@@ -108,6 +114,28 @@ impl<S: ChannelStates> Registry for S {
         let statement =
             Statement::new("update channels set look_up_at = $3 where name = $1 and look_up_at <= $2");
         Ok(self.write(statement.with(name).with(now).with(now.plus_ms(every_ms))).await? > 0)
+    }
+
+    async fn latch_brake(
+        &self,
+        name: &str,
+        latched: Latched,
+        released_at: Option<Time>,
+    ) -> Result<bool, Error> {
+        let statement = Statement::new(
+            "update channels set braked_at = $2, braked_sends = $3, braked_best = $4, updated_at = $2 \
+             where name = $1 and braked_at is null and coalesce(brake_released_at, 0) = $5",
+        );
+        let statement = statement.with(name).with(latched.at).with(latched.sends).with(latched.best);
+        Ok(self.write(statement.with(released_at.unwrap_or(Time(0)))).await? > 0)
+    }
+
+    async fn release_brake(&self, name: &str, now: Time) -> Result<bool, Error> {
+        let statement = Statement::new(
+            "update channels set braked_at = null, braked_sends = null, braked_best = null, brake_released_at = $2, \
+             updated_at = $2 where name = $1 and braked_at is not null",
+        );
+        Ok(self.write(statement.with(name).with(now)).await? > 0)
     }
 
     async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
@@ -213,9 +241,20 @@ fn channel<R: Columns>(row: &R) -> Result<Channel, Error> {
         sealed: row.bytes("sealed").map_err(failure)?,
         settings,
         state: cell(row, "state")?,
+        brake: brake(row)?,
         managed_by_environment: cell(row, "managed_by_environment")?,
         created_at: cell(row, "created_at")?,
         updated_at: cell(row, "updated_at")?,
+    })
+}
+
+fn brake<R: Columns>(row: &R) -> Result<Brake, Error> {
+    let (sends, best) =
+        (cell::<Option<i64>, _>(row, "braked_sends")?, cell::<Option<i64>, _>(row, "braked_best")?);
+    let latched = |at| Latched { at, sends: sends.unwrap_or_default(), best: best.unwrap_or_default() };
+    Ok(Brake {
+        latched: cell::<Option<Time>, _>(row, "braked_at")?.map(latched),
+        released_at: cell(row, "brake_released_at")?,
     })
 }
 

@@ -9,8 +9,10 @@ use crate::{
         trial::{self, NOW, Trial, begun, on_both_stores},
     },
     domain::{
+        brake::{Brake, Latched},
         chat::ChatId,
         event::{EventType, actor},
+        time::Time,
     },
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
@@ -27,6 +29,8 @@ on_both_stores!(
     a_change_of_state_is_recorded_once,
     a_hold_only_ever_moves_forward,
     a_hold_is_let_go_only_by_who_knows_it,
+    a_brake_is_latched_once_and_stays_until_it_is_released,
+    a_brake_is_not_latched_by_what_was_counted_before_a_release,
     the_turn_to_look_up_belongs_to_one_at_a_time,
     tokens_are_found_by_their_hash_until_they_are_revoked,
     two_ids_of_one_person_share_a_conversation,
@@ -42,6 +46,7 @@ fn channel(name: &str) -> Channel {
         sealed: Some(vec![0, 1, 255]),
         settings: json!({ "burst_quiet_ms": 500 }).as_object().cloned().expect("an object"),
         state: String::new(),
+        brake: Default::default(),
         managed_by_environment: true,
         created_at: NOW,
         updated_at: NOW,
@@ -92,6 +97,38 @@ async fn overwriting_a_channel_leaves_its_state<S: Trial>(store: &S) {
     assert!(store.put_channel(&changed).await.expect("writes"));
     let wanted = Channel { state: "authorized".to_owned(), ..changed };
     assert_eq!(store.channels().await.expect("reads"), [wanted]);
+}
+
+const LATCHED: Latched = Latched { at: NOW, sends: 60, best: 9 };
+
+async fn brake_of<S: Trial>(store: &S) -> (Brake, Time) {
+    let shop = store.channels().await.expect("reads").remove(0);
+    (shop.brake, shop.updated_at)
+}
+
+async fn a_brake_is_latched_once_and_stays_until_it_is_released<S: Trial>(store: &S) {
+    store.add_channel(&channel("shop")).await.expect("writes");
+    assert!(!store.release_brake("shop", NOW).await.expect("writes"), "it was not latched");
+    let later = Latched { at: NOW.plus_ms(7), ..LATCHED };
+    assert!(store.latch_brake("shop", later, None).await.expect("writes"));
+    assert!(!store.latch_brake("shop", LATCHED, None).await.expect("writes"), "it was");
+    // Whoever changes the channel meanwhile leaves it latched; other instances see that there is something to load.
+    store
+        .put_channel(&Channel { title: None, updated_at: later.at, ..channel("shop") })
+        .await
+        .expect("writes");
+    assert_eq!(brake_of(store).await, (Brake { latched: Some(later), released_at: None }, later.at));
+    assert!(store.release_brake("shop", NOW.plus_ms(9)).await.expect("writes"));
+    let released = Brake { latched: None, released_at: Some(NOW.plus_ms(9)) };
+    assert_eq!(brake_of(store).await, (released, NOW.plus_ms(9)));
+}
+
+async fn a_brake_is_not_latched_by_what_was_counted_before_a_release<S: Trial>(store: &S) {
+    store.add_channel(&channel("shop")).await.expect("writes");
+    store.latch_brake("shop", LATCHED, None).await.expect("writes");
+    store.release_brake("shop", NOW.plus_ms(9)).await.expect("writes");
+    assert!(!store.latch_brake("shop", LATCHED, None).await.expect("writes"));
+    assert!(store.latch_brake("shop", LATCHED, Some(NOW.plus_ms(9))).await.expect("writes"));
 }
 
 async fn a_channel_with_conversations_stays<S: Trial>(store: &S) {

@@ -14,7 +14,7 @@ use crate::{
             ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
         },
     },
-    domain::time::Time,
+    domain::{lane::Lane, time::Time},
     flow::ledger::{Ledger, Observer},
 };
 
@@ -214,13 +214,21 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     take_back: "delete from conversations where id in (select value from json_each($1))".to_owned(),
     insert_events: insert::<EventRow>(),
     due_turns: due("turn_at"),
-    due_sends: "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
+    due_sends: format!(
+        "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
         from conversations c left join channels h on h.name = c.channel
         where c.send_at <= $1 ->> 'now' and coalesce(h.state, '') in ('', 'authorized')
         and coalesce(h.next_send_at, 0) <= $1 ->> 'now'
-        order by c.send_rank, c.id limit $1 ->> 'limit'"
+        and (h.braked_at is null or c.send_rank - c.send_at < {proactive})
+        order by c.send_rank, c.id limit $1 ->> 'limit'",
+        proactive = Lane::Proactive.rank(Time(0))
+    ),
+    // Those that the brake holds would fill the list, and hide the others.
+    due_follow_ups: "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
+        from conversations c left join channels h on h.name = c.channel
+        where c.follow_up_at <= $1 ->> 'now' and h.braked_at is null
+        order by c.follow_up_at, c.id limit $1 ->> 'limit'"
         .to_owned(),
-    due_follow_ups: due("follow_up_at"),
     due_tends: due("tend_at"),
     extend: "update conversations
         set lease_until = ($1 ->> 'now') + ($1 ->> 'extend_ms'), turn_at = ($1 ->> 'now') + ($1 ->> 'extend_ms'),

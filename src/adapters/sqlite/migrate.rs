@@ -26,6 +26,7 @@ pub(super) fn migrations() -> Migrator {
         ("retention", include_str!("../../../migrations/sqlite/0013_retention.sql")),
         ("audit", include_str!("../../../migrations/sqlite/0014_audit.sql")),
         ("endpoints", include_str!("../../../migrations/sqlite/0015_endpoints.sql")),
+        ("brakes", include_str!("../../../migrations/sqlite/0016_brakes.sql")),
     ])
 }
 

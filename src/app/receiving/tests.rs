@@ -174,6 +174,7 @@ impl<S: Trial + Clone + 'static> Shop<S> {
             sealed: None,
             settings: serde_json::Map::new(),
             state: String::new(),
+            brake: Default::default(),
             managed_by_environment: false,
             created_at: NOW.plus_ms(-12 * HOUR),
             updated_at: NOW,

@@ -11,6 +11,7 @@ use crate::{
         conversation::{Conversation, Status},
         docket::Docket,
         event::actor,
+        lane::Lane,
         message::{Attempt, Delivery, DeliveryReason, DeliveryState, Gate, Message},
         mode::Mode,
         policy::Policy,
@@ -32,6 +33,8 @@ pub enum Claim {
     ChannelFull,
     /// The channel cannot send.
     ChannelDown,
+    /// The brake of the channel holds it. Nothing else of the channel waits for it, and a sweep finds it once that is released.
+    Braked,
     /// Nothing is owed, or the message before has not found its end.
     Nothing,
 }
@@ -60,6 +63,15 @@ pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
         {
             refuse(docket, policy, id, reason);
             continue;
+        }
+        // It keeps its place; nothing that anybody asked for comes behind it, for that would withdraw it.
+        if delivery.lane == Lane::Proactive {
+            if policy.brake.latched.is_some() {
+                return Claim::Braked;
+            }
+            if let Some(at) = agenda::waits_until(policy, delivery.queued_at, docket.now) {
+                return Claim::NotYet(at);
+            }
         }
         if due_at > docket.now {
             return Claim::NotYet(due_at);

@@ -1,7 +1,11 @@
 //! Contacts who fall silent.
 
+use std::sync::Arc;
+
 use crate::{
     domain::{
+        brake::{Brake, Latched},
+        hours::Hours,
         message::{DeliveryReason, DeliveryState as S, Kind, OutcomeReason},
         mode::Mode,
         policy::BurstPolicy,
@@ -133,4 +137,67 @@ fn nobody_is_chased_who_has_spoken_since_even_if_they_took_it_back() {
     play.step(|docket, policy| inbox::amend(docket, policy, &amendment, true));
     assert_eq!(play.sends(), ["to m1"]);
     assert_eq!(play.pending_follow_ups(), 0);
+}
+
+fn latched(play: &Play) -> Brake {
+    Brake { latched: Some(Latched { at: play.now, sends: 60, best: 1 }), released_at: None }
+}
+
+const DAY_MS: i64 = 86_400_000;
+
+#[test]
+fn what_the_brake_holds_waits_for_days_and_leaves_once_it_is_released() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("Still there?", 1_000));
+    play.policy.brake = latched(&play);
+    play.wait(2 * DAY_MS);
+    assert_eq!(play.fires(), agenda::Fired::Braked);
+    assert_eq!(play.pending_follow_ups(), 1, "it is not late: it could not leave");
+    play.policy.brake = Brake { latched: None, released_at: Some(play.now) };
+    play.fires();
+    assert_eq!(play.sends(), ["Still there?"]);
+}
+
+#[test]
+fn a_follow_up_that_is_owed_already_keeps_its_place_under_the_brake() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("Still there?", 1_000));
+    play.wait(1_000);
+    play.fires();
+    play.policy.brake = latched(&play);
+    play.wait(2 * DAY_MS);
+    assert_eq!(play.claims_send().1, outbox::Claim::Braked);
+    // Released at night, it waits for the morning as well.
+    let night = Hours::parse("00:00-24:00 UTC", "UTC").ok().map(Arc::new);
+    let released = Brake { latched: None, released_at: Some(play.now) };
+    (play.policy.brake, play.policy.quiet_hours) = (released, night);
+    assert!(matches!(play.claims_send().1, outbox::Claim::NotYet(at) if at > play.now));
+    assert_eq!(play.in_state(S::Queued), ["Still there?"]);
+    play.policy.quiet_hours = None;
+    assert_eq!(play.sends(), ["Still there?"]);
+}
+
+#[test]
+fn the_brake_holds_no_answer_and_nothing_behind_what_it_holds() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("Still there?", 1_000));
+    play.wait(1_000);
+    play.fires();
+    play.policy.brake = latched(&play);
+    play.exchange("m2", "a2");
+    assert_eq!(play.in_state(S::Cancelled), ["Still there?"], "whoever writes is not chased any more");
+    assert_eq!(play.in_state(S::Sent), ["a1", "a2"]);
+}
+
+#[test]
+fn a_follow_up_that_was_due_after_the_release_may_be_late_as_ever() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    play.policy.brake = Brake { latched: None, released_at: Some(play.now) };
+    assert!(play.schedules("Still there?", 1_000));
+    play.wait(2 * DAY_MS);
+    assert_eq!((play.fires(), play.pending_follow_ups()), (agenda::Fired::Nothing, 0));
 }

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::{Answered, page_of, shown, tokens::new_secret};
 use crate::flow::registry::Role;
 use crate::{
-    domain::{docket::Entry, event::EventType},
+    domain::{brake::Brake, docket::Entry, event::EventType},
     flow::{audit::Deed, registry},
     http::{
         answer::Answer,
@@ -113,6 +113,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         sealed: Some(sealed(doors, &secrets)?),
         settings,
         state: String::new(),
+        brake: Brake::default(),
         managed_by_environment: false,
         created_at: now,
         updated_at: now,
@@ -276,6 +277,25 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, name: Path<String
     doors.note(doors.deed(&caller, Deed::ChannelRemoved).to(&channel.name)).await;
     noted(&doors, &caller, &channel.name, "removed").await?;
     Ok(Answer::empty())
+}
+
+/// Lets the follow-ups leave that the brake holds back, at the pace of the channel; counting begins anew. Where it holds none, nothing
+/// happens.
+#[utoipa::path(post, path = "/api/v1/channels/{name}/release-brake", tag = "Channels", params(("name" = String, Path,)),
+    responses((status = 200, body = Channel)))]
+pub(crate) async fn release_brake(doors: Data<Doors>, caller: Caller, name: Path<String>) -> Answered {
+    let channel = seen(&doors, &caller, &name).await?;
+    let now = (doors.now)();
+    if let Some(latched) = channel.brake.latched
+        && doors.registry.release_brake(&channel.name, now).await?
+    {
+        let deed = doors.deed(&caller, Deed::BrakeReleased).to(&channel.name);
+        doors.note(deed.with("sends", latched.sends).with("best", latched.best)).await;
+        doors.channels.changed().await;
+        let event = Entry::of(EventType::BrakeReleased).by(&caller.actor).outside(&channel.name, now);
+        doors.ledger.keep(vec![event], Vec::new()).await?;
+    }
+    Ok(Answer::ok(&Channel::from(seen(&doors, &caller, &name).await?)))
 }
 
 pub(super) async fn seen(doors: &Doors, caller: &Caller, name: &str) -> Result<registry::Channel, Problem> {

@@ -1,7 +1,11 @@
 use serde_json::{Value, json};
 
-use super::World;
-use crate::{flow::provider::LinkCode, http::ports::Secrets};
+use super::{NOW, World};
+use crate::{
+    domain::brake::Latched,
+    flow::{provider::LinkCode, registry::Role},
+    http::ports::Secrets,
+};
 
 fn shop() -> Value {
     json!({
@@ -134,4 +138,21 @@ async fn the_code_that_links_the_phone_is_for_admins_and_kept_nowhere() {
     assert_eq!(world.get("/api/v1/channels/nowhere/qr").await.status, 404);
     let ana = world.agent("ana", "agent", Value::Null).await;
     assert_eq!(ana.get(path).await.status, 403);
+}
+
+#[tokio::test]
+async fn an_admin_alone_releases_the_brake_and_whoever_looks_sees_why_it_holds() {
+    let world = World::new();
+    world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    let latched = Latched { at: NOW, sends: 61, best: 20 };
+    world.house.channels.lock().unwrap()[0].brake.latched = Some(latched);
+    world.admit("ben", Role::Agent, None, None);
+    let seen = world.ask_as("ben", "GET", "/api/v1/channels/shop", None).await.json();
+    assert_eq!(seen["brake"], json!({ "since": NOW.to_string(), "sends": 61, "best": 20 }));
+    let path = "/api/v1/channels/shop/release-brake";
+    assert_eq!(world.ask_as("ben", "POST", path, None).await.status, 403);
+    assert!(world.house.channels.lock().unwrap()[0].brake.latched.is_some());
+    let released = world.ask("POST", path, None).await.json();
+    assert_eq!((&released["brake"], &released["name"]), (&Value::Null, &json!("shop")));
+    assert_eq!(world.ask("POST", "/api/v1/channels/none/release-brake", None).await.status, 404);
 }

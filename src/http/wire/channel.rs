@@ -7,9 +7,27 @@ use utoipa::ToSchema;
 
 use super::{At, Id, LinkStateWord, RoleWord, basic::Word};
 use crate::{
+    domain::brake::Latched,
     flow::{provider::LinkCode, registry},
     http::ports::LinkState,
 };
+
+/// Why the follow-ups of a channel wait.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChannelBrake)]
+pub(crate) struct Brake {
+    since: At,
+    /// So many had been sent that day.
+    sends: i64,
+    /// On the best of the thirty days before.
+    best: i64,
+}
+
+impl From<Latched> for Brake {
+    fn from(latched: Latched) -> Self {
+        Self { since: At(latched.at), sends: latched.sends, best: latched.best }
+    }
+}
 
 /// A number of the business.
 #[derive(Debug, Serialize, ToSchema)]
@@ -25,6 +43,8 @@ pub(crate) struct Channel {
     settings: Map<String, Value>,
     /// As the provider names it; null while it is not known.
     state: Option<String>,
+    /// Far more follow-ups left than on any day before: the others wait until an admin releases them. Null: they do not.
+    brake: Option<Brake>,
     /// `environment`: its credentials are read-only here.
     managed_by: Option<&'static str>,
     created_at: At,
@@ -48,6 +68,7 @@ impl From<registry::Channel> for Channel {
             api_url: channel.api_url,
             settings: channel.settings,
             state: known(channel.state),
+            brake: channel.brake.latched.map(Brake::from),
             managed_by: channel.managed_by_environment.then_some("environment"),
             created_at: At(channel.created_at),
             updated_at: At(channel.updated_at),
@@ -69,11 +90,17 @@ pub(crate) struct ChannelGlance {
     name: String,
     title: Option<String>,
     state: Option<String>,
+    brake: Option<Brake>,
 }
 
 impl From<registry::Channel> for ChannelGlance {
     fn from(channel: registry::Channel) -> Self {
-        Self { name: channel.name, title: channel.title, state: known(channel.state) }
+        Self {
+            name: channel.name,
+            title: channel.title,
+            state: known(channel.state),
+            brake: channel.brake.latched.map(Brake::from),
+        }
     }
 }
 

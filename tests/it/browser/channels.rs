@@ -8,7 +8,10 @@ use wiremock::{
 
 use super::{Server, on_both_footings, server::TOKEN, signed_in};
 
-on_both_footings!(a_phone_is_linked_by_the_code_that_the_channels_page_shows);
+on_both_footings!(
+    a_phone_is_linked_by_the_code_that_the_channels_page_shows,
+    follow_ups_that_were_stopped_leave_again_once_an_admin_lets_them,
+);
 
 /// A picture of one dot.
 const PNG: &str =
@@ -44,5 +47,43 @@ async fn a_phone_is_linked_by_the_code_that_the_channels_page_shows(server: &Ser
     server.asks("POST", "/webhooks/green-api/shop", Some(linked)).await;
     browser.until("return document.querySelector('.link-phone') === null", json!([])).await;
     browser.sees("h1 .tag.is-good", "inked").await;
+    browser.close().await;
+}
+
+async fn is_followed_up(server: &Server, chat: &str) {
+    let id = server.conversation(chat).await["id"].as_str().expect("an id").to_owned();
+    let wish = json!({ "delay_ms": 0, "text": "Still there?" });
+    server.asks("PUT", &format!("/api/v1/conversations/{id}/follow-up"), Some(wish)).await;
+}
+
+async fn follow_ups_that_were_stopped_leave_again_once_an_admin_lets_them(server: &Server) {
+    server.behaves(json!({ "model_delay_ms": 0 })).await;
+    let chats: Vec<String> = (0..51).map(|n| format!("65800010{n:02}@c.us")).collect();
+    let is_told = |sent: &Vec<String>| sent.iter().any(|text| text == "Still there?");
+    for chat in &chats {
+        server.writes(chat, "Mei", &["Hello"]).await;
+    }
+    for chat in &chats {
+        let quiet = |conversation: &Value| {
+            conversation["activity"] == "idle" && conversation["last_message"]["author"] != "contact"
+        };
+        server.until(|| server.conversation(chat), quiet).await;
+    }
+    for chat in &chats[..50] {
+        is_followed_up(server, chat).await;
+    }
+    for chat in &chats[..50] {
+        server.until(|| server.phone(chat), is_told).await;
+    }
+    let browser = signed_in(server).await;
+    browser.go(&format!("{}/settings/channels/sandbox", server.address)).await;
+    browser.sees("[aria-labelledby=channel-brake]", "50 had been sent that day, and no more than 0").await;
+    is_followed_up(server, &chats[50]).await;
+    browser.click_named("Let them leave").await;
+    browser.sees("dialog", "Counting begins anew").await;
+    assert!(!is_told(&server.phone(&chats[50]).await));
+    browser.click("dialog .is-danger").await;
+    server.until(|| server.phone(&chats[50]), is_told).await;
+    browser.until("return document.querySelector('#channel-brake') === null", json!([])).await;
     browser.close().await;
 }

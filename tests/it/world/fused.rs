@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use baton::{
-    domain::{chat::ChatId, event::Event, time::Time, turn::DeadLetter},
+    domain::{brake::Latched, chat::ChatId, event::Event, time::Time, turn::DeadLetter},
     flow::{
         enclosures::Enclosures,
         generator::{Failure, Generator, Progress, Request, Written},
@@ -118,6 +118,20 @@ impl Registry for Fused<dyn Registry> {
     async fn claim_look_up(&self, name: &str, now: Time, every_ms: i64) -> Result<bool, Error> {
         let act = self.inner.claim_look_up(name, now, every_ms);
         self.fuse.touch("Registry::claim_look_up", act).await
+    }
+
+    async fn latch_brake(
+        &self,
+        name: &str,
+        latched: Latched,
+        released_at: Option<Time>,
+    ) -> Result<bool, Error> {
+        let act = self.inner.latch_brake(name, latched, released_at);
+        self.fuse.touch("Registry::latch_brake", act).await
+    }
+
+    async fn release_brake(&self, name: &str, now: Time) -> Result<bool, Error> {
+        self.fuse.touch("Registry::release_brake", self.inner.release_brake(name, now)).await
     }
 
     async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {

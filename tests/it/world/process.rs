@@ -17,6 +17,7 @@ use baton::{
     },
     domain::policy::Policy,
     flow::{
+        brake::Brakes,
         breaker::Breaker,
         channel_breaker::ChannelBreaker,
         channels::{Channel, Channels},
@@ -172,7 +173,7 @@ impl Process {
             dispatch: dispatch.clone(),
             settle_ms: SETTLE_MS,
         });
-        let house = Arc::new(House { channels: channels.clone() });
+        let house = Arc::new(House { channels: channels.clone(), registry: registry.clone() });
         // The same in every process, as if it had been kept.
         let tombstones = Tombstones::new(&[7; KEY_BYTES]);
         let eraser = Arc::new(Eraser {
@@ -369,6 +370,21 @@ impl Process {
         self.steps.sender.send(conversation).await
     }
 
+    /// Counts what nobody asked for, and hears of brakes that others have latched. True if one was latched here.
+    pub(crate) async fn brake(&self, times: i64) -> bool {
+        let brakes = Brakes {
+            registry: self.chores.repair.registry.clone(),
+            archive: self.store.archive(),
+            ledger: self.chores.ledger.clone(),
+            zone: "Asia/Singapore".to_owned(),
+            times,
+            best: Mutex::default(),
+        };
+        let is_latched = brakes.look(machine_clock()).await.expect("the store answers");
+        load_brake(&*brakes.registry, &self.channels).await;
+        is_latched
+    }
+
     /// Looks at the provider for sends of unknown fate.
     pub(crate) async fn look(&self) {
         self.chores.reconciler.look().await.expect("the store answers");
@@ -510,6 +526,14 @@ impl Steps {
     }
 }
 
+/// What the row says of the brake holds from now on.
+async fn load_brake(registry: &dyn Registry, channels: &Channels) {
+    let row = registry.channels().await.expect("the store answers").remove(0);
+    let channel = channels.get(&row.name).expect("the one channel");
+    let policy = Policy { brake: row.brake, ..Policy::clone(&channel.policy) };
+    channels.put(Channel { policy: Arc::new(policy), ..Channel::clone(&channel) });
+}
+
 fn row() -> registry::Channel {
     registry::Channel {
         name: CHANNEL.to_owned(),
@@ -520,6 +544,7 @@ fn row() -> registry::Channel {
         sealed: None,
         settings: Map::new(),
         state: String::new(),
+        brake: Default::default(),
         managed_by_environment: false,
         created_at: BEGINNING,
         updated_at: BEGINNING,
@@ -529,6 +554,7 @@ fn row() -> registry::Channel {
 /// The one channel, as the doors ask for it.
 struct House {
     channels: Arc<Channels>,
+    registry: Arc<dyn Registry>,
 }
 
 #[async_trait]
@@ -545,7 +571,9 @@ impl ports::Channels for House {
         Ok(())
     }
 
-    async fn changed(&self) {}
+    async fn changed(&self) {
+        load_brake(&*self.registry, &self.channels).await;
+    }
 
     async fn link_code(&self, channel: &str) -> LinkCode {
         let found = self.channels.get(channel).expect("the one channel");

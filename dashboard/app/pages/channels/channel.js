@@ -9,6 +9,7 @@ import { Confirm } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { Failed } from "../../parts/listing.js";
 import { problemText, say, sayProblem } from "../../parts/toast.js";
+import { Brake, BrakeTag } from "./brake.js";
 import { freshTokens } from "./connect.js";
 import { LinkPhone, isToBeLinked } from "./link_phone.js";
 import { Rules } from "./rules.js";
@@ -32,7 +33,7 @@ export function OneChannel({ name }) {
   }
   const isOfProvider = channel.provider !== "sandbox";
   return html`
-    <header><h1>${channel.title || channel.name} <${StateTag} channel=${channel} /></h1>${all}</header>
+    <header><h1>${channel.title || channel.name} <${StateTag} channel=${channel} /> <${BrakeTag} channel=${channel} /></h1>${all}</header>
     <p class="lead"><${About} channel=${channel} /></p>
     <div class="state-words"><${StateWords} channel=${channel} /></div>
     ${problem && html`<${Failed} problem=${problem} again=${again} />`}
@@ -40,6 +41,7 @@ export function OneChannel({ name }) {
       <h2 id="channel-link">${t("link.title")}</h2>
       <${LinkPhone} channel=${channel} />
     </section>`}
+    <${Brake} channel=${channel} again=${again} />
     <${Title} channel=${channel} again=${again} />
     ${isOfProvider && html`<${Credentials} channel=${channel} again=${again} /><${Webhooks} channel=${channel} again=${again} />`}
     <${Rules} channel=${channel} again=${again} />

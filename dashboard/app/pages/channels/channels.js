@@ -7,6 +7,7 @@ import { t } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
 import { Icon } from "../../parts/icon.js";
 import { Listing } from "../../parts/listing.js";
+import { BrakeTag } from "./brake.js";
 import { OneChannel } from "./channel.js";
 import { Connect } from "./connect.js";
 import { About, StateTag, StateWords, isOfChannels } from "./state.js";
@@ -41,7 +42,7 @@ function Row({ channel }) {
   return html`<li class="card channel">
     <${Icon} name="phone" />
     <div>
-      <h2>${channel.title || channel.name} <${StateTag} channel=${channel} /></h2>
+      <h2>${channel.title || channel.name} <${StateTag} channel=${channel} /> <${BrakeTag} channel=${channel} /></h2>
       <p class="hint"><${About} channel=${channel} />${changes > 0 && html` · ${t("channels.changes", { count: changes })}`}</p>
       <${StateWords} channel=${channel} />
     </div>

@@ -10,8 +10,10 @@ const KNOWN = ["authorized", "notAuthorized", "blocked", "yellowCard", "sleepMod
 /** @type {Record<string, "is-good" | "is-bad" | "is-warn">} */
 const LOOKS = { authorized: "is-good", notAuthorized: "is-bad", blocked: "is-bad" };
 
+const OF_CHANNELS = ["channel_updated", "channel_state_changed", "brake_latched", "brake_released"];
+
 /** Whether something of channels themselves has changed. @param {Wire.Event} event */
-export const isOfChannels = (event) => event.type === "channel_updated" || event.type === "channel_state_changed";
+export const isOfChannels = (event) => OF_CHANNELS.includes(event.type);
 
 /** @param {Wire.Channel} channel */
 const isSandbox = (channel) => channel.provider === "sandbox" || (!channel.provider && channel.name === "sandbox");

@@ -121,6 +121,8 @@ export const story = {
   "event.lease_taken_over": "The work of an instance that was gone was taken over.",
   "event.breaker_opened": "Too many failures in a row: it is left alone for a while.",
   "event.breaker_closed": "It works again.",
+  "event.brake_latched": "{who} stopped the follow-ups: far more had left than on any day before.",
+  "event.brake_released": "{who} let the follow-ups leave again.",
   "event.draft_created": "The AI suggested an answer.",
   "event.draft_retired": "The suggestion was put away.",
   "event.channel_state_changed": "The channel's state changed.",

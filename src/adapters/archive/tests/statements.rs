@@ -199,6 +199,7 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
         store.buckets(NOW, NOW.plus_ms(10), 5, channels).await?;
         store.depths(channels).await?;
     }
+    store.proactive("shop", NOW, NOW.plus_ms(10)).await?;
     store.leases().await?;
     Ok(())
 }
@@ -213,6 +214,7 @@ async fn registry<S: ChannelStates>(store: &S) -> Result<(), Error> {
         sealed: None,
         settings: Default::default(),
         state: String::new(),
+        brake: Default::default(),
         managed_by_environment: false,
         created_at: NOW,
         updated_at: NOW,

@@ -12,7 +12,13 @@ use uuid::Uuid;
 
 use super::{NOW, away};
 use crate::{
-    domain::{chat::ChatId, event::Event, time::Time, turn::DeadLetter},
+    domain::{
+        brake::{Brake, Latched},
+        chat::ChatId,
+        event::Event,
+        time::Time,
+        turn::DeadLetter,
+    },
     flow::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         provider::LinkCode,
@@ -85,6 +91,18 @@ impl Registry for House {
 
     async fn claim_look_up(&self, _: &str, _: Time, _: i64) -> Result<bool, Error> {
         Ok(true)
+    }
+
+    async fn latch_brake(&self, name: &str, latched: Latched, _: Option<Time>) -> Result<bool, Error> {
+        let mut all = self.channels.lock().unwrap();
+        let found = all.iter_mut().find(|channel| channel.name == name);
+        Ok(found.map(|channel| channel.brake.latched = Some(latched)).is_some())
+    }
+
+    async fn release_brake(&self, name: &str, now: Time) -> Result<bool, Error> {
+        let mut all = self.channels.lock().unwrap();
+        let found = all.iter_mut().find(|channel| channel.name == name && channel.brake.latched.is_some());
+        Ok(found.map(|channel| channel.brake = Brake { latched: None, released_at: Some(now) }).is_some())
     }
 
     async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {

@@ -222,6 +222,10 @@ impl Archive for Shelf {
         Ok(Vec::new())
     }
 
+    async fn proactive(&self, _: &str, _: Time, _: Time) -> Result<i64, Error> {
+        Ok(0)
+    }
+
     async fn buckets(&self, _: Time, _: Time, _: i64, _: Option<&[String]>) -> Result<Vec<Bucket>, Error> {
         Ok(Vec::new())
     }

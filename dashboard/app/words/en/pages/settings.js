@@ -47,6 +47,7 @@ export const settings = {
   "deed.channel_added": "Added a number",
   "deed.channel_changed": "Changed a number",
   "deed.channel_removed": "Removed a number",
+  "deed.brake_released": "Let follow-ups leave again",
   "deed.endpoint_added": "Added a webhook",
   "deed.endpoint_changed": "Changed a webhook",
   "deed.endpoint_removed": "Removed a webhook",

@@ -1,0 +1,86 @@
+//! The brake on what nobody asked for. When a channel sends far more follow-ups in a day than it ever has, something is wrong
+//! with who schedules them, and the number is what WhatsApp takes away for it.
+//!
+//! In: how many were sent. Out: whether that is too much; and how the brake of a channel stands, which a person alone releases.
+
+use super::time::Time;
+
+/// Below so many sends in a day it never latches: a shop that begins with follow-ups has no best day yet.
+const LEAST: i64 = 50;
+
+/// So many days before this one are looked at for the best.
+pub const DAYS: usize = 30;
+
+/// How the brake of a channel stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Brake {
+    /// It is latched; None: it is not.
+    pub latched: Option<Latched>,
+    /// When a person last released it.
+    pub released_at: Option<Time>,
+}
+
+/// Why it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Latched {
+    /// Since when.
+    pub at: Time,
+    /// So many had been sent that day.
+    pub sends: i64,
+    /// On the best day of those before.
+    pub best: i64,
+}
+
+impl Brake {
+    /// Whether what was due at that time was held back by it, or is: for that, nobody may call it late.
+    pub fn has_held(&self, due_at: Time) -> bool {
+        self.latched.is_some() || self.released_at.is_some_and(|released_at| released_at > due_at)
+    }
+
+    /// From when the time counts for which something due at that moment could have left.
+    pub fn free_from(&self, due_at: Time) -> Time {
+        self.released_at.map_or(due_at, |released_at| due_at.max(released_at))
+    }
+}
+
+/// Whether so many could be sent in a day that it is looked for the best day.
+pub const fn is_many(sends: i64) -> bool {
+    sends >= LEAST
+}
+
+/// Whether so many are too many, where the best day had so many. 0 times: never.
+pub const fn is_too_many(times: i64, sends: i64, best: i64) -> bool {
+    times > 0 && is_many(sends) && sends > best.saturating_mul(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_are_more_than_so_many_times_the_best_day_and_no_fewer_than_fifty() {
+        for (times, sends, best, is) in [
+            (3, 49, 0, false),
+            (3, 50, 0, true),
+            (3, 50, 16, true),
+            (3, 51, 17, false),
+            (3, 300, 100, false),
+            (3, 301, 100, true),
+            (1, 101, 100, true),
+            (0, 1_000_000, 0, false),
+            (1_000, i64::MAX, i64::MAX, false),
+        ] {
+            assert_eq!(is_too_many(times, sends, best), is, "{times} times {best}, {sends} sent");
+        }
+    }
+
+    #[test]
+    fn what_was_due_before_the_release_was_held_and_what_is_due_later_was_not() {
+        let latched = Latched { at: Time(10), sends: 60, best: 1 };
+        assert!(Brake { latched: Some(latched), released_at: None }.has_held(Time(99)));
+        let released = Brake { latched: None, released_at: Some(Time(20)) };
+        assert!(released.has_held(Time(19)) && !released.has_held(Time(20)));
+        assert_eq!((released.free_from(Time(19)), released.free_from(Time(21))), (Time(20), Time(21)));
+        assert!(!Brake::default().has_held(Time(0)));
+    }
+}
