@@ -1,5 +1,6 @@
 //! Far more follow-ups than ever are stopped, until a person has looked.
 
+use baton::flow::ledger::Work;
 use serde_json::{Value, json};
 
 use crate::world::{CHANNEL, World, on_both_stores};
@@ -57,6 +58,7 @@ async fn a_day_with_far_too_many_follow_ups_is_stopped_until_a_person_has_looked
 
     // Who writes is answered; who falls silent is not followed up.
     fall_silent(world, 50..52).await;
+    assert_eq!(world.process().found(Work::FollowUp).await, 0);
     assert_eq!((world.gateway.posts().len(), followed_up(world)), (102, 50));
     // Neither the next day ends it nor another start.
     world.crash().await;
@@ -105,6 +107,13 @@ async fn of_two_instances_one_latches_the_brake_and_both_go_by_it(world: &World)
     let first = world.turn_to(other);
     fall_silent(world, 50..51).await;
     assert_eq!(followed_up(world), 50);
+
+    // On the day on which it was latched: what had been sent before does not latch it again.
+    let release = format!("/api/v1/channels/{CHANNEL}/release-brake");
+    assert_eq!(world.ask("POST", &release, None).await.status, 200);
+    assert_eq!([first.brake(TIMES).await, world.process().brake(TIMES).await], [false, false]);
+    world.drain().await;
+    assert_eq!(followed_up(world), 51);
     first.stop().await;
 }
 
@@ -122,6 +131,8 @@ async fn what_is_owed_already_waits_too_and_does_not_look_stuck(world: &World) {
     assert_eq!(followed_up(world), 50);
     let depths = world.process().store.archive().depths(None).await.expect("the store answers");
     let owed = depths.outbox.iter().find(|(lane, _)| lane == "proactive").map(|(_, count)| *count);
+    let swept = [world.process().found(Work::Send).await, world.process().found(Work::FollowUp).await];
+    assert_eq!(swept, [0, 0], "what is held hides nothing from the sweeps");
     assert_eq!((owed, depths.outbox_oldest_ms), (Some(1), 0));
 
     let release = format!("/api/v1/channels/{CHANNEL}/release-brake");

@@ -370,6 +370,11 @@ impl Process {
         self.steps.sender.send(conversation).await
     }
 
+    /// In how many conversations a sweep finds such work.
+    pub(crate) async fn found(&self, work: Work) -> usize {
+        self.steps.ledger.due(work, 100).await.expect("the store answers").len()
+    }
+
     /// Counts what nobody asked for, and hears of brakes that others have latched. True if one was latched here.
     pub(crate) async fn brake(&self, times: i64) -> bool {
         let brakes = Brakes {
