@@ -14,6 +14,7 @@ pub(crate) mod fake;
 
 use std::{fmt, time::Duration};
 
+use futures_util::FutureExt as _;
 use reqwest::{
     Client, RequestBuilder, Response, Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
@@ -151,8 +152,12 @@ impl Server {
         self.in_time(self.list_models()).await
     }
 
-    async fn in_time<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        timeout(self.total, work).await.unwrap_or_else(|_| Err(failure::too_slow(self.total)))
+    fn in_time<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> impl Future<Output = Result<T, Failure>> {
+        let total = self.total;
+        timeout(total, work).map(move |done| done.unwrap_or_else(|_| Err(failure::too_slow(total))))
     }
 
     fn post(&self, headers: HeaderMap, body: String) -> RequestBuilder {
@@ -167,7 +172,8 @@ impl Server {
         post: RequestBuilder,
         progress: &dyn Progress,
     ) -> Result<Written, Failure> {
-        let response = self.send(post).await?;
+        // In a box that is gone once the answer begins: this waits for as long as the model writes, thousands of times.
+        let response = Box::pin(self.send(post)).await?;
         if is_json(&response) {
             read_whole::<W, _, _>(response.bytes_stream(), self.idle).await
         } else {
