@@ -1,6 +1,6 @@
 //! A shop where something happens all the time: the page is there at once, and stays light however long it is open.
 //!
-//! `BATON_MEASURE=target/release/baton cargo xtask test a_page_stays_light --no-capture` measures that program with ten
+//! `TEST_MEASURES=target/release/baton cargo xtask test a_page_stays_light --no-capture` measures that program with ten
 //! thousand conversations, over an hour's worth of events, and holds it to what it shall take on a machine that is not busy
 //! otherwise. Without, less is looked at, and no clock.
 

@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// The program that is measured, if one is.
 pub(super) fn measured() -> Option<std::ffi::OsString> {
-    std::env::var_os("BATON_MEASURE")
+    std::env::var_os("TEST_MEASURES")
 }
 
 pub(super) struct Server {
