@@ -4,11 +4,7 @@ mod reading;
 
 mod listening;
 
-use std::time::Instant;
-
-use futures_util::FutureExt;
 use serde_json::json;
-use tokio::{sync::oneshot, time::timeout};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
     matchers::{body_partial_json, header, method, path},
@@ -17,7 +13,8 @@ use wiremock::{
 use super::*;
 use crate::{
     adapters::model_server::fake::{
-        Act, Heard, LONG, SECRET, SHORT, client, head, kind, last, piece, question, serve,
+        Act, Heard, LONG, SECRET, SHORT, client, hangs_up_when_dropped, head, kind, last, piece, question,
+        serve,
     },
     flow::generator::FailureKind,
 };
@@ -199,25 +196,8 @@ async fn where_nobody_listens_the_model_is_unreachable() {
 
 #[tokio::test]
 async fn dropping_the_reply_hangs_up_at_once() {
-    let silent = Vec::new();
     let in_the_middle = vec![head(), piece(&chunk("We open at ", None))];
-    for mut script in [silent, in_the_middle] {
-        let (tell, told) = oneshot::channel();
-        script.extend([Act::Tell(tell), Act::AwaitHangUp]);
-        let (address, mut served) = serve(script).await;
-        let model = model_at(&format!("http://{address}"), LONG, LONG);
-        let (request, heard) = (question(), Heard::default());
-        let mut reply = model.reply(&request, &heard);
-        tokio::select! {
-            _ = &mut reply => panic!("the server never ends"),
-            told = told => told.expect("the server plays its part"),
-        }
-        assert!((&mut served).now_or_never().is_none(), "still connected");
-        let dropped_at = Instant::now();
-        drop(reply);
-        timeout(LONG, served).await.expect("the server sees it").expect("no panic");
-        assert!(dropped_at.elapsed() < Duration::from_millis(100), "after {:?}", dropped_at.elapsed());
-    }
+    hangs_up_when_dropped(|address| model_at(address, LONG, LONG), in_the_middle).await;
 }
 
 #[tokio::test]
