@@ -5,11 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap, btree_map::Entry};
 
-use serde::Serialize;
 use uuid::Uuid;
 
 use super::{
-    Dialect, Op,
+    Dialect, Guard, Op,
     batch::Verdict,
     recent::Recent,
     steps::{self, Case},
@@ -23,19 +22,6 @@ use crate::{
     flow::ledger::{Key, Need},
 };
 
-/// What must still be so when the changes are saved.
-#[derive(Serialize)]
-struct Guard<'a> {
-    /// Conversations and their stamps.
-    conversations: Vec<(Uuid, i64)>,
-    /// Conversations and keys that no message of theirs has.
-    keys: &'a [(Uuid, String)],
-    /// What the steps are about must not have been removed.
-    tombstones: Vec<Asked<'a>>,
-    /// Channels: name, state, next send, sends.
-    channels: Vec<(&'a str, &'a str, i64, i64)>,
-}
-
 /// Runs the steps, if all that they need is known. None: nothing has happened.
 pub(super) async fn commit<D: Dialect>(
     place: &Place<D>,
@@ -47,12 +33,12 @@ pub(super) async fn commit<D: Dialect>(
         return Ok(None);
     };
     let Some(known) = Known::of(&place.recent, ops) else { return Ok(None) };
-    let guard = text(&known.guard(ops))?;
+    let guard = known.guard(ops)?;
     let (cases, mut channels) = (known.cases.into_values().collect(), known.channels);
     // A step that panics is found again the long way, and one that must be certain that the channel is full as well.
     let played = steps::play(cases, &mut channels, ops, now).ok().filter(|played| !played.found_full);
     let Some(played) = played else { return Ok(None) };
-    let saved = place.dialect.save_if(own, &guard, played.save.statements(D::sql())?).await;
+    let saved = place.dialect.save_if(own, guard, played.save.statements(D::sql())?).await;
     let now = match saved {
         Ok(now) => now,
         // Its data: the long way finds out whose.
@@ -119,17 +105,16 @@ impl Known {
         Some(())
     }
 
-    fn guard<'a>(&'a self, ops: &'a [Op]) -> Guard<'a> {
-        Guard {
-            tombstones: ops.iter().flat_map(|op| &op.need.tombstones).map(Asked::of).collect(),
-            conversations: self.cases.iter().map(|(id, case)| (*id, case.stamp)).collect(),
-            keys: &self.keys,
-            channels: self
-                .channels
-                .iter()
-                .map(|(name, it)| (name.as_str(), it.state.as_str(), it.next_send_at.0, it.sends))
-                .collect(),
-        }
+    /// What must still be so when the changes are saved.
+    fn guard(&self, ops: &[Op]) -> Result<Guard, sqlx::Error> {
+        let stamps: Vec<_> = self.cases.iter().map(|(id, case)| (*id, case.stamp)).collect();
+        let tombstones: Vec<_> = ops.iter().flat_map(|op| &op.need.tombstones).map(Asked::of).collect();
+        let standings: Vec<_> = self
+            .channels
+            .iter()
+            .map(|(name, it)| (name.as_str(), it.state.as_str(), it.next_send_at.0, it.sends))
+            .collect();
+        Ok([text(&stamps)?, text(&self.keys)?, text(&tombstones)?, text(&standings)?])
     }
 }
 

@@ -25,7 +25,7 @@ mod tombstones;
 #[cfg(test)]
 mod suite;
 
-use std::{hash::BuildHasher as _, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -56,6 +56,11 @@ const ANSWER: Duration = Duration::from_millis(4_500);
 /// Statements, each with its parameter.
 pub(crate) type Statements = Vec<(&'static str, String)>;
 
+/// What must still be so, each as JSON text: conversations and their stamps, `[[id, stamp]]`; keys that no message of theirs
+/// has, `[[id, key]]`; what must not have been removed, `[[channel, chat, key, hash]]`; how channels stand, `[[name, state,
+/// next_send_at, sends]]`.
+pub(crate) type Guard = [String; 4];
+
 /// What each database does in its own way. Every statement takes one parameter, JSON text: sets go in whole.
 #[async_trait]
 pub(crate) trait Dialect: Clone + Send + Sync + 'static {
@@ -63,9 +68,7 @@ pub(crate) trait Dialect: Clone + Send + Sync + 'static {
     type Row: Columns + Send;
     /// A transaction of it.
     type Transaction: Transaction<Row = Self::Row>;
-    /// How many transactions may commit side by side.
-    const WRITERS: usize;
-    /// Whether steps that lock a channel have a writer of their own: several would wait for one another at its row.
+    /// Whether steps that lock a channel have a writer of their own, so that two transactions can be on their way.
     const CHANNELS_APART: bool;
 
     /// Its statements.
@@ -92,7 +95,7 @@ pub(crate) trait Dialect: Clone + Send + Sync + 'static {
     async fn save_if(
         &self,
         own: &mut Option<Self::Own>,
-        guard: &str,
+        guard: Guard,
         statements: Statements,
     ) -> Result<Option<Time>, sqlx::Error>;
 
@@ -220,9 +223,10 @@ struct Op {
 /// The place, over either database.
 pub(crate) struct GroupCommit<D> {
     dialect: D,
-    writers: Vec<mpsc::Sender<Op>>,
+    writer: mpsc::Sender<Op>,
+    /// Of the steps that lock a channel.
+    channels: mpsc::Sender<Op>,
     recent: Arc<Recent>,
-    hasher: std::hash::RandomState,
 }
 
 impl<D: Dialect> GroupCommit<D> {
@@ -235,31 +239,14 @@ impl<D: Dialect> GroupCommit<D> {
             clock: Arc::default(),
             observer,
         };
-        let writers = (0..D::WRITERS + usize::from(D::CHANNELS_APART))
-            .map(|_| {
-                let (sender, receiver) = mpsc::channel(WAITING_MAX);
-                tokio::spawn(writer::run(place.clone(), receiver));
-                sender
-            })
-            .collect();
-        Self { dialect, writers, recent, hasher: std::hash::RandomState::new() }
-    }
-
-    /// Steps on one key always go through the same writer, in the order in which they came. The same conversation by
-    /// its id and by its chat may go through two: such calls have no order that anyone could know, and the row's lock
-    /// keeps them apart.
-    fn writer(&self, key: &Key, need: &Need) -> &mpsc::Sender<Op> {
-        if need.channel && D::CHANNELS_APART {
-            return &self.writers[self.writers.len() - 1];
-        }
-        let hash = match key {
-            Key::Id(id) => self.hasher.hash_one(id),
-            Key::Chat { channel, chat, .. } => self.hasher.hash_one((channel, chat)),
+        let start = || {
+            let (sender, receiver) = mpsc::channel(WAITING_MAX);
+            tokio::spawn(writer::run(place.clone(), receiver));
+            sender
         };
-        let count = (self.writers.len() - usize::from(D::CHANNELS_APART)) as u64;
-        // The remainder is less than a usize.
-        #[allow(clippy::cast_possible_truncation)]
-        &self.writers[(hash % count) as usize]
+        let writer = start();
+        let channels = if D::CHANNELS_APART { start() } else { writer.clone() };
+        Self { dialect, writer, channels, recent }
     }
 
     /// Runs a few statements in a transaction on a task of its own: a caller that goes away must not drop it half-way.
@@ -289,7 +276,7 @@ impl<D: Dialect> GroupCommit<D> {
 impl<D: Dialect> Ledger for GroupCommit<D> {
     async fn run(&self, key: Key, need: Need, step: Erased) -> Result<(), Error> {
         let (answer, outcome) = oneshot::channel();
-        let queue = self.writer(&key, &need);
+        let queue = if need.channel { &self.channels } else { &self.writer };
         let op = Op { key, need, step, answer };
         let asked = tokio::time::timeout(ANSWER, async {
             enqueue(queue, op).await?;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     adapters::{
-        commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
+        commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
         rows::{
             ConversationRow, DraftRow, ErasureRow, EventRow, Field as _, FollowUpRow, LabelRow, LetterRow,
             MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
@@ -32,8 +32,8 @@ impl Postgres {
 impl Dialect for Postgres {
     type Row = PgRow;
     type Transaction = sqlx::Transaction<'static, sqlx::Postgres>;
-    /// Enough to fill the time that one commit waits for the disk; each holds a connection while it works.
-    const WRITERS: usize = 2;
+    /// While one waits for the disk, the other works. More would only take the steps from each other: the larger a batch,
+    /// the less each of its rows costs.
     const CHANNELS_APART: bool = true;
 
     fn sql() -> &'static Sql {
@@ -64,7 +64,7 @@ impl Dialect for Postgres {
     async fn save_if(
         &self,
         own: &mut Option<Self::Own>,
-        guard: &str,
+        guard: Guard,
         statements: Statements,
     ) -> Result<Option<Time>, sqlx::Error> {
         let mut connection = match (own.take(), &self.kept) {
@@ -74,8 +74,8 @@ impl Dialect for Postgres {
             (None, _) => return Ok(None),
         };
         let (parts, parameters): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
-        let mut query = sqlx::query(AssertSqlSafe(together(&parts, true))).bind(guard);
-        for parameter in parameters {
+        let mut query = sqlx::query(AssertSqlSafe(together(&parts, true)));
+        for parameter in guard.into_iter().chain(parameters) {
             query = query.bind(parameter);
         }
         match query.fetch_one(&mut *connection).await {

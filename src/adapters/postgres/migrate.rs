@@ -30,6 +30,7 @@ pub(super) fn migrations() -> Migrator {
         ("audit", include_str!("../../../migrations/postgres/0014_audit.sql")),
         ("endpoints", include_str!("../../../migrations/postgres/0015_endpoints.sql")),
         ("brakes", include_str!("../../../migrations/postgres/0016_brakes.sql")),
+        ("idempotency keys", include_str!("../../../migrations/postgres/0017_idempotency_keys.sql")),
     ])
 }
 

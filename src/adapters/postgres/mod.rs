@@ -43,7 +43,7 @@ const IDLE: Duration = Duration::from_secs(1);
 const LEDGER_CONNECTIONS: u32 = 4;
 
 /// Its writers.
-const LEDGER_WRITERS: u32 = 3;
+const LEDGER_WRITERS: u32 = 2;
 
 /// With fewer connections each is needed by everyone.
 const ENOUGH: u32 = 8;

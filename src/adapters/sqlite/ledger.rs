@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteRow;
 use super::Sqlite;
 use crate::{
     adapters::{
-        commit::{Dialect, GroupCommit, Sql, Statements, Transaction},
+        commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
         rows::{
             ConversationRow, DraftRow, ErasureRow, EventRow, FollowUpRow, LabelRow, LetterRow, MessageRow,
             ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
@@ -29,7 +29,6 @@ impl Sqlite {
 impl Dialect for Sqlite {
     type Row = SqliteRow;
     type Transaction = sqlx::Transaction<'static, sqlx::Sqlite>;
-    const WRITERS: usize = 1;
     const CHANNELS_APART: bool = false;
 
     fn sql() -> &'static Sql {
@@ -51,7 +50,12 @@ impl Dialect for Sqlite {
         std::future::pending().await
     }
 
-    async fn save_if(&self, _: &mut Option<()>, _: &str, _: Statements) -> Result<Option<Time>, sqlx::Error> {
+    async fn save_if(
+        &self,
+        _: &mut Option<()>,
+        _: Guard,
+        _: Statements,
+    ) -> Result<Option<Time>, sqlx::Error> {
         Ok(None)
     }
 

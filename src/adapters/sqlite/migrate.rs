@@ -27,6 +27,7 @@ pub(super) fn migrations() -> Migrator {
         ("audit", include_str!("../../../migrations/sqlite/0014_audit.sql")),
         ("endpoints", include_str!("../../../migrations/sqlite/0015_endpoints.sql")),
         ("brakes", include_str!("../../../migrations/sqlite/0016_brakes.sql")),
+        ("idempotency keys", include_str!("../../../migrations/sqlite/0017_idempotency_keys.sql")),
     ])
 }
 
