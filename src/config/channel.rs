@@ -70,7 +70,7 @@ impl Settings {
             lock_ttl_ms: self.lock_ttl_ms,
             human_hold_ms: self.human_hold_ms,
             human_overdue_ms: self.human_overdue_ms,
-            follow_up_after_ms: self.follow_up_after_ms,
+            follow_up_after_ms: self.follow_up_after_ms.0.clone(),
             follow_up_text: self.follow_up_text.clone(),
             follow_up_late_ms: self.follow_up_late_ms,
             repeat_ms: self.repeat_ms,
@@ -108,8 +108,9 @@ impl Settings {
                 "prompt" => policy.prompt = text_of(key, value)?.into(),
                 "drafting" => policy.drafting = switch_of(key, value)?,
                 key if CHANNEL_KEYS.contains(&key) => {
-                    let text = scalar(value)
-                        .ok_or_else(|| Wrong::new(key, "must be text, a number, or a list of texts"))?;
+                    let text = scalar(value).ok_or_else(|| {
+                        Wrong::new(key, "must be text, a number, or a list of texts or numbers")
+                    })?;
                     given.insert(key.to_owned(), said(text));
                 }
                 key => return Err(Wrong::new(key, "is not a setting that a channel may override")),
@@ -142,8 +143,10 @@ fn scalar(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(on) => Some(on.to_string()),
-        Value::Array(items) => Some(items.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?.join(",")),
-        Value::Null | Value::Object(_) => None,
+        Value::Array(items) if items.iter().all(|item| item.is_string() || item.is_number()) => {
+            Some(items.iter().filter_map(scalar).collect::<Vec<_>>().join(","))
+        }
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
 

@@ -10,7 +10,8 @@ use super::{
     sources::Given,
     values::{
         AiProvider, Language, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets,
-        Words, api_token, database, http_url, instance, money, redis, socket, switch, text, time_zone, whole,
+        Waits, Words, api_token, database, http_url, instance, money, redis, socket, switch, text, time_zone,
+        whole,
     },
 };
 use crate::domain::{
@@ -22,7 +23,7 @@ use crate::domain::{
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
-const YEAR: i64 = 366 * 24 * HOUR;
+pub(super) const YEAR: i64 = 366 * 24 * HOUR;
 
 /// Where Green API keeps files: on its own hosts, and in the stores that it rents. In the last one anybody may rent, under
 /// names that begin otherwise.
@@ -350,11 +351,12 @@ pub struct Settings {
     #[arg(long, value_name = "HOURS", value_parser = text)]
     pub handover_hours: Option<String>,
 
-    /// Follow up when the contact leaves our last message unanswered this long (ms); 0 = only when scheduled
-    #[arg(long, value_name = "MS", default_value = "0", value_parser = whole::<i64>(0, YEAR))]
-    pub follow_up_after_ms: i64,
+    /// Follow up when the contact leaves our last message unanswered this long (ms); several, comma-separated: again, so long
+    /// after the one before; 0 = only when scheduled
+    #[arg(long, value_name = "MS", default_value = "0")]
+    pub follow_up_after_ms: Waits,
 
-    /// The text of automatic follow-ups. Unset: the assistant writes them
+    /// The text of automatic follow-ups; of several, between lines of ---. What has none is written by the assistant
     #[arg(long, value_name = "TEXT", value_parser = text)]
     pub follow_up_text: Option<String>,
 

@@ -97,8 +97,9 @@ fn toml_text(text: &str, name: &str) -> Result<Given, Wrong> {
     let mut given = Given::new();
     for (key, value) in &table {
         let place = format!("{key} in {name}");
-        let value = scalar(value)
-            .ok_or_else(|| Wrong::new(&place, "must be text, a number, true, false, or a list of texts"))?;
+        let value = scalar(value).ok_or_else(|| {
+            Wrong::new(&place, "must be text, a number, true, false, or a list of texts or numbers")
+        })?;
         match key.strip_suffix("_file").filter(|key| keys::is_secret(key)) {
             _ if keys::known(key) => put(&mut given, key, value, Source::File, &place)?,
             Some(secret) => put(&mut given, secret, read_secret(&value, &place)?, Source::File, &place)?,
@@ -120,10 +121,12 @@ fn scalar(value: &toml::Value) -> Option<String> {
         toml::Value::String(text) => Some(text.clone()),
         toml::Value::Integer(number) => Some(number.to_string()),
         toml::Value::Boolean(switch) => Some(switch.to_string()),
-        toml::Value::Array(items) => {
-            Some(items.iter().map(toml::Value::as_str).collect::<Option<Vec<_>>>()?.join(","))
+        toml::Value::Array(items) if items.iter().all(|item| item.is_str() || item.is_integer()) => {
+            Some(items.iter().filter_map(scalar).collect::<Vec<_>>().join(","))
         }
-        toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Table(_) => None,
+        toml::Value::Array(_) | toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Table(_) => {
+            None
+        }
     }
 }
 
@@ -161,10 +164,20 @@ mod tests {
 
     #[test]
     fn a_file_gives_texts_numbers_switches_and_lists() {
-        let text = "burst = \"queue\"\nreply_cap = 7\nsandbox = true\nopt_out_words = [\"stop\", \"halt\"]\n";
+        let text = "burst = \"queue\"\nreply_cap = 7\nsandbox = true\nopt_out_words = [\"stop\", \"halt\"]\n\
+                    follow_up_after_ms = [1, 20]\n";
         let given = toml_text(text, "baton.toml").expect("readable");
         let all: Vec<_> = given.iter().map(|(key, said)| format!("{key}={}", said.text)).collect();
-        assert_eq!(all, ["burst=queue", "opt_out_words=stop,halt", "reply_cap=7", "sandbox=true"]);
+        assert_eq!(
+            all,
+            [
+                "burst=queue",
+                "follow_up_after_ms=1,20",
+                "opt_out_words=stop,halt",
+                "reply_cap=7",
+                "sandbox=true"
+            ]
+        );
     }
 
     #[test]
@@ -173,7 +186,7 @@ mod tests {
             ("brust = 1", "brust in baton.toml: there is no such setting; .env.example lists all"),
             (
                 "[burst]\nquiet = 1",
-                "burst in baton.toml: must be text, a number, true, false, or a list of texts",
+                "burst in baton.toml: must be text, a number, true, false, or a list of texts or numbers",
             ),
             (
                 "api_token_file = \"/nowhere\"",

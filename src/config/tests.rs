@@ -268,7 +268,11 @@ fn a_channel_is_told_what_it_may_not_say() {
         (json!({"burst_quiet_ms": -1}), r#"burst_quiet_ms: "-1" is not a whole number from 0 to 3600000"#),
         (json!({"burst_quiet_ms": 1.5}), r#"burst_quiet_ms: "1.5" is not a whole number from 0 to 3600000"#),
         (json!({"api_token": "x"}), "api_token: is not a setting that a channel may override"),
-        (json!({"reply_cap": {"a": 1}}), "reply_cap: must be text, a number, or a list of texts"),
+        (json!({"reply_cap": {"a": 1}}), "reply_cap: must be text, a number, or a list of texts or numbers"),
+        (
+            json!({"follow_up_after_ms": [1, null]}),
+            "follow_up_after_ms: must be text, a number, or a list of texts or numbers",
+        ),
         (json!({"drafting": "maybe"}), r#"drafting: "maybe" is neither on nor off"#),
         (json!({"prompt": " "}), "prompt: must be text of at most 256 KiB, not empty"),
     ] {

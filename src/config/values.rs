@@ -4,6 +4,7 @@
 
 use std::{fmt, str::FromStr};
 
+use super::settings::YEAR;
 use crate::domain::words::words;
 
 words! {
@@ -230,6 +231,28 @@ impl FromStr for Words {
     }
 }
 
+/// Waits one after the other, in milliseconds, comma-separated.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Waits(pub Vec<i64>);
+
+/// More of them would be a campaign.
+const WAITS_MAX: usize = 10;
+
+impl FromStr for Waits {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim() == "0" {
+            return Ok(Self::default());
+        }
+        let waits: Vec<i64> = text.split(',').map(whole(1, YEAR)).collect::<Result<_, _>>()?;
+        if waits.len() > WAITS_MAX {
+            return Err(format!("has {} numbers; at most {WAITS_MAX}", waits.len()));
+        }
+        Ok(Self(waits))
+    }
+}
+
 /// Origins of pages, comma-separated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origins(pub Vec<String>);
@@ -398,6 +421,15 @@ mod tests {
         assert_eq!(percent("100"), Ok(100));
         assert_eq!(percent("101"), Err("\"101\" is not a whole number from 0 to 100".to_owned()));
         assert!(percent("1e1").is_err() && percent("-1").is_err() && percent("").is_err());
+    }
+
+    #[test]
+    fn waits_are_a_few_numbers_or_none() {
+        assert_eq!("0".parse(), Ok(Waits::default()));
+        assert_eq!("3600000, 86400000".parse(), Ok(Waits(vec![3_600_000, 86_400_000])));
+        for wrong in ["", "1,0", "1,,2", "-1", "a day", "1,2,3,4,5,6,7,8,9,10,11"] {
+            assert!(wrong.parse::<Waits>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

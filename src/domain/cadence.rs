@@ -4,8 +4,8 @@
 
 use super::{policy::Policy, time::Time};
 
-/// Follow-ups of our own accord in one silence: a second one would be nagging.
-const AUTOMATIC_MAX: i32 = 1;
+/// A line of nothing else stands between the texts of a sequence.
+const BETWEEN_TEXTS: &str = "---";
 
 /// What is to be done with a follow-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +23,26 @@ pub fn allowed_at(policy: &Policy, due_at: Time) -> Time {
     policy.quiet_hours.as_ref().map_or(due_at, |quiet| quiet.next_close(due_at))
 }
 
-/// When to follow up by ourselves on our message of `sent_at`: None if that is switched off, or was done already in
-/// this silence.
-pub fn automatic_at(policy: &Policy, sent_at: Time, already_sent: i32) -> Option<Time> {
-    let wanted = policy.follow_up_after_ms > 0 && already_sent < AUTOMATIC_MAX;
-    wanted.then(|| allowed_at(policy, sent_at.plus_ms(policy.follow_up_after_ms)))
+/// The next follow-up of our own accord on our message of `sent_at`: when, and its words, unless the assistant is to write them.
+/// None if none is wanted, or as many as are wanted have left in this silence.
+pub fn automatic(policy: &Policy, sent_at: Time, already_sent: i32) -> Option<(Time, Option<String>)> {
+    let step = usize::try_from(already_sent).ok()?;
+    let after_ms = policy.follow_up_after_ms.get(step)?;
+    Some((allowed_at(policy, sent_at.plus_ms(*after_ms)), text(policy, step)))
+}
+
+fn text(policy: &Policy, step: usize) -> Option<String> {
+    let lines = policy.follow_up_text.as_deref()?.lines();
+    let (mut texts, mut last) = (Vec::new(), Vec::new());
+    for line in lines {
+        match line.trim() {
+            BETWEEN_TEXTS => texts.push(std::mem::take(&mut last)),
+            _ => last.push(line),
+        }
+    }
+    texts.push(last);
+    let text = texts.get(step)?.join("\n");
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 /// Whether a due follow-up may be fired now. Late comes before quiet: what is given up need not wait for the morning.
@@ -79,7 +94,7 @@ mod tests {
         Policy {
             quiet_hours: Some(Arc::new(quiet)),
             follow_up_late_ms: HOUR_MS,
-            follow_up_after_ms: 24 * HOUR_MS,
+            follow_up_after_ms: vec![24 * HOUR_MS],
             ..Policy::default()
         }
     }
@@ -108,18 +123,35 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_gets_one_automatic_follow_up_if_any() {
+    fn a_silence_gets_as_many_follow_ups_as_are_wanted() {
+        let when =
+            |policy: &Policy, sent_at, already| automatic(policy, at(sent_at), already).map(|(at, _)| at);
         let policy = policy();
-        assert_eq!(automatic_at(&policy, at("Mon 12:00:00"), 0), Some(at("Tue 12:00:00")));
-        assert_eq!(automatic_at(&policy, at("Mon 12:00:00"), 1), None);
-        let soon = Policy { follow_up_after_ms: HOUR_MS, ..policy.clone() };
+        assert_eq!(when(&policy, "Mon 12:00:00", 0), Some(at("Tue 12:00:00")));
+        assert_eq!(when(&policy, "Mon 12:00:00", 1), None);
+        let soon = Policy { follow_up_after_ms: vec![HOUR_MS, 2 * HOUR_MS], ..policy.clone() };
+        assert_eq!(when(&soon, "Mon 20:30:00", 0), Some(at("Tue 08:00:00")), "moved to the morning");
+        assert_eq!(when(&soon, "Mon 12:00:00", 1), Some(at("Mon 14:00:00")), "after the one before");
+        assert_eq!(when(&soon, "Mon 12:00:00", 2), None);
+        let off = Policy { follow_up_after_ms: Vec::new(), ..policy };
+        assert_eq!(when(&off, "Mon 12:00:00", 0), None);
+    }
+
+    #[test]
+    fn each_follow_up_of_a_sequence_has_its_own_words_or_the_assistants() {
+        let words = |text: &str| {
+            let follow_up_text = Some(text.to_owned());
+            let policy = Policy { follow_up_after_ms: vec![HOUR_MS; 3], follow_up_text, ..policy() };
+            [0, 1, 2].map(|already| {
+                automatic(&policy, at("Mon 12:00:00"), already).and_then(|(_, text)| text).unwrap_or_default()
+            })
+        };
+        assert_eq!(words("Still there?"), ["Still there?", "", ""], "the same words again would be nagging");
         assert_eq!(
-            automatic_at(&soon, at("Mon 20:30:00"), 0),
-            Some(at("Tue 08:00:00")),
-            "moved to the morning"
+            words("One\nline more\n---\n Two --- yes\n---\nThree"),
+            ["One\nline more", "Two --- yes", "Three"]
         );
-        let off = Policy { follow_up_after_ms: 0, ..policy };
-        assert_eq!(automatic_at(&off, at("Mon 12:00:00"), 0), None);
+        assert_eq!(words("---\r\nTwo\r\n---"), ["", "Two", ""]);
     }
 
     #[test]

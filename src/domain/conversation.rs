@@ -192,6 +192,9 @@ pub struct Memo {
     /// Follow-ups sent since the contact last wrote.
     #[serde(skip_serializing_if = "is_zero")]
     pub follow_ups_sent: i32,
+    /// The last of them was of our own accord: another may follow it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_sequence: bool,
     /// The id of the request that made the current mode: a repeat after a lost commit finds itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode_request: Option<String>,

@@ -100,7 +100,7 @@ pub struct Policy {
     /// A contact who waits this long in HUMAN raises attention; 0 = never.
     pub human_overdue_ms: i64,
     /// Follow up after this long a silence; 0 = only when scheduled.
-    pub follow_up_after_ms: i64,
+    pub follow_up_after_ms: Vec<i64>,
     /// The text of automatic follow-ups.
     pub follow_up_text: Option<String>,
     /// Later than this, a follow-up is withheld.
@@ -178,7 +178,7 @@ impl Default for Policy {
             lock_ttl_ms: 30_000,
             human_hold_ms: 0,
             human_overdue_ms: 300_000,
-            follow_up_after_ms: 0,
+            follow_up_after_ms: Vec::new(),
             follow_up_text: None,
             follow_up_late_ms: 3_600_000,
             repeat_ms: 300_000,

@@ -120,19 +120,26 @@ fn stop_writing(docket: &mut Docket, reason: &str, by: &str) {
     }
 }
 
-/// The last words of a reply leave: the automatic follow-up, unless the contact has spoken since or one was scheduled.
+/// The last words of a reply leave, or a follow-up of our own accord: the next one, unless the contact has spoken since or one was
+/// scheduled.
 /// It exists from the claim on, so that nobody ever sees a reply without it; a send that fails takes it away again.
 pub fn after_our_words(docket: &mut Docket, policy: &Policy, id: Uuid) {
     let Some(message) = docket.message(id) else { return };
     let Some(delivery) = &message.delivery else { return };
-    let is_assistants = delivery.gate == Gate::Assistant && message.author == Author::Assistant;
+    let memo = &docket.conversation.memo;
+    // How many will have left in this silence; None: these words are not followed up.
+    let already = match delivery.gate {
+        Gate::Assistant if message.author == Author::Assistant => Some(memo.follow_ups_sent),
+        Gate::FollowUp if memo.is_sequence => Some(memo.follow_ups_sent + 1),
+        Gate::Assistant | Gate::FollowUp | Gate::Farewell | Gate::Person => None,
+    };
     let is_ours = |follow_up: &FollowUp| follow_up.created_by == actor::SYSTEM;
     let still_holds = delivery.version == docket.conversation.mode.version
         && docket.conversation.contact_seq < message.seq
         && docket.follow_up().is_none_or(is_ours);
-    let at = cadence::automatic_at(policy, docket.now, docket.conversation.memo.follow_ups_sent);
-    if let (true, true, Some(due_at)) = (is_assistants, still_holds, at) {
-        let wish = Wish { due_at: Some(due_at), text: policy.follow_up_text.clone(), ..Wish::default() };
+    let next = already.and_then(|already| cadence::automatic(policy, docket.now, already));
+    if let (true, Some((due_at, text))) = (still_holds, next) {
+        let wish = Wish { due_at: Some(due_at), text, ..Wish::default() };
         schedule(docket, policy, &wish, actor::SYSTEM);
     }
 }
@@ -231,10 +238,11 @@ pub fn queue(docket: &mut Docket, policy: &Policy, text: &str, turn: Option<Uuid
         ..Owed::machine(Gate::FollowUp, turn)
     };
     let ids = outbox::owe(docket, &parts, &owed, actor::SYSTEM);
-    docket.change_follow_up(|follow_up| {
+    let ended = docket.change_follow_up(|follow_up| {
         follow_up.state = FollowUpState::Sent;
         follow_up.message = ids.first().copied();
     });
+    docket.conversation.memo.is_sequence = ended.is_some_and(|it| it.created_by == actor::SYSTEM);
     true
 }
 

@@ -20,7 +20,7 @@ const TIMES: i64 = 3;
 
 fn with_follow_ups(world: &World) {
     world.rules(|policy| {
-        policy.follow_up_after_ms = HOUR_MS;
+        policy.follow_up_after_ms = vec![HOUR_MS];
         policy.follow_up_text = Some("Still there?".to_owned());
     });
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use baton::{adapters::scripted::Step, domain::hours::Hours};
+use baton::{
+    adapters::scripted::Step,
+    domain::{hours::Hours, time::Time},
+};
 use serde_json::json;
 
 use crate::world::{World, on_both_stores};
@@ -10,6 +13,8 @@ use crate::world::{World, on_both_stores};
 on_both_stores!(
     a_reply_cancels_the_follow_up,
     a_silent_contact_is_followed_up_once,
+    a_sequence_goes_on_until_the_contact_replies,
+    a_sequence_ends_with_a_takeover_and_after_what_somebody_planned,
     scheduling_again_replaces_the_one_that_waits,
     a_takeover_cancels_the_follow_up_and_allows_no_other,
     in_quiet_hours_a_follow_up_waits_for_the_morning,
@@ -60,7 +65,7 @@ async fn a_reply_cancels_the_follow_up(world: &World) {
 
 async fn a_silent_contact_is_followed_up_once(world: &World) {
     world.rules(|policy| {
-        policy.follow_up_after_ms = HOUR_MS;
+        policy.follow_up_after_ms = vec![HOUR_MS];
         policy.follow_up_text = Some("Still there?".to_owned());
     });
     let mei = world.chat(MEI);
@@ -77,6 +82,94 @@ async fn a_silent_contact_is_followed_up_once(world: &World) {
         assistant: Still there? [sent]
         = AI 1, rollout
         = the phone shows: Two condos. | Still there?
+        ",
+    )
+    .await;
+}
+
+/// After an hour, and two hours after that; the third the assistant writes, a day later.
+fn a_sequence(world: &World) {
+    world.rules(|policy| {
+        policy.follow_up_after_ms = vec![HOUR_MS, 2 * HOUR_MS, 24 * HOUR_MS];
+        policy.follow_up_text = Some("Still there?\n---\nThe viewing is on Friday.".to_owned());
+    });
+    world.assistant_says("Two condos.");
+}
+
+async fn a_sequence_goes_on_until_the_contact_replies(world: &World) {
+    a_sequence(world);
+    let mei = world.chat(MEI);
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    let due_in_h = async || {
+        let due = mei.conversation().await["follow_up"]["due_at"].as_str().map(str::to_owned);
+        due.map(|due| Time::parse(&due).expect("a moment").since(world.now()) / HOUR_MS)
+    };
+    world.after(HOUR_MS).await;
+    assert_eq!(due_in_h().await, Some(2), "so long after the one before");
+    world.after(2 * HOUR_MS).await;
+    assert_eq!(due_in_h().await, Some(24));
+    world.assistant_says("I can hold one for you until Sunday.");
+    world.after(24 * HOUR_MS).await;
+    world.after(3_000).await;
+    assert_eq!(due_in_h().await, None, "that was the last");
+
+    world.assistant_says("It is 1.2 million.");
+    mei.writes("M2", "How much is it?").await;
+    world.after(3_000).await;
+    world.after(HOUR_MS).await;
+    world.assistant_says("Noted.");
+    mei.writes("M3", "Too much").await;
+    world.after(3_000).await;
+    assert_eq!(due_in_h().await, Some(1), "and it begins anew");
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        assistant: Still there? [sent]
+        assistant: The viewing is on Friday. [sent]
+        assistant: I can hold one for you until Sunday. [sent]
+        contact: How much is it? [answered]
+        assistant: It is 1.2 million. [sent]
+        assistant: Still there? [sent]
+        contact: Too much [answered]
+        assistant: Noted. [sent]
+        * follow_up_cancelled
+        = AI 1, rollout
+        = a follow-up is pending
+        = the phone shows: Two condos. | Still there? | The viewing is on Friday. | I can hold one for you until Sunday. | \
+          It is 1.2 million. | Still there? | Noted.
+        ",
+    )
+    .await;
+}
+
+async fn a_sequence_ends_with_a_takeover_and_after_what_somebody_planned(world: &World) {
+    a_sequence(world);
+    let mei = world.chat(MEI);
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    world.after(HOUR_MS).await;
+    assert_eq!(mei.take_over().await["follow_up_cancelled"], true, "the second waited");
+    mei.release().await;
+    let wish = json!({ "delay_ms": HOUR_MS, "text": "One hour has passed." });
+    assert_eq!(mei.ask("PUT", "follow-up", Some(wish)).await.status, 201);
+    world.after(HOUR_MS).await;
+    for _ in 0..3 {
+        world.after(24 * HOUR_MS).await;
+    }
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        assistant: Still there? [sent]
+        assistant: One hour has passed. [sent]
+        * follow_up_cancelled
+        * mode_changed
+        * agent_took_over
+        * mode_changed
+        = AI 3, released
+        = the phone shows: Two condos. | Still there? | One hour has passed.
         ",
     )
     .await;

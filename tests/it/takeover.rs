@@ -199,7 +199,7 @@ async fn back_to_ai_revives_nothing(world: &World) {
 }
 
 async fn the_words_of_a_hand_over_leave_and_nothing_after_them(world: &World) {
-    world.rules(|policy| policy.follow_up_after_ms = 60_000);
+    world.rules(|policy| policy.follow_up_after_ms = vec![60_000]);
     let mei = world.chat(MEI);
     let words = Step::says("I will get a colleague.");
     world.assistant.add(words.and_calls("hand_over", &json!({ "reason": "wants to complain" })));

@@ -1125,9 +1125,9 @@ export const es = {
   "rule_hint.handover_words": "Separadas por comas; el mensaje entero, en mayúsculas o minúsculas.",
 
   "rule.follow_up_after_ms": "Seguimiento automático tras",
-  "rule_hint.follow_up_after_ms": "Cuando el contacto deja sin responder nuestro último mensaje. 0 es solo cuando alguien lo programa.",
+  "rule_hint.follow_up_after_ms": "Cuando el contacto deja sin responder nuestro último mensaje. Varios números (24, 72): otra vez, tanto tiempo después del anterior. 0 es solo cuando alguien lo programa.",
   "rule.follow_up_text": "Su texto",
-  "rule_hint.follow_up_text": "Si está vacío en todas partes, lo escribe el asistente.",
+  "rule_hint.follow_up_text": "Si son varios, separados por líneas con ---. Lo que está vacío en todas partes lo escribe el asistente.",
   "rule.follow_up_late_ms": "Demasiado tarde tras",
   "rule_hint.follow_up_late_ms": "Uno que se retrase más que esto no se envía.",
   "rule.quiet_hours": "Horas de silencio",

@@ -1125,9 +1125,9 @@ export const pt = {
   "rule_hint.handover_words": "Separadas por vírgulas; a mensagem inteira, com maiúsculas ou minúsculas.",
 
   "rule.follow_up_after_ms": "Follow-up automático depois de",
-  "rule_hint.follow_up_after_ms": "Quando o contato deixa nossa última mensagem sem resposta. 0 é só quando alguém planeja um.",
+  "rule_hint.follow_up_after_ms": "Quando o contato deixa nossa última mensagem sem resposta. Vários números (24, 72): de novo, esse tempo depois do anterior. 0 é só quando alguém planeja um.",
   "rule.follow_up_text": "Texto dele",
-  "rule_hint.follow_up_text": "Vazio em toda parte, o assistente o escreve.",
+  "rule_hint.follow_up_text": "Se forem vários, separados por linhas com ---. O que está vazio em toda parte o assistente escreve.",
   "rule.follow_up_late_ms": "Tarde demais depois de",
   "rule_hint.follow_up_late_ms": "Um que atrase mais que isso não é enviado.",
   "rule.quiet_hours": "Horas de silêncio",

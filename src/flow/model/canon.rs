@@ -61,6 +61,7 @@ impl Canon<'_> {
         self.put((conversation.waiting_since.is_some(), conversation.attention.map(|it| it.reason)));
         self.put(memo.called_for.as_deref());
         self.put((memo.restarts, memo.failures, memo.answer_now, memo.follow_ups_sent, memo.alive_seq));
+        self.put(memo.is_sequence);
         self.put(memo.human_seq);
         self.id(memo.reply);
         self.put((memo.burst_first_at.is_some(), memo.burst_last_at.is_some(), memo.overdue_at.is_some()));

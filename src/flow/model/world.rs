@@ -208,7 +208,7 @@ impl World {
             policy.repeat_ms = 0;
             policy.split_chars = 20;
             policy.human_overdue_ms = 0;
-            policy.follow_up_after_ms = if scene.follow_ups { 100_000 } else { 0 };
+            policy.follow_up_after_ms = if scene.follow_ups { vec![100_000] } else { Vec::new() };
             policy.follow_up_late_ms = 3_600_000;
             policy.follow_up_text = scene.follow_up_text.map(str::to_owned);
         });

@@ -39,7 +39,7 @@ fn a_reply_of_the_contact_cancels_the_follow_up_also_when_it_is_queued() {
 #[test]
 fn one_automatic_follow_up_a_silence() {
     let mut play = Play::by(|policy| {
-        policy.follow_up_after_ms = 10_000;
+        policy.follow_up_after_ms = vec![10_000];
         policy.follow_up_text = Some("Still there?".into());
     });
     for round in 0..3 {
@@ -67,7 +67,7 @@ fn scheduling_twice_leaves_one_pending() {
 
 #[test]
 fn a_reply_that_certainly_failed_takes_its_follow_up_along() {
-    let mut play = Play::by(|policy| policy.follow_up_after_ms = 10_000);
+    let mut play = Play::by(|policy| policy.follow_up_after_ms = vec![10_000]);
     play.says("m1");
     let begun = play.begins();
     play.writes(&begun, "words");
@@ -125,7 +125,7 @@ fn a_follow_up_that_comes_back_after_a_reaction_does_not_leave() {
 fn nobody_is_chased_who_has_spoken_since_even_if_they_took_it_back() {
     let mut play = Play::by(|policy| {
         policy.burst = BurstPolicy::Collect;
-        policy.follow_up_after_ms = 60_000;
+        policy.follow_up_after_ms = vec![60_000];
         policy.follow_up_text = Some("Still there?".into());
     });
     play.says("m1");
@@ -137,6 +137,23 @@ fn nobody_is_chased_who_has_spoken_since_even_if_they_took_it_back() {
     play.step(|docket, policy| inbox::amend(docket, policy, &amendment, true));
     assert_eq!(play.sends(), ["to m1"]);
     assert_eq!(play.pending_follow_ups(), 0);
+}
+
+#[test]
+fn a_sequence_ends_with_a_follow_up_that_does_not_leave() {
+    let mut play = Play::by(|policy| {
+        policy.follow_up_after_ms = vec![10_000, 20_000];
+        policy.send_attempts = 1;
+    });
+    play.policy.follow_up_text = Some("Still there?\n---\nHello?".into());
+    play.exchange("m1", "a1");
+    play.wait(10_000);
+    play.fires();
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)));
+    assert_eq!(play.clocks.follow_up_at, Some(play.now.plus_ms(20_000)), "it is there from the claim on");
+    play.settles(attempt, &Settled::Again(None, "status 500".into()));
+    assert_eq!((play.in_state(S::Dead), play.pending_follow_ups()), (vec!["Still there?"], 0));
 }
 
 fn latched(play: &Play) -> Brake {

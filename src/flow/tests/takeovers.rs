@@ -94,7 +94,7 @@ fn a_reply_that_failed_during_the_switch_leaves_its_question_to_the_person() {
 
 #[test]
 fn the_words_of_a_hand_over_leave_and_nothing_after_them() {
-    let mut play = Play::by(|policy| policy.follow_up_after_ms = 1_000);
+    let mut play = Play::by(|policy| policy.follow_up_after_ms = vec![1_000]);
     play.says("I want a person");
     let begun = play.begins();
     let answer = hand_over("I will get a colleague.");

@@ -32,7 +32,7 @@ async fn ends_with(life: &mut Life, texts: &[&str]) -> Promise {
 pub(super) async fn a_burst_is_answered_in_parts_and_followed_up(life: &mut Life) -> Promise {
     life.rules(|policy| {
         policy.split_chars = 25;
-        policy.follow_up_after_ms = HOUR_MS;
+        policy.follow_up_after_ms = vec![HOUR_MS];
         policy.follow_up_text = Some("Still there?".to_owned());
     });
     // Answered alone, if a crash comes between the two.

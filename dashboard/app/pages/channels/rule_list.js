@@ -2,7 +2,7 @@
 
 /**
  * @typedef {"s" | "min" | "h" | "ms" | "percent" | "characters" | "parts" | "messages" | "attempts" | "sends"} Unit
- * @typedef {{key: string, kind: "number", unit: Unit, max: number, min?: number}} NumberRule bounds as the API has them
+ * @typedef {{key: string, kind: "number" | "numbers", unit: Unit, max: number, min?: number}} NumberRule bounds as the API has them
  * @typedef {{key: string, kind: "choice", values: string[]}} ChoiceRule
  * @typedef {{key: string, kind: "text" | "long" | "words"}} TextRule
  * @typedef {NumberRule | ChoiceRule | TextRule} Rule
@@ -50,7 +50,7 @@ export const GROUPS = [
     { key: "handover_words", kind: "words" },
   ] },
   { group: "follow_ups", rules: [
-    { key: "follow_up_after_ms", kind: "number", unit: "h", max: YEAR },
+    { key: "follow_up_after_ms", kind: "numbers", unit: "h", max: YEAR },
     { key: "follow_up_text", kind: "long" },
     { key: "follow_up_late_ms", kind: "number", unit: "min", max: YEAR },
     { key: "quiet_hours", kind: "text" },

@@ -10,7 +10,7 @@ import { say } from "../../parts/toast.js";
 import { FACTORS, GROUPS, OWN } from "./rule_list.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
-/** @import { Rule } from "./rule_list.js" */
+/** @import { NumberRule, Rule } from "./rule_list.js" */
 
 /** @param {{channel: Wire.Channel, again: () => Promise<void>}} props */
 export function Rules({ channel, again }) {
@@ -79,13 +79,15 @@ function RuleField({ rule, own, everywhere }) {
     return html`<${Field} ...${given} type="number" inputmode="decimal" step="any" min=${(rule.min ?? 0) / factor} max=${rule.max / factor} unit=${word("unit", rule.unit)}
       placeholder=${everywhere === null ? undefined : written(rule, everywhere)} autocomplete="off" />`;
   }
-  return html`<${Field} ...${given} lines=${rule.kind === "long" ? (key === "prompt" ? 6 : 2) : undefined} placeholder=${otherwise} autocomplete="off" />`;
+  const unit = rule.kind === "numbers" ? word("unit", rule.unit) : undefined;
+  return html`<${Field} ...${given} unit=${unit} lines=${rule.kind === "long" ? (key === "prompt" ? 6 : 2) : undefined} placeholder=${otherwise} autocomplete="off" />`;
 }
 
 /** What stands in the field, as the API takes it; null takes the rule away. @param {Rule} rule @param {string} text */
 function valueOf(rule, text) {
   if (text.trim() === "") return null;
   if (rule.kind === "number") return Math.round(Number(text) * (FACTORS[rule.unit] ?? 1));
+  if (rule.kind === "numbers") return text.split(/[,;\s]+/).filter(Boolean).map((part) => Math.round(Number(part) * (FACTORS[rule.unit] ?? 1)));
   if (rule.key === "drafting") return text === "true";
   return text;
 }
@@ -94,6 +96,7 @@ function valueOf(rule, text) {
 function written(rule, value) {
   if (value === null || value === undefined) return "";
   if (rule.kind === "number") return String(Number(value) / (FACTORS[rule.unit] ?? 1));
+  if (rule.kind === "numbers") return many(rule, value).join(", ");
   if (rule.key === "cached_answers" && typeof value === "boolean") return value ? "on" : "off";
   return Array.isArray(value) ? value.join(", ") : String(value);
 }
@@ -103,7 +106,14 @@ function toldOf(rule, value) {
   if (rule.key === "prompt") return t("rules.prompt_everywhere");
   if (rule.key === "drafting") return word("rule_value.drafting", "false");
   if (value === null || value === "") return t("rules.nothing");
+  if (rule.kind === "numbers") return `${many(rule, value).map(number).join(", ")} ${word("unit", rule.unit)}`;
   if (rule.kind === "number") return `${number(Number(value) / (FACTORS[rule.unit] ?? 1))} ${word("unit", rule.unit)}`;
   if (rule.kind === "choice") return word(`rule_value.${rule.key}`, value);
   return value;
+}
+
+/** One number or several, as the API or the settings have them, in our unit. @param {NumberRule} rule @param {any} value @returns {number[]} */
+function many(rule, value) {
+  const all = Array.isArray(value) ? value : String(value).split(",");
+  return all.map((one) => Number(one) / (FACTORS[rule.unit] ?? 1));
 }

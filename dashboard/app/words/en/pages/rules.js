@@ -96,9 +96,9 @@ export const rules = {
   "rule_hint.handover_words": "With commas between them; the whole message, in any case.",
 
   "rule.follow_up_after_ms": "Follow up by itself after",
-  "rule_hint.follow_up_after_ms": "When the contact leaves our last message unanswered. 0 is only when somebody plans one.",
+  "rule_hint.follow_up_after_ms": "When the contact leaves our last message unanswered. Several numbers (24, 72): again, so long after the one before. 0 is only when somebody plans one.",
   "rule.follow_up_text": "Text of it",
-  "rule_hint.follow_up_text": "Left empty everywhere, the assistant writes it.",
+  "rule_hint.follow_up_text": "Of several, between lines of ---. What is left empty everywhere, the assistant writes.",
   "rule.follow_up_late_ms": "Too late after",
   "rule_hint.follow_up_late_ms": "One that is later than this is withheld.",
   "rule.quiet_hours": "Quiet hours",
