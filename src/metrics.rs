@@ -52,6 +52,7 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     ("baton_lock_hold_seconds", Slow, Seconds, "How long conversations were held."),
     ("baton_lock_lost_total", Counter, Count, "Leases that were gone when their holder came back."),
     ("baton_webhook_deliveries_total", Counter, Count, "Events told to endpoints of webhooks, by what became of each attempt (result)."),
+    ("baton_webhook_endpoints", Gauge, Count, "Endpoints of webhooks, by how they are doing (state)."),
     ("baton_dead_letters", Gauge, Count, "Open dead letters, by kind."),
     ("baton_conversations", Gauge, Count, "Conversations, by mode."),
     ("baton_attention", Gauge, Count, "Conversations that need a person, by reason."),

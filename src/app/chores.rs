@@ -288,6 +288,7 @@ async fn measure(archive: &dyn Archive, store: &Store, redis: Option<&Server>) {
         ("baton_dead_letters", "kind", &depths.letters),
         ("baton_conversations", "mode", &depths.conversations),
         ("baton_attention", "reason", &depths.attention),
+        ("baton_webhook_endpoints", "state", &depths.endpoints),
     ] {
         for (value, count) in counts {
             gauge!(name, label => value.clone()).set(*count as f64);

@@ -25,6 +25,20 @@ words! {
 }
 
 words! {
+    /// How an endpoint is doing.
+    Health {
+        /// It takes what it is told.
+        Active = "active",
+        /// It is active, and every attempt of late has failed.
+        Failing = "failing",
+        /// A person has said so.
+        Paused = "paused",
+        /// It is dead.
+        Disabled = "disabled",
+    }
+}
+
+words! {
     /// Why an endpoint was switched off.
     DisabledReason {
         /// It answered 410.

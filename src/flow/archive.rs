@@ -317,6 +317,8 @@ pub struct Depths {
     pub attention: Vec<(String, i64)>,
     /// Pending follow-ups.
     pub follow_ups: i64,
+    /// Endpoints of webhooks, by how they are doing; 0 where only some channels may be seen.
+    pub endpoints: Vec<(String, i64)>,
 }
 
 /// The place.

@@ -3,11 +3,13 @@
 use super::numbers::only;
 use crate::{
     adapters::sql::{Statement, Store, cell},
-    domain::{conversation::AttentionReason, lane::Lane, mode::Mode, time::Time, turn::LetterKind},
+    domain::{
+        conversation::AttentionReason, endpoint::Health, lane::Lane, mode::Mode, time::Time, turn::LetterKind,
+    },
     flow::{archive::Depths, ledger::Error},
 };
 
-/// One count: its text, the column of its channel, and what it is grouped by.
+/// One count: its text, the column of its channel, and what it is grouped by. What has no channel is counted for whoever may see all.
 struct Count {
     text: &'static str,
     and_channel: &'static str,
@@ -15,7 +17,7 @@ struct Count {
 }
 
 /// What is counted. `open` and the states are the words of partial indexes. What is being sent is still owed.
-const COUNTS: [Count; 6] = [
+const COUNTS: [Count; 7] = [
     Count {
         text: "select 'inbox' as what, '' as word, count(*) as found, min(m.at) as oldest \
                from messages m where m.open and m.outcome = 'pending'",
@@ -55,13 +57,21 @@ const COUNTS: [Count; 6] = [
         and_channel: " and c.channel",
         group: "",
     },
+    Count {
+        text: "select 'endpoints' as what, \
+               case when e.state = 'active' and e.failing_since is not null then 'failing' else e.state end as word, \
+               count(*) as found, min(e.failing_since) as oldest from endpoints e",
+        and_channel: "",
+        group: " group by 2",
+    },
 ];
 
 /// How much waits.
 pub(super) async fn now<S: Store>(store: &S, channels: Option<&[String]>) -> Result<Depths, Error> {
     let mut statement = Statement::new("select counted.*, ");
     statement.now(store).push(" as read_at from (");
-    for (n, count) in COUNTS.iter().enumerate() {
+    let counts = COUNTS.iter().filter(|count| channels.is_none() || !count.and_channel.is_empty());
+    for (n, count) in counts.enumerate() {
         statement.push(if n == 0 { "" } else { " union all " }).push(count.text);
         only::<S>(&mut statement, count.and_channel, channels).push(count.group);
     }
@@ -82,6 +92,7 @@ pub(super) async fn now<S: Store>(store: &S, channels: Option<&[String]>) -> Res
             "letters" => set(&mut depths.letters, word, found),
             "conversations" => set(&mut depths.conversations, word, found),
             "attention" => set(&mut depths.attention, word, found),
+            "endpoints" => set(&mut depths.endpoints, word, found),
             _ => depths.follow_ups = found,
         }
     }
@@ -97,6 +108,7 @@ fn nothing() -> Depths {
         letters: zero(&mut LetterKind::ALL.iter().map(|kind| kind.as_str())),
         conversations: zero(&mut Mode::ALL.iter().map(|mode| mode.as_str())),
         attention: zero(&mut AttentionReason::ALL.iter().map(|reason| reason.as_str())),
+        endpoints: zero(&mut Health::ALL.iter().map(|health| health.as_str())),
         ..Depths::default()
     }
 }

@@ -26,6 +26,7 @@ on_both_stores!(
     what_becomes_of_a_delivery_is_kept,
     what_is_given_up_is_a_dead_letter_and_may_be_told_again,
     an_endpoint_that_is_switched_off_says_so_once,
+    endpoints_are_counted_by_how_they_are_doing,
     what_has_ended_is_forgotten_unless_its_letter_is_open,
     who_is_erased_leaves_nothing_behind,
     an_endpoint_without_a_place_is_told_of_what_happens_from_now_on,
@@ -275,6 +276,28 @@ async fn what_is_given_up_is_a_dead_letter_and_may_be_told_again<S: Trial>(store
 async fn events<S: Trial>(store: &S, kind: EventType) -> usize {
     let filter = EventFilter { kinds: vec![kind], ..EventFilter::default() };
     store.events(&filter, &PageOf { limit: 100, cursor: None }).await.expect("read").items.len()
+}
+
+async fn endpoints_are_counted_by_how_they_are_doing<S: Trial>(store: &S) {
+    let counts = async || {
+        let found = store.depths(None).await.expect("counts").endpoints;
+        ["active", "failing", "paused", "disabled"]
+            .map(|state| found.iter().find(|(word, _)| word == state).map(|it| it.1))
+    };
+    assert_eq!(counts().await, [Some(0); 4], "a gauge that is nothing says so");
+    let id = added(store, endpoint()).await;
+    added(store, endpoint()).await;
+    store.keep_conversation(&begun("shop", "6580000001@c.us")).await;
+    happens(store, Some(Uuid::now_v7()), EventType::MessageSent).await;
+    gathered(store, id, 1).await;
+    let due = store.due(id, 1).await.expect("read").remove(0);
+    store.settle(&due, &failed(Fate::Again(1), None)).await.expect("written");
+    assert_eq!(counts().await, [Some(1), Some(1), Some(0), Some(0)]);
+    store.settle(&due, &failed(Fate::Again(1), Some(DisabledReason::Gone))).await.expect("written");
+    assert_eq!(counts().await, [Some(1), Some(0), Some(0), Some(1)]);
+    let shops = store.depths(Some(&["shop".to_owned()])).await.expect("counts");
+    assert_eq!(shops.conversations.iter().map(|(_, count)| count).sum::<i64>(), 1);
+    assert!(shops.endpoints.iter().all(|(_, count)| *count == 0), "they are not the channel's");
 }
 
 async fn an_endpoint_that_is_switched_off_says_so_once<S: Trial>(store: &S) {

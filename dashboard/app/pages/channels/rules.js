@@ -87,7 +87,8 @@ function RuleField({ rule, own, everywhere }) {
 function valueOf(rule, text) {
   if (text.trim() === "") return null;
   if (rule.kind === "number") return Math.round(Number(text) * (FACTORS[rule.unit] ?? 1));
-  if (rule.kind === "numbers") return text.split(/[,;\s]+/).filter(Boolean).map((part) => Math.round(Number(part) * (FACTORS[rule.unit] ?? 1)));
+  // What is no number is sent as it stands: the server says what is wrong with it.
+  if (rule.kind === "numbers") return text.split(/[,;\s]+/).filter(Boolean).map((part) => Math.round(Number(part) * (FACTORS[rule.unit] ?? 1)) || part);
   if (rule.key === "drafting") return text === "true";
   return text;
 }
