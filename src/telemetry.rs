@@ -3,13 +3,16 @@
 //! In: what code tells by `tracing`. Out: lines. Of other crates only warnings and errors are written, whatever the
 //! level: their debug lines hold whole URLs and headers, and with them tokens; their news is nobody's.
 
-use std::io::IsTerminal as _;
+use std::{fmt::Result as Formatted, io::IsTerminal as _};
 
-use tracing::{Level, Metadata, level_filters::LevelFilter};
+use tracing::{Event, Level, Metadata, Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::{
     Layer as _,
     filter::{Targets, filter_fn},
-    fmt,
+    fmt::{
+        self, FmtContext, FormatEvent, FormatFields,
+        format::{Format, Json, JsonFields, Writer},
+    },
     layer::SubscriberExt as _,
     registry::LookupSpan,
     util::{SubscriberInitExt as _, TryInitError},
@@ -32,14 +35,38 @@ pub fn start(levels: &str, format: Option<LogFormat>) -> Result<(), TryInitError
     let format = format.unwrap_or(if is_terminal { LogFormat::Pretty } else { LogFormat::Json });
     let lines = fmt::layer().with_writer(std::io::stderr);
     let lines = match format {
-        // Fields lie beside `timestamp`, where log collectors look for them.
-        LogFormat::Json => {
-            lines.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed()
-        }
+        LogFormat::Json => lines.fmt_fields(JsonFields::new()).event_format(JsonLines::new()).boxed(),
         LogFormat::Pretty => lines.compact().with_ansi(is_terminal).boxed(),
     };
     let levels: Targets = levels.parse().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO));
     filtered(levels).with(lines).try_init()
+}
+
+/// Lines of JSON. Fields lie beside `timestamp`, where log collectors look for them; a line of the journal has that of its event, and
+/// no other.
+struct JsonLines {
+    usual: Format<Json>,
+    journal: Format<Json, ()>,
+}
+
+impl JsonLines {
+    fn new() -> Self {
+        let usual = fmt::format().json().flatten_event(true).with_current_span(false).with_span_list(false);
+        Self { journal: usual.clone().without_time(), usual }
+    }
+}
+
+impl<S, N> FormatEvent<S, N> for JsonLines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, line: Writer<'_>, event: &Event<'_>) -> Formatted {
+        match event.metadata().target() {
+            JOURNAL => self.journal.format_event(context, line, event),
+            _ => self.usual.format_event(context, line, event),
+        }
+    }
 }
 
 /// What is to be written at all. Filters of the whole, not of one layer: those keep what they said last, for each thread, until
@@ -128,6 +155,36 @@ mod tests {
         let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");
         assert!(written.contains("slow") && written.contains("ours"), "{written}");
         assert!(!written.contains("TOKEN"), "{written}");
+    }
+
+    #[test]
+    fn a_line_of_json_has_one_timestamp_and_a_line_of_the_journal_that_of_its_event() {
+        let paper = Paper::default();
+        let writer = paper.clone();
+        let lines = fmt::layer().with_writer(move || writer.clone());
+        let lines = lines.fmt_fields(JsonFields::new()).event_format(JsonLines::new());
+        let subscriber = filtered("info".parse().expect("levels")).with(lines);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!(target: "baton::journal", timestamp = "2026-01-05T12:00:00Z", event_type = "turn_started", "decided");
+            tracing::info!(target: "baton::app", answer = 42, "ours");
+        });
+        let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");
+        let lines: Vec<_> = written.lines().collect();
+        assert_eq!(
+            lines.iter().map(|line| line.matches("\"timestamp\"").count()).collect::<Vec<_>>(),
+            [1, 1]
+        );
+        let fields = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+        let (journal, usual) = (fields(lines[0]), fields(lines[1]));
+        assert_eq!(
+            (&journal["timestamp"], &journal["level"]),
+            (&"2026-01-05T12:00:00Z".into(), &"INFO".into())
+        );
+        assert_eq!(
+            (&journal["event_type"], &journal["message"]),
+            (&"turn_started".into(), &"decided".into())
+        );
+        assert_eq!((&usual["answer"], &usual["target"]), (&42.into(), &"baton::app".into()));
     }
 
     #[test]

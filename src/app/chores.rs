@@ -269,8 +269,8 @@ async fn measure(archive: &dyn Archive, store: &Store, redis: Option<&Server>) {
     let (size, in_use) = store.connections();
     gauge!("baton_db_pool_size").set(f64::from(size));
     gauge!("baton_db_pool_in_use").set(f64::from(in_use));
+    gauge!("baton_redis_up").set(if redis.is_none_or(Server::is_up) { 1.0 } else { 0.0 });
     if let Some(redis) = redis {
-        gauge!("baton_redis_up").set(if redis.is_up() { 1.0 } else { 0.0 });
         counter!("baton_redis_errors_total").absolute(redis.failures());
     }
     let depths = match archive.depths(None).await {
