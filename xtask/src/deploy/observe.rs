@@ -24,6 +24,7 @@ pub(super) fn by_promtool(tools: &Tools) -> Result<Faults> {
     let mut faults = Faults::new();
     for words in [
         &["check", "config", "--syntax-only", "prometheus.yml"][..],
+        &["check", "config", "--syntax-only", "one-machine.yml"],
         &["check", "rules", "alerts.yml"],
         &["test", "rules", "alerts.test.yml", "alerts.days.test.yml"],
     ] {
