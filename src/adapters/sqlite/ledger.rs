@@ -92,92 +92,93 @@ impl Transaction for sqlx::Transaction<'static, sqlx::Sqlite> {
     }
 }
 
-/// `cross join` keeps the order of the tables: the few that are asked for first, then an index for each.
+/// `cross join` keeps the order of the tables: the few that are asked for first, then an index for each. `jsonb_each` gives each
+/// row as it is kept inside; `json_each` would write it out as text, and that be read again, for each of its columns.
 static SQL: LazyLock<Sql> = LazyLock::new(|| {
     Sql {
     // Never asked: the process has the clock.
     now: "select $1 -> 'now' as now".to_owned(),
     resolve: "select c.channel, c.chat_id, c.conversation_id
-        from json_each($1) k
+        from jsonb_each($1) k
         cross join chats c on c.channel = k.value ->> 0 and c.chat_id = k.value ->> 1"
         .to_owned(),
     // One writer: what was not there a statement ago is not there now.
     open: format!(
         "{}; insert into chats (channel, chat_id, conversation_id)
-        select value ->> 'channel', value ->> 'chat_id', value ->> 'id' from json_each($1) returning conversation_id as id",
+        select value ->> 'channel', value ->> 'chat_id', value ->> 'id' from jsonb_each($1) returning conversation_id as id",
         insert::<ConversationRow>()
     ),
     // The transaction is the lock.
     lock: "select id, stamp, null as now from conversations
-        where id in (select value from json_each($1)) and erased_at is null"
+        where id in (select value from jsonb_each($1)) and erased_at is null"
         .to_owned(),
     conversations: format!(
-        "select {} from conversations where id in (select value from json_each($1))",
+        "select {} from conversations where id in (select value from jsonb_each($1))",
         ConversationRow::COLUMNS.join(", ")
     ),
     messages: format!(
         "with wanted (id) as (
-            select m.id from json_each($1, '$.open') k
+            select m.id from jsonb_each($1, '$.open') k
             cross join messages m on m.conversation_id = k.value and m.open
             union
-            select m.id from json_each($1, '$.keys') k
+            select m.id from jsonb_each($1, '$.keys') k
             cross join messages m on m.conversation_id = k.value ->> 0 and m.key = k.value ->> 1
             union
-            select m.id from json_each($1, '$.keys') k
+            select m.id from jsonb_each($1, '$.keys') k
             cross join messages m on m.conversation_id = k.value ->> 0 and m.provider_message_id = k.value ->> 1
             union
-            select m.id from json_each($1, '$.messages') k
+            select m.id from jsonb_each($1, '$.messages') k
             cross join messages m on m.conversation_id = k.value ->> 0 and m.id = k.value ->> 1
             union
-            select m.id from json_each($1, '$.newest') k
+            select m.id from jsonb_each($1, '$.newest') k
             cross join messages m on m.conversation_id = k.value ->> 0 and m.seq > k.value ->> 1)
         select {} from messages where id in (select id from wanted) order by conversation_id, seq",
         MessageRow::COLUMNS.join(", ")
     ),
     turns: format!(
-        "select {} from json_each($1, '$.turns') k
+        "select {} from jsonb_each($1, '$.turns') k
         cross join turns t on t.id = k.value ->> 1 and t.conversation_id = k.value ->> 0",
         aliased::<TurnRow>("t")
     ),
     follow_ups: format!(
-        "select {} from json_each($1, '$.follow_ups') k
+        "select {} from jsonb_each($1, '$.follow_ups') k
         cross join follow_ups f on f.conversation_id = k.value and f.state = 'pending'",
         aliased::<FollowUpRow>("f")
     ),
     letters: format!(
         "with wanted (id) as (
-            select l.id from json_each($1, '$.open') k
+            select l.id from jsonb_each($1, '$.open') k
             cross join dead_letters l on l.conversation_id = k.value and l.state = 'open'
             union
-            select l.id from json_each($1, '$.letters') k
+            select l.id from jsonb_each($1, '$.letters') k
             cross join dead_letters l on l.conversation_id = k.value ->> 0 and l.id = k.value ->> 1)
         select {} from dead_letters where id in (select id from wanted) order by first_at, id",
         LetterRow::COLUMNS.join(", ")
     ),
     parked: format!(
-        "select {} from json_each($1, '$.open') k
+        "select {} from jsonb_each($1, '$.open') k
         cross join parked p on p.conversation_id = k.value order by p.at, p.id",
         aliased::<ParkedRow>("p")
     ),
     drafts: format!(
-        "select {} from json_each($1, '$.drafts') k
+        "select {} from jsonb_each($1, '$.drafts') k
         cross join drafts d on d.id = k.value ->> 1 and d.conversation_id = k.value ->> 0",
         aliased::<DraftRow>("d")
     ),
     requests: format!(
-        "select {} from requests where key in (select value from json_each($1, '$.requests'))",
+        "select {} from requests where key in (select value from jsonb_each($1, '$.requests'))",
         RequestRow::COLUMNS.join(", ")
     ),
     labels: format!(
-        "select t.conversation_id, {} from json_each($1, '$.labels') k
+        "select t.conversation_id, {} from jsonb_each($1, '$.labels') k
         cross join conversation_labels t on t.conversation_id = k.value cross join labels l on l.id = t.label_id",
         aliased::<LabelRow>("l")
     ),
     channels: "select name, state, next_send_at, sends from channels
-        where name in (select value from json_each($1)) order by name"
+        where name in (select value from jsonb_each($1)) order by name"
         .to_owned(),
     in_flight: "select channel, count(*) as in_flight from messages
-        where state = 'sending' and channel in (select value from json_each($1))
+        where state = 'sending' and channel in (select value from jsonb_each($1))
         group by channel"
         .to_owned(),
     save_conversations: update::<ConversationRow>(),
@@ -189,33 +190,33 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     put_letters: put::<LetterRow>(),
     put_drafts: put::<DraftRow>(),
     insert_parked: insert::<ParkedRow>(),
-    delete_parked: "delete from parked where id in (select value from json_each($1))".to_owned(),
+    delete_parked: "delete from parked where id in (select value from jsonb_each($1))".to_owned(),
     save_channels: "update channels set state = k.value ->> 'state', next_send_at = k.value ->> 'next_send_at',
-        sends = k.value ->> 'sends' from json_each($1) k where channels.name = k.value ->> 'name'"
+        sends = k.value ->> 'sends' from jsonb_each($1) k where channels.name = k.value ->> 'name'"
         .to_owned(),
     insert_requests: insert::<RequestRow>(),
     delete_labelled: "delete from conversation_labels where (conversation_id, label_id) in (
-            select value ->> 'conversation_id', value ->> 'label_id' from json_each($1))"
+            select value ->> 'conversation_id', value ->> 'label_id' from jsonb_each($1))"
         .to_owned(),
     insert_labelled: "insert into conversation_labels (conversation_id, label_id)
-        select new.value ->> 'conversation_id', l.id from json_each($1) new
+        select new.value ->> 'conversation_id', l.id from jsonb_each($1) new
         cross join labels l on l.id = new.value ->> 'label_id' where true on conflict do nothing"
         .to_owned(),
     keep_erased_chats: "insert into erased_chats (chat_id, channel, conversation_id)
-        select chat_id, channel, conversation_id from chats where conversation_id in (select value from json_each($1))"
+        select chat_id, channel, conversation_id from chats where conversation_id in (select value from jsonb_each($1))"
         .to_owned(),
-    delete_chats: "delete from chats where conversation_id in (select value from json_each($1))".to_owned(),
+    delete_chats: "delete from chats where conversation_id in (select value from jsonb_each($1))".to_owned(),
     insert_erasures: insert::<ErasureRow>(),
     put_tombstones: format!("{} on conflict do nothing", insert::<TombstoneRow>()),
     tombstones: "select k.value ->> 3 as hash, coalesce(t.kind, 'erased') as kind
-        from json_each($1) k left join tombstones t on t.hash = k.value ->> 3
+        from jsonb_each($1) k left join tombstones t on t.hash = k.value ->> 3
         where t.hash is not null
         or exists (select 1 from erased_chats e cross join messages m on m.conversation_id = e.conversation_id
             where e.channel = k.value ->> 0 and e.chat_id = k.value ->> 1
             and (m.key = k.value ->> 2 or m.provider_message_id = k.value ->> 2))"
         .to_owned(),
     // What refers to them goes with them.
-    take_back: "delete from conversations where id in (select value from json_each($1))".to_owned(),
+    take_back: "delete from conversations where id in (select value from jsonb_each($1))".to_owned(),
     insert_events: insert::<EventRow>(),
     due_turns: due("turn_at"),
     due_sends: format!(
@@ -237,13 +238,13 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     extend: "update conversations
         set lease_until = ($1 ->> 'now') + ($1 ->> 'extend_ms'), turn_at = ($1 ->> 'now') + ($1 ->> 'extend_ms'),
         stamp = (stamp | ($1 ->> 'mark')) - (stamp & ($1 ->> 'mark'))
-        from json_each($1, '$.held') h
+        from jsonb_each($1, '$.held') h
         where conversations.id = h.value ->> 0 and conversations.fence = h.value ->> 1
         and conversations.lease_until is not null
         returning conversations.id, conversations.stamp, conversations.lease_until"
         .to_owned(),
     standings: "select c.id, c.mode, c.mode_version, c.fence, c.contact_seq
-        from json_each($1, '$.held') h cross join conversations c on c.id = h.value ->> 0"
+        from jsonb_each($1, '$.held') h cross join conversations c on c.id = h.value ->> 0"
         .to_owned(),
 }
 });
@@ -263,7 +264,7 @@ fn aliased<T: Table>(alias: &str) -> String {
 fn insert<T: Table>() -> String {
     let values: Vec<String> = T::COLUMNS.iter().map(|column| format!("value ->> '{column}'")).collect();
     let (table, columns) = (T::NAME, T::COLUMNS.join(", "));
-    format!("insert into {table} ({columns}) select {} from json_each($1) where true", values.join(", "))
+    format!("insert into {table} ({columns}) select {} from jsonb_each($1) where true", values.join(", "))
 }
 
 /// Rows over those of the same id: what can have changed.
@@ -275,7 +276,7 @@ fn update<T: Table>() -> String {
         .map(|column| format!("{column} = new.value ->> '{column}'"))
         .collect();
     format!(
-        "update {table} set {} from json_each($1) new where {table}.id = new.value ->> 'id'",
+        "update {table} set {} from jsonb_each($1) new where {table}.id = new.value ->> 'id'",
         columns.join(", ")
     )
 }
