@@ -12,7 +12,7 @@ use crate::{
         MessageRow, ParkedRow, RequestRow, TombstoneRow, TurnRow,
     },
     domain::{
-        docket::{Changes, ChannelStanding},
+        docket::{Changes, ChannelStanding, Loaded},
         draft::DraftState,
         event::Event,
         turn::{DeadLetter, FollowUpState},
@@ -58,8 +58,8 @@ impl Save {
         Self { stamp, ..Self::default() }
     }
 
-    /// Adds what one docket changed.
-    pub(super) fn add(&mut self, changes: Changes) {
+    /// Adds what one docket changed. Returns what stays open.
+    pub(super) fn add(&mut self, changes: Changes) -> Loaded {
         let id = changes.conversation.id;
         let channel = changes.conversation.channel.clone();
         let message = |message| MessageRow::of(id, &channel, message);
@@ -84,6 +84,7 @@ impl Save {
         }
         self.events.extend(changes.events.into_iter().map(EventRow::of));
         self.conversations.push(ConversationRow::of(changes.conversation, changes.clocks, self.stamp));
+        changes.open
     }
 
     /// Adds what a channel's sends now have in common.
@@ -169,11 +170,7 @@ mod tests {
     use super::*;
     use crate::{
         adapters::{commit::Dialect as _, sqlite::Sqlite},
-        domain::{
-            docket::{Docket, Loaded},
-            draft::Draft,
-            time::Time,
-        },
+        domain::{docket::Docket, draft::Draft, time::Time},
         flow::play::Play,
     };
 

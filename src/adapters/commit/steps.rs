@@ -72,8 +72,7 @@ pub(super) fn play(
             carry(standing, changes.channel.as_ref(), sending);
         }
         played.commits.push(committed(&changes));
-        played.known.push((stamp, changes.open.clone()));
-        played.save.add(changes);
+        played.known.push((stamp, played.save.add(changes)));
     }
     Ok(played)
 }

@@ -89,16 +89,21 @@ impl Docket {
         }
         let typing = Typing::of(&self.messages, self.now);
         let (clocks, typing) = (self.clocks(), typing.filter(|_| self.conversation.erased_at.is_none()));
-        let open = self.open_business();
+        let mut open = self.open_business();
         let dirty = self.dirty;
         let ids = |labels: Vec<Label>| labels.iter().map(|label| label.id).collect();
-        let (new_messages, messages) = self
-            .messages
-            .into_iter()
-            .filter(|message| {
-                dirty.new_messages.contains(&message.id) || dirty.messages.contains(&message.id)
-            })
-            .partition(|message| dirty.new_messages.contains(&message.id));
+        let (mut new_messages, mut messages) = (Vec::new(), Vec::new());
+        for message in self.messages {
+            let stays = message.seq > open.complete_after || message.is_open();
+            if dirty.new_messages.contains(&message.id) {
+                new_messages.push(message.clone());
+            } else if dirty.messages.contains(&message.id) {
+                messages.push(message.clone());
+            }
+            if stays {
+                open.messages.push(message);
+            }
+        }
         let (new_turns, turns) = self
             .turns
             .into_iter()
@@ -130,15 +135,12 @@ impl Docket {
         }
     }
 
-    /// What a store would load once this is saved, and what was said lately: the next turn reads it.
+    /// What a store would load once this is saved, but for the messages.
     fn open_business(&self) -> Loaded {
         let held = self.conversation.lease.as_ref().map(|lease| lease.turn);
         let is_open = |letter: &&DeadLetter| letter.state == LetterState::Open;
-        let complete_after = self.complete_after.max(self.conversation.seq - LATELY);
-        let is_wanted = |message: &&Message| message.seq > complete_after || message.is_open();
         Loaded {
-            messages: self.messages.iter().filter(is_wanted).cloned().collect(),
-            complete_after,
+            complete_after: self.complete_after.max(self.conversation.seq - LATELY),
             follow_up: self.follow_up.clone(),
             turns: self.turns.iter().filter(|turn| held == Some(turn.id)).cloned().collect(),
             letters: self.letters.iter().filter(is_open).cloned().collect(),
