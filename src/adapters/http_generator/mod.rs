@@ -9,15 +9,11 @@ mod event;
 mod tests;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
-use reqwest::{
-    Client,
-    header::{HeaderMap, HeaderValue},
-};
+use reqwest::{Client, header::HeaderMap};
 use uuid::Uuid;
 
 use self::event::Event;
-use super::model_server::{Assembly, Flow, Server, Wire, unreadable};
+use super::model_server::{Assembly, Flow, Server, Wire, signed, unreadable};
 pub use super::model_server::{Invalid, Settings};
 use crate::flow::{
     generator::{Failure, Generator, Progress, Request, Written},
@@ -40,31 +36,20 @@ impl HttpGenerator {
         let server = Server::new(settings, client, &[], &[], HeaderMap::new())?;
         Ok(Self { server, key })
     }
-
-    /// What says that it is us, and now: as on what endpoints of webhooks are told.
-    fn headers(&self, id: &str, body: &str) -> HeaderMap {
-        let at = Timestamp::now().as_second();
-        let signature = self.key.sign(id, at, body.as_bytes());
-        let visible = |text: &str| HeaderValue::from_str(text).expect("ids, digits and base64 can be sent");
-        [("webhook-id", id), ("webhook-timestamp", &at.to_string()), ("webhook-signature", &signature)]
-            .into_iter()
-            .map(|(name, value)| (reqwest::header::HeaderName::from_static(name), visible(value)))
-            .collect()
-    }
 }
 
 #[async_trait]
 impl Generator for HttpGenerator {
     async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
         let body = request::body(request);
-        let headers = self.headers(&request::id(request), &body);
+        let headers = signed(&self.key, &request::id(request), &body);
         self.server.reply_to::<Events>(headers, body, progress).await
     }
 
     /// Asks what is no question, so that nothing is written, and signs that too: a service that knows another key says so.
     async fn check(&self) -> Result<String, Failure> {
         let body = request::check();
-        let headers = self.headers(&Uuid::now_v7().to_string(), &body);
+        let headers = signed(&self.key, &Uuid::now_v7().to_string(), &body);
         self.server.takes(headers, body).await.map(|()| "answers".to_owned())
     }
 }

@@ -7,6 +7,8 @@ mod stream;
 
 mod failure;
 
+mod signed;
+
 pub(crate) mod tools;
 
 #[cfg(test)]
@@ -27,6 +29,7 @@ use self::failure::{cannot_connect, refused};
 pub(crate) use self::{
     assembly::{Assembly, Call},
     failure::{error_frame, failed},
+    signed::signed,
     stream::{read, read_whole, unreadable},
 };
 use crate::flow::generator::{Failure, FailureKind, Progress, Written};

@@ -4,6 +4,7 @@ mod reading;
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, Request as Asked, ResponseTemplate,
