@@ -94,6 +94,7 @@ impl Settings {
             rollout_percent: self.rollout_percent,
             drafting: false,
             ai_model: self.ai_model.clone().unwrap_or_default(),
+            tools: self.tools()?,
             prompt: self.prompt()?,
         })
     }

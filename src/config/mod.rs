@@ -12,6 +12,8 @@ mod keys;
 
 mod channel;
 
+mod tools;
+
 use std::{fmt::Display, path::Path};
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _, error::ContextKind, parser::ValueSource};
@@ -25,6 +27,7 @@ pub use values::{
     Words,
 };
 
+use crate::domain::tool::Tool;
 use sources::{Given, Said, variable};
 
 /// A setting that cannot be. Its text is one line.
@@ -144,7 +147,15 @@ impl Settings {
         if self.ai_spend_per_day.is_some() && self.ai_prices.is_none() {
             return Err(Wrong::new("BATON_AI_PRICES", "must be set too, since BATON_AI_SPEND_PER_DAY is"));
         }
-        self.policy().map(drop)
+        let asks = self.policy()?.tools.iter().any(|tool| tool.look_up.is_some());
+        if asks && self.ai_tools_secret.is_none() {
+            return Err(Wrong::new(
+                "BATON_AI_TOOLS_SECRET",
+                "must be set, since a tool of BATON_AI_TOOLS_FILE has a url: requests are signed with it (whsec_ and what \
+                 openssl rand -base64 32 makes)",
+            ));
+        }
+        Ok(())
     }
 
     /// What is allowed, but deserves a word at the start.
@@ -243,6 +254,14 @@ impl Settings {
         match &self.ai_prompt_file {
             None => Ok(self.built_in_prompt().into()),
             Some(path) => read_prompt(path).map_err(|problem| Wrong::new("BATON_AI_PROMPT_FILE", problem)),
+        }
+    }
+
+    /// The tools of the business's own.
+    fn tools(&self) -> Result<std::sync::Arc<[Tool]>, Wrong> {
+        match &self.ai_tools_file {
+            None => Ok(std::sync::Arc::default()),
+            Some(path) => tools::read(path).map_err(|problem| Wrong::new("BATON_AI_TOOLS_FILE", problem)),
         }
     }
 

@@ -191,6 +191,15 @@ pub struct Settings {
     #[arg(long, value_name = "FILE")]
     pub ai_prompt_file: Option<PathBuf>,
 
+    /// A file with tools of your own that the model may call, as JSON: a list of name, description, parameters and perhaps a
+    /// url to ask. Unset: Baton's three
+    #[arg(long, value_name = "FILE")]
+    pub ai_tools_file: Option<PathBuf>,
+
+    /// The secret that signs what is asked of those with a url, whsec_ and the base64 of at least 24 bytes
+    #[arg(long, value_name = "KEY")]
+    pub ai_tools_secret: Option<Secret>,
+
     /// Messages of context
     #[arg(long, value_name = "N", default_value = "30", value_parser = whole::<usize>(1, 200))]
     pub ai_history: usize,

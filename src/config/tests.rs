@@ -102,10 +102,39 @@ fn a_wrong_value_is_one_line_that_says_where_and_what_is_allowed() {
             "BATON_SECRET_KEY: is required with PostgreSQL",
         ),
         (&[], &[("BATON_AI_PROMPT_FILE", "/nowhere")], "", "BATON_AI_PROMPT_FILE: /nowhere: No such file"),
+        (&[], &[("BATON_AI_TOOLS_FILE", "/nowhere")], "", "BATON_AI_TOOLS_FILE: /nowhere: No such file"),
     ] {
         let had = wrong(flags, variables, file);
         assert!(had.starts_with(line), "{had}");
     }
+}
+
+#[test]
+fn tools_are_read_from_their_file_and_one_that_is_asked_needs_a_secret() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tools.json");
+    let path = path.to_str().expect("UTF-8");
+    let mut tool =
+        json!({ "name": "book", "description": "Books a table.", "parameters": { "type": "object" } });
+    let written = |tool: &Value| std::fs::write(path, json!([tool]).to_string()).expect("written");
+    let file = ("BATON_AI_TOOLS_FILE", path);
+    written(&tool);
+    let tools = load(&[], &[file], "").expect("an errand needs none").policy().expect("right").tools;
+    assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["book"]);
+
+    tool["url"] = json!("http://127.0.0.1:9000/");
+    written(&tool);
+    let line = wrong(&[], &[file], "");
+    assert!(
+        line.starts_with("BATON_AI_TOOLS_SECRET: must be set, since a tool of BATON_AI_TOOLS_FILE has a url"),
+        "{line}"
+    );
+    load(&[], &[file, ("BATON_AI_TOOLS_SECRET", "whsec_x")], "").expect("what it is worth, its user tells");
+
+    tool["name"] = json!("stay_silent");
+    written(&tool);
+    let line = wrong(&[], &[file], "");
+    assert_eq!(line, format!("BATON_AI_TOOLS_FILE: {path}: \"stay_silent\": Baton has a tool of that name"));
 }
 
 #[test]
@@ -116,6 +145,7 @@ fn a_wrong_secret_is_refused_without_being_shown() {
         "BATON_DATABASE_URL",
         "BATON_REDIS_URL",
         "BATON_GREEN_API_TOKEN",
+        "BATON_AI_TOOLS_SECRET",
     ] {
         let line = wrong(&[], &[(name, "c4nary 1")], "");
         assert!(line.starts_with(name) && !line.contains("c4nary"), "{line}");
@@ -135,6 +165,7 @@ fn no_secret_shows_in_debug_or_where_settings_are_told() {
         ("BATON_GREEN_API_TOKEN", "c4nary"),
         ("BATON_GREEN_API_WEBHOOK_TOKEN", "c4nary,c4nary2"),
         ("BATON_AI_API_KEY", "c4nary"),
+        ("BATON_AI_TOOLS_SECRET", "c4nary"),
         ("BATON_AI_MODEL", "m"),
     ];
     let settings = load(&[], &variables, "").expect("right");

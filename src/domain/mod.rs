@@ -14,6 +14,8 @@ pub mod message;
 
 pub mod turn;
 
+pub mod tool;
+
 pub mod draft;
 
 pub mod event;

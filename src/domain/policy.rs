@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{brake::Brake, hours::Hours, words::words};
+use super::{brake::Brake, hours::Hours, tool::Tool, words::words};
 
 words! {
     /// What to do with several messages in a row.
@@ -147,6 +147,8 @@ pub struct Policy {
     pub drafting: bool,
     /// The model's name.
     pub ai_model: String,
+    /// What it may ask of the business.
+    pub tools: Arc<[Tool]>,
     /// The system prompt.
     pub prompt: Arc<str>,
 }
@@ -202,6 +204,7 @@ impl Default for Policy {
             rollout_percent: 100,
             drafting: false,
             ai_model: String::new(),
+            tools: Arc::default(),
             prompt: Arc::from(""),
         }
     }
