@@ -13,7 +13,7 @@ use baton::{
     },
     domain::pacing,
     flow::{
-        generator::{About, Generator, Line, Progress, Request, Written},
+        generator::{About, Generator, Line, Offer, Progress, Request, Written},
         onlookers::Onlookers,
         provider::Provider,
     },
@@ -121,7 +121,7 @@ fn request(lines: usize) -> Request {
         model: "model".to_owned(),
         system: Arc::from("You answer the guests of a small restaurant. ".repeat(20)),
         lines: (0..lines).map(line).collect(),
-        tools: true,
+        tools: Offer::Tools(Arc::default()),
         channel: CHANNEL.to_owned(),
         about: About::default(),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     archive::Archive,
     channels::Channel,
-    generator::{About, Line, Request},
+    generator::{About, Line, Offer, Request},
     inbox::Begun,
     ledger::Error,
 };
@@ -54,7 +54,7 @@ pub(super) async fn request(
         model: channel.policy.ai_model.clone(),
         system: Arc::clone(&channel.policy.prompt),
         lines,
-        tools: begun.turn.purpose == Purpose::Reply,
+        tools: offer(channel, begun.turn.purpose),
         channel: channel.name.clone(),
         about: About {
             conversation: begun.conversation,
@@ -64,6 +64,14 @@ pub(super) async fn request(
             purpose: begun.turn.purpose,
         },
     })
+}
+
+/// Follow-ups and drafts are words alone.
+fn offer(channel: &Channel, purpose: Purpose) -> Offer {
+    match purpose {
+        Purpose::Reply => Offer::Tools(Arc::clone(&channel.policy.tools)),
+        Purpose::FollowUp | Purpose::Draft => Offer::Nothing,
+    }
 }
 
 /// A message as the model reads it; notes and empty ones are none.

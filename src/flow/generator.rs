@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::domain::{turn::Purpose, words::words};
+use crate::domain::{tool::Tool, turn::Purpose, words::words};
 
 /// What the model is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,12 +16,42 @@ pub struct Request {
     pub system: Arc<str>,
     /// The conversation, oldest first.
     pub lines: Vec<Line>,
-    /// Whether tools are offered.
-    pub tools: bool,
+    /// What the model may do besides writing.
+    pub tools: Offer,
     /// The channel, for generators that differ by it.
     pub channel: String,
     /// Whom it is about, for generators that know them too.
     pub about: About,
+}
+
+/// What a request offers besides writing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Offer {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The tools of Baton, and these of the business's.
+    Tools(Arc<[Tool]>),
+    /// As many were called as may be: they are shown, for the lines name them, and no more is called.
+    Over(Arc<[Tool]>),
+}
+
+impl Offer {
+    /// Whether calls are wanted.
+    pub const fn is_open(&self) -> bool {
+        match self {
+            Self::Tools(_) => true,
+            Self::Nothing | Self::Over(_) => false,
+        }
+    }
+
+    /// Those of the business's that are shown beside Baton's; None: no tool is shown.
+    pub fn shown(&self) -> Option<&[Tool]> {
+        match self {
+            Self::Nothing => None,
+            Self::Tools(own) | Self::Over(own) => Some(own),
+        }
+    }
 }
 
 /// Where a request comes from. A model needs none of it to write.

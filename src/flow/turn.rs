@@ -282,7 +282,7 @@ impl Turns {
                 self.ask(&request, begun.conversation, progress).await.map_err(|failure| (failure, cost))?;
             cost.input_tokens += written.input_tokens;
             cost.output_tokens += written.output_tokens;
-            if !request.tools {
+            if !request.tools.is_open() {
                 // What was not offered is not done, whatever a model makes up.
                 written.calls.clear();
             }

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     adapters::model_server::{COLLEAGUE_MARK, said, tools},
-    flow::generator::{Line, Request, ToolCall},
+    domain::tool::Tool,
+    flow::generator::{Line, Offer, Request, ToolCall},
 };
 
 /// The API wants to be told. What may be sent as one reply, four messages of 4096 characters, is some 8000 tokens in
@@ -32,6 +33,9 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Value>,
+    /// Said only where none is to be called any more: blocks of calls are refused where no tool is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -63,7 +67,8 @@ pub(super) fn body(request: &Request) -> String {
         system: system(request),
         messages: messages(&request.lines),
         stream: true,
-        tools: request.tools.then(offered),
+        tools: request.tools.shown().map(offered),
+        tool_choice: matches!(request.tools, Offer::Over(_)).then(|| json!({ "type": "none" })),
     };
     // Strings, lists and structs with string keys: none of it can fail to be JSON.
     serde_json::to_string(&body).expect("the body is plain data")
@@ -162,9 +167,9 @@ fn called(call: &ToolCall) -> Block<'_> {
     Block::ToolUse { id: &call.id, name: &call.name, input }
 }
 
-fn offered() -> Value {
-    let tool = |tool: tools::Tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.arguments });
-    tools::tools().map(tool).into_iter().collect()
+fn offered(own: &[Tool]) -> Value {
+    let tool = |tool: tools::Tool<'_>| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.arguments });
+    tools::tools(own).map(tool).collect()
 }
 
 #[cfg(test)]
@@ -172,16 +177,16 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::flow::generator::About;
+    use crate::{adapters::model_server::fake::order_status, flow::generator::About};
 
-    fn asked(system: &str, lines: Vec<Line>, tools: bool) -> Request {
+    fn asked(system: &str, lines: Vec<Line>, tools: Offer) -> Request {
         let (model, channel) = ("small-1".into(), "default".into());
         let about = About::default();
         Request { model, system: Arc::from(system), lines, tools, channel, about }
     }
 
     fn posted(lines: Vec<Line>) -> Value {
-        serde_json::from_str(&body(&asked("Be kind.", lines, false))).expect("JSON")
+        serde_json::from_str(&body(&asked("Be kind.", lines, Offer::Nothing))).expect("JSON")
     }
 
     fn text(text: &str) -> Value {
@@ -288,12 +293,25 @@ mod tests {
 
     #[test]
     fn tools_are_offered_when_wanted() {
-        let body = body(&asked(" ", vec![Line::Contact("Hello".into())], true));
-        let posted: Value = serde_json::from_str(&body).expect("JSON");
+        let posted = posted_with(Offer::Tools(Arc::from([order_status()])));
         let tools = posted["tools"].as_array().expect("a list");
         let names: Vec<_> = tools.iter().map(|tool| &tool["name"]).collect();
-        assert_eq!(names, ["hand_over", "schedule_follow_up", "stay_silent"]);
+        assert_eq!(names, ["hand_over", "schedule_follow_up", "stay_silent", "order_status"]);
         assert!(tools.iter().all(|tool| tool["input_schema"]["type"] == "object"), "{tools:?}");
+        assert_eq!(tools[3]["input_schema"]["required"], json!(["order"]));
         assert!(posted.get("system").is_none(), "no prompt is none, not an empty one");
+        assert_eq!(posted.get("tool_choice"), None);
+    }
+
+    #[test]
+    fn tools_that_were_called_often_enough_are_shown_and_not_to_be_called() {
+        let posted = posted_with(Offer::Over(Arc::from([order_status()])));
+        let shown = posted["tools"].as_array().map(Vec::len);
+        assert_eq!((shown, &posted["tool_choice"]), (Some(4), &json!({ "type": "none" })));
+    }
+
+    fn posted_with(tools: Offer) -> Value {
+        let body = body(&asked(" ", vec![Line::Contact("Hello".into())], tools));
+        serde_json::from_str(&body).expect("JSON")
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     adapters::model_server::tools,
-    flow::generator::{Line, Request, ToolCall},
+    flow::generator::{Line, Offer, Request, ToolCall},
 };
 
 #[derive(Serialize)]
@@ -61,7 +61,7 @@ pub(super) fn body(request: &Request) -> String {
         model: Some(request.model.as_str()).filter(|model| !model.is_empty()),
         prompt: &request.system,
         messages: request.lines.iter().map(message).collect(),
-        tools: if request.tools { tools::tools().map(offered).into() } else { Vec::new() },
+        tools: offer(&request.tools),
     };
     // Strings, lists and structs with string keys: none of it can fail to be JSON.
     serde_json::to_string(&body).expect("the body is plain data")
@@ -100,7 +100,15 @@ fn called(call: &ToolCall) -> Value {
     json!({ "id": call.id, "name": call.name, "arguments": arguments })
 }
 
-fn offered(tool: tools::Tool) -> Value {
+/// Whoever is asked here needs no more than those that it may call.
+fn offer(offer: &Offer) -> Vec<Value> {
+    match offer {
+        Offer::Tools(own) => tools::tools(own).map(offered).collect(),
+        Offer::Nothing | Offer::Over(_) => Vec::new(),
+    }
+}
+
+fn offered(tool: tools::Tool<'_>) -> Value {
     json!({ "name": tool.name, "description": tool.description, "arguments": tool.arguments })
 }
 
@@ -111,14 +119,17 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::{domain::turn::Purpose, flow::generator::About};
+    use crate::{adapters::model_server::fake::order_status, domain::turn::Purpose, flow::generator::About};
 
     fn asked(purpose: Purpose, lines: Vec<Line>) -> Request {
         Request {
             model: "small-1".into(),
             system: Arc::from("Be kind."),
             lines,
-            tools: purpose == Purpose::Reply,
+            tools: match purpose {
+                Purpose::Reply => Offer::Tools(Arc::default()),
+                Purpose::FollowUp | Purpose::Draft => Offer::Nothing,
+            },
             channel: "default".into(),
             about: About {
                 conversation: Uuid::from_u128(1),
@@ -193,11 +204,22 @@ mod tests {
         assert!(tools.iter().all(|tool| tool["arguments"]["type"] == "object"), "{tools:?}");
     }
 
+    #[test]
+    fn tools_of_the_business_are_offered_until_enough_of_them_were_called() {
+        let own = Arc::from([order_status()]);
+        let mut request = asked(Purpose::Reply, Vec::new());
+        request.tools = Offer::Tools(Arc::clone(&own));
+        assert_eq!(posted(&request)["tools"][3]["arguments"]["required"], json!(["order"]));
+        request.tools = Offer::Over(own);
+        assert_eq!(posted(&request)["tools"], json!([]));
+    }
+
     /// But for the words about tools, which are long.
     #[test]
     fn the_guide_shows_what_is_posted() {
         let guide = include_str!("../../../docs/guides/models.md");
-        let (_, rest) = guide.split_once("```json\n").expect("an example");
+        let (_, section) = guide.split_once("## A service of your own").expect("a section");
+        let (_, rest) = section.split_once("```json\n").expect("an example");
         let mut shown: Value =
             serde_json::from_str(rest.split_once("```").expect("it ends").0).expect("JSON");
         let id = |name: &str| shown[name].as_str().and_then(|id| id.parse().ok()).expect("an id");

@@ -8,6 +8,7 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -18,7 +19,8 @@ use tokio::{
 
 use crate::{
     adapters::http_client::http_client,
-    flow::generator::{About, Failure, FailureKind, Generator, Line, Progress, Request, Written},
+    domain::tool::Tool,
+    flow::generator::{About, Failure, FailureKind, Generator, Line, Offer, Progress, Request, Written},
 };
 
 pub(crate) const LONG: Duration = Duration::from_secs(20);
@@ -52,9 +54,22 @@ pub(crate) fn question() -> Request {
         model: "small-1".into(),
         system: Arc::from("Be kind."),
         lines: vec![Line::Contact("Are you open?".into())],
-        tools: true,
+        tools: Offer::Tools(Arc::default()),
         channel: "default".into(),
         about: About::default(),
+    }
+}
+
+/// A tool of a business.
+pub(crate) fn order_status() -> Tool {
+    let parameters = json!({
+        "type": "object", "properties": { "order": { "type": "string" } }, "required": ["order"],
+    });
+    Tool {
+        name: "order_status".into(),
+        description: "Where an order is.".into(),
+        parameters: serde_json::from_value(parameters).expect("an object"),
+        look_up: None,
     }
 }
 

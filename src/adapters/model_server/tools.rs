@@ -1,18 +1,30 @@
-//! What the assistant may do besides writing. In: nothing. Out: each tool, to be put as its server wants it.
+//! What the assistant may do besides writing. In: the tools of the business's own. Out: each tool, Baton's first, to be put
+//! as its server wants it.
 
 use serde_json::{Value, json};
 
+use crate::domain::tool;
+
 /// One tool.
-pub(crate) struct Tool {
-    pub(crate) name: &'static str,
+pub(crate) struct Tool<'a> {
+    pub(crate) name: &'a str,
     /// For the model: what it does, and when.
-    pub(crate) description: &'static str,
+    pub(crate) description: &'a str,
     /// Its arguments, as a JSON schema.
     pub(crate) arguments: Value,
 }
 
 /// All of them.
-pub(crate) fn tools() -> [Tool; 3] {
+pub(crate) fn tools(own: &[tool::Tool]) -> impl Iterator<Item = Tool<'_>> {
+    let of_the_business = own.iter().map(|tool| Tool {
+        name: &tool.name,
+        description: &tool.description,
+        arguments: tool.parameters.clone().into(),
+    });
+    built_in().into_iter().chain(of_the_business)
+}
+
+fn built_in() -> [Tool<'static>; 3] {
     let words = |what: &str| json!({ "type": "string", "description": what });
     [
         Tool {
@@ -60,4 +72,14 @@ fn object(properties: &Value, required: &[&str]) -> Value {
         "required": required,
         "additionalProperties": false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_baton_has_is_nobody_elses() {
+        assert_eq!(tools(&[]).map(|tool| tool.name).collect::<Vec<_>>(), tool::BUILT_IN);
+    }
 }

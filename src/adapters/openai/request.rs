@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::{
     adapters::model_server::{COLLEAGUE_MARK, said, tools},
-    flow::generator::{Line, Request, ToolCall},
+    domain::tool::Tool,
+    flow::generator::{Line, Offer, Request, ToolCall},
 };
 
 #[derive(Serialize)]
@@ -17,6 +18,9 @@ struct Body<'a> {
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Value>,
+    /// Said only where none is to be called any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -67,7 +71,8 @@ pub(super) fn body(request: &Request) -> String {
         messages: system.into_iter().chain(lines).collect(),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
-        tools: request.tools.then(functions),
+        tools: request.tools.shown().map(functions),
+        tool_choice: matches!(request.tools, Offer::Over(_)).then_some("none"),
     };
     // Strings, lists and structs with string keys: none of it can fail to be JSON.
     serde_json::to_string(&body).expect("the body is plain data")
@@ -107,14 +112,14 @@ fn call(call: &ToolCall) -> Call<'_> {
     Call { id: &call.id, kind: "function", function: Function { name: &call.name, arguments } }
 }
 
-fn functions() -> Value {
-    let function = |tool: tools::Tool| {
+fn functions(own: &[Tool]) -> Value {
+    let function = |tool: tools::Tool<'_>| {
         json!({
             "type": "function",
             "function": { "name": tool.name, "description": tool.description, "parameters": tool.arguments },
         })
     };
-    tools::tools().map(function).into_iter().collect()
+    tools::tools(own).map(function).collect()
 }
 
 #[cfg(test)]
@@ -122,14 +127,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::flow::generator::About;
+    use crate::{adapters::model_server::fake::order_status, flow::generator::About};
 
     fn posted(lines: Vec<Line>) -> Value {
         let request = Request {
             model: "small-1".into(),
             system: Arc::from("Be kind."),
             lines,
-            tools: false,
+            tools: Offer::Nothing,
             channel: "default".into(),
             about: About::default(),
         };
@@ -193,24 +198,45 @@ mod tests {
         assert_eq!(posted["messages"], expected);
     }
 
-    #[test]
-    fn tools_are_offered_when_wanted() {
+    fn offered(tools: Offer) -> Value {
         let request = Request {
             model: String::new(),
             system: Arc::from("Be kind."),
             lines: Vec::new(),
-            tools: true,
+            tools,
             channel: "default".into(),
             about: About::default(),
         };
-        let posted: Value = serde_json::from_str(&body(&request)).expect("JSON");
-        let names: Vec<_> = posted["tools"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(|tool| &tool["function"]["name"])
-            .collect();
-        assert_eq!(names, ["hand_over", "schedule_follow_up", "stay_silent"]);
+        serde_json::from_str(&body(&request)).expect("JSON")
+    }
+
+    fn names(posted: &Value) -> Vec<&Value> {
+        posted["tools"].as_array().expect("a list").iter().map(|tool| &tool["function"]["name"]).collect()
+    }
+
+    #[test]
+    fn tools_are_offered_when_wanted() {
+        let posted = offered(Offer::Tools(Arc::default()));
+        assert_eq!(names(&posted), ["hand_over", "schedule_follow_up", "stay_silent"]);
+        assert_eq!(posted.get("tool_choice"), None);
         assert!(posted.get("model").is_none(), "a server with one model needs no name");
+    }
+
+    #[test]
+    fn tools_of_the_business_are_offered_behind_batons() {
+        let posted = offered(Offer::Tools(Arc::from([order_status()])));
+        assert_eq!(names(&posted), ["hand_over", "schedule_follow_up", "stay_silent", "order_status"]);
+        let expected = json!({ "type": "function", "function": {
+            "name": "order_status",
+            "description": "Where an order is.",
+            "parameters": { "type": "object", "properties": { "order": { "type": "string" } }, "required": ["order"] },
+        } });
+        assert_eq!(posted["tools"][3], expected);
+    }
+
+    #[test]
+    fn tools_that_were_called_often_enough_are_shown_and_not_to_be_called() {
+        let posted = offered(Offer::Over(Arc::from([order_status()])));
+        assert_eq!((names(&posted).len(), &posted["tool_choice"]), (4, &json!("none")));
     }
 }

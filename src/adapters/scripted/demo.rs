@@ -90,7 +90,7 @@ pub(super) fn answer(request: &Request) -> Written {
         Some(Line::Result { .. }) => says("All right, that is settled."),
         // A note comes before what it is for; last comes only what a silent contact is written to for.
         Some(Line::Instruction(_)) => says(CHECKING_IN),
-        _ => reply(&asked(&request.lines), request.tools),
+        _ => reply(&asked(&request.lines), request.tools.is_open()),
     }
 }
 
@@ -185,14 +185,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::flow::generator::About;
+    use crate::flow::generator::{About, Offer};
 
     fn request(lines: Vec<Line>) -> Request {
         Request {
             model: "scripted".into(),
             system: Arc::from(""),
             lines,
-            tools: true,
+            tools: Offer::Tools(Arc::default()),
             channel: "sandbox".into(),
             about: About::default(),
         }
@@ -225,7 +225,8 @@ mod tests {
         let written = to("Can I talk to a person?");
         assert!(written.text.contains("colleague"));
         assert_eq!(written.calls[0].name, "hand_over");
-        let without_tools = Request { tools: false, ..request(vec![Line::Contact("A human please".into())]) };
+        let without_tools =
+            Request { tools: Offer::Nothing, ..request(vec![Line::Contact("A human please".into())]) };
         assert!(answer(&without_tools).calls.is_empty());
     }
 

@@ -135,7 +135,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::flow::generator::{About, Line};
+    use crate::flow::generator::{About, Line, Offer};
 
     #[derive(Default)]
     struct Heard(Mutex<Vec<String>>);
@@ -151,7 +151,7 @@ mod tests {
             model: "scripted".into(),
             system: Arc::from(""),
             lines: vec![Line::Contact("What does delivery cost?".into())],
-            tools: true,
+            tools: Offer::Tools(Arc::default()),
             channel: "sandbox".into(),
             about: About::default(),
         }

@@ -268,7 +268,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::flow::generator::About;
+    use crate::flow::generator::{About, Offer};
 
     struct Unheard;
 
@@ -281,7 +281,7 @@ mod tests {
             model: "scripted".into(),
             system: Arc::from(""),
             lines: vec![Line::Contact(text.into())],
-            tools: true,
+            tools: Offer::Tools(Arc::default()),
             channel: "default".into(),
             about: About::default(),
         }
