@@ -35,6 +35,8 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     ("baton_turns_started_total", Counter, Count, "Turns begun, by lane."),
     ("baton_turn_wait_seconds", Slow, Seconds, "From a ripe burst to the beginning of its turn."),
     ("baton_generation_seconds", Slow, Seconds, "Time that the model took."),
+    ("baton_tool_calls_total", Counter, Count, "Calls of tools of the business's own, by what became of them (tool, result)."),
+    ("baton_look_up_seconds", Slow, Seconds, "Time that the business took to answer what the assistant asked it, by tool."),
     ("baton_generations_in_flight", Gauge, Count, "Generations running on this instance."),
     ("baton_generations_cancelled_total", Counter, Count, "Generations stopped, by reason."),
     ("baton_generation_failures_total", Counter, Count, "Failed attempts of the model, by kind."),

@@ -56,6 +56,8 @@ pub mod anthropic;
 
 pub mod http_generator;
 
+pub mod look_ups;
+
 pub mod scripted;
 
 #[cfg(test)]

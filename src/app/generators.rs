@@ -10,13 +10,15 @@ use crate::{
     adapters::{
         anthropic::Anthropic,
         http_generator::HttpGenerator,
+        look_ups::Services,
         model_server,
         openai::{OpenAi, Transcriptions},
         scripted::Scripted,
     },
-    config::{AiProvider, Settings},
+    config::{AiProvider, Secret, Settings},
     flow::{
         generator::{Failure, FailureKind, Generator, Progress, Request, Written},
+        look_ups::LookUps,
         transcriber::Transcriber,
     },
 };
@@ -55,6 +57,13 @@ impl Generators {
             None => None,
         }
     }
+}
+
+/// Whom the model asks what the business knows.
+pub(super) fn look_ups(settings: &Settings, http: &reqwest::Client) -> anyhow::Result<Arc<dyn LookUps>> {
+    let (tools, secret) = (settings.policy()?.tools, settings.ai_tools_secret.as_ref());
+    let services = Services::new(&tools, secret.map(Secret::expose), http);
+    Ok(Arc::new(services.context("the tools cannot be used (BATON_AI_TOOLS_FILE, BATON_AI_TOOLS_SECRET)")?))
 }
 
 /// What makes words of voice notes, if anything does.

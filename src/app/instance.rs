@@ -155,6 +155,7 @@ impl Instance {
         let idle = Duration::from_millis(settings.ai_idle_ms);
         let scripted = Arc::new(Scripted::new(scripted::Faults::default(), idle));
         let transcriber = generators::transcriber(&settings, http.clone())?;
+        let look_ups = generators::look_ups(&settings, &http)?;
         let generator = Arc::new(Generators::new(&settings, http, Arc::clone(&scripted))?);
         let storage = Arc::new(Storage::new(settings.media_hosts.clone(), files::Limits::default())?);
         let fetching = Arc::new(Fetching::new(storage, store.enclosures(), Arc::clone(&numbers.channels)));
@@ -177,7 +178,8 @@ impl Instance {
         };
         let switch = parts.switch();
         let sender = parts.sender(&stopping);
-        let turns = parts.turns(generator, transcriber, coordination.lock.clone(), &sender, &end_turns);
+        let turns =
+            parts.turns(generator, look_ups, transcriber, coordination.lock.clone(), &sender, &end_turns);
         let start = Start {
             turns: Arc::clone(&turns),
             tasks: tasks.clone(),

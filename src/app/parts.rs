@@ -33,6 +33,7 @@ use crate::{
         graves::Graves,
         intake::Intake,
         ledger::Ledger,
+        look_ups::LookUps,
         media::Fetching,
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
@@ -143,6 +144,7 @@ impl Parts {
     pub(super) fn turns(
         &self,
         generator: Arc<Generators>,
+        look_ups: Arc<dyn LookUps>,
         transcriber: Option<Arc<dyn Transcriber>>,
         lock: Option<Lock>,
         sender: &Arc<Sender>,
@@ -154,6 +156,7 @@ impl Parts {
             archive: Arc::clone(&self.archive),
             channels: Arc::clone(&self.numbers.channels),
             generator,
+            look_ups,
             hearing: transcriber.map(|transcriber| {
                 let limit = Duration::from_millis(self.settings.ai_total_ms);
                 Hearing::new(Arc::clone(&self.fetching), transcriber, limit)

@@ -8,6 +8,7 @@ use super::{
     draft::DraftWish,
     mode::{Mode, ModeState, Reason},
     time::Time,
+    tool::Errand,
     words::words,
 };
 
@@ -180,6 +181,12 @@ pub struct Memo {
     /// The reply to this burst that has not begun to leave: a newer message still withdraws it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Uuid>,
+    /// What the assistant asked of the business in replies that have not begun to leave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errands: Vec<Errand>,
+    /// The last reply whose errands the business was told of: it is not written anew, or they would be told twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<Uuid>,
     /// A person asked for an answer now: the next turn takes what was left to people.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub answer_now: bool,
@@ -307,9 +314,16 @@ mod tests {
         let kept_of_drafts = json!({
             "draft": id.to_string(), "draft_wish": {"id": id.to_string(), "ripe_at": 9, "first_at": 8}, "drafted": [7],
         });
+        let arguments = json!({ "day": "Friday" }).as_object().cloned().expect("an object");
+        let errand = Errand { turn: id, tool: "book".to_owned(), arguments };
+        let asked = Memo { errands: vec![errand], told: Some(id), ..Memo::default() };
+        let kept_of_errands = json!({
+            "errands": [{"turn": id.to_string(), "tool": "book", "arguments": {"day": "Friday"}}], "told": id.to_string(),
+        });
         #[rustfmt::skip]
         let table = [
             (Memo::default(), json!({})),
+            (asked,           kept_of_errands),
             (drafted,         kept_of_drafts),
             (some,            json!({"restarts": 2, "is_flood": true, "wrote": [5], "reply": id.to_string()})),
         ];

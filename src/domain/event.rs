@@ -24,6 +24,8 @@ words! {
         TurnCompleted = "turn_completed",
         /// An attempt failed.
         TurnFailed = "turn_failed",
+        /// The assistant asked the business to do something, and its reply leaves.
+        ToolCalled = "tool_called",
         /// A newer message made it start again.
         TurnSuperseded = "turn_superseded",
         /// A generation was cancelled by a change of mode.
@@ -290,6 +292,8 @@ mod tests {
             E::MessageSent,
             E::DeliveryUpdated,
             E::DraftCreated,
+            // It holds a customer's words.
+            E::ToolCalled,
         ];
         assert!(!others.iter().any(|kind| kind.is_decision()));
     }

@@ -16,7 +16,9 @@ pub use on_demand::answer_now;
 
 use uuid::Uuid;
 
-use super::{agenda, conversations, conversations::By, drafts, flood, office, outbox, provider::Arrival};
+use super::{
+    agenda, conversations, conversations::By, drafts, errands, flood, office, outbox, provider::Arrival,
+};
 use crate::domain::{
     burst,
     chat::ChatKind,
@@ -344,9 +346,10 @@ fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
 }
 
 /// A reply whose first part was claimed and certainly did not leave counts as being generated again. If the contact has
-/// written meanwhile, it has not read everything: it starts again with what is new.
+/// written meanwhile, it has not read everything: it starts again with what is new. Not if the business was told of it.
 pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid) {
-    if policy.burst != BurstPolicy::Interrupt || docket.conversation.memo.is_flood {
+    let may_restart = policy.burst == BurstPolicy::Interrupt && !docket.conversation.memo.is_flood;
+    if !may_restart || errands::are_told(docket, reply) {
         return;
     }
     let is_newer = docket.messages().iter().any(Message::waits) || docket.conversation.memo.reply.is_some();

@@ -37,6 +37,9 @@ pub fn count(event: &Event) {
                 counter!("baton_retries_total", "step" => "turn").increment(1);
             }
         }
+        EventType::ToolCalled => {
+            counter!("baton_tool_calls_total", "tool" => detail("tool"), "result" => "told").increment(1)
+        }
         EventType::TurnSuperseded => {
             counter!("baton_turns_total", "result" => "superseded").increment(1);
             counter!("baton_generations_cancelled_total", "reason" => "newer_message").increment(1);

@@ -52,6 +52,10 @@ pub mod answers;
 
 pub mod reply;
 
+mod errands;
+
+pub mod look_ups;
+
 pub mod outbox;
 
 pub mod sender;

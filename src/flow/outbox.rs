@@ -13,7 +13,7 @@ pub use settle::{Settled, give_up, sent, settle, tell_settled};
 
 use uuid::Uuid;
 
-use super::{conversations, drafts, inbox};
+use super::{conversations, drafts, errands, inbox};
 use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry},
@@ -194,7 +194,7 @@ pub fn cancel(docket: &mut Docket, id: Uuid, reason: DeliveryReason, by: &str) {
 }
 
 /// Whether a part of that reply may still leave, or is leaving.
-fn is_owed(docket: &Docket, reply: Uuid) -> bool {
+pub(super) fn is_owed(docket: &Docket, reply: Uuid) -> bool {
     docket.messages().iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
         delivery.reply == reply && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
     })
@@ -206,6 +206,7 @@ fn let_go(docket: &mut Docket, reply: Uuid, reason: DeliveryReason) {
     if is_owed(docket, reply) {
         return;
     }
+    errands::forget(docket, reply);
     let covered = docket.ids(|message| message.is_covered() && message.turn == Some(reply));
     for id in &covered {
         let Some(message) = docket.edit(*id) else { continue };
@@ -270,6 +271,9 @@ pub fn withdraw_reply(docket: &mut Docket, reply: Uuid) -> bool {
 /// A reply begins to leave: from here on a newer message no longer withdraws it, but begins a burst of its own.
 fn begin_to_answer(docket: &mut Docket, policy: &Policy, turn: Option<Uuid>) {
     end_covered(docket, turn, Outcome::Answered);
+    if let Some(turn) = turn {
+        errands::tell(docket, turn);
+    }
     if turn.is_some() && docket.conversation.memo.reply == turn {
         inbox::begin_new_burst(docket, policy);
     }

@@ -13,10 +13,11 @@ use super::{
     agenda::{self, Wish},
     conversations,
     conversations::By,
-    drafts,
+    drafts, errands,
     inbox::{self, Begun},
     office,
     outbox::{self, Owed},
+    tools::Asking,
 };
 use crate::domain::{
     conversation::{AttentionReason, Status},
@@ -41,6 +42,10 @@ pub struct Answer {
     pub stay_silent: Option<String>,
     /// Schedule a follow-up.
     pub follow_up: Option<Wish>,
+    /// What the business is to do.
+    pub errands: Vec<Asking>,
+    /// What was asked of it on the way, by the names of the tools.
+    pub looked_up: Vec<String>,
     /// The model called tools on the way.
     pub used_tools: bool,
     /// The model is away: an earlier turn has answered the same question so.
@@ -94,13 +99,7 @@ pub fn commit(
         return Committed::Discarded(reason);
     }
     end_turn(docket, begun, TurnState::Completed, None, answer.cost);
-    docket.record(
-        Entry::of(EventType::TurnCompleted)
-            .by(actor::ASSISTANT)
-            .turn(begun.turn.id)
-            .with("input_tokens", answer.cost.input_tokens)
-            .with("output_tokens", answer.cost.output_tokens),
-    );
+    docket.record(completed(begun, answer));
     if let Some(earlier) = answer.recalled {
         let entry = Entry::of(EventType::CachedAnswerUsed).turn(begun.turn.id);
         docket.record(entry.with("from_turn_id", earlier.to_string()));
@@ -113,12 +112,28 @@ pub fn commit(
                 Committed::Silent
             }
         }
-        Purpose::Reply => reply(docket, policy, begun, answer, jitter),
+        Purpose::Reply => {
+            errands::keep(docket, begun.turn.id, &answer.errands);
+            let committed = reply(docket, policy, begun, answer, jitter);
+            if !outbox::is_owed(docket, begun.turn.id) {
+                errands::tell(docket, begun.turn.id);
+            }
+            committed
+        }
         Purpose::Draft => {
             drafts::keep(docket, begun, &answer.text);
             Committed::Drafted
         }
     }
+}
+
+fn completed(begun: &Begun, answer: &Answer) -> Entry {
+    let entry = Entry::of(EventType::TurnCompleted)
+        .by(actor::ASSISTANT)
+        .turn(begun.turn.id)
+        .with("input_tokens", answer.cost.input_tokens)
+        .with("output_tokens", answer.cost.output_tokens);
+    if answer.looked_up.is_empty() { entry } else { entry.with("looked_up", answer.looked_up.clone()) }
 }
 
 /// Why the permit no longer holds, as a word; None: it does.

@@ -86,6 +86,8 @@ pub async fn settle_all(
 /// Settles one conversation. Done twice, it finds nothing the second time.
 pub fn settle(docket: &mut Docket, policy: &Policy, made_at: Time) -> Settled {
     stop_turn(docket);
+    // The business was told by the installation before, or the reply never left there.
+    docket.conversation.memo.errands.clear();
     let held = lose_sight(docket, policy, made_at);
     let waiting = docket.ids(Message::waits);
     if !waiting.is_empty() {
@@ -140,6 +142,8 @@ mod tests {
             outbox::Claim as Send,
             play::Play,
             reconcile::{Copy, Matched},
+            reply::Answer,
+            tools::Asking,
         },
     };
 
@@ -163,6 +167,20 @@ mod tests {
         let begun = play.begins();
         play.writes(&begun, "Two condos.\n\nBoth are near.");
         play
+    }
+
+    #[test]
+    fn the_business_is_not_told_again() {
+        let mut play = Play::new();
+        play.says("A table, please");
+        let begun = play.begins();
+        let asking = Asking { tool: "book".into(), arguments: serde_json::Map::new() };
+        let answer = Answer { text: "It is booked.".into(), errands: vec![asking], ..Answer::default() };
+        play.commits(&begun, &answer);
+        let made_at = play.now;
+        restores(&mut play, made_at);
+        assert_eq!(play.happened(EventType::ToolCalled), 0);
+        assert_eq!(play.conversation.memo.errands, []);
     }
 
     fn outcome(play: &Play, id: Uuid) -> Option<Outcome> {

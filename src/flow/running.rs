@@ -43,6 +43,16 @@ pub struct Guard<'a> {
     pub token: CancellationToken,
 }
 
+impl Guard<'_> {
+    /// Whether the turn may still do something outside: it is wanted, and its lease was extended within that time. A process
+    /// that was held up may have lost it, and know nothing of that yet.
+    pub fn holds(&self, lease_ms: i64) -> bool {
+        let lease = Duration::from_millis(lease_ms.unsigned_abs());
+        let is_leased = |entry: &Entry| entry.turn == self.turn && entry.leased_at.elapsed() < lease;
+        !self.token.is_cancelled() && self.running.lock().get(&self.conversation).is_some_and(is_leased)
+    }
+}
+
 impl Running {
     /// A turn begins, perhaps behind a lock. `stop` ends it too, with the instance.
     pub fn begin(
@@ -152,6 +162,26 @@ mod tests {
         let mut play = Play::new();
         play.says("Hello");
         play.begins()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_holds_until_it_is_stopped_overtaken_or_its_lease_is_over() {
+        let (running, stop) = (Running::default(), CancellationToken::new());
+        let begun = begun();
+        let guard = running.begin(&begun, None, &stop);
+        tokio::time::advance(Duration::from_millis(29_999)).await;
+        assert!(guard.holds(30_000));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!guard.holds(30_000), "its lease is over, though nobody has said so");
+        running
+            .extended(&[Held { conversation: begun.conversation, fence: begun.turn.fence }], Instant::now());
+        assert!(guard.holds(30_000));
+        let mut newer = begun.clone();
+        newer.turn.id = Uuid::now_v7();
+        let other = running.begin(&newer, None, &stop);
+        assert!(!guard.holds(30_000) && other.holds(30_000), "a newer turn has taken its place");
+        stop.cancel();
+        assert!(!other.holds(30_000));
     }
 
     #[tokio::test(start_paused = true)]

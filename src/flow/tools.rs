@@ -1,13 +1,17 @@
-//! Place: what the model may do besides writing: hand over, stay silent, schedule a follow-up. Read here, done by the
-//! commit of its turn or not at all.
+//! Place: what the model may do besides writing: hand over, stay silent, schedule a follow-up, and what it may ask of the
+//! business. Read here, done by the commit of its turn or not at all.
+
+mod own;
 
 use serde::Deserialize;
 
 use super::{
     agenda::Wish,
-    generator::{Line, ToolCall, Written},
+    generator::{ToolCall, Written},
     reply::Answer,
 };
+use crate::domain::tool::Tool;
+pub use own::Asking;
 
 /// Longest delay that the model may ask for: a year of hours.
 const FOLLOW_UP_HOURS_MAX: f64 = 8_784.0;
@@ -15,9 +19,18 @@ const FOLLOW_UP_HOURS_MAX: f64 = 8_784.0;
 /// What the model's answer means.
 pub enum Understood {
     /// The turn can be committed.
-    Done(Answer),
-    /// The model waits for the results of its calls.
-    Again(String, Vec<ToolCall>, Vec<Line>),
+    Done(Box<Answer>),
+    /// The model waits for the results of its calls; with the words beside them.
+    Again(String, Vec<(ToolCall, Gave)>),
+}
+
+/// What a call gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gave {
+    /// This, to be told to the model.
+    Words(String),
+    /// The business must be asked first.
+    Question(Asking),
 }
 
 #[derive(Deserialize)]
@@ -40,56 +53,85 @@ pub struct Asked {
     pub follow_up: Option<Wish>,
     /// A person, when none was there: the reason.
     pub hand_over: Option<String>,
+    /// Errands of the business.
+    pub errands: Vec<Asking>,
+    /// What the business was asked, by the names of the tools.
+    pub looked_up: Vec<String>,
 }
 
-/// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones. While
-/// nobody is there to take over, the model is told until when, and writes once more: what it wrote beside the call would
-/// promise somebody.
-pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>) -> Understood {
+/// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones, unless
+/// the model waits for an answer of the business, or a call for it made no sense. While nobody is there to take over, the
+/// model is told until when, and writes once more: what it wrote beside the call would promise somebody.
+pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>, own: &[Tool]) -> Understood {
     let mut answer = Answer { text: storable(&written.text), ..Answer::default() };
-    let (mut results, mut noted_now) = (Vec::new(), false);
+    let (mut gave, mut noted_now, mut must_tell) = (Vec::new(), false, false);
     for call in &written.calls {
-        let result = match call.name.as_str() {
+        gave.push(match call.name.as_str() {
             "hand_over" => match away_until.filter(|_| asked.hand_over.is_none()) {
                 Some(until) => {
                     noted_now = true;
                     asked.hand_over = Some(reason_of(call));
-                    format!(
+                    Gave::Words(format!(
                         "No colleague is there before {until}. It is noted for them. Tell the contact when \
                          colleagues are back, and go on helping."
-                    )
+                    ))
                 }
                 None => {
                     answer.hand_over = Some(reason_of(call));
-                    "done".to_owned()
+                    Gave::Words("done".to_owned())
                 }
             },
             "stay_silent" => {
                 answer.stay_silent = Some(reason_of(call));
-                "done".to_owned()
+                Gave::Words("done".to_owned())
             }
-            "schedule_follow_up" => match wish_of(call) {
+            "schedule_follow_up" => Gave::Words(match wish_of(call) {
                 Ok(wish) => {
                     asked.follow_up = Some(wish);
                     "scheduled, if the contact stays silent".to_owned()
                 }
                 Err(problem) => problem,
+            }),
+            name => match own.iter().find(|tool| tool.name == name) {
+                Some(tool) => {
+                    let of_the_business = asking(tool, call, asked, &gave);
+                    must_tell |= of_the_business.is_err() || tool.look_up.is_some();
+                    of_the_business.unwrap_or_else(|problem| Gave::Words(format!("not done: {problem}")))
+                }
+                None => Gave::Words("there is no such tool".to_owned()),
             },
-            _ => "there is no such tool".to_owned(),
-        };
-        results.push(Line::Result { call: call.id.clone(), text: result });
+        });
     }
     let is_done = written.calls.is_empty()
         || answer.hand_over.is_some()
         || answer.stay_silent.is_some()
-        || !answer.text.trim().is_empty();
+        || !answer.text.trim().is_empty() && !must_tell;
     if is_done && !noted_now {
         answer.follow_up = asked.follow_up.take();
         answer.hand_over = answer.hand_over.or_else(|| asked.hand_over.take());
-        Understood::Done(answer)
+        answer.errands = std::mem::take(&mut asked.errands);
+        answer.looked_up = std::mem::take(&mut asked.looked_up);
+        Understood::Done(Box::new(answer))
     } else {
-        Understood::Again(answer.text, written.calls, results)
+        Understood::Again(answer.text, written.calls.into_iter().zip(gave).collect())
     }
+}
+
+/// A call of the business's own, after those: a question, or an errand that is noted.
+fn asking(tool: &Tool, call: &ToolCall, asked: &mut Asked, before: &[Gave]) -> Result<Gave, String> {
+    let asking = own::read(tool, call)?;
+    if tool.look_up.is_some() {
+        let questions = before.iter().filter(|gave| matches!(gave, Gave::Question(_))).count();
+        if questions == own::LOOK_UPS_MAX {
+            return Err(format!("at most {} questions at once", own::LOOK_UPS_MAX));
+        }
+        return Ok(Gave::Question(asking));
+    }
+    if asked.errands.len() == own::ERRANDS_MAX {
+        return Err(format!("at most {} in one answer", own::ERRANDS_MAX));
+    }
+    asked.errands.push(asking);
+    Ok(Gave::Words("accepted: it is passed on as your answer to the contact leaves".to_owned()))
 }
 
 /// The reason is for people; a call without one is a call all the same.
@@ -136,13 +178,15 @@ mod tests {
     fn handing_over_ends_the_turn_with_the_words_beside_the_call() {
         let mut asked = Asked::default();
         let hand_over = written("A colleague comes.", &[("hand_over", r#"{"reason":"asked"}"#)]);
-        let Understood::Done(answer) = understand(hand_over, &mut asked, None) else { panic!("not done") };
+        let Understood::Done(answer) = understand(hand_over, &mut asked, None, &[]) else {
+            panic!("not done")
+        };
         assert_eq!(
             (answer.text.as_str(), answer.hand_over.as_deref()),
             ("A colleague comes.", Some("asked"))
         );
         let without_reason = written("", &[("hand_over", "no JSON")]);
-        let Understood::Done(answer) = understand(without_reason, &mut asked, None) else {
+        let Understood::Done(answer) = understand(without_reason, &mut asked, None, &[]) else {
             panic!("not done")
         };
         assert_eq!(answer.hand_over.as_deref(), Some("not said"));
@@ -152,11 +196,10 @@ mod tests {
     fn a_follow_up_without_words_asks_the_model_on_and_is_kept_for_the_words_that_come() {
         let mut asked = Asked::default();
         let schedule = written("", &[("schedule_follow_up", r#"{"delay_hours":24}"#)]);
-        let Understood::Again(_, calls, results) = understand(schedule, &mut asked, None) else {
-            panic!("done")
-        };
-        assert_eq!((calls.len(), results.len()), (1, 1));
-        let Understood::Done(answer) = understand(written("Until tomorrow.", &[]), &mut asked, None) else {
+        let Understood::Again(_, calls) = understand(schedule, &mut asked, None, &[]) else { panic!("done") };
+        assert_eq!(calls.len(), 1);
+        let Understood::Done(answer) = understand(written("Until tomorrow.", &[]), &mut asked, None, &[])
+        else {
             panic!("not done")
         };
         assert_eq!(answer.follow_up.and_then(|wish| wish.delay_ms), Some(86_400_000));
@@ -172,7 +215,7 @@ mod tests {
         ] {
             let mut asked = Asked::default();
             assert!(
-                matches!(understand(written("", &[call]), &mut asked, None), Understood::Again(..)),
+                matches!(understand(written("", &[call]), &mut asked, None, &[]), Understood::Again(..)),
                 "{call:?}"
             );
             assert_eq!(asked.follow_up, None, "{call:?}");
@@ -184,12 +227,12 @@ mod tests {
         let mut asked = Asked::default();
         let call = ("hand_over", r#"{"reason":"asked for Ana"}"#);
         let promise = written("A colleague comes at once.", &[call]);
-        let Understood::Again(_, _, results) = understand(promise, &mut asked, Some("Monday 09:00")) else {
+        let Understood::Again(_, calls) = understand(promise, &mut asked, Some("Monday 09:00"), &[]) else {
             panic!("the promise would be kept by nobody")
         };
-        assert!(matches!(&results[0], Line::Result { text, .. } if text.contains("before Monday 09:00")));
+        assert!(matches!(&calls[0].1, Gave::Words(text) if text.contains("before Monday 09:00")));
         let again = written("They are back on Monday.", &[]);
-        let Understood::Done(answer) = understand(again, &mut asked, Some("Monday 09:00")) else {
+        let Understood::Done(answer) = understand(again, &mut asked, Some("Monday 09:00"), &[]) else {
             panic!("not done")
         };
         assert_eq!(
@@ -197,9 +240,71 @@ mod tests {
             ("They are back on Monday.", Some("asked for Ana"))
         );
         // One that insists is believed, so that a turn has an end.
-        understand(written("", &[call]), &mut asked, Some("Monday 09:00"));
-        let Understood::Done(_) = understand(written("", &[call]), &mut asked, Some("Monday 09:00")) else {
+        understand(written("", &[call]), &mut asked, Some("Monday 09:00"), &[]);
+        let Understood::Done(_) = understand(written("", &[call]), &mut asked, Some("Monday 09:00"), &[])
+        else {
             panic!("not done")
         };
+    }
+
+    fn own(look_up: bool) -> Vec<Tool> {
+        let parameters = serde_json::json!({ "type": "object", "required": ["order"] });
+        let look_up = look_up.then(|| crate::domain::tool::LookUp { url: String::new(), timeout_ms: 1 });
+        let parameters = serde_json::from_value(parameters).expect("an object");
+        vec![Tool { name: "orders".into(), description: String::new(), parameters, look_up }]
+    }
+
+    const RIGHT: (&str, &str) = ("orders", r#"{"order":"7"}"#);
+    const WRONG: (&str, &str) = ("orders", "{}");
+
+    fn gave(understood: Understood) -> Vec<Gave> {
+        match understood {
+            Understood::Again(_, calls) => calls.into_iter().map(|(_, gave)| gave).collect(),
+            Understood::Done(answer) => panic!("done: {answer:?}"),
+        }
+    }
+
+    #[test]
+    fn a_question_keeps_the_turn_open_whatever_is_written_beside_it() {
+        let mut asked = Asked::default();
+        let calls = written("One moment.", &[RIGHT, WRONG]);
+        let gave = gave(understand(calls, &mut asked, None, &own(true)));
+        assert!(matches!(&gave[0], Gave::Question(asking) if asking.arguments["order"] == "7"), "{gave:?}");
+        assert_eq!(gave[1], Gave::Words("not done: the arguments lack \"order\"".into()));
+        let ended = written("", &[RIGHT, ("hand_over", "{}")]);
+        assert!(
+            matches!(understand(ended, &mut asked, None, &own(true)), Understood::Done(_)),
+            "nobody reads it"
+        );
+    }
+
+    #[test]
+    fn an_errand_is_accepted_and_kept_for_the_words_that_come() {
+        let mut asked = Asked::default();
+        let accepted = gave(understand(written("", &[RIGHT]), &mut asked, None, &own(false)));
+        assert!(matches!(&accepted[0], Gave::Words(text) if text.starts_with("accepted")), "{accepted:?}");
+        let words = written("It is done.", &[]);
+        let Understood::Done(answer) = understand(words, &mut asked, None, &own(false)) else {
+            panic!("not done")
+        };
+        assert_eq!(answer.errands.iter().map(|it| &it.arguments["order"]).collect::<Vec<_>>(), ["7"]);
+        // With words beside it, it is the last of the turn; one that made no sense is not.
+        let beside = understand(written("It is done.", &[RIGHT]), &mut asked, None, &own(false));
+        assert!(matches!(beside, Understood::Done(answer) if answer.errands.len() == 1));
+        let refused = understand(written("It is done.", &[WRONG]), &mut asked, None, &own(false));
+        assert!(matches!(gave(refused)[0], Gave::Words(_)));
+        assert_eq!(asked.errands, [], "what made no sense is not done");
+    }
+
+    #[test]
+    fn a_model_gone_astray_has_its_limits() {
+        let mut asked = Asked::default();
+        let many = gave(understand(written("", &[RIGHT; 9]), &mut asked, None, &own(true)));
+        assert!(many[..8].iter().all(|gave| matches!(gave, Gave::Question(_))));
+        assert_eq!(many[8], Gave::Words("not done: at most 8 questions at once".into()));
+        let many = gave(understand(written("", &[RIGHT; 9]), &mut asked, None, &own(false)));
+        assert_eq!(many[8], Gave::Words("not done: at most 8 in one answer".into()));
+        let more = gave(understand(written("", &[RIGHT]), &mut asked, None, &own(false)));
+        assert_eq!((more.len(), asked.errands.len()), (1, 8), "nor in a later round");
     }
 }

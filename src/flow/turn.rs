@@ -7,12 +7,11 @@ mod front;
 
 mod hearing;
 
+mod writing;
+
 mod end;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicI64, Ordering},
-};
+use std::sync::Arc;
 
 use end::Ended;
 #[cfg(test)]
@@ -24,6 +23,7 @@ pub use hearing::Hearing;
 use metrics::histogram;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
+use writing::{Unwritten, Words};
 
 use super::{
     agenda,
@@ -33,17 +33,15 @@ use super::{
     context,
     dispatch::Dispatch,
     gate::Gate,
-    generator::{Failure, FailureKind, Generator, Line, Progress, Request, Written},
+    generator::Generator,
     inbox::{self, Begun, Claim, Claimant},
     ledger::{self, Key, Ledger, Need, change},
-    measure::{Gauge, Stopwatch, seconds},
+    look_ups::LookUps,
+    measure::{Stopwatch, seconds},
     model_breaker::ModelBreaker,
-    office,
-    onlookers::Writing,
     pace::Pace,
     reply::{Answer, Committed, Cost},
     sender::Sender,
-    tools::{Asked, Understood, understand},
 };
 use crate::domain::{docket::Docket, policy::ReadReceipts, time::Time, turn::Purpose};
 
@@ -75,6 +73,8 @@ pub struct Turns {
     pub channels: Arc<Channels>,
     /// The model.
     pub generator: Arc<dyn Generator>,
+    /// What the business knows.
+    pub look_ups: Arc<dyn LookUps>,
     /// What makes words of voice notes, if anything does.
     pub hearing: Option<Hearing>,
     /// Who goes first to it.
@@ -199,11 +199,8 @@ impl Turns {
     ) -> Result<Ended, ledger::Error> {
         let _held = Stopwatch::start("baton_lock_hold_seconds");
         let guard = self.dispatch.running.begin(&begun, lock, &self.stop);
-        let progress = Words {
-            clock: self.clock,
-            first_at: AtomicI64::new(0),
-            writing: self.dispatch.onlookers.writes(begun.conversation, begun.turn.id),
-        };
+        let writing = self.dispatch.onlookers.writes(begun.conversation, begun.turn.id);
+        let progress = Words::new(self.clock, writing);
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
@@ -214,22 +211,19 @@ impl Turns {
         let request = context::request(&*self.archive, channel, &mut begun).await?;
         let asked_at = (self.clock)();
         let is_alone = request.lines.len() == 1;
-        let away_until = office::away_until(&channel.policy, asked_at);
+        let mut cost = Cost::default();
         let written = tokio::select! {
             biased;
-            () = guard.token.cancelled() => None,
-            written = self.write(request, &begun, &progress, away_until) => Some(written),
+            () = guard.token.cancelled() => Err(Unwritten::Stopped),
+            written = self.write(channel, request, &begun, &progress, &guard, &mut cost) => written,
         };
-        let first_token_at = progress.first_at();
+        cost.first_token_at = progress.first_at();
         // What follows ends the turn: nobody who comes now shall be shown its words as being written.
         drop(progress);
         match written {
-            None => {
-                let cost = Cost { first_token_at, ..Cost::default() };
-                self.abandon(channel, begun, cost).await.map(Ended::from)
-            }
-            Some(Ok(mut answer)) => {
-                answer.cost.first_token_at = first_token_at;
+            Err(Unwritten::Stopped) => self.abandon(channel, begun, cost).await.map(Ended::from),
+            Ok(answer) => {
+                let answer = Answer { cost, ..answer };
                 let (turn, written_at, before_ms) =
                     (begun.turn.id, (self.clock)(), begun.late_ms + asked_at.since(claimed_at));
                 let by_words_alone = (!answer.used_tools).then(|| begun.clone());
@@ -246,8 +240,7 @@ impl Turns {
                 }
                 ended
             }
-            Some(Err((failure, mut cost))) => {
-                cost.first_token_at = first_token_at;
+            Err(Unwritten::Failed(failure)) => {
                 if self.breaker.is_open()
                     && let Some(answer) =
                         answers::recall(&*self.answers, channel, &begun, (self.clock)()).await
@@ -257,67 +250,6 @@ impl Turns {
                 self.fail(channel, begun, failure, cost).await.map(Ended::from)
             }
         }
-    }
-
-    /// A place at the gate, and as many rounds with the model as tools ask for.
-    async fn write(
-        &self,
-        mut request: Request,
-        begun: &Begun,
-        progress: &Words<'_>,
-        away_until: Option<String>,
-    ) -> Result<Answer, (Failure, Cost)> {
-        let queued_at = (self.clock)();
-        let slot = match &self.pace {
-            Some(pace) if !self.breaker.is_open() => pace.enter(&self.gate, begun.lane, queued_at).await,
-            _ => self.gate.enter(begun.lane, queued_at).await,
-        };
-        histogram!("baton_generation_queue_seconds", "lane" => begun.lane.as_str())
-            .record(seconds((self.clock)().since(queued_at)));
-        let running = Gauge::new("baton_generations_in_flight");
-        let mut cost = Cost::default();
-        let (mut asked, mut used_tools) = (Asked::default(), false);
-        for _ in 0..=self.tool_rounds {
-            let mut written =
-                self.ask(&request, begun.conversation, progress).await.map_err(|failure| (failure, cost))?;
-            cost.input_tokens += written.input_tokens;
-            cost.output_tokens += written.output_tokens;
-            if !request.tools.is_open() {
-                // What was not offered is not done, whatever a model makes up.
-                written.calls.clear();
-            }
-            if begun.turn.purpose == Purpose::Draft && written.text.trim().is_empty() {
-                return Err((empty("no words".to_owned()), cost));
-            }
-            used_tools |= !written.calls.is_empty();
-            match understand(written, &mut asked, away_until.as_deref()) {
-                Understood::Done(mut answer) => {
-                    drop((slot, running));
-                    (answer.cost, answer.used_tools) = (cost, used_tools);
-                    return Ok(answer);
-                }
-                Understood::Again(text, calls, results) => {
-                    request.lines.push(Line::Calls(text, calls));
-                    request.lines.extend(results);
-                }
-            }
-        }
-        Err((empty(format!("no words after {} rounds of tools", self.tool_rounds)), cost))
-    }
-
-    /// One round with the model, if its breaker lets it.
-    async fn ask(
-        &self,
-        request: &Request,
-        conversation: Uuid,
-        progress: &Words<'_>,
-    ) -> Result<Written, Failure> {
-        let permit = self.breaker.permit(&request.channel)?;
-        let began = (self.clock)();
-        let written = self.generator.reply(request, progress).await;
-        histogram!("baton_generation_seconds").record(seconds((self.clock)().since(began)));
-        self.breaker.hear(&request.channel, conversation, permit, &written);
-        written
     }
 
     /// The contact sees that somebody reads. Best effort, in nobody's way.
@@ -331,35 +263,8 @@ impl Turns {
     }
 }
 
-const fn empty(detail: String) -> Failure {
-    Failure { kind: FailureKind::Empty, retry_after_ms: None, detail }
-}
-
 fn waited_since(begun: &Begun) -> Time {
     begun.burst.last().map_or(begun.at, |message| message.at)
-}
-
-/// Hears the words of one turn.
-struct Words<'a> {
-    clock: fn() -> Time,
-    /// When the first one came; 0: none has.
-    first_at: AtomicI64,
-    writing: Writing<'a>,
-}
-
-impl Words<'_> {
-    fn first_at(&self) -> Option<Time> {
-        Some(self.first_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(Time)
-    }
-}
-
-impl Progress for Words<'_> {
-    fn wrote(&self, so_far: &str) {
-        if self.first_at.load(Ordering::Relaxed) == 0 {
-            self.first_at.store((self.clock)().0, Ordering::Relaxed);
-        }
-        self.writing.wrote(so_far);
-    }
 }
 
 impl Outcome {

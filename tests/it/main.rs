@@ -51,6 +51,8 @@ mod media;
 
 mod voice;
 
+mod tools;
+
 mod files;
 
 mod bad_input;

@@ -5,7 +5,7 @@
 /** What the timeline shows unless more is asked for: decisions, not each step on the way. */
 export const DECISIONS = [
   "conversation_created", "mode_changed", "mode_change_during_generation", "mode_change_before_send", "mode_until_changed", "takeover_settled",
-  "turn_failed", "turn_superseded", "fallback_sent", "cached_answer_used", "flood",
+  "turn_failed", "turn_superseded", "tool_called", "fallback_sent", "cached_answer_used", "flood",
   "message_failed", "message_cancelled", "send_uncertain", "send_reconciled", "message_edited", "message_deleted",
   "follow_up_scheduled", "follow_up_cancelled", "follow_up_sent", "follow_up_withheld",
   "attention_raised", "attention_cleared", "conversation_updated", "draft_created", "draft_retired",
@@ -22,7 +22,7 @@ export const isDecision = (it) => DECISIONS.includes(it.type) && !(it.type === "
 export const isTold = (it) =>
   // Whoever takes over has it assigned by that: to say so twice tells nothing.
   !(it.action === "assigned" && it.actor === `agent:${it.details.assignee}`) && (
-  it.type === "mode_changed" || it.type === "mode_change_during_generation" || it.type === "flood"
+  it.type === "mode_changed" || it.type === "mode_change_during_generation" || it.type === "flood" || it.type === "tool_called"
   || (it.type === "turn_failed" && it.action === "handed_over")
   || (it.type === "conversation_updated" && ["opened", "closed", "snoozed", "assigned", "merged", "handed_over", "hand_over_noted"].includes(it.action ?? "")));
 
@@ -38,7 +38,7 @@ export const isTold = (it) =>
 const TONES = {
   turn_failed: "bad", message_failed: "bad", send_uncertain: "warn", attention_raised: "bad", lock_lost: "warn", follow_up_withheld: "warn",
   webhook_dead_lettered: "bad", breaker_opened: "bad", brake_latched: "bad", mode_change_during_generation: "human", mode_change_before_send: "human",
-  message_sent: "good", turn_completed: "ai", turn_started: "ai", draft_created: "ai", attention_cleared: "good", takeover_settled: "good", send_reconciled: "good",
+  message_sent: "good", turn_completed: "ai", turn_started: "ai", tool_called: "ai", draft_created: "ai", attention_cleared: "good", takeover_settled: "good", send_reconciled: "good",
 };
 
 /** @param {Wire.Event} it @returns {Told} */

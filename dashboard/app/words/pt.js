@@ -650,6 +650,7 @@ export const pt = {
   "event.turn_failed": "A IA falhou: {kind}.",
   "event.turn_failed.retried": "A IA falhou: {kind}. Ela é chamada de novo.",
   "event.turn_failed.handed_over": "A IA falhou de vez: {kind}. As mensagens foram para uma pessoa.",
+  "event.tool_called": "A IA encomendou algo: {tool}.",
   "event.turn_superseded": "O contato escreveu de novo, então a IA recomeçou.",
   "event.mode_change_during_generation": "{who} interrompeu a IA enquanto ela escrevia, após {time}.",
   "event.mode_change_before_send": "Uma mensagem da IA foi descartada antes de sair: {reason}.",

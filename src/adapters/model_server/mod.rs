@@ -140,6 +140,21 @@ impl Server {
         self.in_time(self.send(self.post(headers, body))).await.map(drop)
     }
 
+    /// What it answers to that, whole, if that is not longer.
+    pub(crate) async fn answer(
+        &self,
+        headers: HeaderMap,
+        body: String,
+        max_bytes: usize,
+    ) -> Result<Vec<u8>, Failure> {
+        let answer = async {
+            let post = self.client.post(self.answers.clone()).headers(headers);
+            let response = self.send(post.header(CONTENT_TYPE, "application/json").body(body)).await?;
+            stream::collect(response.bytes_stream(), self.idle, max_bytes).await
+        };
+        self.in_time(answer).await
+    }
+
     /// What it answers to a form, whole. It may be silent for as long as the whole may take.
     pub(crate) async fn tell(&self, form: Form) -> Result<Vec<u8>, Failure> {
         let told = async {

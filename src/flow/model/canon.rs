@@ -64,6 +64,10 @@ impl Canon<'_> {
         self.put(memo.is_sequence);
         self.put(memo.human_seq);
         self.id(memo.reply);
+        self.id(memo.told);
+        for errand in &memo.errands {
+            self.id(Some(errand.turn));
+        }
         self.put((memo.burst_first_at.is_some(), memo.burst_last_at.is_some(), memo.overdue_at.is_some()));
         self.at(memo.ripe_at.map(Time));
         self.at(memo.retry_at.map(Time));
@@ -137,6 +141,9 @@ impl Canon<'_> {
             self.id(Some(accepted.message));
         }
         self.put((world.unsettled, world.settled));
+        for turn in &world.told {
+            self.id(Some(*turn));
+        }
         for (id, accepted) in &world.retried {
             self.id(Some(*id));
             self.put(accepted);

@@ -8,6 +8,7 @@ use crate::{
         conversation::Conversation,
         docket::Docket,
         draft::DraftState,
+        event::EventType,
         message::{DeliveryReason, DeliveryState, Gate, Kind, Message, Origin, OutcomeReason},
         mode::Mode,
         policy::Policy,
@@ -17,6 +18,7 @@ use crate::{
         agenda::{self, Fired},
         conversations,
         desk::{Approval, Who, Words, drafts, fate, words},
+        errands,
         generator::{Failure, FailureKind},
         inbox::{self, Claim, Claimant},
         ledger::Need,
@@ -25,6 +27,7 @@ use crate::{
         provider::Amendment,
         reconcile::{self, Copy},
         reply::{self, Answer, Cost},
+        tools::Asking,
         turn::need_of,
     },
 };
@@ -40,6 +43,8 @@ impl World {
             Price::Act => next.left.acts -= 1,
         }
         next.perform(act);
+        let told = next.play.events.iter().filter(|event| event.kind == EventType::ToolCalled);
+        next.told.extend(told.filter_map(|event| event.turn));
         next.play.events.clear();
         next
     }
@@ -227,7 +232,8 @@ impl World {
     fn turn_answers(&mut self, at: usize, hand_over: Option<String>) {
         let begun = self.turns.remove(at);
         let text = if hand_over.is_some() { "A colleague comes." } else { self.scene.text };
-        let answer = Answer { text: text.to_owned(), hand_over, ..Answer::default() };
+        let errands = if self.scene.errands { vec![book()] } else { Vec::new() };
+        let answer = Answer { text: text.to_owned(), hand_over, errands, ..Answer::default() };
         let weakness = self.scene.weakness;
         self.step(&need_of(&begun), |docket, policy| {
             let mut begun = begun.clone();
@@ -237,7 +243,10 @@ impl World {
             if weakness == Weakness::SendsDrafts {
                 begun.turn.purpose = Purpose::Reply;
             }
-            reply::commit(docket, policy, &begun, &answer, 0.0)
+            reply::commit(docket, policy, &begun, &answer, 0.0);
+            if weakness == Weakness::TellsErrandsAtOnce {
+                errands::tell(docket, begun.turn.id);
+            }
         });
     }
 
@@ -286,7 +295,13 @@ impl World {
         }
         let keys = if let Settled::Sent(id) = &settled { vec![id.clone()] } else { Vec::new() };
         let need = Need { keys, messages: send.covered, ..Need::default() };
-        self.step_unchecked(&need, |docket, policy| outbox::settle(docket, policy, attempt, &settled, 0.0));
+        let forgets = self.scene.weakness == Weakness::WritesAnewWhatWasTold;
+        self.step_unchecked(&need, |docket, policy| {
+            if forgets {
+                docket.conversation.memo.told = None;
+            }
+            outbox::settle(docket, policy, attempt, &settled, 0.0);
+        });
     }
 
     fn send_lease_ends(&mut self) {
@@ -365,6 +380,10 @@ fn pass_through(docket: &mut Docket, ids: &[Uuid], gate: Gate) {
             delivery.gate = gate;
         }
     }
+}
+
+fn book() -> Asking {
+    Asking { tool: "book".to_owned(), arguments: serde_json::Map::new() }
 }
 
 fn claimant() -> Claimant {

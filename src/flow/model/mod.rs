@@ -199,3 +199,36 @@ fn a_draft_that_stays_fresh_while_the_contact_writes_is_found_out() {
 fn a_draft_of_a_turn_that_was_stopped_is_found_out() {
     breaks(Weakness::CommitsAnyFence, drafting(Mode::Human, Limits { writes: 1, faults: 0, acts: 1 }), "P5");
 }
+
+/// Each reply speaks of something that the business is to do.
+fn with_errands(limits: Limits) -> Scene {
+    Scene { errands: true, follow_ups: false, ..Scene::of(limits) }
+}
+
+#[test]
+fn errands_and_two_texts_an_act_and_a_fault() {
+    let limits = Limits { writes: 2, faults: 1, acts: 1 };
+    holds("errands, two texts, an act, a fault", &with_errands(limits));
+}
+
+#[test]
+fn errands_of_what_is_edited_and_deleted() {
+    let limits = Limits { writes: 2, faults: 0, acts: 2 };
+    holds("errands, two texts, two amendments", &Scene { amendments: true, ..with_errands(limits) });
+}
+
+#[test]
+fn errands_in_two_parts() {
+    let text = "Your table is booked.\n\nUntil tomorrow.";
+    holds("errands, two parts", &Scene { text, ..with_errands(Limits { writes: 2, faults: 1, acts: 0 }) });
+}
+
+#[test]
+fn errands_that_are_told_before_their_reply_leaves_are_found_out() {
+    breaks(Weakness::TellsErrandsAtOnce, with_errands(Limits { writes: 1, faults: 0, acts: 0 }), "P4");
+}
+
+#[test]
+fn a_reply_that_is_written_anew_though_its_errands_were_told_is_found_out() {
+    breaks(Weakness::WritesAnewWhatWasTold, with_errands(Limits { writes: 2, faults: 1, acts: 0 }), "P6");
+}

@@ -36,6 +36,7 @@ pub(super) fn check(before: &World, act: Act, world: &World) -> Promise {
         nothing_is_stuck(world),
         a_person_is_called(world),
         nobody_else_wrote(world),
+        errands_are_told_with_their_reply(before, act, world),
     ];
     let is_asked_for =
         |promise: &Promise| promise.as_ref().is_err_and(|it| it.starts_with(world.scene.promise));
@@ -87,7 +88,8 @@ fn claimed_by_right(before: &World, world: &World) -> Promise {
         let is_unread = |message: &&Message| {
             message.seq > turn.last_seq && message.inbound.is_some_and(|it| it.outcome == Outcome::Pending)
         };
-        let restarts = world.scene.burst == BurstPolicy::Interrupt && !turn.is_final;
+        let is_told = before.play.conversation.memo.told == Some(turn.id);
+        let restarts = world.scene.burst == BurstPolicy::Interrupt && !turn.is_final && !is_told;
         let is_blind = restarts && world.play.messages.iter().any(|message| is_unread(&message));
         demand(!is_blind, "P3: a reply leaves that has not read the newest message")?;
         let read = world.read.iter().find(|read| read.turn == turn.id).map_or(&[][..], |read| &read.texts);
@@ -264,6 +266,34 @@ fn a_person_is_called(world: &World) -> Promise {
     });
     let is_seen = conversation.waiting_since.is_some() || conversation.attention.is_some();
     demand(!waits || is_seen, "P8: the contact waits for a person, and no person sees it")
+}
+
+/// The business is told of an errand once, as the first words of its reply leave; of none whose reply never does; and
+/// never twice for one message of the contact.
+fn errands_are_told_with_their_reply(before: &World, act: Act, world: &World) -> Promise {
+    for turn in &world.told[before.told.len()..] {
+        let was_told = before.told.contains(turn);
+        demand(!was_told, "P6: an errand is told twice")?;
+        let parts = world.play.messages.iter().filter(|message| message.turn == Some(*turn));
+        let mut parts = parts.filter_map(|message| message.delivery.as_ref());
+        let begins = act == Act::SendIsClaimed && parts.any(|delivery| delivery.state == S::Sending);
+        demand(begins, "P4: an errand is told whose reply does not leave")?;
+    }
+    for message in world.play.messages.iter().filter(|message| message.author == Author::Contact) {
+        let is_about = |id: &&Uuid| {
+            world.play.turns.iter().any(|turn| turn.id == **id && turn.messages.contains(&message.id))
+        };
+        let told = world.told.iter().filter(is_about).count();
+        demand(told <= 1, "P6: for one message the business was told twice")?;
+    }
+    if !world.scene.errands {
+        return Ok(());
+    }
+    let speaks =
+        |turn: &Uuid| world.play.turns.iter().any(|it| it.id == *turn && it.purpose == Purpose::Reply);
+    let left = world.accepted.iter().filter_map(|accepted| world.play.message(accepted.message).turn);
+    let untold = left.filter(speaks).any(|turn| !world.told.contains(&turn));
+    demand(!untold, "P8: a reply has left, and nobody was told of its errand")
 }
 
 /// Nobody but us writes here: what looks like another system is an echo that was not recognised.

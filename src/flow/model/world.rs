@@ -35,6 +35,8 @@ pub(super) struct Scene {
     pub(super) follow_up_text: Option<&'static str>,
     /// Whether the assistant suggests, and people ask for that.
     pub(super) drafts: bool,
+    /// Whether each reply speaks of an errand of the business.
+    pub(super) errands: bool,
     /// Who answers in the beginning.
     pub(super) mode: Mode,
     pub(super) weakness: Weakness,
@@ -53,6 +55,7 @@ impl Scene {
             follow_ups: true,
             follow_up_text: Some("Still there?"),
             drafts: false,
+            errands: false,
             mode: Mode::Ai,
             weakness: Weakness::None,
             promise: "",
@@ -82,6 +85,8 @@ pub(super) enum Weakness {
     ResendsUnknown,
     SendsDrafts,
     KeepsDraftsFresh,
+    TellsErrandsAtOnce,
+    WritesAnewWhatWasTold,
 }
 
 /// A send that an instance has claimed.
@@ -140,6 +145,8 @@ pub(super) struct World {
     pub(super) retried: Vec<(Uuid, usize)>,
     /// What the model read of the contact's messages, by turn.
     pub(super) read: Vec<Read>,
+    /// Turns of whose errands the business was told, each as often as it was.
+    pub(super) told: Vec<Uuid>,
 }
 
 /// What may happen next.
@@ -227,6 +234,7 @@ impl World {
             settled: 0,
             retried: Vec::new(),
             read: Vec::new(),
+            told: Vec::new(),
         }
     }
 

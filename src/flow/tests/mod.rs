@@ -18,6 +18,8 @@ mod fates;
 
 mod drafts;
 
+mod errands;
+
 use super::{
     desk::Who,
     outbox::{self, Settled},

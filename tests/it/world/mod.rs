@@ -1,6 +1,8 @@
 //! The world of one test: a Baton over a database of its own, the WhatsApp and the assistant that the test plays, and a
 //! clock that only the test moves. In: what contacts and people do. Out: what they see.
 
+mod business;
+
 mod database;
 
 mod ears;
@@ -43,6 +45,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 pub(crate) use self::{
+    business::Business,
     chat::Chat,
     database::Database,
     ears::{Ears, MARK},
@@ -115,6 +118,8 @@ pub(crate) struct World {
     pub(crate) assistant: Arc<Script>,
     /// Who listens to voice notes.
     ears: Arc<Ears>,
+    /// What the business knows.
+    pub(crate) business: Arc<Business>,
     clock: Arc<ManualClock>,
     database: Database,
     /// What instances share beside the database.
@@ -154,12 +159,13 @@ impl World {
         MACHINE_CLOCK.set(BEGINNING);
         let clock = Arc::new(ManualClock::at(BEGINNING));
         let (gateway, assistant) = (Arc::new(Gateway::new(clock.clone())), Arc::new(Script::default()));
-        let ears = Arc::new(Ears::default());
+        let (ears, business) = (Arc::new(Ears::default()), Arc::new(Business::default()));
         let policy = quick_policy();
         let outside = Outside {
             provider: gateway.clone(),
             generator: assistant.clone(),
             transcriber: ears.clone(),
+            look_ups: business.clone(),
             keys: keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
         };
         let store = database.open(clock.clone()).await;
@@ -168,6 +174,7 @@ impl World {
             gateway,
             assistant,
             ears,
+            business,
             clock,
             database,
             keys,
@@ -190,6 +197,7 @@ impl World {
             provider: self.gateway.clone(),
             generator: self.assistant.clone(),
             transcriber: self.ears.clone(),
+            look_ups: self.business.clone(),
             keys: self.keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
         };
         Arc::new(Process::start(&name, store, outside, Fuse::new(self.weakness), policy, self.haste).await)

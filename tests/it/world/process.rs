@@ -111,7 +111,7 @@ impl Process {
     ) -> Self {
         store.recover().await;
         let fuse = Arc::new(fuse);
-        let Outside { provider, generator, transcriber, keys } = outside.behind(&fuse);
+        let Outside { provider, generator, transcriber, look_ups, keys } = outside.behind(&fuse);
         let (dispatch, channels) = (Arc::new(Dispatch::default()), Arc::new(Channels::default()));
         // Nothing leaves in the transaction in which it becomes owed: each step is the test's.
         dispatch.set_crowded(CHANNEL, haste == Haste::Apart);
@@ -147,6 +147,7 @@ impl Process {
             archive: archive.clone(),
             channels: channels.clone(),
             generator,
+            look_ups,
             hearing: Some(Hearing::new(fetching.clone(), transcriber, Duration::from_secs(5))),
             gate: Gate::new(100),
             pace: None,

@@ -71,6 +71,7 @@ export const story = {
   "event.turn_failed": "The AI failed: {kind}.",
   "event.turn_failed.retried": "The AI failed: {kind}. It is asked again.",
   "event.turn_failed.handed_over": "The AI failed for good: {kind}. The messages went to a person.",
+  "event.tool_called": "The AI passed something on to be done: {tool}.",
   "event.turn_superseded": "The contact wrote again, so the AI began anew.",
   "event.mode_change_during_generation": "{who} stopped the AI while it was writing, after {time}.",
   "event.mode_change_before_send": "An AI message was discarded before it left: {reason}.",

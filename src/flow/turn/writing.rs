@@ -1,0 +1,198 @@
+//! The model writes: as many rounds with it as tools ask for, the business asked between them. In: a turn that has begun.
+//! Out: its answer, or why there is none. Dropped, it hangs up on whoever is asked.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use futures_util::{StreamExt as _, stream};
+use metrics::{counter, histogram};
+
+use super::Turns;
+use crate::{
+    domain::{time::Time, turn::Purpose},
+    flow::{
+        channels::Channel,
+        generator::{About, Failure, FailureKind, Line, Offer, Progress, Request, ToolCall, Written},
+        inbox::Begun,
+        look_ups::Question,
+        measure::{Gauge, seconds},
+        office,
+        onlookers::Writing,
+        reply::{Answer, Cost},
+        running::Guard,
+        tools::{Asked, Asking, Gave, Understood, understand},
+    },
+};
+
+/// Questions of one answer of the model, at the business at once.
+const AT_ONCE: usize = 4;
+
+/// Said in the last round, for models whose servers don't know how to forbid a call.
+const NO_MORE: &str = "No tool can be called any more. Answer the contact now, in words.";
+
+/// Why there is no answer.
+pub(super) enum Unwritten {
+    /// It is no longer wanted, or the lease is over.
+    Stopped,
+    /// The model failed.
+    Failed(Failure),
+}
+
+impl From<Failure> for Unwritten {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Turns {
+    /// A place at the gate, and as many rounds with the model as tools ask for. What it costs is added up as it goes, so
+    /// that it is known too of what is stopped.
+    pub(super) async fn write(
+        &self,
+        channel: &Channel,
+        mut request: Request,
+        begun: &Begun,
+        progress: &Words<'_>,
+        guard: &Guard<'_>,
+        cost: &mut Cost,
+    ) -> Result<Answer, Unwritten> {
+        let queued_at = (self.clock)();
+        let away_until = office::away_until(&channel.policy, queued_at);
+        let slot = match &self.pace {
+            Some(pace) if !self.breaker.is_open() => pace.enter(&self.gate, begun.lane, queued_at).await,
+            _ => self.gate.enter(begun.lane, queued_at).await,
+        };
+        histogram!("baton_generation_queue_seconds", "lane" => begun.lane.as_str())
+            .record(seconds((self.clock)().since(queued_at)));
+        let running = Gauge::new("baton_generations_in_flight");
+        let (mut asked, mut used_tools) = (Asked::default(), false);
+        for round in 0..=self.tool_rounds {
+            let mut written = self.ask(&request, begun, progress).await?;
+            cost.input_tokens += written.input_tokens;
+            cost.output_tokens += written.output_tokens;
+            if !request.tools.is_open() {
+                // What was not offered is not done, whatever a model makes up.
+                written.calls.clear();
+            }
+            let must_speak = begun.turn.purpose == Purpose::Draft || matches!(request.tools, Offer::Over(_));
+            if must_speak && written.text.trim().is_empty() {
+                return Err(empty("no words".to_owned()).into());
+            }
+            used_tools |= !written.calls.is_empty();
+            match understand(written, &mut asked, away_until.as_deref(), &channel.policy.tools) {
+                Understood::Done(mut answer) => {
+                    drop((slot, running));
+                    answer.used_tools = used_tools;
+                    return Ok(*answer);
+                }
+                Understood::Again(..) if round == self.tool_rounds => {}
+                Understood::Again(text, calls) => {
+                    if !guard.holds(channel.policy.lock_ttl_ms) {
+                        return Err(Unwritten::Stopped);
+                    }
+                    // In a box that is gone with the round: this waits for the model most of the time.
+                    let gave = Box::pin(self.results(&calls, &request, &mut asked)).await;
+                    let calls = calls.into_iter().map(|(call, _)| call).collect();
+                    request.lines.push(Line::Calls(text, calls));
+                    request.lines.extend(gave);
+                    if round + 1 == self.tool_rounds {
+                        request.lines.push(Line::Instruction(NO_MORE.to_owned()));
+                        request.tools = Offer::Over(Arc::clone(&channel.policy.tools));
+                    }
+                }
+            }
+        }
+        Err(empty(format!("no words after {} rounds of tools", self.tool_rounds)).into())
+    }
+
+    /// One round with the model, if its breaker lets it.
+    async fn ask(&self, request: &Request, begun: &Begun, progress: &Words<'_>) -> Result<Written, Failure> {
+        let permit = self.breaker.permit(&request.channel)?;
+        let began = (self.clock)();
+        let written = self.generator.reply(request, progress).await;
+        histogram!("baton_generation_seconds").record(seconds((self.clock)().since(began)));
+        self.breaker.hear(&request.channel, begun.conversation, permit, &written);
+        written
+    }
+
+    /// What the calls gave, in their order; the business is asked what it is to be asked.
+    async fn results(&self, calls: &[(ToolCall, Gave)], request: &Request, asked: &mut Asked) -> Vec<Line> {
+        let mut number = asked.looked_up.len();
+        let mut numbered = Vec::with_capacity(calls.len());
+        for (call, gave) in calls {
+            if let Gave::Question(asking) = gave {
+                number += 1;
+                asked.looked_up.push(asking.tool.clone());
+            }
+            numbered.push((call, gave, number));
+        }
+        let line = |(call, gave, number): (&ToolCall, &Gave, usize)| {
+            let (call, gave) = (call.id.clone(), gave.clone());
+            async move {
+                let text = match gave {
+                    Gave::Words(text) => text,
+                    Gave::Question(asking) => {
+                        self.look_up(&asking, &request.channel, &request.about, number).await
+                    }
+                };
+                Line::Result { call, text }
+            }
+        };
+        stream::iter(numbered).map(line).buffered(AT_ONCE).collect().await
+    }
+
+    /// What the business answers; or, for the model alone, that it does not.
+    async fn look_up(&self, asking: &Asking, channel: &str, about: &About, number: usize) -> String {
+        let began = (self.clock)();
+        let answer = self.look_ups.ask(Question { asking, channel, about, number }).await;
+        histogram!("baton_look_up_seconds", "tool" => asking.tool.clone())
+            .record(seconds((self.clock)().since(began)));
+        let result = if answer.is_ok() { "answered" } else { "failed" };
+        counter!("baton_tool_calls_total", "tool" => asking.tool.clone(), "result" => result).increment(1);
+        answer.unwrap_or_else(|failure| {
+            tracing::warn!(
+                tool = asking.tool,
+                conversation = %about.conversation,
+                turn = %about.turn,
+                %failure,
+                "a look-up gave nothing"
+            );
+            format!("There is no answer: {}.", failure.detail)
+        })
+    }
+}
+
+const fn empty(detail: String) -> Failure {
+    Failure { kind: FailureKind::Empty, retry_after_ms: None, detail }
+}
+
+/// Hears the words of one turn.
+pub(super) struct Words<'a> {
+    clock: fn() -> Time,
+    /// When the first one came; 0: none has.
+    first_at: AtomicI64,
+    writing: Writing<'a>,
+}
+
+impl<'a> Words<'a> {
+    /// None yet.
+    pub(super) const fn new(clock: fn() -> Time, writing: Writing<'a>) -> Self {
+        Self { clock, first_at: AtomicI64::new(0), writing }
+    }
+
+    /// When the first one came.
+    pub(super) fn first_at(&self) -> Option<Time> {
+        Some(self.first_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(Time)
+    }
+}
+
+impl Progress for Words<'_> {
+    fn wrote(&self, so_far: &str) {
+        if self.first_at.load(Ordering::Relaxed) == 0 {
+            self.first_at.store((self.clock)().0, Ordering::Relaxed);
+        }
+        self.writing.wrote(so_far);
+    }
+}
