@@ -142,6 +142,20 @@ mod tests {
     }
 
     #[test]
+    fn what_the_guide_shows_and_gives_away_is_taken() {
+        let guide = include_str!("../../docs/guides/models.md");
+        let (_, section) = guide.split_once("## Tools of your own").expect("a section");
+        let (_, rest) = section.split_once("```json\n").expect("an example");
+        let shown = parse(rest.split_once("```").expect("it ends").0).expect("right");
+        let given = parse(include_str!("../../docs/examples/tools.json")).expect("right");
+        for tools in [shown, given] {
+            let names: Vec<_> =
+                tools.iter().map(|tool| (tool.name.as_str(), tool.look_up.is_some())).collect();
+            assert_eq!(names, [("order_status", true), ("book_table", false)]);
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_a_tool_is_one_line_that_names_it() {
         type Change = fn(&mut Value);
         let schema = r#""order_status": parameters must be the JSON schema of an object: {"type":"object","properties":{…}}"#;

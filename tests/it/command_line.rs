@@ -2,6 +2,8 @@
 
 mod models;
 
+mod tools;
+
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::Path,

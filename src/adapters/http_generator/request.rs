@@ -218,7 +218,8 @@ mod tests {
     #[test]
     fn the_guide_shows_what_is_posted() {
         let guide = include_str!("../../../docs/guides/models.md");
-        let (_, rest) = guide.split_once("```json\n").expect("an example");
+        let (_, section) = guide.split_once("## A service of your own").expect("a section");
+        let (_, rest) = section.split_once("```json\n").expect("an example");
         let mut shown: Value =
             serde_json::from_str(rest.split_once("```").expect("it ends").0).expect("JSON");
         let id = |name: &str| shown[name].as_str().and_then(|id| id.parse().ok()).expect("an id");

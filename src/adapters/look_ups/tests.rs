@@ -149,3 +149,23 @@ async fn what_cannot_be_asked_is_refused_at_the_start_and_only_that() {
     let shown = format!("{:?}", at("http://127.0.0.1:1/?key=s3cret", LONG));
     assert!(!shown.contains("s3cret") && !shown.contains("MfKQ"), "{shown}");
 }
+
+#[test]
+fn the_guide_shows_what_is_asked() {
+    let guide = include_str!("../../../docs/guides/models.md");
+    let (_, section) = guide.split_once("it is a look-up**").expect("a section");
+    let (_, rest) = section.split_once("```json\n").expect("an example");
+    let shown: Value = serde_json::from_str(rest.split_once("```").expect("it ends").0).expect("JSON");
+    let id = |name: &str| shown[name].as_str().and_then(|id| id.parse().ok()).expect("an id");
+    let about = About {
+        conversation: id("conversation_id"),
+        chat: "6580000001@c.us".into(),
+        contact_name: Some("Mei".into()),
+        turn: id("turn_id"),
+        purpose: Purpose::Reply,
+    };
+    let arguments = serde_json::from_value(json!({ "order": "1007" })).expect("an object");
+    let asking = Asking { tool: "order_status".into(), arguments };
+    let question = Question { asking: &asking, channel: "default", about: &about, number: 1 };
+    assert_eq!(serde_json::from_str::<Value>(&body(&question)).expect("JSON"), shown);
+}

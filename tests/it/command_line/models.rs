@@ -24,7 +24,7 @@ use super::{Server, baton, folder, said, serve};
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// A server with the sandbox and that model, as its settings have it.
-struct Stand {
+pub(super) struct Stand {
     folder: TempDir,
     _server: Server,
     base: String,
@@ -33,7 +33,7 @@ struct Stand {
 }
 
 impl Stand {
-    fn new(model: &str) -> Self {
+    pub(super) fn new(model: &str) -> Self {
         let folder = folder();
         let quick = "sandbox = \"on\"\nburst_quiet_ms = 0\ntyping_ms_per_char = 0\ntyping_jitter_ms = 0\n";
         std::fs::write(folder.path().join("baton.toml"), format!("{quick}{model}")).expect("written");
@@ -44,13 +44,21 @@ impl Stand {
         Self { folder, _server: server, base, token, http }
     }
 
+    /// An admin wants that.
+    pub(super) async fn ask(&self, method: &str, path: &str, body: Value) -> Value {
+        let method = method.parse().expect("a method");
+        let asked =
+            self.http.request(method, format!("{}/api/v1/{path}", self.base)).bearer_auth(&self.token);
+        asked.json(&body).send().await.expect("an answer").json().await.expect("JSON")
+    }
+
     /// What `baton check` says, with other variables.
     fn checked(&self, variables: &[(&str, &str)]) -> String {
         said(&baton(self.folder.path(), &["check"], variables)).0
     }
 
     /// The contact writes, and all of that happens.
-    async fn says(&self, id: &str, text: &str, until: &[&str]) {
+    pub(super) async fn says(&self, id: &str, text: &str, until: &[&str]) {
         let feed = self.http.get(format!("{}/api/v1/events", self.base)).bearer_auth(&self.token);
         let mut feed = feed.header("accept", "text/event-stream").send().await.expect("a feed");
         let body = json!({ "chat_id": "6580000001@c.us", "name": "Mei", "text": text, "id": id });
@@ -66,13 +74,13 @@ impl Stand {
         tokio::time::timeout(Duration::from_secs(30), happened).await.expect("it is answered");
     }
 
-    async fn get(&self, path: &str) -> Value {
+    pub(super) async fn get(&self, path: &str) -> Value {
         let asked = self.http.get(format!("{}/api/v1/{path}", self.base)).bearer_auth(&self.token);
         asked.send().await.expect("an answer").json().await.expect("JSON")
     }
 
     /// The words of the chat, on both sides.
-    async fn chat(&self) -> Vec<String> {
+    pub(super) async fn chat(&self) -> Vec<String> {
         let chat = self.get("sandbox/chats/6580000001@c.us").await;
         let messages = chat["messages"].as_array().expect("a list");
         messages.iter().map(|message| message["text"].as_str().unwrap_or_default().to_owned()).collect()
