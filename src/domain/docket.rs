@@ -17,10 +17,12 @@ mod drafts;
 
 mod erasure;
 
+mod moves;
+
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use changes::{Changes, Clocks};
 pub use entry::Entry;
@@ -28,6 +30,7 @@ pub use erasure::Erasure;
 pub use head::Typing;
 pub use kept::{ChannelStanding, Parked, Remembered, Report};
 pub use loaded::Loaded;
+pub use moves::{Moved, Ran, Stood};
 
 use uuid::Uuid;
 
@@ -38,7 +41,7 @@ use super::{
     label::Label,
     message::{DeliveryState, Message},
     time::Time,
-    turn::{DeadLetter, FollowUp, FollowUpState, Turn},
+    turn::{DeadLetter, FollowUp, FollowUpState, Turn, TurnState},
 };
 
 /// Most reports that wait in one conversation: changes to messages from before our time never find theirs.
@@ -81,9 +84,11 @@ struct Before {
 
 #[derive(Debug, Clone, Default)]
 struct Dirty {
-    messages: BTreeSet<Uuid>,
+    /// Each with how it stood before.
+    messages: BTreeMap<Uuid, Stood>,
     new_messages: BTreeSet<Uuid>,
-    turns: BTreeSet<Uuid>,
+    /// The same.
+    turns: BTreeMap<Uuid, TurnState>,
     new_turns: BTreeSet<Uuid>,
     letters: BTreeSet<Uuid>,
     drafts: BTreeSet<Uuid>,
@@ -153,7 +158,7 @@ impl Docket {
     /// One of them, to change.
     pub fn edit(&mut self, id: Uuid) -> Option<&mut Message> {
         let message = self.messages.iter_mut().find(|message| message.id == id)?;
-        self.dirty.messages.insert(id);
+        self.dirty.messages.entry(id).or_insert_with(|| Stood::of(message));
         Some(message)
     }
 
@@ -205,7 +210,7 @@ impl Docket {
     /// The same, to change.
     pub fn edit_turn(&mut self, id: Uuid) -> Option<&mut Turn> {
         let turn = self.turns.iter_mut().find(|turn| turn.id == id)?;
-        self.dirty.turns.insert(id);
+        self.dirty.turns.entry(id).or_insert(turn.state);
         Some(turn)
     }
 

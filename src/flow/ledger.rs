@@ -18,11 +18,11 @@ use super::tombstones::{Removal, Tombstone};
 use crate::domain::{
     chat::ChatId,
     conversation::Opening,
-    docket::{Clocks, Docket, Typing},
+    docket::{Clocks, Docket, Moved, Ran, Typing},
     event::Event,
     mode::Mode,
     time::Time,
-    turn::{DeadLetter, TurnState},
+    turn::DeadLetter,
 };
 
 /// Which conversation a step is about.
@@ -160,6 +160,8 @@ pub struct Due {
 pub struct Committed {
     /// The moment of the step, by the store's clock: clocks are meant against it.
     pub at: Time,
+    /// When it was asked for, by the clock of this process.
+    pub asked_at: Instant,
     /// The channel.
     pub channel: String,
     /// The chat.
@@ -168,8 +170,10 @@ pub struct Committed {
     pub standing: Standing,
     /// When somebody must look again.
     pub clocks: Clocks,
-    /// Turns that it ended, then one that it began, each as it stands now.
-    pub turns: Vec<(Uuid, TurnState)>,
+    /// Messages that it changed or is about.
+    pub messages: Vec<Moved>,
+    /// Turns that it changed, then one that it began.
+    pub turns: Vec<Ran>,
     /// A part that our side would be typing now.
     pub typing: Option<Typing>,
     /// The conversation was closed for good.

@@ -30,9 +30,12 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::{
-    mpsc::{self, error::TrySendError},
-    oneshot,
+use tokio::{
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
+    time::Instant,
 };
 use uuid::Uuid;
 
@@ -217,6 +220,7 @@ struct Op {
     key: Key,
     need: Need,
     step: Erased,
+    asked_at: Instant,
     answer: oneshot::Sender<Result<(), Error>>,
 }
 
@@ -277,7 +281,7 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
     async fn run(&self, key: Key, need: Need, step: Erased) -> Result<(), Error> {
         let (answer, outcome) = oneshot::channel();
         let queue = if need.channel { &self.channels } else { &self.writer };
-        let op = Op { key, need, step, answer };
+        let op = Op { key, need, step, asked_at: Instant::now(), answer };
         let asked = tokio::time::timeout(ANSWER, async {
             enqueue(queue, op).await?;
             outcome.await.unwrap_or_else(|_| Err(Error::Unavailable("the writer dropped the step".into())))

@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, panic::AssertUnwindSafe};
 
+use tokio::time::Instant;
+
 use super::{Op, new_stamp, save::Save};
 use crate::{
     domain::{
@@ -60,7 +62,7 @@ pub(super) fn play(
         }
         let sending = (sending_before, sending(docket.messages()));
         played.found_full |= docket.found_full;
-        let changes = docket.close();
+        let mut changes = docket.close();
         if !changes.is_changed {
             played.known.push((case.stamp, changes.open));
             continue;
@@ -71,7 +73,7 @@ pub(super) fn play(
             }
             carry(standing, changes.channel.as_ref(), sending);
         }
-        played.commits.push(committed(&changes));
+        played.commits.push(committed(&mut changes, ops[case.ops[0]].asked_at));
         played.known.push((stamp, played.save.add(changes)));
     }
     Ok(played)
@@ -96,10 +98,11 @@ fn carry(standing: &mut ChannelStanding, changed: Option<&ChannelStanding>, (bef
     standing.in_flight = in_flight;
 }
 
-fn committed(changes: &Changes) -> Committed {
+fn committed(changes: &mut Changes, asked_at: Instant) -> Committed {
     let conversation = &changes.conversation;
     Committed {
         at: changes.now,
+        asked_at,
         channel: conversation.channel.clone(),
         chat: conversation.chat.clone(),
         standing: Standing {
@@ -110,7 +113,8 @@ fn committed(changes: &Changes) -> Committed {
             contact_seq: conversation.contact_seq,
         },
         clocks: changes.clocks,
-        turns: changes.turns.iter().chain(&changes.new_turns).map(|turn| (turn.id, turn.state)).collect(),
+        messages: std::mem::take(&mut changes.moved),
+        turns: std::mem::take(&mut changes.ran),
         typing: changes.typing,
         is_erased: changes.erasure.is_some(),
         events: changes.events.clone(),

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{ChannelStanding, Docket, Erasure, Loaded, Parked, Remembered, Typing};
+use super::{ChannelStanding, Docket, Erasure, Loaded, Moved, Parked, Ran, Remembered, Typing, moves};
 use crate::domain::{
     conversation::Conversation,
     draft::Draft,
@@ -61,6 +61,10 @@ pub struct Changes {
     pub erasure: Option<Erasure>,
     /// What happened.
     pub events: Vec<Event>,
+    /// How far messages have come: those that were changed or are new, and those that a turn of this step is about.
+    pub moved: Vec<Moved>,
+    /// Turns that it changed, then one that it began.
+    pub ran: Vec<Ran>,
     /// The open business as it is now: what a store would load for the next step.
     pub open: Loaded,
 }
@@ -90,6 +94,8 @@ impl Docket {
         let typing = Typing::of(&self.messages, self.now);
         let (clocks, typing) = (self.clocks(), typing.filter(|_| self.conversation.erased_at.is_none()));
         let mut open = self.open_business();
+        let ran = moves::ran(&self.turns, &self.dirty);
+        let moved = moves::moved(&self.messages, &ran, &self.dirty);
         let dirty = self.dirty;
         let ids = |labels: Vec<Label>| labels.iter().map(|label| label.id).collect();
         let (mut new_messages, mut messages) = (Vec::new(), Vec::new());
@@ -97,7 +103,7 @@ impl Docket {
             let stays = message.seq > open.complete_after || message.is_open();
             if dirty.new_messages.contains(&message.id) {
                 new_messages.push(message.clone());
-            } else if dirty.messages.contains(&message.id) {
+            } else if dirty.messages.contains_key(&message.id) {
                 messages.push(message.clone());
             }
             if stays {
@@ -107,7 +113,7 @@ impl Docket {
         let (new_turns, turns) = self
             .turns
             .into_iter()
-            .filter(|turn| dirty.new_turns.contains(&turn.id) || dirty.turns.contains(&turn.id))
+            .filter(|turn| dirty.new_turns.contains(&turn.id) || dirty.turns.contains_key(&turn.id))
             .partition(|turn| dirty.new_turns.contains(&turn.id));
         Changes {
             now: self.now,
@@ -131,6 +137,8 @@ impl Docket {
             remembered: self.remembered.filter(|_| dirty.remembered),
             erasure: dirty.erasure,
             events: dirty.events,
+            moved,
+            ran,
             open,
         }
     }

@@ -225,6 +225,43 @@ fn a_turn_is_saved_if_it_began_or_changed() {
 }
 
 #[test]
+fn how_far_things_have_come_is_told_of_what_was_changed_and_of_what_its_turns_are_about() {
+    let messages = vec![
+        owed(1, DeliveryState::Sending, 7, 0),
+        owed(2, DeliveryState::Queued, 7, 0),
+        owed(3, DeliveryState::Queued, 8, 0),
+        owed(4, DeliveryState::Sending, 9, 0),
+    ];
+    let mut docket = Docket::open(Loaded { turns: vec![turn(1)], ..loaded(messages) }, NOW);
+    for (message, state) in [(1, DeliveryState::Unknown), (1, DeliveryState::Sent), (4, DeliveryState::Sent)]
+    {
+        let delivery = docket.edit(id(message)).and_then(|message| message.delivery.as_mut());
+        delivery.expect("it is there").state = state;
+    }
+    for state in [TurnState::Failed, TurnState::Cancelled] {
+        docket.edit_turn(id(1)).expect("it is there").state = state;
+    }
+    docket.begin_turn(Turn { messages: vec![id(3)], ..turn(2) });
+    docket.push(owed(5, DeliveryState::Queued, 10, 0));
+    let changes = docket.close();
+    let told = changes.moved.iter().map(|it| (it.id, it.before.and_then(|it| it.state), it.is_reply_owed));
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            (id(1), Some(DeliveryState::Sending), true),
+            (id(3), Some(DeliveryState::Queued), true),
+            (id(4), Some(DeliveryState::Sending), false),
+            (id(5), None, true),
+        ]
+    );
+    let told = changes.ran.iter().map(|ran| (ran.turn.id, ran.before, ran.turn.state));
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [(id(1), Some(TurnState::Generating), TurnState::Cancelled), (id(2), None, TurnState::Generating),]
+    );
+}
+
+#[test]
 fn events_are_numbered_and_name_the_version_of_the_mode() {
     let mut docket = docket(Vec::new());
     docket.record(Entry::of(EventType::Flood).by("shell").message(id(1)).turn(id(2)).with("n", 3));

@@ -76,13 +76,13 @@ impl News {
     /// What a commit tells.
     pub fn of(commit: &Committed) -> Self {
         let mut news = Self { typing: Some(commit.typing), ..Self::default() };
-        for &(turn, state) in &commit.turns {
-            match state {
+        for turn in commit.turns.iter().map(|ran| &ran.turn) {
+            match turn.state {
                 TurnState::Generating => {
-                    news.generation = Some(Generation { turn, text: Arc::default() });
+                    news.generation = Some(Generation { turn: turn.id, text: Arc::default() });
                 }
                 TurnState::Completed | TurnState::Cancelled | TurnState::Superseded | TurnState::Failed => {
-                    news.ended.push((turn, state));
+                    news.ended.push((turn.id, turn.state));
                 }
             }
         }

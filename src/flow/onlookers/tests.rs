@@ -4,14 +4,42 @@ use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
 use execution::broadcast::{Broadcast, Error, Heard, Memory};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::{
-    domain::{chat::ChatId, docket::Clocks, mode::Mode, time::Time, turn::TurnState},
+    domain::{
+        chat::ChatId,
+        docket::{Clocks, Ran},
+        mode::Mode,
+        time::Time,
+        turn::{Purpose, Turn, TurnState},
+    },
     flow::ledger::Standing,
 };
+
+fn begun() -> Turn {
+    Turn {
+        id: Uuid::nil(),
+        state: TurnState::Generating,
+        purpose: Purpose::Reply,
+        mode_version: 1,
+        fence: 1,
+        last_seq: 1,
+        is_final: false,
+        messages: Vec::new(),
+        attempt: 1,
+        started_at: Time(0),
+        first_token_at: None,
+        ended_at: None,
+        model: String::new(),
+        input_tokens: 0,
+        output_tokens: 0,
+        wasted: false,
+        reason: None,
+    }
+}
 
 fn committed(conversation: Uuid, turn: Uuid, state: TurnState) -> Committed {
     Committed {
@@ -20,7 +48,9 @@ fn committed(conversation: Uuid, turn: Uuid, state: TurnState) -> Committed {
         chat: ChatId::parse("6580000001@c.us").unwrap(),
         standing: Standing { conversation, mode: Mode::Ai, version: 1, fence: 1, contact_seq: 1 },
         clocks: Clocks::default(),
-        turns: vec![(turn, state)],
+        asked_at: Instant::now(),
+        messages: Vec::new(),
+        turns: vec![Ran { turn: Turn { id: turn, state, ..begun() }, before: None }],
         typing: None,
         is_erased: false,
         events: Vec::new(),

@@ -58,7 +58,7 @@ async fn nobody_finds_a_conversation_that_is_closed_for_good(store: Shared) {
     assert_eq!(store.ledger.due(Work::Send, 10).await.expect("asked").len(), 1);
     store.change(Key::Id(begun), Need::default(), erase).await.expect("closed");
     let told = store.heard.all().pop().expect("a commit");
-    assert!(told.is_erased && told.turns.iter().any(|(_, state)| *state == TurnState::Cancelled));
+    assert!(told.is_erased && told.turns.iter().any(|ran| ran.turn.state == TurnState::Cancelled));
     let again = store.change(Key::Id(begun), Need::default(), look).await;
     assert!(matches!(again, Err(Error::Gone)), "{again:?}");
     for work in [Work::Turn, Work::Send, Work::FollowUp, Work::Tend] {

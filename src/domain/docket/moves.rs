@@ -1,0 +1,94 @@
+//! How far a step has brought messages and turns, for whoever tells the story of one message from outside: what stood
+//! before beside what stands now, and no words.
+
+use uuid::Uuid;
+
+use super::Dirty;
+use crate::domain::{
+    message::{Delivery, DeliveryState, Inbound, Message, Outcome},
+    time::Time,
+    turn::{Turn, TurnState},
+};
+
+/// How a message stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stood {
+    /// Its outcome, if the contact wrote it.
+    pub outcome: Option<Outcome>,
+    /// The state of its delivery, if we send it.
+    pub state: Option<DeliveryState>,
+}
+
+impl Stood {
+    /// As it stands now.
+    pub fn of(message: &Message) -> Self {
+        Self {
+            outcome: message.inbound.map(|inbound| inbound.outcome),
+            state: message.delivery.as_ref().map(|delivery| delivery.state),
+        }
+    }
+}
+
+/// How far a message has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Ours.
+    pub id: Uuid,
+    /// When it was accepted here.
+    pub at: Time,
+    /// The turn that answered it, or wrote it.
+    pub turn: Option<Uuid>,
+    /// Its fate, if the contact wrote it.
+    pub inbound: Option<Inbound>,
+    /// Its way, if we send it.
+    pub delivery: Option<Delivery>,
+    /// A part of the same reply waits to leave, or is leaving.
+    pub is_reply_owed: bool,
+    /// How it stood before; None: it is new.
+    pub before: Option<Stood>,
+}
+
+/// How far a turn has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ran {
+    /// As it stands now.
+    pub turn: Turn,
+    /// How it stood before; None: it has begun.
+    pub before: Option<TurnState>,
+}
+
+pub(super) fn ran(turns: &[Turn], dirty: &Dirty) -> Vec<Ran> {
+    let is_new = |turn: &Turn| dirty.new_turns.contains(&turn.id);
+    let changed = turns.iter().filter(|turn| !is_new(turn)).filter_map(|turn| {
+        let before = dirty.turns.get(&turn.id).copied();
+        before.map(|before| Ran { turn: turn.clone(), before: Some(before) })
+    });
+    let begun = turns.iter().filter(|turn| is_new(turn)).map(|turn| Ran { turn: turn.clone(), before: None });
+    changed.chain(begun).collect()
+}
+
+pub(super) fn moved(messages: &[Message], ran: &[Ran], dirty: &Dirty) -> Vec<Moved> {
+    let is_new = |message: &Message| dirty.new_messages.contains(&message.id);
+    let is_asked = |message: &Message| ran.iter().any(|ran| ran.turn.messages.contains(&message.id));
+    let told = messages
+        .iter()
+        .filter(|message| is_new(message) || dirty.messages.contains_key(&message.id) || is_asked(message));
+    let of = |message: &Message| Moved {
+        id: message.id,
+        at: message.at,
+        turn: message.turn,
+        inbound: message.inbound,
+        delivery: message.delivery.clone(),
+        is_reply_owed: message.delivery.as_ref().is_some_and(|delivery| is_owed(messages, delivery.reply)),
+        before: (!is_new(message))
+            .then(|| dirty.messages.get(&message.id).copied().unwrap_or_else(|| Stood::of(message))),
+    };
+    told.map(of).collect()
+}
+
+/// What may still leave is open business, so all of it is there.
+fn is_owed(messages: &[Message], reply: Uuid) -> bool {
+    messages.iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
+        delivery.reply == reply && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
+    })
+}
