@@ -16,6 +16,8 @@ mod restore;
 
 mod secret_key;
 
+mod traces;
+
 mod numbers;
 
 mod generators;

@@ -67,6 +67,7 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     ("baton_db_pool_size", Gauge, Count, "Connections to the database that there may be."),
     ("baton_feed_clients", Gauge, Count, "Clients of the live feed."),
     ("baton_feed_held_back_seconds", Gauge, Seconds, "Age of the oldest event that an older transaction keeps from those who follow."),
+    ("baton_spans_dropped_total", Counter, Count, "Spans of traces that did not reach the collector."),
     ("baton_build_info", Gauge, Count, "Always 1; the version is its label."),
 ];
 

@@ -60,6 +60,9 @@ pub mod look_ups;
 
 pub mod scripted;
 
+#[cfg(feature = "otlp")]
+pub mod otlp;
+
 #[cfg(test)]
 pub(crate) mod trial;
 

@@ -10,6 +10,7 @@ use std::{
 use anyhow::Context as _;
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
 
 use super::{
     CONNECT, chores, doors,
@@ -20,6 +21,7 @@ use super::{
     parts::{self, Parts},
     receiving,
     stores::Store,
+    traces::Traces,
 };
 use crate::{
     adapters::{
@@ -68,6 +70,7 @@ pub(super) struct Instance {
     /// The model without a model.
     pub(super) scripted: Arc<Scripted>,
     store: Store,
+    traces: Traces,
     server: actix_web::dev::ServerHandle,
     grace: Duration,
     stopping: CancellationToken,
@@ -137,7 +140,9 @@ impl Instance {
         let (tell, told) = mpsc::channel(TOLD_MAX);
         let (types, typed) = mpsc::channel(TOLD_MAX);
         let dispatch = Arc::new(Dispatch::telling(coordination.others.is_some().then_some(tell), types));
-        let (ledger, archive) = (store.ledger(dispatch.clone()), store.archive());
+        let name = Uuid::now_v7().simple().to_string();
+        let traces = Traces::start(&settings, &name, &store)?;
+        let (ledger, archive) = (store.ledger(traces.after(dispatch.clone())), store.archive());
         let vault = Arc::new(store.vault(&settings)?);
         let tombstones = store.tombstones(&vault).await?;
         let http = http_client(CONNECT)?;
@@ -162,6 +167,7 @@ impl Instance {
         let (stopping, end_turns, tasks) =
             (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let parts = Parts {
+            name,
             settings: Arc::clone(&settings),
             ledger,
             archive,
@@ -233,6 +239,7 @@ impl Instance {
             numbers,
             scripted,
             store,
+            traces,
             server: handle,
             grace,
             stopping,
@@ -288,6 +295,7 @@ impl Instance {
         if tokio::time::timeout_at(ends_at, closing).await.is_err() {
             tracing::warn!("some requests did not end within the grace");
         }
+        self.traces.end(ends_at).await;
         if tokio::time::timeout_at(ends_at, self.store.close()).await.is_err() {
             tracing::warn!("the database did not close within the grace");
         }

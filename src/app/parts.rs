@@ -8,7 +8,6 @@ use std::{
 use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use uuid::Uuid;
 
 use super::{
     generators::Generators,
@@ -53,6 +52,8 @@ use crate::{
 
 /// What most parts of an instance are made of.
 pub(super) struct Parts {
+    /// What this instance is called among the others.
+    pub(super) name: String,
     pub(super) settings: Arc<Settings>,
     pub(super) ledger: Arc<dyn Ledger>,
     pub(super) archive: Arc<dyn Archive>,
@@ -151,7 +152,7 @@ impl Parts {
         end_turns: &CancellationToken,
     ) -> Arc<Turns> {
         Arc::new(Turns {
-            instance: Uuid::now_v7().simple().to_string(),
+            instance: self.name.clone(),
             ledger: Arc::clone(&self.ledger),
             archive: Arc::clone(&self.archive),
             channels: Arc::clone(&self.numbers.channels),

@@ -147,6 +147,12 @@ impl Settings {
         if self.ai_spend_per_day.is_some() && self.ai_prices.is_none() {
             return Err(Wrong::new("BATON_AI_PRICES", "must be set too, since BATON_AI_SPEND_PER_DAY is"));
         }
+        if self.otlp_endpoint.is_some() && !cfg!(feature = "otlp") {
+            return Err(Wrong::new(
+                "BATON_OTLP_ENDPOINT",
+                "cannot be set: this program was built without traces (the feature otlp)",
+            ));
+        }
         let asks = self.policy()?.tools.iter().any(|tool| tool.look_up.is_some());
         if asks && self.ai_tools_secret.is_none() {
             return Err(Wrong::new(

@@ -10,8 +10,8 @@ use super::{
     sources::Given,
     values::{
         AiProvider, Language, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets,
-        Waits, Words, api_token, database, http_url, instance, money, redis, socket, switch, text, time_zone,
-        whole,
+        Waits, Words, api_token, collector, database, http_url, instance, money, redis, socket, switch, text,
+        time_zone, whole,
     },
 };
 use crate::domain::{
@@ -43,7 +43,7 @@ pub(super) const HEADINGS: &[(&str, &str)] = &[
     ("human_hold_ms", "People"),
     ("follow_up_after_ms", "Follow-ups"),
     ("fallback_text", "Texts"),
-    ("log", "Logs"),
+    ("log", "Logs and traces"),
 ];
 
 /// Everything that can be set, read and checked. `…_ms` are milliseconds.
@@ -413,6 +413,11 @@ pub struct Settings {
     /// pretty or json. Unset: pretty on a terminal, else json
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
+
+    /// Where traces go by OTLP over HTTP, such as `http://127.0.0.1:4318`: one for each message of a contact. /v1/traces is
+    /// added; headers are those of OTEL_EXPORTER_OTLP_HEADERS. Unset: none are made
+    #[arg(long, value_name = "URL", value_parser = collector)]
+    pub otlp_endpoint: Option<Location>,
 
     /// What was said, and where: for telling it, and for reading everything again with something changed.
     #[arg(skip)]

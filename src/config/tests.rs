@@ -103,6 +103,14 @@ fn a_wrong_value_is_one_line_that_says_where_and_what_is_allowed() {
         ),
         (&[], &[("BATON_AI_PROMPT_FILE", "/nowhere")], "", "BATON_AI_PROMPT_FILE: /nowhere: No such file"),
         (&[], &[("BATON_AI_TOOLS_FILE", "/nowhere")], "", "BATON_AI_TOOLS_FILE: /nowhere: No such file"),
+        (&[], &[("BATON_OTLP_ENDPOINT", "127.0.0.1:4318")], "", "BATON_OTLP_ENDPOINT: "),
+        #[cfg(not(feature = "otlp"))]
+        (
+            &[],
+            &[("BATON_OTLP_ENDPOINT", "http://127.0.0.1:4318")],
+            "",
+            "BATON_OTLP_ENDPOINT: cannot be set: this program was built without traces (the feature otlp)",
+        ),
     ] {
         let had = wrong(flags, variables, file);
         assert!(had.starts_with(line), "{had}");

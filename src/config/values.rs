@@ -325,6 +325,11 @@ pub(super) fn http_url(text: &str) -> Result<String, String> {
     }
 }
 
+/// Reads the address of a collector of traces.
+pub(super) fn collector(text: &str) -> Result<Location, String> {
+    http_url(text).map(Location)
+}
+
 /// Reads the address to listen on.
 pub(super) fn socket(text: &str) -> Result<std::net::SocketAddr, String> {
     text.parse().map_err(|_| format!("{text:?} is not an IP address and port, such as 127.0.0.1:8080"))
