@@ -21,6 +21,8 @@ mod many;
 
 mod told;
 
+mod traces;
+
 mod stats;
 
 mod follow_up;

@@ -124,6 +124,7 @@ pub(crate) struct World {
     database: Database,
     /// What instances share beside the database.
     keys: Option<Arc<Memory>>,
+    collector: Mutex<Option<String>>,
     weakness: Option<Weakness>,
     haste: Haste,
     policy: Mutex<Policy>,
@@ -167,6 +168,7 @@ impl World {
             transcriber: ears.clone(),
             look_ups: business.clone(),
             keys: keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
+            collector: None,
         };
         let store = database.open(clock.clone()).await;
         let process = Process::start("1", store, outside, Fuse::new(weakness), policy.clone(), haste).await;
@@ -178,6 +180,7 @@ impl World {
             clock,
             database,
             keys,
+            collector: Mutex::default(),
             weakness,
             haste,
             policy: Mutex::new(policy),
@@ -199,6 +202,7 @@ impl World {
             transcriber: self.ears.clone(),
             look_ups: self.business.clone(),
             keys: self.keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
+            collector: lock(&self.collector).clone(),
         };
         Arc::new(Process::start(&name, store, outside, Fuse::new(self.weakness), policy, self.haste).await)
     }
@@ -231,6 +235,13 @@ impl World {
     /// Another process over the database of this one, as another instance is.
     pub(crate) async fn another_beside(&self) -> Arc<Process> {
         self.start_another(self.process().store.clone()).await
+    }
+
+    /// Traces go there, from a process that starts now, and from those after it.
+    pub(crate) async fn is_traced_to(&self, collector: &str) {
+        *lock(&self.collector) = Some(collector.to_owned());
+        let traced = self.another_beside().await;
+        self.turn_to(traced).stop().await;
     }
 
     /// From now on everybody asks that process. Returns the one before.

@@ -16,6 +16,8 @@ pub(crate) struct Outside {
     pub(crate) look_ups: Arc<dyn LookUps>,
     /// Redis, if there is one: the lock in front, and the quick memory of webhooks.
     pub(crate) keys: Option<Arc<dyn KeyStore>>,
+    /// Where traces go, if anywhere.
+    pub(crate) collector: Option<String>,
 }
 
 impl Outside {
@@ -27,6 +29,7 @@ impl Outside {
             transcriber: self.transcriber,
             look_ups: self.look_ups,
             keys: self.keys.map(|keys| -> Arc<dyn KeyStore> { Fused::over(fuse, keys) }),
+            collector: self.collector,
         }
     }
 }

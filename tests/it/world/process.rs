@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use baton::{
     adapters::{
         files::{self, Storage},
+        otlp::{Collector, Traces},
         receivers::Outward,
     },
     domain::policy::Policy,
@@ -29,7 +30,7 @@ use baton::{
         gate::Gate,
         graves::Rows,
         intake::Intake,
-        ledger::{self, Ledger, Work},
+        ledger::{self, Ledger, Observer, Work},
         media::Fetching,
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
@@ -94,6 +95,7 @@ pub(crate) struct Process {
     notifier: Arc<Notifier>,
     pub(crate) store: Store,
     pub(crate) onlookers: Arc<Onlookers>,
+    traces: Mutex<Option<Traces>>,
     server: ServerHandle,
     stopping: CancellationToken,
     /// Turns that began with their messages.
@@ -111,12 +113,17 @@ impl Process {
     ) -> Self {
         store.recover().await;
         let fuse = Arc::new(fuse);
-        let Outside { provider, generator, transcriber, look_ups, keys } = outside.behind(&fuse);
+        let Outside { provider, generator, transcriber, look_ups, keys, collector } = outside.behind(&fuse);
         let (dispatch, channels) = (Arc::new(Dispatch::default()), Arc::new(Channels::default()));
         // Nothing leaves in the transaction in which it becomes owed: each step is the test's.
         dispatch.set_crowded(CHANNEL, haste == Haste::Apart);
         let archive = store.archive();
-        let ledger: Arc<dyn Ledger> = Fused::over(&fuse, store.ledger(dispatch.clone()));
+        let traces = collector.map(|endpoint| traced(endpoint, name, &store));
+        let observer: Arc<dyn Observer> = match &traces {
+            Some(traces) => traces.after(dispatch.clone()),
+            None => dispatch.clone(),
+        };
+        let ledger: Arc<dyn Ledger> = Fused::over(&fuse, store.ledger(observer));
         let registry: Arc<dyn Registry> = Fused::over(&fuse, store.registry());
         let enclosures: Arc<dyn Enclosures> = Fused::over(&fuse, store.enclosures());
         // After a restart it is there already.
@@ -298,6 +305,7 @@ impl Process {
             notifier,
             store,
             onlookers,
+            traces: Mutex::new(traces),
             server,
             stopping,
             tasks,
@@ -457,6 +465,12 @@ impl Process {
         self.tasks.wait().await;
     }
 
+    /// Sends the traces of what has happened here so far. Nothing is told any more after that.
+    pub(crate) async fn sends_traces(&self) {
+        let traces = self.traces.lock().expect("nobody panics here").take();
+        traces.expect("it is traced, and has not sent them yet").end().await;
+    }
+
     /// Ends, without a word to anybody.
     pub(crate) async fn stop(&self) {
         self.stopping.cancel();
@@ -538,6 +552,11 @@ async fn load_brake(registry: &dyn Registry, channels: &Channels) {
     let channel = channels.get(&row.name).expect("the one channel");
     let policy = Policy { brake: row.brake, ..Policy::clone(&channel.policy) };
     channels.put(Channel { policy: Arc::new(policy), ..Channel::clone(&channel) });
+}
+
+fn traced(endpoint: String, instance: &str, store: &Store) -> Traces {
+    let collector = Collector { endpoint, instance: instance.to_owned(), provider: "scripted" };
+    Traces::start(&collector, store.archive()).expect("a client")
 }
 
 fn row() -> registry::Channel {
