@@ -267,6 +267,8 @@ mod tests {
     #[test]
     fn a_question_keeps_the_turn_open_whatever_is_written_beside_it() {
         let mut asked = Asked::default();
+        let alone = gave(understand(written("One moment.", &[RIGHT]), &mut asked, None, &own(true)));
+        assert!(matches!(alone[0], Gave::Question(_)), "{alone:?}");
         let calls = written("One moment.", &[RIGHT, WRONG]);
         let gave = gave(understand(calls, &mut asked, None, &own(true)));
         assert!(matches!(&gave[0], Gave::Question(asking) if asking.arguments["order"] == "7"), "{gave:?}");
