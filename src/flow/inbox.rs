@@ -346,13 +346,22 @@ fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
 }
 
 /// A reply whose first part was claimed and certainly did not leave counts as being generated again. If the contact has
-/// written meanwhile, it has not read everything: it starts again with what is new. Not if the business was told of it.
-pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid) {
-    let may_restart = policy.burst == BurstPolicy::Interrupt && !docket.conversation.memo.is_flood;
-    if !may_restart || errands::are_told(docket, reply) {
+/// written meanwhile, or amended what it answers, it has not read everything: it starts again with what is new, or never
+/// leaves, where all of that was deleted. Not if the business was told of it.
+pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended: bool) {
+    if errands::are_told(docket, reply) {
         return;
     }
-    let is_newer = docket.messages().iter().any(Message::waits) || docket.conversation.memo.reply.is_some();
+    if is_amended {
+        amend::withdraw_moot(docket, policy, Some(reply));
+    }
+    let may_restart = policy.burst == BurstPolicy::Interrupt && !docket.conversation.memo.is_flood;
+    if !may_restart || !outbox::is_owed(docket, reply) {
+        return;
+    }
+    let is_newer = is_amended
+        || docket.messages().iter().any(Message::waits)
+        || docket.conversation.memo.reply.is_some();
     if !is_newer {
         docket.conversation.memo.reply = Some(reply);
         return;

@@ -100,6 +100,11 @@ fn withdraw_deleted(docket: &mut Docket, policy: &Policy, id: Uuid) {
             Entry::of(EventType::TurnSuperseded).action("restarted").by(actor::CONTACT)
         });
     }
+    withdraw_moot(docket, policy, reply);
+}
+
+/// If nothing is left of what that reply answers, it does not leave; if nothing is left at all, nobody waits.
+pub(super) fn withdraw_moot(docket: &mut Docket, policy: &Policy, reply: Option<Uuid>) {
     if let Some(reply) = reply
         && !docket.messages().iter().any(|message| message.is_covered() && message.turn == Some(reply))
     {

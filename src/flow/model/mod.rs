@@ -117,6 +117,18 @@ fn what_is_edited_and_deleted_and_a_person_at_the_phone() {
 }
 
 #[test]
+fn what_is_edited_and_deleted_while_the_reply_leaves_and_fails() {
+    for burst in [BurstPolicy::Interrupt, BurstPolicy::Collect] {
+        let limits = Limits { writes: 1, faults: 1, acts: 2 };
+        let scene = Scene { burst, amendments: true, follow_ups: false, ..Scene::of(limits) };
+        holds(&format!("one text, two amendments, a fault, {}", burst.as_str()), &scene);
+    }
+    let limits = Limits { writes: 2, faults: 1, acts: 1 };
+    let scene = Scene { amendments: true, follow_ups: false, ..Scene::of(limits) };
+    holds("two texts, an amendment, a fault", &scene);
+}
+
+#[test]
 fn what_the_provider_reports() {
     let limits = Limits { writes: 1, faults: 2, acts: 1 };
     let scene = Scene { statuses: true, follow_ups: false, ..Scene::of(limits) };
@@ -215,6 +227,8 @@ fn errands_and_two_texts_an_act_and_a_fault() {
 fn errands_of_what_is_edited_and_deleted() {
     let limits = Limits { writes: 2, faults: 0, acts: 2 };
     holds("errands, two texts, two amendments", &Scene { amendments: true, ..with_errands(limits) });
+    let limits = Limits { writes: 1, faults: 1, acts: 2 };
+    holds("errands, one text, two amendments, a fault", &Scene { amendments: true, ..with_errands(limits) });
 }
 
 #[test]

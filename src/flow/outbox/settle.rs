@@ -149,15 +149,15 @@ fn requeue(docket: &mut Docket, policy: &Policy, id: Uuid, wait_ms: i64) {
     delivery.due_at = due_at;
     let delivery = delivery.clone();
     let (reply, seq) = (delivery.reply, docket.message(id).map_or(0, |message| message.seq));
-    take_answer_back(docket, policy, id);
+    let is_amended = take_answer_back(docket, policy, id);
     // Not only at the next claim: what ended it may be over by then, as when the contact opens a closed conversation.
     if let Some(reason) = refusal(&docket.conversation, policy, &delivery, docket.now, seq) {
         refuse(docket, policy, id, reason);
         return;
     }
     let covers = docket.messages().iter().any(|message| message.is_covered() && message.turn == Some(reply));
-    if covers && delivery.gate == Gate::Assistant {
-        inbox::comes_back(docket, policy, reply);
+    if delivery.gate == Gate::Assistant && (covers || is_amended) {
+        inbox::comes_back(docket, policy, reply, is_amended);
     }
 }
 
@@ -172,14 +172,16 @@ fn has_begun_before(docket: &Docket, delivery: &Delivery) -> bool {
 
 /// The part with which a reply began to leave has certainly not left: what it answers is not answered. It is covered as
 /// before, or shares the fate of everything that waited when a person took over or the conversation was closed. Sees
-/// only the messages that were loaded with the attempt: those that were covered when it began.
-fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) {
-    let Some(message) = docket.message(id) else { return };
+/// only the messages that were loaded with the attempt: those that were covered when it began. True if the contact has
+/// changed any of them since the reply was written.
+fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
+    let Some(message) = docket.message(id) else { return false };
     let (seq, turn) = (message.seq, message.turn);
-    let Some(delivery) = message.delivery.as_ref() else { return };
+    let Some(delivery) = message.delivery.as_ref() else { return false };
+    let written_at = delivery.queued_at;
     let is_answer = matches!(delivery.gate, Gate::Assistant | Gate::Farewell);
     if !is_answer || turn.is_none() || has_begun_before(docket, delivery) {
-        return;
+        return false;
     }
     let (outcome, reason) = if docket.conversation.status == Status::Closed {
         (Outcome::Ignored, Some(OutcomeReason::Closed))
@@ -191,17 +193,20 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) {
     let answered = docket.ids(|message| {
         message.turn == turn && message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Answered)
     });
+    let mut is_amended = false;
     for id in &answered {
-        if let Some(message) = docket.edit(*id)
-            && let Some(inbound) = &mut message.inbound
-        {
-            (inbound.outcome, inbound.reason) = (outcome, reason);
-            if outcome != Outcome::Pending {
-                message.turn = None;
-            }
+        let Some(message) = docket.edit(*id) else { continue };
+        let is_deleted = message.deleted_at.is_some();
+        is_amended |= is_deleted || message.edited_at.is_some_and(|at| at >= written_at);
+        let Some(inbound) = &mut message.inbound else { continue };
+        (inbound.outcome, inbound.reason) =
+            if is_deleted { (Outcome::Ignored, Some(OutcomeReason::Deleted)) } else { (outcome, reason) };
+        if inbound.outcome != Outcome::Pending {
+            message.turn = None;
         }
     }
-    let Some(first) = answered.first().and_then(|id| docket.message(*id)) else { return };
+    let mut left = answered.iter().filter_map(|id| docket.message(*id));
+    let Some(first) = left.find(|message| message.deleted_at.is_none()) else { return is_amended };
     let (first_seq, first_at) = (first.seq, first.at);
     // Unless a person has spoken since, the contact waits as long as before.
     if docket.conversation.our_seq == seq && outcome != Outcome::Ignored {
@@ -210,6 +215,7 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) {
         docket.conversation.waiting_since = Some(since);
         conversations::wind_overdue(docket, policy);
     }
+    is_amended
 }
 
 /// The provider has the message under this id. The next part may be typed from now on.

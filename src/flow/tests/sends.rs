@@ -8,14 +8,55 @@ use crate::{
         conversation::AttentionReason,
         message::{DeliveryReason, DeliveryState as S, Outcome},
         mode::Mode,
+        policy::BurstPolicy,
     },
     flow::{
         desk::fate,
+        inbox,
         outbox::{self, Settled},
         play::Play,
+        provider::Amendment,
         reply::{self, Answer},
     },
 };
+
+/// A reply is leaving; the contact changes what it answers, or takes it back; then it certainly has not left.
+fn amended_on_the_way(burst: BurstPolicy, is_deletion: bool) -> Play {
+    let mut play = Play::by(|policy| policy.burst = burst);
+    play.says("Two for tonite");
+    let begun = play.begins();
+    play.writes(&begun, "A table for two.");
+    let (attempt, _) = play.claims_send();
+    play.wait(1_000);
+    let chat = play.conversation.chat.clone();
+    let amendment = Amendment { chat, of: "IN1".into(), text: "Four for tonight".into(), at: None };
+    play.step(|docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
+    play.settles(attempt, &Settled::Again(None, "status 500".into()));
+    play
+}
+
+#[test]
+fn a_reply_whose_question_was_edited_on_its_way_is_written_anew_if_it_has_not_left() {
+    let mut play = amended_on_the_way(BurstPolicy::Interrupt, false);
+    assert_eq!(play.in_state(S::Cancelled), ["A table for two."]);
+    let begun = play.begins();
+    assert_eq!(begun.burst.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["Four for tonight"]);
+    play.writes(&begun, "A table for four.");
+    assert_eq!(play.sends(), ["A table for four."]);
+    let mut play = amended_on_the_way(BurstPolicy::Collect, false);
+    play.wait(60_000);
+    assert_eq!(play.sends(), ["A table for two."], "where nothing interrupts, neither does this");
+}
+
+#[test]
+fn a_reply_whose_question_was_deleted_on_its_way_does_not_leave_later() {
+    for burst in [BurstPolicy::Interrupt, BurstPolicy::Collect] {
+        let mut play = amended_on_the_way(burst, true);
+        play.wait(60_000);
+        assert!(play.sends().is_empty());
+        assert_eq!((play.clocks.turn_at, play.conversation.waiting_since), (None, None));
+    }
+}
 
 #[test]
 fn a_reply_that_has_certainly_not_left_has_answered_nothing() {
