@@ -5,9 +5,9 @@ use std::{any::TypeId, sync::LazyLock};
 use clap::{Arg, Args as _, Command};
 
 use super::{
+    secrets::{Location, Passphrase, Secret, SecretKeys, Secrets},
     settings::{HEADINGS, Settings},
     sources::variable,
-    values::{Location, Passphrase, Secret, SecretKeys, Secrets},
 };
 
 /// The flags of all settings, in the order of the table, with their variables in the help.

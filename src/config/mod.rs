@@ -6,6 +6,8 @@ mod settings;
 
 mod values;
 
+mod secrets;
+
 mod sources;
 
 mod keys;
@@ -20,12 +22,10 @@ use clap::{ArgMatches, Args as _, Command, FromArgMatches as _, error::ContextKi
 
 pub use channel::CHANNEL_KEYS;
 pub use keys::arguments;
+pub use secrets::{Location, Passphrase, Secret, SecretKeys, Secrets};
 pub use settings::Settings;
 pub use sources::Source;
-pub use values::{
-    AiProvider, Language, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets,
-    Words,
-};
+pub use values::{AiProvider, Language, LogFormat, Origins, Receive, Words};
 
 use crate::domain::tool::Tool;
 use sources::{Given, Said, variable};

@@ -7,11 +7,11 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::ArgAction;
 
 use super::{
+    secrets::{Location, Passphrase, Secret, SecretKeys, Secrets, api_token, collector, database, redis},
     sources::Given,
     values::{
-        AiProvider, Language, Location, LogFormat, Origins, Passphrase, Receive, Secret, SecretKeys, Secrets,
-        Waits, Words, api_token, collector, database, http_url, instance, money, redis, socket, switch, text,
-        time_zone, whole,
+        AiProvider, HOUR, Language, LogFormat, MINUTE, Origins, Receive, Waits, Words, YEAR, http_url,
+        instance, money, socket, switch, text, time_zone, whole,
     },
 };
 use crate::domain::{
@@ -20,10 +20,6 @@ use crate::domain::{
     policy::{BurstPolicy, Groups, ReadReceipts, UnknownSend},
     price::Prices,
 };
-
-const MINUTE: i64 = 60_000;
-const HOUR: i64 = 60 * MINUTE;
-pub(super) const YEAR: i64 = 366 * 24 * HOUR;
 
 /// Where Green API keeps files: on its own hosts, and in the stores that it rents. In the last one anybody may rent, under
 /// names that begin otherwise.
