@@ -27,7 +27,7 @@ pub use settings::Settings;
 pub use sources::Source;
 pub use values::{AiProvider, Language, LogFormat, Origins, Receive, Words};
 
-use crate::domain::tool::Tool;
+use crate::domain::{cadence, tool::Tool};
 use sources::{Given, Said, variable};
 
 /// A setting that cannot be. Its text is one line.
@@ -186,6 +186,16 @@ impl Settings {
             warnings.push(
                 "BATON_AI_TRANSCRIBE is for BATON_AI_PROVIDER=openai: nothing is transcribed".to_owned(),
             );
+        }
+        let (texts, waits) = (
+            self.follow_up_text.as_deref().map_or(0, |text| cadence::texts(text).len()),
+            self.follow_up_after_ms.0.len(),
+        );
+        if texts > waits.max(1) {
+            warnings.push(format!(
+                "BATON_FOLLOW_UP_TEXT has {texts} texts, between lines of ---, and BATON_FOLLOW_UP_AFTER_MS names {waits} \
+                 follow-ups: the others are never sent"
+            ));
         }
         // A send that is under way when the end comes needs its whole time limit, or its fate stays unknown.
         let is_chosen = |key| self.source(key) != Source::Default;

@@ -256,6 +256,9 @@ fn what_is_allowed_but_odd_is_a_warning() {
     let deaf = of(&[ears, ("BATON_AI_PROVIDER", "anthropic"), ("BATON_AI_MODEL", "m")]);
     assert!(deaf.warnings()[0].contains("nothing is transcribed"), "{:?}", deaf.warnings());
     assert!(!deaf.policy().expect("right").transcribes);
+    let two = ("BATON_FOLLOW_UP_TEXT", "One\n---\nTwo");
+    assert!(of(&[two]).warnings()[0].contains("has 2 texts"));
+    assert_eq!(of(&[two, ("BATON_FOLLOW_UP_AFTER_MS", "1,2")]).warnings(), Vec::<String>::new());
     let own = |prices: &'static str| {
         let address = ("BATON_AI_BASE_URL", "http://127.0.0.1:1");
         let key = ("BATON_AI_API_KEY", "k");

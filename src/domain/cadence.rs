@@ -32,17 +32,15 @@ pub fn automatic(policy: &Policy, sent_at: Time, already_sent: i32) -> Option<(T
 }
 
 fn text(policy: &Policy, step: usize) -> Option<String> {
-    let lines = policy.follow_up_text.as_deref()?.lines();
-    let (mut texts, mut last) = (Vec::new(), Vec::new());
-    for line in lines {
-        match line.trim() {
-            BETWEEN_TEXTS => texts.push(std::mem::take(&mut last)),
-            _ => last.push(line),
-        }
-    }
-    texts.push(last);
-    let text = texts.get(step)?.join("\n");
-    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    let text = texts(policy.follow_up_text.as_deref()?).into_iter().nth(step)?;
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// The texts of a sequence.
+pub fn texts(all: &str) -> Vec<String> {
+    let lines: Vec<&str> = all.lines().collect();
+    let texts = lines.split(|line| line.trim() == BETWEEN_TEXTS);
+    texts.map(|lines| lines.join("\n").trim().to_owned()).collect()
 }
 
 /// Whether a due follow-up may be fired now. Late comes before quiet: what is given up need not wait for the morning.
