@@ -25,7 +25,7 @@ use crate::domain::{
     conversation::{AttentionReason, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    message::{Author, DeliveryReason, Gate, Inbound, Kind, Message, Origin, Outcome, OutcomeReason},
+    message::{Author, DeliveryReason, Gate, Inbound, Kind, Media, Message, Origin, Outcome, OutcomeReason},
     mode::{Mode, Reason},
     phrases,
     policy::{BurstPolicy, Groups, Policy},
@@ -149,7 +149,8 @@ fn repeat(docket: &mut Docket, known: Uuid, arrival: &Arrival) {
         && docket.message(known).is_some_and(lacks_link)
         && let Some(message) = docket.edit(known)
     {
-        message.media = Some(media.clone());
+        let transcript = message.media.take().unwrap_or_default().transcript;
+        message.media = Some(Media { transcript, ..media.clone() });
     }
     let by = if arrival.id.is_some() { "provider_id" } else { "fingerprint" };
     docket.record(

@@ -16,6 +16,7 @@ on_both_stores!(
     what_is_written_beside_a_voice_note_that_nobody_understands_is_answered,
     a_voice_note_from_where_nothing_may_be_fetched_is_not_listened_to,
     a_draft_is_written_of_what_was_said_in_a_voice_note,
+    what_was_heard_stays_when_a_link_comes_late,
     a_takeover_ends_the_listening,
     where_nobody_listens_a_voice_note_cannot_be_read,
 );
@@ -129,6 +130,18 @@ async fn a_draft_is_written_of_what_was_said_in_a_voice_note(world: &World) {
     sends(world, "M1", &url).await;
     world.after(3_000).await;
     assert_eq!(world.chat(MEI).drafts().await[0]["text"], "Until six.");
+    assert_eq!(of_the_contact(world, "M1").await["media"]["transcript"], "Are you open today?");
+}
+
+async fn what_was_heard_stays_when_a_link_comes_late(world: &World) {
+    world.rules(|policy| policy.transcribes = true);
+    let (_store, url) = keeps("Are you open today?", 1).await;
+    world.gateway.gives_link("M1", &url);
+    world.assistant_answers("[voice message] Are you open today?", "Until six.");
+    sends(world, "M1", "").await;
+    world.after(3_000).await;
+    let again = green_api::voice_note(MEI, "M1", world.now().0 / 1_000, &url);
+    assert_eq!(world.webhook(&again).await, "duplicate");
     assert_eq!(of_the_contact(world, "M1").await["media"]["transcript"], "Are you open today?");
 }
 
