@@ -11,8 +11,8 @@
 //! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, restored, sign_in, media,
 //! erase, retention, notify, and the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations,
 //! agenda, reply, drafts are rules over a docket, run inside the ledger, as are office and spending; ledger, archive, registry,
-//! people, stationery, repeats, audit, enclosures, graves, expiry, endpoints, receivers, vault, generator, transcriber, provider, files, answers,
-//! pace are traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
+//! people, stationery, repeats, audit, enclosures, graves, expiry, endpoints, receivers, vault, generator, transcriber, describer, provider, files,
+//! answers, pace are traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
 
 pub mod intake;
 
@@ -39,6 +39,8 @@ pub mod tools;
 pub mod generator;
 
 pub mod transcriber;
+
+pub mod describer;
 
 pub mod gate;
 

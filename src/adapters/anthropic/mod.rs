@@ -7,6 +7,8 @@ mod event;
 
 mod assembly;
 
+mod descriptions;
+
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +22,7 @@ use self::event::{Event, Message};
 use super::model_server::{Assembly, Flow, Server, Wire, key_header, unreadable};
 pub use super::model_server::{Invalid, Settings};
 use crate::flow::generator::{Failure, Generator, Progress, Request, Written};
+pub use descriptions::Descriptions;
 
 /// The shape of requests and answers that this adapter knows.
 const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
@@ -36,13 +39,16 @@ pub struct Anthropic {
 impl Anthropic {
     /// A model at that address. The client should neither follow redirects nor repeat requests.
     pub fn new(settings: &Settings, client: Client) -> Result<Self, Invalid> {
-        let key = key_header("", settings.api_key.as_deref())?;
-        let mut headers: HeaderMap = key.into_iter().map(|key| (KEY_HEADER, key)).collect();
-        headers.insert(VERSION_HEADER, VERSION);
-        let settings = Settings { base_url: without_version(&settings.base_url), ..settings.clone() };
-        let server = Server::new(&settings, client, &["v1", "messages"], &["v1", "models"], headers)?;
-        Ok(Self { server })
+        Ok(Self { server: server(settings, client)? })
     }
+}
+
+fn server(settings: &Settings, client: Client) -> Result<Server, Invalid> {
+    let key = key_header("", settings.api_key.as_deref())?;
+    let mut headers: HeaderMap = key.into_iter().map(|key| (KEY_HEADER, key)).collect();
+    headers.insert(VERSION_HEADER, VERSION);
+    let settings = Settings { base_url: without_version(&settings.base_url), ..settings.clone() };
+    Server::new(&settings, client, &["v1", "messages"], &["v1", "models"], headers)
 }
 
 /// Other protocols' addresses end in `/v1`, this one's does not: either is meant.

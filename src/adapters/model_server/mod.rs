@@ -155,6 +155,17 @@ impl Server {
         self.in_time(answer).await
     }
 
+    /// One answer, in one piece. It may be silent for as long as the whole may take.
+    pub(crate) async fn reply_whole<W: Wire>(&self, body: String) -> Result<Written, Failure> {
+        let told = async {
+            let post =
+                self.client.post(self.answers.clone()).header(CONTENT_TYPE, "application/json").body(body);
+            let response = self.judge(self.with_headers(post).send().await).await?;
+            read_whole::<W, _, _>(response.bytes_stream(), self.total).await
+        };
+        self.in_time(told).await
+    }
+
     /// What it answers to a form, whole. It may be silent for as long as the whole may take.
     pub(crate) async fn tell(&self, form: Form) -> Result<Vec<u8>, Failure> {
         let told = async {

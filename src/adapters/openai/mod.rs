@@ -9,6 +9,8 @@ mod assembly;
 
 mod transcriptions;
 
+mod descriptions;
+
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +27,7 @@ use reqwest::{
 use super::model_server::{self, Assembly, Flow, Server, Wire, key_header, unreadable};
 pub use super::model_server::{Invalid, Settings};
 use crate::flow::generator::{Failure, Generator, Progress, Request, Written};
+pub use descriptions::Descriptions;
 pub use transcriptions::Transcriptions;
 
 /// A model behind an OpenAI-compatible server.
@@ -36,10 +39,12 @@ pub struct OpenAi {
 impl OpenAi {
     /// A model at that address. The client should neither follow redirects nor repeat requests.
     pub fn new(settings: &Settings, client: Client) -> Result<Self, Invalid> {
-        let headers = headers(settings)?;
-        let server = Server::new(settings, client, &["chat", "completions"], &["models"], headers)?;
-        Ok(Self { server })
+        Ok(Self { server: server(settings, client)? })
     }
+}
+
+fn server(settings: &Settings, client: Client) -> Result<Server, Invalid> {
+    Server::new(settings, client, &["chat", "completions"], &["models"], headers(settings)?)
 }
 
 fn headers(settings: &Settings) -> Result<HeaderMap, Invalid> {

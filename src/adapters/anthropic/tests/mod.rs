@@ -2,6 +2,8 @@
 
 mod reading;
 
+mod looking;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

@@ -4,6 +4,8 @@ mod reading;
 
 mod listening;
 
+mod looking;
+
 use serde_json::json;
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
