@@ -88,6 +88,7 @@ impl Settings {
             opt_out_text: self.opt_out_text.clone(),
             unreadable_text: self.unreadable_text.clone(),
             transcribes: self.transcribing_model().is_some(),
+            describes: self.describing_model().is_some(),
             groups: self.groups,
             read_receipts: self.read_receipts,
             cached_answers: self.cached_answers,

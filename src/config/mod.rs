@@ -187,6 +187,12 @@ impl Settings {
                 "BATON_AI_TRANSCRIBE is for BATON_AI_PROVIDER=openai: nothing is transcribed".to_owned(),
             );
         }
+        if self.ai_describe.is_some() && self.describing_model().is_none() {
+            warnings.push(
+                "BATON_AI_DESCRIBE is for BATON_AI_PROVIDER=openai or anthropic: no picture is looked at"
+                    .to_owned(),
+            );
+        }
         let (texts, waits) = (
             self.follow_up_text.as_deref().map_or(0, |text| cadence::texts(text).len()),
             self.follow_up_after_ms.0.len(),
@@ -231,6 +237,14 @@ impl Settings {
     /// The model that listens to voice notes, if the provider has any.
     pub fn transcribing_model(&self) -> Option<&str> {
         self.ai_transcribe.as_deref().filter(|_| self.provider() == AiProvider::OpenAi)
+    }
+
+    /// The model that looks at pictures, if the provider can show it any.
+    pub fn describing_model(&self) -> Option<&str> {
+        match self.provider() {
+            AiProvider::OpenAi | AiProvider::Anthropic => self.ai_describe.as_deref(),
+            AiProvider::Http | AiProvider::Scripted | AiProvider::None => None,
+        }
     }
 
     /// Whether the database is PostgreSQL; else it is SQLite.

@@ -77,8 +77,9 @@ pub struct Settings {
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
     pub time_zone: String,
 
-    /// Language of the dashboard for people who have not chosen one, and of the built-in prompt where the customer's cannot
-    /// be told: en, es, pt or ru. Unset: the dashboard goes by the browser
+    /// Language of the dashboard for people who have not chosen one, of the built-in prompt where the customer's cannot be
+    /// told, and of what is told of pictures: en, es, pt or ru. Unset: the dashboard goes by the browser, and pictures are
+    /// told of in English
     #[arg(long, value_name = "LANGUAGE")]
     pub language: Option<Language>,
 
@@ -182,6 +183,11 @@ pub struct Settings {
     /// what is said in them is known to nobody
     #[arg(long, value_name = "NAME", value_parser = text)]
     pub ai_transcribe: Option<String>,
+
+    /// The model that tells what is to be seen in pictures, at the same address (openai and anthropic only): it must be one
+    /// that can see. Unset: the assistant knows no more than that there is a picture, and what was written under it
+    #[arg(long, value_name = "NAME", value_parser = text)]
+    pub ai_describe: Option<String>,
 
     /// A file with the system prompt. Unset: a short built-in one
     #[arg(long, value_name = "FILE")]

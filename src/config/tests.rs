@@ -256,6 +256,19 @@ fn what_is_allowed_but_odd_is_a_warning() {
     let deaf = of(&[ears, ("BATON_AI_PROVIDER", "anthropic"), ("BATON_AI_MODEL", "m")]);
     assert!(deaf.warnings()[0].contains("nothing is transcribed"), "{:?}", deaf.warnings());
     assert!(!deaf.policy().expect("right").transcribes);
+    let eyes = ("BATON_AI_DESCRIBE", "small-eyes");
+    for provider in ["openai", "anthropic"] {
+        let looks = of(&[eyes, ("BATON_AI_PROVIDER", provider), ("BATON_AI_MODEL", "m")]);
+        assert_eq!(
+            (looks.warnings(), looks.describing_model()),
+            (Vec::new(), Some("small-eyes")),
+            "{provider}"
+        );
+        assert!(looks.policy().expect("right").describes);
+    }
+    let blind = of(&[eyes, ("BATON_AI_PROVIDER", "scripted")]);
+    assert!(blind.warnings()[0].contains("no picture is looked at"), "{:?}", blind.warnings());
+    assert!(!blind.policy().expect("right").describes);
     let two = ("BATON_FOLLOW_UP_TEXT", "One\n---\nTwo");
     assert!(of(&[two]).warnings()[0].contains("has 2 texts"));
     assert_eq!(of(&[two, ("BATON_FOLLOW_UP_AFTER_MS", "1,2")]).warnings(), Vec::<String>::new());

@@ -135,6 +135,8 @@ pub struct Policy {
     pub unreadable_text: Option<String>,
     /// Voice notes are listened to before the model reads them.
     pub transcribes: bool,
+    /// Pictures are looked at before the model reads them.
+    pub describes: bool,
     /// Groups.
     pub groups: Groups,
     /// Blue ticks.
@@ -198,6 +200,7 @@ impl Default for Policy {
             opt_out_text: None,
             unreadable_text: None,
             transcribes: false,
+            describes: false,
             groups: Groups::Ignore,
             read_receipts: ReadReceipts::Answer,
             cached_answers: false,
