@@ -8,15 +8,16 @@ use async_trait::async_trait;
 use super::numbers::SANDBOX;
 use crate::{
     adapters::{
-        anthropic::Anthropic,
+        anthropic::{self, Anthropic},
         http_generator::HttpGenerator,
         look_ups::Services,
         model_server,
-        openai::{OpenAi, Transcriptions},
+        openai::{self, OpenAi, Transcriptions},
         scripted::Scripted,
     },
-    config::{AiProvider, Secret, Settings},
+    config::{AiProvider, Language, Secret, Settings},
     flow::{
+        describer::{self, Describer},
         generator::{Failure, FailureKind, Generator, Progress, Request, Written},
         look_ups::LookUps,
         transcriber::Transcriber,
@@ -75,6 +76,25 @@ pub(super) fn transcriber(
     Ok(Some(Arc::new(Transcriptions::new(&server_of(settings), http, model).context(WRONG)?)))
 }
 
+/// What tells what is to be seen in pictures, if anything does.
+pub(super) fn describer(
+    settings: &Settings,
+    http: reqwest::Client,
+) -> anyhow::Result<Option<Arc<dyn Describer>>> {
+    let Some(model) = settings.describing_model() else { return Ok(None) };
+    let server = server_of(settings);
+    let question = describer::question(settings.language.unwrap_or(Language::English).name());
+    Ok(match settings.provider() {
+        AiProvider::OpenAi => {
+            Some(Arc::new(openai::Descriptions::new(&server, http, model, question).context(WRONG)?))
+        }
+        AiProvider::Anthropic => {
+            Some(Arc::new(anthropic::Descriptions::new(&server, http, model, question).context(WRONG)?))
+        }
+        AiProvider::Http | AiProvider::Scripted | AiProvider::None => None,
+    })
+}
+
 fn server_of(settings: &Settings) -> model_server::Settings {
     model_server::Settings {
         base_url: settings.model_base_url().to_owned(),
@@ -113,8 +133,12 @@ fn no_model() -> Failure {
 mod tests {
     use std::time::Duration;
 
+    use bytes::Bytes;
+    use serde_json::json;
+    use wiremock::{Mock, MockServer, ResponseTemplate, matchers::body_string_contains};
+
     use super::*;
-    use crate::adapters::http_client::http_client;
+    use crate::{adapters::http_client::http_client, flow::describer::Picture};
 
     #[test]
     fn voice_notes_are_listened_to_where_the_provider_can() {
@@ -127,5 +151,41 @@ mod tests {
         let whisper = [("ai_transcribe", "whisper-1")];
         assert!(ears("openai", &whisper));
         assert!(!ears("openai", &[]) && !ears("anthropic", &whisper) && !ears("scripted", &whisper));
+    }
+
+    #[test]
+    fn pictures_are_looked_at_where_the_provider_can() {
+        let eyes = |provider: &str, named: &[(&str, &str)]| {
+            let set = [&[("ai_provider", provider), ("ai_model", "m")], named].concat();
+            let settings = Settings::default().adjusted(&[], &set).expect("right");
+            let http = http_client(Duration::from_secs(1)).expect("a client");
+            describer(&settings, http).expect("an address").is_some()
+        };
+        let named = [("ai_describe", "small-eyes")];
+        assert!(eyes("openai", &named) && eyes("anthropic", &named));
+        assert!(!eyes("openai", &[]) && !eyes("anthropic", &[]) && !eyes("scripted", &named));
+    }
+
+    #[tokio::test]
+    async fn what_is_seen_is_told_in_the_language_of_the_installation() {
+        for (set, sentence) in
+            [(&[][..], "Write in English."), (&[("language", "pt")], "Write in Portuguese.")]
+        {
+            let server = MockServer::start().await;
+            let answer =
+                json!({ "choices": [{ "message": { "content": "A bowl." }, "finish_reason": "stop" }] });
+            Mock::given(body_string_contains(sentence))
+                .and(body_string_contains("small-eyes"))
+                .respond_with(ResponseTemplate::new(200).set_body_json(answer))
+                .mount(&server)
+                .await;
+            let address = server.uri();
+            let all = [("ai_base_url", address.as_str()), ("ai_model", "m"), ("ai_describe", "small-eyes")];
+            let settings = Settings::default().adjusted(&[], &[&all, set].concat()).expect("right");
+            let http = http_client(Duration::from_secs(1)).expect("a client");
+            let eyes = describer(&settings, http).expect("an address").expect("one that looks");
+            let picture = Picture { mime_type: "image/png", bytes: Bytes::new() };
+            assert_eq!(eyes.describe(picture).await.as_deref(), Ok("A bowl."), "{sentence}");
+        }
     }
 }

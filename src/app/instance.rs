@@ -160,6 +160,7 @@ impl Instance {
         let idle = Duration::from_millis(settings.ai_idle_ms);
         let scripted = Arc::new(Scripted::new(scripted::Faults::default(), idle));
         let transcriber = generators::transcriber(&settings, http.clone())?;
+        let describer = generators::describer(&settings, http.clone())?;
         let look_ups = generators::look_ups(&settings, &http)?;
         let generator = Arc::new(Generators::new(&settings, http, Arc::clone(&scripted))?);
         let storage = Arc::new(Storage::new(settings.media_hosts.clone(), files::Limits::default())?);
@@ -184,8 +185,9 @@ impl Instance {
         };
         let switch = parts.switch();
         let sender = parts.sender(&stopping);
+        let perceiving = parts.perceiving(transcriber, describer);
         let turns =
-            parts.turns(generator, look_ups, transcriber, coordination.lock.clone(), &sender, &end_turns);
+            parts.turns(generator, look_ups, perceiving, coordination.lock.clone(), &sender, &end_turns);
         let start = Start {
             turns: Arc::clone(&turns),
             tasks: tasks.clone(),

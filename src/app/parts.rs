@@ -22,6 +22,7 @@ use crate::{
         archive::Archive,
         breaker::Breaker,
         channel_breaker::ChannelBreaker,
+        describer::Describer,
         desk::Desk,
         dispatch::{Dispatch, Typing},
         enclosures::Enclosures,
@@ -45,7 +46,7 @@ use crate::{
         tend::{Keeper, Tend},
         tombstones::Tombstones,
         transcriber::Transcriber,
-        turn::{Hearing, Turns},
+        turn::{Perceiving, Turns},
     },
     worker::Worker,
 };
@@ -142,11 +143,20 @@ impl Parts {
         })
     }
 
+    pub(super) fn perceiving(
+        &self,
+        transcriber: Option<Arc<dyn Transcriber>>,
+        describer: Option<Arc<dyn Describer>>,
+    ) -> Perceiving {
+        let limit = Duration::from_millis(self.settings.ai_total_ms);
+        Perceiving::new(Arc::clone(&self.fetching), transcriber, describer, limit)
+    }
+
     pub(super) fn turns(
         &self,
         generator: Arc<Generators>,
         look_ups: Arc<dyn LookUps>,
-        transcriber: Option<Arc<dyn Transcriber>>,
+        perceiving: Perceiving,
         lock: Option<Lock>,
         sender: &Arc<Sender>,
         end_turns: &CancellationToken,
@@ -158,10 +168,7 @@ impl Parts {
             channels: Arc::clone(&self.numbers.channels),
             generator,
             look_ups,
-            hearing: transcriber.map(|transcriber| {
-                let limit = Duration::from_millis(self.settings.ai_total_ms);
-                Hearing::new(Arc::clone(&self.fetching), transcriber, limit)
-            }),
+            perceiving,
             gate: self.gate.clone(),
             pace: self.pace.clone(),
             breaker: ModelBreaker::new(

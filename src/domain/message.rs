@@ -9,7 +9,11 @@ pub use delivery::{Attempt, Delivery, DeliveryReason, DeliveryState, Gate};
 
 use uuid::Uuid;
 
-use super::{time::Time, words::words};
+use super::{
+    enclosure::{described, description},
+    time::Time,
+    words::words,
+};
 
 /// The provider keeps a message for 24 hours while the phone is away, and its webhooks as long again while we are.
 pub const ECHO_AWAITED_MS: i64 = 2 * 86_400_000;
@@ -237,7 +241,7 @@ pub struct Media {
     pub file_name: String,
     /// What was written under it.
     pub caption: String,
-    /// What is said in it, if it was listened to.
+    /// What is said in it, or to be seen, if somebody listened or looked.
     pub transcript: String,
     /// How many bytes it has, if that is known.
     pub size: Option<i64>,
@@ -255,6 +259,40 @@ impl Message {
             && self.kind == Kind::Voice
             && self.deleted_at.is_none()
             && self.media.as_ref().is_some_and(is_silent)
+    }
+
+    /// A contact's picture.
+    pub fn is_picture(&self) -> bool {
+        self.author == Author::Contact
+            && self.kind == Kind::Image
+            && self.deleted_at.is_none()
+            && self.media.is_some()
+    }
+
+    /// A contact's picture of which nobody has told what is to be seen.
+    pub fn is_unseen(&self) -> bool {
+        self.is_picture() && self.media.as_ref().is_some_and(|media| media.transcript.is_empty())
+    }
+
+    /// Keeps what is said in it, or to be seen.
+    pub fn put_into_words(&mut self, words: &str) {
+        let Some(media) = &mut self.media else { return };
+        words.clone_into(&mut media.transcript);
+        self.text = if self.kind == Kind::Image {
+            self.reading(&self.text)
+        } else {
+            description(self.kind, &media.file_name, words)
+        };
+    }
+
+    /// Its text with those words of whoever wrote it: what is to be seen in a picture stays behind them.
+    pub fn reading(&self, words: &str) -> String {
+        match &self.media {
+            Some(media) if self.kind == Kind::Image && !media.transcript.is_empty() => {
+                described(words, &media.transcript)
+            }
+            _ => words.to_owned(),
+        }
     }
 
     /// Words with nothing around them. Number, time and place are given when it is put into a conversation.

@@ -5,7 +5,7 @@
 
 mod front;
 
-mod hearing;
+mod perceiving;
 
 mod writing;
 
@@ -19,8 +19,8 @@ pub(super) use end::need_of;
 use execution::redis_lock::Lock;
 use front::{Held, lock_key, release};
 use futures_util::future::join;
-pub use hearing::Hearing;
 use metrics::histogram;
+pub use perceiving::Perceiving;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use writing::{Unwritten, Words};
@@ -75,8 +75,8 @@ pub struct Turns {
     pub generator: Arc<dyn Generator>,
     /// What the business knows.
     pub look_ups: Arc<dyn LookUps>,
-    /// What makes words of voice notes, if anything does.
-    pub hearing: Option<Hearing>,
+    /// What makes words of voice notes and pictures, as far as anything does.
+    pub perceiving: Perceiving,
     /// Who goes first to it.
     pub gate: Gate,
     /// How many begin in a minute, if that is limited.
@@ -204,7 +204,7 @@ impl Turns {
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
-        if !Box::pin(self.hear(channel, &mut begun, &guard.token)).await? {
+        if !Box::pin(self.perceive(channel, &mut begun, &guard.token)).await? {
             return Ok(Ended::from(Committed::Discarded("unreadable")));
         }
         // Read before the race below: a call to the store is never dropped half-way.

@@ -53,6 +53,8 @@ mod media;
 
 mod voice;
 
+mod pictures;
+
 mod tools;
 
 mod files;

@@ -83,6 +83,7 @@ struct Media {
     size: Option<i64>,
     seconds: Option<i64>,
     caption: Option<String>,
+    /// What is said in a voice note, or to be seen in a picture, if that was put into words.
     transcript: Option<String>,
     /// Whether it can be had, as far as that is known before it is fetched.
     state: StandingWord,

@@ -26,8 +26,13 @@ pub(crate) fn incoming(chat: &str, id: &str, at_seconds: i64, text: &str) -> Val
 
 /// The contact sends a picture, which the provider keeps there.
 pub(crate) fn picture(chat: &str, id: &str, at_seconds: i64, url: &str) -> Value {
+    picture_saying(chat, id, at_seconds, url, "")
+}
+
+/// The same with words under it.
+pub(crate) fn picture_saying(chat: &str, id: &str, at_seconds: i64, url: &str, caption: &str) -> Value {
     let file =
-        json!({ "downloadUrl": url, "caption": "", "fileName": "condo.jpg", "mimeType": "image/jpeg" });
+        json!({ "downloadUrl": url, "caption": caption, "fileName": "condo.jpg", "mimeType": "image/jpeg" });
     let message = json!({ "typeMessage": "imageMessage", "fileMessageData": file });
     body("incomingMessageReceived", chat, id, at_seconds, &message)
 }

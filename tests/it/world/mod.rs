@@ -7,6 +7,8 @@ mod database;
 
 mod ears;
 
+mod eyes;
+
 mod gateway;
 
 pub(crate) mod green_api;
@@ -49,6 +51,7 @@ pub(crate) use self::{
     chat::Chat,
     database::Database,
     ears::{Ears, MARK},
+    eyes::{Eyes, PNG_MARK},
     fuse::{End, Fuse, Point, Weakness},
     gateway::{Answer, Evidence, Gateway, Post},
     process::Process,
@@ -118,6 +121,8 @@ pub(crate) struct World {
     pub(crate) assistant: Arc<Script>,
     /// Who listens to voice notes.
     ears: Arc<Ears>,
+    /// Who looks at pictures.
+    eyes: Arc<Eyes>,
     /// What the business knows.
     pub(crate) business: Arc<Business>,
     clock: Arc<ManualClock>,
@@ -160,12 +165,14 @@ impl World {
         MACHINE_CLOCK.set(BEGINNING);
         let clock = Arc::new(ManualClock::at(BEGINNING));
         let (gateway, assistant) = (Arc::new(Gateway::new(clock.clone())), Arc::new(Script::default()));
-        let (ears, business) = (Arc::new(Ears::default()), Arc::new(Business::default()));
+        let (ears, eyes, business) =
+            (Arc::new(Ears::default()), Arc::new(Eyes::default()), Arc::new(Business::default()));
         let policy = quick_policy();
         let outside = Outside {
             provider: gateway.clone(),
             generator: assistant.clone(),
             transcriber: ears.clone(),
+            describer: eyes.clone(),
             look_ups: business.clone(),
             keys: keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
             collector: None,
@@ -176,6 +183,7 @@ impl World {
             gateway,
             assistant,
             ears,
+            eyes,
             business,
             clock,
             database,
@@ -200,6 +208,7 @@ impl World {
             provider: self.gateway.clone(),
             generator: self.assistant.clone(),
             transcriber: self.ears.clone(),
+            describer: self.eyes.clone(),
             look_ups: self.business.clone(),
             keys: self.keys.clone().map(|keys| -> Arc<dyn KeyStore> { keys }),
             collector: lock(&self.collector).clone(),
@@ -274,6 +283,16 @@ impl World {
     /// Voice notes are listened to until the test lets it.
     pub(crate) fn listening_holds(&self) -> Hold {
         self.ears.hold()
+    }
+
+    /// Pictures are looked at until the test lets it.
+    pub(crate) fn looking_holds(&self) -> Hold {
+        self.eyes.hold()
+    }
+
+    /// How many pictures were looked at.
+    pub(crate) fn looks(&self) -> usize {
+        self.eyes.looks()
     }
 
     /// The assistant will say this, as soon as the test lets it.

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use baton::flow::{generator::Generator, look_ups::LookUps, provider::Provider, transcriber::Transcriber};
+use baton::flow::{
+    describer::Describer, generator::Generator, look_ups::LookUps, provider::Provider,
+    transcriber::Transcriber,
+};
 use execution::key_store::KeyStore;
 
 use super::{fuse::Fuse, fused::Fused};
@@ -13,6 +16,7 @@ pub(crate) struct Outside {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) generator: Arc<dyn Generator>,
     pub(crate) transcriber: Arc<dyn Transcriber>,
+    pub(crate) describer: Arc<dyn Describer>,
     pub(crate) look_ups: Arc<dyn LookUps>,
     /// Redis, if there is one: the lock in front, and the quick memory of webhooks.
     pub(crate) keys: Option<Arc<dyn KeyStore>>,
@@ -27,6 +31,7 @@ impl Outside {
             provider: Fused::over(fuse, self.provider),
             generator: Fused::over(fuse, self.generator),
             transcriber: self.transcriber,
+            describer: self.describer,
             look_ups: self.look_ups,
             keys: self.keys.map(|keys| -> Arc<dyn KeyStore> { Fused::over(fuse, keys) }),
             collector: self.collector,

@@ -47,7 +47,7 @@ use baton::{
         start::Start,
         tend::Tend,
         tombstones::{KEY_BYTES, Tombstones},
-        turn::{self, Hearing, Turns},
+        turn::{self, Perceiving, Turns},
     },
     http::{
         self,
@@ -113,7 +113,8 @@ impl Process {
     ) -> Self {
         store.recover().await;
         let fuse = Arc::new(fuse);
-        let Outside { provider, generator, transcriber, look_ups, keys, collector } = outside.behind(&fuse);
+        let Outside { provider, generator, transcriber, describer, look_ups, keys, collector } =
+            outside.behind(&fuse);
         let (dispatch, channels) = (Arc::new(Dispatch::default()), Arc::new(Channels::default()));
         // Nothing leaves in the transaction in which it becomes owed: each step is the test's.
         dispatch.set_crowded(CHANNEL, haste == Haste::Apart);
@@ -155,7 +156,12 @@ impl Process {
             channels: channels.clone(),
             generator,
             look_ups,
-            hearing: Some(Hearing::new(fetching.clone(), transcriber, Duration::from_secs(5))),
+            perceiving: Perceiving::new(
+                fetching.clone(),
+                Some(transcriber),
+                Some(describer),
+                Duration::from_secs(5),
+            ),
             gate: Gate::new(100),
             pace: None,
             breaker: ModelBreaker::new(Breaker::new(5, 30_000), ledger.clone(), || BEGINNING),

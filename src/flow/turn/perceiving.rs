@@ -1,0 +1,228 @@
+//! Voice notes are listened to, and pictures looked at, before the model reads them. In: a turn that has begun. Out: the same
+//! with their words, which are kept with the messages, so that each is taken in once. Voice notes that nobody understands are
+//! as any message that cannot be read: the contact is told so, or a person is called, and the model answers the rest, if there
+//! is any. Of pictures that nobody has seen it reads that they are there, as if nobody had looked.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{StreamExt as _, stream};
+use tokio::{sync::Semaphore, time::timeout};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{Turns, end::need_of};
+use crate::{
+    domain::{
+        docket::Docket,
+        message::{Author, Message},
+        turn::Purpose,
+    },
+    flow::{
+        archive::Placed,
+        channels::Channel,
+        describer::{Describer, PICTURE_MAX_BYTES, Picture},
+        files::{File, Piece},
+        inbox::Begun,
+        ledger::{self, Key, change},
+        media::Fetching,
+        reply,
+        transcriber::{SOUND_MAX_BYTES, Transcriber},
+    },
+};
+
+/// Voice notes and pictures taken in at once on this instance: fewer than files are fetched, which people look at too.
+const AT_ONCE: usize = 32;
+
+/// And of one turn.
+const AT_ONCE_OF_A_TURN: usize = 3;
+
+/// Pictures of one turn that are looked at, the newest: an album must not cost a fortune.
+const PICTURES_MAX: usize = 3;
+
+/// Longest transcript that is kept, in characters.
+const HEARD_MAX: usize = 20_000;
+
+/// Longest description that is kept, in characters: a page of text. The model reads it with each answer from now on.
+const SEEN_MAX: usize = 4_000;
+
+/// What makes words of voice notes and pictures.
+pub struct Perceiving {
+    fetching: Arc<Fetching>,
+    /// Who listens, if anybody does.
+    transcriber: Option<Arc<dyn Transcriber>>,
+    /// Who looks, if anybody does.
+    describer: Option<Arc<dyn Describer>>,
+    /// For one, from the first byte asked for to the last word.
+    limit: Duration,
+    slots: Semaphore,
+}
+
+/// By what a message is taken in.
+enum Sense {
+    Ear(Arc<dyn Transcriber>),
+    Eye(Arc<dyn Describer>),
+}
+
+/// What came of one message.
+struct Perceived {
+    message: Uuid,
+    /// None: nobody could tell.
+    words: Option<String>,
+    /// Without words nobody can read it.
+    needs_words: bool,
+}
+
+impl Turns {
+    /// Takes in what this turn is about. False: nothing of it can be understood, and the turn has ended.
+    pub(super) async fn perceive(
+        &self,
+        channel: &Channel,
+        begun: &mut Begun,
+        stopped: &CancellationToken,
+    ) -> Result<bool, ledger::Error> {
+        if self.perceiving.is_idle() {
+            return Ok(true);
+        }
+        if begun.turn.purpose == Purpose::Draft && begun.said.is_none() {
+            let limit = channel.policy.ai_history + begun.burst.len();
+            begun.said = Some(self.archive.history(begun.conversation, begun.history_to, limit).await?);
+        }
+        let wanted = self.perceiving.wanted(channel, begun);
+        if wanted.is_empty() {
+            return Ok(true);
+        }
+        let perceived = tokio::select! {
+            biased;
+            () = stopped.cancelled() => return Ok(true),
+            perceived = self.perceiving.all(wanted) => perceived,
+        };
+        for message in begun.burst.iter_mut().chain(begun.said.iter_mut().flatten()) {
+            note(message, &perceived);
+        }
+        let mut need = need_of(begun);
+        need.messages.extend(perceived.iter().map(|one| one.message));
+        let (policy, turn) = (Arc::clone(&channel.policy), begun.clone());
+        let step = move |docket: &mut Docket| {
+            keep(docket, &perceived);
+            let unread = perceived.iter().filter(|one| one.needs_words && one.words.is_none());
+            let unread: Vec<Uuid> = unread.map(|one| one.message).collect();
+            turn.turn.purpose == Purpose::Reply && reply::leave_unread(docket, &policy, &turn, &unread)
+        };
+        Ok(!change(&*self.ledger, Key::Id(begun.conversation), need, step).await?)
+    }
+}
+
+impl Perceiving {
+    /// Fetches files there, and has voice notes listened to and pictures looked at; each within that time.
+    pub fn new(
+        fetching: Arc<Fetching>,
+        transcriber: Option<Arc<dyn Transcriber>>,
+        describer: Option<Arc<dyn Describer>>,
+        limit: Duration,
+    ) -> Self {
+        Self { fetching, transcriber, describer, limit, slots: Semaphore::new(AT_ONCE) }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.transcriber.is_none() && self.describer.is_none()
+    }
+
+    /// What nobody has taken in: of a burst, or, for a draft, of what was said since we last spoke.
+    fn wanted(&self, channel: &Channel, begun: &Begun) -> Vec<(Placed, Sense)> {
+        let newest_first: Vec<&Message> = match begun.turn.purpose {
+            Purpose::Reply => begun.burst.iter().rev().collect(),
+            Purpose::Draft => {
+                let said = begun.said.iter().flatten().rev();
+                said.take_while(|message| message.author == Author::Contact).collect()
+            }
+            Purpose::FollowUp => Vec::new(),
+        };
+        let placed = |message: &Message| Placed {
+            conversation: begun.conversation,
+            channel: channel.name.clone(),
+            chat: begun.chat.clone(),
+            message: message.clone(),
+        };
+        let mut wanted = Vec::new();
+        if let Some(transcriber) = &self.transcriber {
+            let unheard = newest_first.iter().rev().filter(|message| message.is_unheard());
+            wanted.extend(unheard.map(|message| (placed(message), Sense::Ear(Arc::clone(transcriber)))));
+        }
+        if let Some(describer) = self.describer.as_ref().filter(|_| channel.policy.describes) {
+            // Those that were seen count too: or each attempt would look at older ones.
+            let newest = newest_first.iter().filter(|message| message.is_picture()).take(PICTURES_MAX);
+            let unseen = newest.filter(|message| message.is_unseen());
+            wanted.extend(unseen.map(|message| (placed(message), Sense::Eye(Arc::clone(describer)))));
+        }
+        wanted
+    }
+
+    async fn all(&self, wanted: Vec<(Placed, Sense)>) -> Vec<Perceived> {
+        let perceived = stream::iter(wanted).map(|(placed, sense)| self.one(placed, sense));
+        perceived.buffered(AT_ONCE_OF_A_TURN).collect().await
+    }
+
+    async fn one(&self, placed: Placed, sense: Sense) -> Perceived {
+        let _slot = self.slots.acquire().await;
+        let words = timeout(self.limit, self.words(&placed, &sense)).await;
+        let words = words.unwrap_or_else(|_| Err(format!("not done in {} ms", self.limit.as_millis())));
+        let message = placed.message.id;
+        let words = words.inspect_err(|problem| {
+            let kind = placed.message.kind.as_str();
+            tracing::warn!(%message, kind, %problem, "a message was not put into words");
+        });
+        Perceived { message, words: words.ok(), needs_words: matches!(sense, Sense::Ear(_)) }
+    }
+
+    async fn words(&self, placed: &Placed, sense: &Sense) -> Result<String, String> {
+        let file = self.fetching.fetch(placed, None).await.map_err(|unfetched| unfetched.to_string())?;
+        let (told, max) = match sense {
+            Sense::Ear(transcriber) => {
+                (transcriber.transcribe(whole(file, SOUND_MAX_BYTES).await?).await, HEARD_MAX)
+            }
+            Sense::Eye(describer) => {
+                // By its first bytes, whatever it is called, and before the rest of it is read.
+                let mime_type = Picture::type_of(file.looks).ok_or("the file is no picture to look at")?;
+                let picture = Picture { mime_type, bytes: whole(file, PICTURE_MAX_BYTES).await? };
+                (describer.describe(picture).await, SEEN_MAX)
+            }
+        };
+        let words = told.map_err(|failure| failure.to_string())?;
+        // PostgreSQL cannot keep it.
+        let words: String = words.trim().replace('\0', "").chars().take(max).collect();
+        if words.is_empty() { Err("there is nothing in it".to_owned()) } else { Ok(words) }
+    }
+}
+
+/// All bytes of a file, if they are not more.
+async fn whole(mut file: File, max_bytes: usize) -> Result<Bytes, String> {
+    let mut whole = BytesMut::new();
+    while let Some(piece) = file.pieces.recv().await {
+        match piece {
+            Piece::End => return Ok(whole.freeze()),
+            Piece::Part(bytes) if whole.len() + bytes.len() > max_bytes => {
+                return Err("the file is too large".to_owned());
+            }
+            Piece::Part(bytes) => whole.extend_from_slice(&bytes),
+        }
+    }
+    Err("the file was broken off".to_owned())
+}
+
+/// Keeps the words with their messages.
+fn keep(docket: &mut Docket, perceived: &[Perceived]) {
+    for one in perceived.iter().filter(|one| one.words.is_some()) {
+        // By now it may be deleted, or another turn has taken it in.
+        if docket.message(one.message).is_some_and(|message| message.is_unheard() || message.is_unseen()) {
+            note(docket.edit(one.message).expect("it was just looked at"), perceived);
+        }
+    }
+}
+
+fn note(message: &mut Message, perceived: &[Perceived]) {
+    let one = perceived.iter().find(|one| one.message == message.id);
+    if let Some(words) = one.and_then(|one| one.words.as_ref()) {
+        message.put_into_words(words);
+    }
+}
