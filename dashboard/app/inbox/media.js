@@ -17,7 +17,7 @@ export function Media({ it }) {
   const isThere = media.state === "available" && media.url;
   return html`<div class="media">
     ${isThere ? html`<${Shown} it=${it} media=${media} />` : html`<${Card} it=${it} media=${media} />`}
-    ${media.transcript && html`<p class="transcript"><b>${t("media.transcript")}</b> ${media.transcript}</p>`}
+    ${media.transcript && html`<p class="transcript"><b>${t(kind === "image" ? "media.seen" : "media.transcript")}</b> ${media.transcript}</p>`}
   </div>`;
 }
 

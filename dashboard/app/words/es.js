@@ -338,6 +338,7 @@ export const es = {
   "bubble.cannot_copy": "Este navegador no nos deja copiar.",
   "aside": "{name} {what}",
   "media.transcript": "Transcripción:",
+  "media.seen": "Se ve:",
   "tick.withdrawn": "Retirado antes de salir",
   "tick.withdrawn_because": "Retirado antes de salir: {why}",
   "tick.again": { one: "No salió al primer intento; se reintentará en breve", other: "No salió en {count} intentos; se reintentará en breve" },

@@ -338,6 +338,7 @@ export const pt = {
   "bubble.cannot_copy": "Este navegador não nos deixa copiar.",
   "aside": "{name} {what}",
   "media.transcript": "Transcrição:",
+  "media.seen": "Vê-se:",
   "tick.withdrawn": "Retirada antes de sair",
   "tick.withdrawn_because": "Retirada antes de sair: {why}",
   "tick.again": { one: "Não saiu na primeira tentativa; nova tentativa em breve", other: "Não saiu em {count} tentativas; nova tentativa em breve" },

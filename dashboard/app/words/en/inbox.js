@@ -78,6 +78,7 @@ export const inbox = {
   "bubble.cannot_copy": "This browser does not let us copy.",
   "aside": "{name} {what}",
   "media.transcript": "Transcript:",
+  "media.seen": "Seen in it:",
   "tick.withdrawn": "Withdrawn before it left",
   "tick.withdrawn_because": "Withdrawn before it left: {why}",
   "tick.again": { one: "Not sent at the first try; tried again soon", other: "Not sent at {count} tries; tried again soon" },
