@@ -31,7 +31,7 @@ use crate::{
         scripted::{self, Scripted},
         sqlite::ServerLock,
     },
-    config::Settings,
+    config::{AiProvider, Receive, Settings},
     flow::{
         archive::Archive,
         dispatch::Dispatch,
@@ -265,10 +265,13 @@ impl Instance {
                 "there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one by the API"
             );
         }
-        if settings.green_api_instance.is_some() && settings.green_api_webhook_token.is_none() {
+        if settings.green_api_instance.is_some()
+            && settings.green_api_webhook_token.is_none()
+            && settings.green_api_receive == Receive::Webhook
+        {
             tracing::warn!(
-                "BATON_GREEN_API_WEBHOOK_TOKEN is not set: one was made, and every webhook without it is refused; set one \
-                 that you know, here and in Green API's console"
+                "BATON_GREEN_API_WEBHOOK_TOKEN is not set: one was made, and every webhook without it is refused; \
+                 `baton connect` tells it to Green API, or set one that you know, here and in its console"
             );
         }
         if settings.api_token.is_none() {
@@ -276,7 +279,7 @@ impl Instance {
                 "for programs, the API opens with a token: `baton token create NAME`, or BATON_API_TOKEN"
             );
         }
-        if settings.provider() == crate::config::AiProvider::None {
+        if settings.provider() == AiProvider::None {
             tracing::warn!(
                 "there is no AI (BATON_AI_PROVIDER is none): every conversation begins with people"
             );
