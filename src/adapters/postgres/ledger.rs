@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, PgPool, pool::PoolConnection, postgres::PgRow};
 
 use super::{
     Postgres,
+    plans::Plans,
     together::{IF, together},
 };
 use crate::{
@@ -31,7 +32,7 @@ impl Postgres {
 #[async_trait]
 impl Dialect for Postgres {
     type Row = PgRow;
-    type Transaction = sqlx::Transaction<'static, sqlx::Postgres>;
+    type Transaction = Begun;
     /// While one waits for the disk, the other works. More would only take the steps from each other: the larger a batch,
     /// the less each of its rows costs.
     const CHANNELS_APART: bool = true;
@@ -58,7 +59,7 @@ impl Dialect for Postgres {
     }
 
     async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
-        self.ledger.begin().await
+        Ok(Begun { transaction: self.ledger.begin().await?, plans: self.plans.clone() })
     }
 
     async fn save_if(
@@ -85,22 +86,29 @@ impl Dialect for Postgres {
             }
             Err(error) => {
                 connection.close_on_drop();
-                Err(error)
+                Err(self.plans.hear(error))
             }
         }
     }
 
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
-        sqlx::query(sql).bind(json).fetch_all(&self.pool).await
+        sqlx::query(sql).bind(json).fetch_all(&self.pool).await.map_err(|error| self.plans.hear(error))
     }
 }
 
+/// A transaction that was begun.
+pub(crate) struct Begun {
+    transaction: sqlx::Transaction<'static, sqlx::Postgres>,
+    plans: Plans,
+}
+
 #[async_trait]
-impl Transaction for sqlx::Transaction<'static, sqlx::Postgres> {
+impl Transaction for Begun {
     type Row = PgRow;
 
     async fn fetch(&mut self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
-        sqlx::query(sql).bind(json).fetch_all(&mut **self).await
+        let rows = sqlx::query(sql).bind(json).fetch_all(&mut *self.transaction).await;
+        rows.map_err(|error| self.plans.hear(error))
     }
 
     async fn save(&mut self, statements: Statements) -> Result<(), sqlx::Error> {
@@ -112,15 +120,15 @@ impl Transaction for sqlx::Transaction<'static, sqlx::Postgres> {
         for parameter in parameters {
             query = query.bind(parameter);
         }
-        query.execute(&mut **self).await.map(drop)
+        query.execute(&mut *self.transaction).await.map(drop).map_err(|error| self.plans.hear(error))
     }
 
     async fn commit(self) -> Result<(), sqlx::Error> {
-        self.commit().await
+        self.transaction.commit().await
     }
 
     async fn rollback(self) -> Result<(), sqlx::Error> {
-        self.rollback().await
+        self.transaction.rollback().await
     }
 }
 

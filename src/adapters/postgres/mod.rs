@@ -10,6 +10,8 @@ mod migrate;
 
 mod backup;
 
+mod plans;
+
 mod statements;
 
 mod registry;
@@ -20,6 +22,8 @@ use sqlx::{
     Connection as _, Executor as _, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
+
+use plans::Plans;
 
 use super::Trouble;
 use crate::flow::clock::Clock;
@@ -68,6 +72,8 @@ pub struct Postgres {
     pub(crate) kept: Option<PgPool>,
     /// Overrules the server's clock, in tests.
     pub(crate) clock: Arc<dyn Clock>,
+    /// Of all its connections.
+    plans: Plans,
 }
 
 impl Postgres {
@@ -90,13 +96,16 @@ impl Postgres {
         let for_ledger = (connections_max / 4).clamp(1, LEDGER_CONNECTIONS);
         let for_others = connections_max.saturating_sub(for_writers + for_ledger).max(1);
         let by_index = by_index_alone(limited(options.clone()));
-        let of_writers = |most| of_ledger(pool_options(most)).connect_lazy_with(by_index.clone());
+        let plans = Plans::default();
+        let of_writers =
+            |most| of_ledger(pool_options(most), plans.clone()).connect_lazy_with(by_index.clone());
         Ok(Self {
-            pool: of_callers(pool_options(for_others)).connect_with(limited(options)).await?,
+            pool: of_callers(pool_options(for_others), plans.clone()).connect_with(limited(options)).await?,
             // Without looking for a connection: the other pool has just found one.
             ledger: of_writers(for_ledger),
             kept: (for_writers > 0).then(|| of_writers(for_writers)),
             clock,
+            plans,
         })
     }
 
@@ -149,7 +158,9 @@ fn pool_options(connections_max: u32) -> PgPoolOptions {
 }
 
 /// Of places that anybody may call, and leave half-way.
-fn of_callers(options: PgPoolOptions) -> PgPoolOptions {
+fn of_callers(options: PgPoolOptions, plans: Plans) -> PgPoolOptions {
+    let options =
+        options.before_acquire(move |_, meta| Box::pin(std::future::ready(Ok(plans.fit(meta.age)))));
     options.after_release(|connection, _| {
         // sqlx 0.9.0: a `begin` that is dropped half-way leaves its transaction open, and whoever borrows the
         // connection next would write into it, unseen and uncommitted. Goes when a release has the fix.
@@ -159,15 +170,16 @@ fn of_callers(options: PgPoolOptions) -> PgPoolOptions {
 }
 
 /// Of the ledger: its transactions run on tasks of their own, which nobody leaves half-way.
-fn of_ledger(options: PgPoolOptions) -> PgPoolOptions {
+fn of_ledger(options: PgPoolOptions, plans: Plans) -> PgPoolOptions {
     // A connection that was in use a moment ago shows by itself whether it lives, and a batch that loses it runs again;
     // asking first would double the way.
-    options.test_before_acquire(false).before_acquire(|connection, meta| {
+    options.test_before_acquire(false).before_acquire(move |connection, meta| {
+        let fits = plans.fit(meta.age);
         Box::pin(async move {
-            if meta.idle_for > IDLE {
+            if fits && meta.idle_for > IDLE {
                 connection.ping().await?;
             }
-            Ok(true)
+            Ok(fits)
         })
     })
 }
@@ -175,12 +187,37 @@ fn of_ledger(options: PgPoolOptions) -> PgPoolOptions {
 /// What a SQLSTATE asks for.
 pub(crate) fn trouble(code: &str) -> Trouble {
     match code {
-        // Lock and statement timeouts, deadlocks, serialization failures.
-        "55P03" | "57014" | "40P01" | "40001" => Trouble::Busy,
-        // A server that turned into a standby refuses writes.
-        "25006" | "25P03" => Trouble::Lost,
-        // Connection, insufficient resources, operator intervention, system error, internal error.
-        _ if ["08", "53", "57", "58", "XX"].iter().any(|class| code.starts_with(class)) => Trouble::Lost,
+        // Lock and statement timeouts.
+        "55P03" | "57014" => Trouble::Busy,
+        // What this connection has prepared no longer fits, is not there or stands in the way: something between us and
+        // the server lends its connections to others.
+        plans::OUTDATED | "26000" | "42P05" => Trouble::Lost,
+        // Deadlocks, serialization failures.
+        _ if code.starts_with("40") => Trouble::Busy,
+        // Connection, transaction (a server that turned into a standby refuses writes), insufficient resources, operator
+        // intervention, system error, internal error.
+        _ if ["08", "25", "53", "57", "58", "XX"].iter().any(|class| code.starts_with(class)) => {
+            Trouble::Lost
+        }
         _ => Trouble::Data,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_fails_each_time_is_the_datas_fault() {
+        for code in ["08006", "0A000", "25006", "25P02", "26000", "42P05", "53300", "57P01", "58030", "XX000"]
+        {
+            assert_eq!(trouble(code), Trouble::Lost, "{code}");
+        }
+        for code in ["40001", "40003", "40P01", "55P03", "57014"] {
+            assert_eq!(trouble(code), Trouble::Busy, "{code}");
+        }
+        for code in ["22021", "22P05", "23505", "42703", "54000"] {
+            assert_eq!(trouble(code), Trouble::Data, "{code}");
+        }
     }
 }

@@ -26,18 +26,20 @@ impl Store for Postgres {
     }
 
     async fn rows(&self, statement: Statement) -> Result<Vec<PgRow>, Error> {
-        query(statement).fetch_all(&self.pool).await.map_err(failure)
+        query(statement).fetch_all(&self.pool).await.map_err(|error| self.failure(error))
     }
 
     async fn write(&self, statement: Statement) -> Result<u64, Error> {
-        query(statement).execute(&self.pool).await.map(|done| done.rows_affected()).map_err(failure)
+        let done = query(statement).execute(&self.pool).await;
+        done.map(|done| done.rows_affected()).map_err(|error| self.failure(error))
     }
 
     async fn write_together(&self, parts: Vec<Part>) -> Result<bool, Error> {
         let mut transaction = self.pool.begin().await.map_err(failure)?;
         for part in parts {
             let (statement, must) = part.into_parts();
-            let done = query(statement).execute(&mut *transaction).await.map_err(failure)?;
+            let done =
+                query(statement).execute(&mut *transaction).await.map_err(|error| self.failure(error))?;
             if must && done.rows_affected() == 0 {
                 transaction.rollback().await.map_err(failure)?;
                 return Ok(false);
@@ -45,6 +47,12 @@ impl Store for Postgres {
         }
         transaction.commit().await.map_err(failure)?;
         Ok(true)
+    }
+}
+
+impl Postgres {
+    fn failure(&self, error: sqlx::Error) -> Error {
+        failure(self.plans.hear(error))
     }
 }
 
