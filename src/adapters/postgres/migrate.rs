@@ -31,6 +31,7 @@ pub(super) fn migrations() -> Migrator {
         ("endpoints", include_str!("../../../migrations/postgres/0015_endpoints.sql")),
         ("brakes", include_str!("../../../migrations/postgres/0016_brakes.sql")),
         ("idempotency keys", include_str!("../../../migrations/postgres/0017_idempotency_keys.sql")),
+        ("bytes", include_str!("../../../migrations/postgres/0018_bytes.sql")),
     ])
 }
 

@@ -28,6 +28,7 @@ pub(super) fn migrations() -> Migrator {
         ("endpoints", include_str!("../../../migrations/sqlite/0015_endpoints.sql")),
         ("brakes", include_str!("../../../migrations/sqlite/0016_brakes.sql")),
         ("idempotency keys", include_str!("../../../migrations/sqlite/0017_idempotency_keys.sql")),
+        ("bytes", include_str!("../../../migrations/sqlite/0018_bytes.sql")),
     ])
 }
 

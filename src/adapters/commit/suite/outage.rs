@@ -163,6 +163,20 @@ async fn a_table_that_changes_its_shape_under_a_running_instance_costs_nobody_a_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_index_holds_is_compared_byte_by_byte() {
+    let name = create().await;
+    let store = by_its_own_clock(&name).await;
+    store.migrate().await.expect("it takes the migrations");
+    let by_language = "select i.indexrelid::regclass::text from pg_index i, unnest(i.indkey, i.indcollation) k (column_number, compared)
+        where k.compared not in (0, '\"C\"'::regcollation) and k.column_number > 0
+        and (select relnamespace from pg_class where oid = i.indrelid) = 'public'::regnamespace";
+    let found = sqlx::query_scalar::<_, String>(by_language).fetch_all(&store.pool).await.expect("a list");
+    assert_eq!(found, [""; 0]);
+    store.close().await;
+    remove(&name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_instances_that_start_together_on_an_empty_database_both_succeed() {
     for _ in 0..10 {
         let name = create().await;

@@ -1,0 +1,2 @@
+-- SQLite compares byte by byte unless it is told otherwise.
+select 1;
