@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use anyhow::{Context as _, Result};
@@ -25,6 +26,15 @@ impl Programs {
         let found = postgres_folder().zip(redis_server());
         let (postgres, redis) = found.context("PostgreSQL or Redis is gone again")?;
         Ok(Self { postgres, redis })
+    }
+
+    /// What makes a database that sorts as people do, as most do whose name for a language is `en_US`: PostgreSQL 15 can
+    /// do that itself, on any machine.
+    pub(crate) fn language(&self) -> Result<&'static [&'static str]> {
+        let help = Command::new(self.postgres.join("initdb")).arg("--help").output();
+        let help = help.context("cannot run initdb")?;
+        let knows = String::from_utf8_lossy(&help.stdout).contains("--icu-locale");
+        Ok(if knows { &["--locale-provider=icu", "--icu-locale=en-US"] } else { &[] })
     }
 
     /// Whether PostgreSQL comes with what counts statements, an extension.

@@ -204,6 +204,7 @@ impl Postgres {
             .arg("-D")
             .arg(&data)
             .args("-U postgres -A trust -N --no-locale -E UTF8".split(' '))
+            .args(programs.language()?)
             .current_dir("/");
         as_user(&mut initdb, user.as_ref());
         let made = initdb.output().context("cannot run initdb")?;
