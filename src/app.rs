@@ -44,6 +44,8 @@ mod simulator;
 
 mod own_api;
 
+mod causes;
+
 mod check;
 
 mod connect;
@@ -62,6 +64,7 @@ use execution::{key_store, redis_lock::Lock, redis_server};
 
 pub use alive::is_alive;
 pub use backup::{Destination, Saved, backup};
+pub use causes::with_causes;
 pub use check::{Finding, Standing, check};
 pub use connect::{Arrived, Connection, Proof, connections};
 pub use demo::demo;

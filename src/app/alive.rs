@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{CONNECT, Finding, Standing};
+use super::{CONNECT, Finding, Standing, with_causes};
 use crate::{adapters::http_client::http_client, config::Settings};
 
 /// A server that takes longer to say that it lives does not.
@@ -18,7 +18,7 @@ pub async fn is_alive(settings: &Settings) -> Finding {
     let (standing, detail) = match ask(&url).await {
         Ok(status) if status.is_success() => (Standing::Right, format!("{url} answers")),
         Ok(status) => (Standing::Wrong, format!("{url} answers {status}")),
-        Err(error) => (Standing::Wrong, format!("{url} does not answer: {error:#}")),
+        Err(error) => (Standing::Wrong, format!("{url} does not answer: {}", with_causes(&error))),
     };
     let cure = "start `baton serve`, or name its address with BATON_LISTEN";
     let remedy = (standing == Standing::Wrong).then(|| cure.to_owned());

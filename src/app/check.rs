@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{CONNECT, generators::Generators, numbers::Numbers, redis, stores::Store};
+use super::{CONNECT, generators::Generators, numbers::Numbers, redis, stores::Store, with_causes};
 use crate::{
     adapters::{
         green_api,
@@ -76,7 +76,7 @@ pub async fn check(settings: &Settings) -> Vec<Finding> {
         Ok(store) => look_at_store(settings, &store, &mut findings).await,
         Err(error) => findings.push(Finding::wrong(
             "database",
-            format!("{error:#}"),
+            with_causes(&error),
             "check BATON_DATABASE_URL; `baton serve` makes a SQLite file, a PostgreSQL must run",
         )),
     }
@@ -85,22 +85,29 @@ pub async fn check(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Finding>) {
-    findings.push(if store.is_half_restored().await.unwrap_or(false) {
-        Finding::wrong(
+async fn look_at_tables(store: &Store) -> Finding {
+    let place = store.describe();
+    if store.is_half_restored().await.unwrap_or(false) {
+        let how = format!("{place} holds only a part of a backup");
+        return Finding::wrong("database", how, "run `baton restore FILE --again`");
+    }
+    match store.is_migrated().await {
+        Ok(true) => Finding::right("database", place),
+        Ok(false) => Finding::wrong(
             "database",
-            format!("{} holds only a part of a backup", store.describe()),
-            "run `baton restore FILE --again`",
-        )
-    } else if store.is_migrated().await {
-        Finding::right("database", store.describe())
-    } else {
-        Finding::wrong(
-            "database",
-            format!("{} is not up to date", store.describe()),
+            format!("{place} is not up to date"),
             "run `baton migrate`, or start `baton serve`",
-        )
-    });
+        ),
+        Err(error) => Finding::wrong(
+            "database",
+            with_causes(&error),
+            "see what the server says; a pooler in between must lend connections by the session",
+        ),
+    }
+}
+
+async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Finding>) {
+    findings.push(look_at_tables(store).await);
     let ledger = store.ledger(Arc::new(Dispatch::default()));
     match ledger.now().await {
         Ok(theirs) => {
@@ -122,7 +129,7 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
     match look_at_channels(settings, store).await {
         Ok(found) => findings.extend(found),
         Err(error) => {
-            findings.push(Finding::wrong("channels", format!("{error:#}"), "see the database above"))
+            findings.push(Finding::wrong("channels", with_causes(&error), "see the database above"))
         }
     }
     look_at_work(settings, store, findings).await;
@@ -186,7 +193,7 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
             Err(error) => {
                 findings.push(Finding::wrong(
                     "channel",
-                    format!("{}: {error:#}", row.name),
+                    format!("{}: {}", row.name, with_causes(&error)),
                     "set its credentials again",
                 ));
                 continue;
@@ -334,7 +341,7 @@ async fn look_at_redis(settings: &Settings) -> Finding {
     let server = match redis(settings) {
         Ok(Some(server)) => server,
         Ok(None) => return Finding::right("redis", "not used: one instance only"),
-        Err(error) => return Finding::wrong("redis", format!("{error:#}"), "check BATON_REDIS_URL"),
+        Err(error) => return Finding::wrong("redis", with_causes(&error), "check BATON_REDIS_URL"),
     };
     match tokio::time::timeout(PING, server.ping()).await {
         Ok(Ok(())) => Finding::right("redis", "answers"),
@@ -368,7 +375,7 @@ async fn look_at_model(settings: &Settings) -> Finding {
             ),
         },
         Err(error) => {
-            Finding::wrong("AI", format!("{error:#}"), "check BATON_AI_BASE_URL and BATON_AI_API_KEY")
+            Finding::wrong("AI", with_causes(&error), "check BATON_AI_BASE_URL and BATON_AI_API_KEY")
         }
     }
 }

@@ -203,8 +203,11 @@ impl ports::Health for Health {
         let store = self.store.clone();
         // On a task of its own: a call to the store is never dropped half-way.
         let looking = tokio::spawn(async move { store.is_migrated().await });
-        let database = matches!(tokio::time::timeout(LOOK, looking).await, Ok(Ok(true)));
-        Readiness { database, migrated: database, redis: self.redis.as_ref().map(Server::is_up) }
+        let migrated = match tokio::time::timeout(LOOK, looking).await {
+            Ok(Ok(Ok(is_migrated))) => Some(is_migrated),
+            Ok(Ok(Err(_)) | Err(_)) | Err(_) => None,
+        };
+        Readiness { migrated, redis: self.redis.as_ref().map(Server::is_up) }
     }
 }
 

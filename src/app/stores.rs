@@ -81,12 +81,12 @@ impl Store {
     }
 
     /// Whether every migration of this program was applied.
-    pub(super) async fn is_migrated(&self) -> bool {
+    pub(super) async fn is_migrated(&self) -> anyhow::Result<bool> {
         let outcome = match self {
             Self::Postgres(postgres) => postgres.is_migrated().await,
             Self::Sqlite(sqlite) => sqlite.is_migrated().await,
         };
-        outcome.unwrap_or(false)
+        outcome.context("the database does not answer")
     }
 
     /// Refuses to go on with a part of a backup: to a customer who is missing, it would begin anew.
@@ -110,7 +110,7 @@ impl Store {
 
     /// Refuses to go on with tables of another version.
     pub(super) async fn require_migrated(&self) -> anyhow::Result<()> {
-        if !self.is_migrated().await {
+        if !self.is_migrated().await? {
             bail!(
                 "the database is not up to date: run `baton migrate`, or `baton serve` without --no-migrate"
             );

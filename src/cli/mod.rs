@@ -49,6 +49,7 @@ use std::{io, path::PathBuf, process::ExitCode};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::{
+    app,
     config::{self, Settings, Source, Wrong},
     telemetry,
 };
@@ -174,7 +175,7 @@ pub fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("baton: {error:#}");
+            eprintln!("baton: {}", app::with_causes(&error));
             match error.downcast_ref::<Wrong>() {
                 Some(_) => ExitCode::from(2),
                 None => ExitCode::FAILURE,

@@ -26,7 +26,7 @@ pub(super) struct Ready {
     status: &'static str,
     /// `up` or `down`.
     database: &'static str,
-    /// `current` or `pending`.
+    /// `current` or `pending`; `unknown` while the database is down.
     migrations: &'static str,
     /// `up`, `down`, or `none`.
     redis: &'static str,
@@ -37,17 +37,18 @@ pub(super) struct Ready {
     responses((status = 200, body = Ready), (status = 503, body = Ready)))]
 pub(super) async fn ready(doors: Data<Doors>) -> Result<Answer, Problem> {
     let found = doors.health.look().await;
-    let can_work = found.database && found.migrated;
     let (code, status) = match found.redis {
         _ if doors.stopping.is_cancelled() => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
-        _ if !can_work => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        _ if found.migrated != Some(true) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
         Some(false) => (StatusCode::OK, "degraded"),
         Some(true) | None => (StatusCode::OK, "ok"),
     };
     let ready = Ready {
         status,
-        database: if found.database { "up" } else { "down" },
-        migrations: if found.migrated { "current" } else { "pending" },
+        database: if found.migrated.is_some() { "up" } else { "down" },
+        migrations: found
+            .migrated
+            .map_or("unknown", |are_current| if are_current { "current" } else { "pending" }),
         redis: found.redis.map_or("none", |is_up| if is_up { "up" } else { "down" }),
     };
     Ok(Answer::with_status(code, &ready))

@@ -430,10 +430,8 @@ pub struct Setting {
 /// Whether this instance can work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Readiness {
-    /// The database answers.
-    pub database: bool,
-    /// Its schema is the one this program was built for.
-    pub migrated: bool,
+    /// Whether the database has every migration of this program; None: it does not answer.
+    pub migrated: Option<bool>,
     /// Redis answers; None: there is none.
     pub redis: Option<bool>,
 }

@@ -8,6 +8,9 @@ use sqlx::{
 use super::Postgres;
 use crate::adapters::sql::migrator;
 
+/// `undefined_table`.
+const NO_SUCH_TABLE: &str = "42P01";
+
 /// The migrations, in order, numbered by it. One that was released is never changed, and a new one is added at the end.
 pub(super) fn migrations() -> Migrator {
     migrator([
@@ -61,8 +64,7 @@ impl Postgres {
         .await;
         match applied {
             Ok(applied) => Ok(applied.is_some()),
-            // There is no such table yet.
-            Err(sqlx::Error::Database(_)) => Ok(false),
+            Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(NO_SUCH_TABLE) => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -19,7 +19,7 @@ mod registry;
 use std::{sync::Arc, time::Duration};
 
 use sqlx::{
-    Connection as _, Executor as _, PgPool,
+    Connection as _, Executor as _, PgConnection, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -99,8 +99,12 @@ impl Postgres {
         let plans = Plans::default();
         let of_writers =
             |most| of_ledger(pool_options(most), plans.clone()).connect_lazy_with(by_index.clone());
+        let pool = of_callers(pool_options(for_others), plans.clone()).connect_with(limited(options.clone()));
         Ok(Self {
-            pool: of_callers(pool_options(for_others), plans.clone()).connect_with(limited(options)).await?,
+            pool: match pool.await {
+                Err(sqlx::Error::PoolTimedOut) => return Err(why_none(&options).await),
+                outcome => outcome?,
+            },
             // Without looking for a connection: the other pool has just found one.
             ledger: of_writers(for_ledger),
             kept: (for_writers > 0).then(|| of_writers(for_writers)),
@@ -133,6 +137,12 @@ impl Postgres {
             pool.close().await;
         }
     }
+}
+
+/// Why no connection was to be had: a pool tries for as long as it may and says no more.
+async fn why_none(options: &PgConnectOptions) -> sqlx::Error {
+    let alone = tokio::time::timeout(ACQUIRE, PgConnection::connect_with(options)).await;
+    alone.ok().and_then(Result::err).unwrap_or(sqlx::Error::PoolTimedOut)
 }
 
 fn limited(options: PgConnectOptions) -> PgConnectOptions {

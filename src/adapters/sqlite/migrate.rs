@@ -58,8 +58,7 @@ impl Sqlite {
         .await;
         match applied {
             Ok(applied) => Ok(applied.is_some()),
-            // There is no such table yet.
-            Err(sqlx::Error::Database(_)) => Ok(false),
+            Err(sqlx::Error::Database(error)) if error.message().starts_with("no such table") => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -625,6 +625,6 @@ impl ports::Vault for House {
 #[async_trait]
 impl ports::Health for House {
     async fn look(&self) -> Readiness {
-        Readiness { database: true, migrated: true, redis: None }
+        Readiness { migrated: Some(true), redis: None }
     }
 }

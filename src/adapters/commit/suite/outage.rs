@@ -177,6 +177,29 @@ async fn what_an_index_holds_is_compared_byte_by_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_that_are_missing_are_told_from_a_server_that_does_not_say() {
+    let name = create().await;
+    let store = by_its_own_clock(&name).await;
+    assert!(!store.is_migrated().await.expect("it was never touched"));
+    sqlx::query("create table _sqlx_migrations ()").execute(&store.pool).await.expect("made");
+    store.is_migrated().await.expect_err("nobody can tell");
+    sqlx::query("drop table _sqlx_migrations").execute(&store.pool).await.expect("gone");
+    store.migrate().await.expect("it takes the migrations");
+    assert!(store.is_migrated().await.expect("it was asked before"));
+    store.close().await;
+    remove(&name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_finds_no_server_is_told_why() {
+    let line = Line::open(0).await;
+    let options = server().host("127.0.0.1").port(line.cut().await);
+    let clock = Arc::new(ManualClock::at(NOW));
+    let error = Postgres::open(options, 8, clock).await.expect_err("nobody listens");
+    assert!(error.to_string().contains("Connection refused"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_instances_that_start_together_on_an_empty_database_both_succeed() {
     for _ in 0..10 {
         let name = create().await;

@@ -228,6 +228,6 @@ impl Vault for House {
 impl Health for House {
     async fn look(&self) -> Readiness {
         let is_up = !self.is_away.load(Ordering::SeqCst);
-        Readiness { database: is_up, migrated: is_up, redis: Some(false) }
+        Readiness { migrated: is_up.then_some(true), redis: Some(false) }
     }
 }
