@@ -122,7 +122,9 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
                 Finding::right("clock", format!("{apart_ms} ms apart from the database's"))
             });
         }
-        Err(error) => findings.push(Finding::wrong("clock", error.to_string(), "see the database above")),
+        Err(error) => {
+            findings.push(Finding::wrong("clock", with_causes(&error.into()), "see the database above"))
+        }
     }
     findings.push(look_at_disk(store).await);
     findings.push(look_at_address(settings));
@@ -150,7 +152,7 @@ async fn look_at_disk(store: &Store) -> Finding {
                 "for failover without loss, replicate synchronously (synchronous_standby_names)",
             ),
             Ok(_) => Finding::right("disk", "commits reach the disk, and a standby"),
-            Err(error) => Finding::wrong("disk", error.to_string(), "see the database above"),
+            Err(error) => Finding::wrong("disk", with_causes(&error.into()), "see the database above"),
         },
         Store::Sqlite(sqlite) => {
             let folder = sqlite.path().parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -164,9 +166,11 @@ async fn look_at_disk(store: &Store) -> Finding {
                         Finding::right("disk", detail)
                     }
                 }
-                Err(error) => {
-                    Finding::wrong("disk", error.to_string(), "check the folder of BATON_DATABASE_URL")
-                }
+                Err(error) => Finding::wrong(
+                    "disk",
+                    with_causes(&error.into()),
+                    "check the folder of BATON_DATABASE_URL",
+                ),
             }
         }
     }
@@ -333,7 +337,9 @@ async fn look_at_work(settings: &Settings, store: &Store, findings: &mut Vec<Fin
                 ));
             }
         }
-        Err(error) => findings.push(Finding::wrong("people", error.to_string(), "see the database above")),
+        Err(error) => {
+            findings.push(Finding::wrong("people", with_causes(&error.into()), "see the database above"))
+        }
     }
 }
 
@@ -346,7 +352,7 @@ async fn look_at_redis(settings: &Settings) -> Finding {
     match tokio::time::timeout(PING, server.ping()).await {
         Ok(Ok(())) => Finding::right("redis", "answers"),
         Ok(Err(error)) => {
-            Finding::wrong("redis", error.to_string(), "check BATON_REDIS_URL, and that it runs")
+            Finding::wrong("redis", with_causes(&error.into()), "check BATON_REDIS_URL, and that it runs")
         }
         Err(_) => Finding::wrong("redis", "does not answer", "check BATON_REDIS_URL, and that it runs"),
     }
