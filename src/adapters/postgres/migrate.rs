@@ -1,12 +1,24 @@
 //! Brings a PostgreSQL database to the newest shape. Instances that start together wait for one another.
 
+use std::time::Duration;
+
 use sqlx::{
-    Connection as _,
+    Connection as _, Executor as _,
     migrate::{MigrateError, Migrator},
 };
 
 use super::Postgres;
-use crate::adapters::sql::migrator;
+use crate::adapters::{Trouble, sql::migrator};
+
+/// Whoever waits for the whole of a table has everybody who comes to it wait behind them: a migration gives up sooner than
+/// the statements of the instances that serve meanwhile ([`super::LOCK_MS`]), and asks again.
+const BRIEFLY: &str = "set lock_timeout = '500ms'";
+
+/// Between two attempts. Those who wait behind the first have gone on by then.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// So long, some ten minutes, may a backup by other tools hold the tables, or another instance migrate.
+const ATTEMPTS: u32 = 600;
 
 /// `undefined_table`.
 const NO_SUCH_TABLE: &str = "42P01";
@@ -39,18 +51,31 @@ pub(super) fn migrations() -> Migrator {
 }
 
 impl Postgres {
-    /// Runs what is missing, under an advisory lock, over a connection of its own: waiting for another instance's
-    /// migration, or running a long one, may take longer than any statement of the work itself.
+    /// Runs what is missing, under an advisory lock, over a connection of its own: running a long one may take longer than
+    /// any statement of the work itself.
     pub async fn migrate(&self) -> Result<(), MigrateError> {
         self.apply(&migrations()).await
     }
 
     /// The same with these migrations alone.
-    pub(super) async fn apply(&self, migrations: &Migrator) -> Result<(), MigrateError> {
-        let mut connection = self.unlimited().await?;
-        let outcome = migrations.run_direct(None, &mut connection, false).await;
-        connection.close().await?;
-        outcome
+    pub(crate) async fn apply(&self, migrations: &Migrator) -> Result<(), MigrateError> {
+        let mut attempts = 0;
+        loop {
+            let mut connection = self.unlimited().await?;
+            connection.execute(BRIEFLY).await?;
+            let outcome = migrations.run_direct(None, &mut connection, false).await;
+            connection.close().await?;
+            attempts += 1;
+            match outcome {
+                Err(error) if attempts < ATTEMPTS && is_in_the_way(&error) => {
+                    if attempts % 20 == 1 {
+                        tracing::warn!(%error, "the migration waits for others to be done with the tables");
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Whether every migration of this program was applied. A database that was never touched has none.
@@ -68,6 +93,12 @@ impl Postgres {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether somebody else holds what it needs.
+fn is_in_the_way(error: &MigrateError) -> bool {
+    matches!(error, MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)
+        if Trouble::of(error) == Trouble::Busy)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::{
     store::{Database, Heard, by_its_own_clock, create, on_postgres, on_sqlite, remove, server, soon},
 };
 use crate::{
-    adapters::{postgres::Postgres, sqlite::Sqlite},
+    adapters::{postgres::Postgres, sql::migrator, sqlite::Sqlite},
     domain::{
         conversation::Lease,
         docket::Docket,
@@ -197,6 +197,32 @@ async fn whoever_finds_no_server_is_told_why() {
     let clock = Arc::new(ManualClock::at(NOW));
     let error = Postgres::open(options, 8, clock).await.expect_err("nobody listens");
     assert!(error.to_string().contains("Connection refused"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_migration_that_must_wait_holds_up_nobody_who_serves() {
+    let name = create().await;
+    let store = by_its_own_clock(&name).await;
+    store.migrate().await.expect("it takes the migrations");
+    let ledger = store.ledger(Arc::new(Heard::default()));
+    let push = |text: String| change(&*ledger, opened(1), by_key(text.clone()), push(text));
+    // As a backup by other tools holds all tables, for as long as it takes.
+    let mut dump = store.pool.begin().await.expect("begun");
+    sqlx::query("lock table messages in access share mode").execute(&mut *dump).await.expect("held");
+    let newer = migrator([("wide", "lock table messages; alter table messages add wide text")]);
+    sqlx::query("delete from _sqlx_migrations").execute(&store.pool).await.expect("known by this one alone");
+    let mut migrating = pin!(store.apply(&newer));
+    for number in 0..20 {
+        assert!(poll!(&mut migrating).is_pending(), "the tables are held");
+        push(number.to_string()).await.expect("stored");
+        sqlx::query("select pg_sleep(0.05)").execute(&mut *dump).await.expect("a moment passes");
+    }
+    dump.commit().await.expect("done");
+    migrating.await.expect("migrated");
+    assert_eq!(push("after".to_owned()).await.expect("stored"), 21);
+    drop(ledger);
+    store.close().await;
+    remove(&name).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
