@@ -190,6 +190,9 @@ pub struct Memo {
     /// A person asked for an answer now: the next turn takes what was left to people.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub answer_now: bool,
+    /// When that was last wished: no message that waits is older, however old it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wished_at: Option<i64>,
     /// What else a person is called for while a send of unknown fate comes first; by its word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_for: Option<String>,
@@ -217,6 +220,13 @@ pub struct Memo {
 }
 
 impl Memo {
+    /// What waits is to be answered now.
+    pub fn wish(&mut self, now: Time) {
+        self.answer_now = true;
+        self.ripe_at = Some(now.0);
+        self.wished_at = Some(now.0);
+    }
+
     /// Nothing waits any more: the next message begins a new burst.
     pub fn end_burst(&mut self) {
         self.ripe_at = None;

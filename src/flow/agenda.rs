@@ -208,14 +208,16 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
         withhold(docket, "not_allowed");
         return Fired::Nothing;
     }
+    if follow_up.text.is_none() && policy.is_spent {
+        // Until it is too late, or another day.
+        return Fired::NotYet(docket.now.plus_ms(SPENT_MS));
+    }
     docket.record(Entry::of(EventType::FollowUpDue).with("follow_up_id", follow_up.id.to_string()));
     match &follow_up.text {
         Some(text) => {
             let text = text.clone();
             if queue(docket, policy, &text, None) { Fired::Owed } else { Fired::Nothing }
         }
-        // Until it is too late, or another day.
-        None if policy.is_spent => Fired::NotYet(docket.now.plus_ms(SPENT_MS)),
         None => Fired::Begun(Box::new(inbox::begin(docket, policy, claimant, Purpose::FollowUp, Vec::new()))),
     }
 }

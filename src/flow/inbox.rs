@@ -260,17 +260,22 @@ fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) -> b
     }
     if phrases::is_phrase(&arrival.text, &policy.handover_words) {
         let was_ai = docket.conversation.mode.mode == Mode::Ai;
-        if was_ai && office::away_until(policy, docket.now).is_some() {
+        let is_somebody_there = office::away_until(policy, docket.now).is_none();
+        if was_ai && !is_somebody_there {
             // Nobody would come: the assistant says so, and people see it when they do.
             conversations::raise(docket, AttentionReason::ContactAsked);
             return true;
         }
+        let was_left_until_hours = office::is_left_until_hours(docket, policy);
         if was_ai {
             // Asked again in HUMAN, it would only withdraw the words that say somebody comes.
             conversations::cause(docket, policy, By::of(Reason::ContactAsked, actor::CONTACT));
+        } else if was_left_until_hours {
+            office::leave_for_good(docket);
         }
         conversations::raise(docket, AttentionReason::ContactAsked);
-        if let (true, Some(text)) = (was_ai, &policy.handover_text) {
+        let is_new = was_ai || was_left_until_hours;
+        if let (true, Some(text)) = (is_new && is_somebody_there, &policy.handover_text) {
             outbox::say_farewell(docket, policy, text, None);
         }
     } else if phrases::is_phrase(&arrival.text, &policy.opt_out_words) {

@@ -5,7 +5,7 @@
 
 use super::{conversations, conversations::By, inbox};
 use crate::domain::{
-    conversation::AttentionReason,
+    conversation::{AttentionReason, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
     mode::{Mode, Reason},
@@ -32,16 +32,25 @@ fn opens_at(policy: &Policy, now: Time) -> Option<Time> {
 /// Whether people have the conversation only because it was outside the assistant's hours, and only until these begin.
 pub fn is_left_until_hours(docket: &Docket, policy: &Policy) -> bool {
     let mode = &docket.conversation.mode;
-    mode.mode == Mode::Human
-        && mode.reason == Reason::Hours
-        && mode.until.is_some()
-        && mode.until == opens_at(policy, mode.changed_at)
+    let begins = |until: Time| opens_at(policy, until.plus_ms(-1)) == Some(until);
+    mode.mode == Mode::Human && mode.reason == Reason::Hours && mode.until.is_some_and(begins)
 }
 
-/// The assistant's hours have begun: what nobody has answered meanwhile, it answers.
+/// The contact wants a person: what is left to people only until the assistant's hours begin stays with them.
+pub fn leave_for_good(docket: &mut Docket) {
+    let mode = &mut docket.conversation.mode;
+    (mode.reason, mode.until) = (Reason::ContactAsked, None);
+}
+
+/// The assistant's hours have begun: what nobody has answered or put aside meanwhile, it answers. If they are over again (we
+/// were away), people have it until the next.
 pub fn come_back(docket: &mut Docket, policy: &Policy) {
+    if let Some(opens_at) = opens_at(policy, docket.now) {
+        docket.conversation.mode.until = Some(opens_at);
+        return;
+    }
     conversations::cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));
-    if docket.conversation.contact_spoke_last() {
+    if docket.conversation.status == Status::Open && docket.conversation.contact_spoke_last() {
         inbox::answer_now(docket);
     }
 }

@@ -9,7 +9,7 @@ mod settle;
 
 pub use claim::{Claim, as_checked, claim_at_once, claim_due, is_able};
 pub(super) use claim::{begin_attempt, refusal};
-pub use settle::{Settled, give_up, sent, settle, tell_settled};
+pub use settle::{Settled, count_follow_up, give_up, sent, settle, tell_settled};
 
 use uuid::Uuid;
 

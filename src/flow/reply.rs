@@ -169,7 +169,8 @@ fn refusal(docket: &Docket, begun: &Begun) -> Option<&'static str> {
 }
 
 fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, jitter: f64) -> Committed {
-    docket.conversation.memo.note = None;
+    // Another that was left meanwhile is for the next turn.
+    docket.conversation.memo.note.take_if(|note| begun.note.as_ref() == Some(note));
     docket.conversation.memo.answer_now = false;
     docket.conversation.memo.failures = 0;
     docket.conversation.memo.retry_at = None;

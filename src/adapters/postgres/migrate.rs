@@ -8,7 +8,7 @@ use sqlx::{
 };
 
 use super::Postgres;
-use crate::adapters::{Trouble, sql::migrator};
+use crate::adapters::sql::migrator;
 
 /// Whoever waits for the whole of a table has everybody who comes to it wait behind them: a migration gives up sooner than
 /// the statements of the instances that serve meanwhile ([`super::LOCK_MS`]), and asks again.
@@ -20,8 +20,9 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// So long, some ten minutes, may a backup by other tools hold the tables, or another instance migrate.
 const ATTEMPTS: u32 = 600;
 
-/// `undefined_table`.
 const NO_SUCH_TABLE: &str = "42P01";
+const LOCK_NOT_AVAILABLE: &str = "55P03";
+const DEADLOCK: &str = "40P01";
 
 /// The migrations, in order, numbered by it. One that was released is never changed, and a new one is added at the end.
 pub(super) fn migrations() -> Migrator {
@@ -95,10 +96,13 @@ impl Postgres {
     }
 }
 
-/// Whether somebody else holds what it needs.
+/// Whether somebody else holds what it needs. Not whether somebody cancelled it: they want it to end.
 fn is_in_the_way(error: &MigrateError) -> bool {
-    matches!(error, MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)
-        if Trouble::of(error) == Trouble::Busy)
+    let (MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) = error else {
+        return false;
+    };
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.is_some_and(|code| [LOCK_NOT_AVAILABLE, DEADLOCK].contains(&&*code))
 }
 
 #[cfg(test)]

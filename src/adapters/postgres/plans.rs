@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// "Cached plan must not change result type" is a feature that is not supported, and the only one that we ask for.
+/// "Cached plan must not change result type": to the server, a feature that is not supported. Nothing of ours asks for another.
 pub(super) const OUTDATED: &str = "0A000";
 
 /// When a plan was last found outdated, for all pools of one database.

@@ -104,9 +104,7 @@ fn replay_turn(
         inbox::answer_now(docket);
     }
     let now = docket.now;
-    let memo = &mut docket.conversation.memo;
-    memo.answer_now = true;
-    memo.ripe_at = Some(now.0);
+    docket.conversation.memo.wish(now);
     Ok(())
 }
 

@@ -109,7 +109,8 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
         Some(_) => {}
     }
     leave_stale(docket, policy);
-    let is_taken_together = policy.burst != BurstPolicy::Queue || docket.conversation.memo.is_flood;
+    let memo = &docket.conversation.memo;
+    let is_taken_together = policy.burst != BurstPolicy::Queue || memo.is_flood || memo.answer_now;
     flood::watch(docket, policy);
     let mut burst: Vec<Message> = {
         let waiting = docket.messages().iter().filter(|message| message.waits());
@@ -317,8 +318,7 @@ fn leave_stale(docket: &mut Docket, policy: &Policy) {
         return;
     }
     let now = docket.now;
-    let memo = &docket.conversation.memo;
-    let wished_at = memo.ripe_at.filter(|_| memo.answer_now).map(Time);
+    let wished_at = docket.conversation.memo.wished_at.map(Time);
     let is_stale = |message: &Message| {
         let since = wished_at.map_or(message.at, |at| at.max(message.at));
         message.waits() && now.since(since) > policy.stale_ms

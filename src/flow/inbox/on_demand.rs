@@ -66,7 +66,6 @@ pub fn answer_now(docket: &mut Docket) -> bool {
     memo.burst_last_at.get_or_insert(now.0);
     memo.failures = 0;
     memo.retry_at = None;
-    memo.answer_now = true;
-    memo.ripe_at = Some(now.0);
+    memo.wish(now);
     true
 }

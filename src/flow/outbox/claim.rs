@@ -152,7 +152,13 @@ pub const fn as_checked(mode: Mode) -> atomic_mode_check::Mode {
 
 /// A refused message never blocks the conversation's order: it is withdrawn, and what it covered is left to a person.
 pub(super) fn refuse(docket: &mut Docket, policy: &Policy, id: Uuid, reason: DeliveryReason) {
+    let delivery = docket.message(id).and_then(|message| message.delivery.as_ref());
+    let is_follow_up = delivery.is_some_and(|delivery| delivery.gate == Gate::FollowUp);
     cancel(docket, id, reason, actor::SYSTEM);
+    if is_follow_up {
+        // The next one was there from an attempt before.
+        agenda::cancel_automatic(docket, actor::SYSTEM);
+    }
     inbox::wind(docket, policy);
 }
 

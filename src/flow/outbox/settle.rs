@@ -242,7 +242,12 @@ pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     start_typing_next(docket, &delivery);
     conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
     conversations::wind_overdue(docket, policy);
-    if delivery.gate == Gate::FollowUp {
+    count_follow_up(docket, id, delivery.gate);
+}
+
+/// One more has left in this silence, if that is one.
+pub fn count_follow_up(docket: &mut Docket, id: Uuid, gate: Gate) {
+    if gate == Gate::FollowUp {
         docket.conversation.memo.follow_ups_sent += 1;
         docket.record(Entry::of(EventType::FollowUpSent).message(id));
     }

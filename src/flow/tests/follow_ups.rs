@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::ana;
 use crate::{
     domain::{
         brake::{Brake, Latched},
+        event::EventType,
         hours::Hours,
         message::{DeliveryReason, DeliveryState as S, Kind, OutcomeReason},
         mode::Mode,
@@ -12,6 +14,7 @@ use crate::{
     },
     flow::{
         agenda::{self, Wish},
+        desk::fate,
         inbox,
         outbox::{self, Settled},
         play::Play,
@@ -154,6 +157,56 @@ fn a_sequence_ends_with_a_follow_up_that_does_not_leave() {
     assert_eq!(play.clocks.follow_up_at, Some(play.now.plus_ms(20_000)), "it is there from the claim on");
     play.settles(attempt, &Settled::Again(None, "status 500".into()));
     assert_eq!((play.in_state(S::Dead), play.pending_follow_ups()), (vec!["Still there?"], 0));
+}
+
+/// The first of two has been tried without success; the other is there already.
+fn first_tried(tried: &Settled) -> Play {
+    let mut play = Play::by(|policy| policy.follow_up_after_ms = vec![10_000, 20_000]);
+    play.policy.follow_up_text = Some("Still there?\n---\nHello?".into());
+    play.exchange("m1", "a1");
+    play.wait(10_000);
+    play.fires();
+    let (attempt, claim) = play.claims_send();
+    assert!(matches!(claim, outbox::Claim::Claimed(_)));
+    play.settles(attempt, tried);
+    assert_eq!(play.pending_follow_ups(), 1);
+    play
+}
+
+#[test]
+fn a_sequence_ends_with_a_follow_up_that_becomes_too_late() {
+    let mut play = first_tried(&Settled::Again(None, "status 500".into()));
+    play.wait(play.policy.follow_up_late_ms + 1);
+    assert_eq!(play.sends(), [""; 0]);
+    assert_eq!((play.in_state(S::Cancelled), play.pending_follow_ups()), (vec!["Still there?"], 0));
+}
+
+#[test]
+fn what_a_person_confirms_counts_in_its_sequence() {
+    let mut play = first_tried(&Settled::Unclear("timed out".into()));
+    let id = play.messages.iter().find(|message| message.is(S::Unknown)).unwrap().id;
+    play.step(|docket, policy| fate::confirm(docket, policy, id, &ana())).unwrap();
+    play.wait(20_000);
+    play.fires();
+    assert_eq!((play.sends(), play.pending_follow_ups()), (vec!["Hello?".to_owned()], 0));
+    assert_eq!(play.happened(EventType::FollowUpSent), 2);
+}
+
+#[test]
+fn what_the_assistant_would_write_is_not_due_while_the_day_is_spent() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    play.policy.is_spent = true;
+    let wish = Wish { delay_ms: Some(1_000), ..Wish::default() };
+    play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
+    play.wait(1_000);
+    for _ in 0..3 {
+        assert!(matches!(play.fires(), agenda::Fired::NotYet(_)));
+    }
+    assert_eq!(play.happened(EventType::FollowUpDue), 0);
+    play.policy.is_spent = false;
+    assert!(matches!(play.fires(), agenda::Fired::Begun(_)));
+    assert_eq!(play.happened(EventType::FollowUpDue), 1);
 }
 
 fn latched(play: &Play) -> Brake {

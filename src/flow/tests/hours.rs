@@ -5,14 +5,16 @@ use std::sync::Arc;
 use super::ana;
 use crate::{
     domain::{
-        conversation::AttentionReason,
+        conversation::{AttentionReason, Status},
         event::EventType,
         hours::Hours,
         message::{DeliveryState as S, Outcome, OutcomeReason},
         mode::{Mode, Reason},
+        policy::BurstPolicy,
         time::Time,
     },
     flow::{
+        conversations,
         desk::Words,
         inbox::Claim,
         play::Play,
@@ -100,6 +102,95 @@ fn what_is_being_answered_when_the_hours_end_is_answered_unless_the_contact_writ
             assert_eq!(play.sends(), ["Until six."]);
         }
     }
+}
+
+#[test]
+fn who_asks_for_a_person_outside_its_hours_is_not_given_back_to_the_assistant() {
+    let mut play = friday_evening();
+    play.policy.handover_words = vec!["human".to_owned()];
+    play.policy.handover_text = Some("A colleague will be with you at once.".to_owned());
+    play.says("human");
+    let mode = &play.conversation.mode;
+    assert_eq!((mode.mode, mode.reason, mode.until), (Mode::Human, Reason::ContactAsked, None));
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::ContactAsked);
+    play.says("human");
+    assert_eq!(play.sends(), ["A colleague will be with you at once."], "once");
+    play.now = at("2026-01-12T09:00:00+08:00");
+    play.tends();
+    assert_eq!((play.conversation.mode.mode, play.claim()), (Mode::Human, Claim::Nothing));
+
+    let mut play = friday_evening();
+    play.policy.handover_words = vec!["human".to_owned()];
+    play.policy.handover_text = Some("A colleague will be with you at once.".to_owned());
+    play.policy.handover_hours = office_hours();
+    play.says("Are you open?");
+    play.says("human");
+    assert_eq!(play.conversation.mode.until, None);
+    assert_eq!(play.sends(), [""; 0], "nobody is there, and nobody is promised");
+}
+
+#[test]
+fn what_was_closed_or_put_aside_meanwhile_stays_so_when_the_hours_begin() {
+    for status in [Status::Closed, Status::Snoozed] {
+        let mut play = friday_evening();
+        let asked = play.says("Buy my pills");
+        play.step(|docket, policy| match status {
+            Status::Closed => conversations::close(docket, policy, "agent:ana"),
+            Status::Open | Status::Snoozed => {
+                conversations::set_status(
+                    docket,
+                    status,
+                    Some(docket.now.plus_ms(30 * 86_400_000)),
+                    "agent:ana",
+                );
+            }
+        });
+        play.now = at("2026-01-12T09:00:00+08:00");
+        play.tends();
+        let conversation = &play.conversation;
+        assert_eq!((conversation.status, conversation.mode.mode), (status, Mode::Ai));
+        assert_eq!(play.claim(), Claim::Nothing);
+        assert_eq!(fate(&play, asked).0, Outcome::LeftToHuman);
+    }
+}
+
+#[test]
+fn hours_that_have_passed_unseen_are_waited_for_again() {
+    let mut play = friday_evening();
+    play.says("Are you open?");
+    play.now = at("2026-01-12T20:00:00+08:00");
+    play.tends();
+    let mode = &play.conversation.mode;
+    assert_eq!((mode.mode, mode.until), (Mode::Human, Some(at("2026-01-13T09:00:00+08:00"))));
+    play.now = at("2026-01-13T09:00:00+08:00");
+    play.tends();
+    assert_eq!(play.begins().burst.len(), 1);
+}
+
+#[test]
+fn what_the_morning_answers_is_as_old_as_the_morning_whatever_comes_between() {
+    // The model is busy at first.
+    let mut play = friday_evening();
+    play.says("Are you open?");
+    play.now = at("2026-01-12T09:00:00+08:00");
+    play.tends();
+    let begun = play.begins();
+    play.fails(&begun);
+    play.wait(120_000);
+    assert_eq!(play.begins().burst.len(), 1, "tried again");
+
+    // One message after the other.
+    let mut play = friday_evening();
+    play.policy.burst = BurstPolicy::Queue;
+    play.says("Are you open?");
+    play.says("And on Sundays?");
+    play.now = at("2026-01-12T09:00:00+08:00");
+    play.tends();
+    let begun = play.begins();
+    assert_eq!(begun.burst.len(), 2, "one turn over everything");
+    play.writes(&begun, "Until six.");
+    assert_eq!(play.sends(), ["Until six."]);
+    assert_eq!(play.conversation.attention, None);
 }
 
 /// The assistant is always there; people have gone home.

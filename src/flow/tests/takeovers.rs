@@ -370,3 +370,20 @@ fn words_that_are_refused_take_nothing_over() {
     assert!(said.is_err(), "it quotes what nobody said");
     assert_eq!((play.conversation.mode.mode, play.turns[0].state), (Mode::Ai, TurnState::Generating));
 }
+
+#[test]
+fn a_note_that_is_left_while_a_turn_runs_is_for_the_next() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    let request =
+        Request { actor: "agent:ana".into(), note: Some("give her 10 %".into()), ..Request::default() };
+    play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
+    play.writes(&begun, "a1");
+    play.sends();
+    play.says("m2");
+    let begun = play.begins();
+    assert_eq!(begun.note.as_deref(), Some("give her 10 %"));
+    play.writes(&begun, "a2");
+    assert_eq!(play.conversation.memo.note, None, "once");
+}
