@@ -193,7 +193,7 @@ pub struct Memo {
     /// When that was last wished: no message that waits is older, however old it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wished_at: Option<i64>,
-    /// What else a person is called for while a send of unknown fate comes first; by its word.
+    /// What else a person is called for behind a call that may end by itself; by its word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_for: Option<String>,
     /// The number of the newest thing that the contact did, reactions included: no follow-up from before it leaves.

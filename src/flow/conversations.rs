@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{agenda, drafts, office, outbox};
 use crate::domain::{
-    conversation::{Attention, AttentionReason, Status},
+    conversation::{Attention, AttentionReason, Memo, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
     message::{DeliveryReason, DeliveryState, Gate, Outcome, OutcomeReason},
@@ -212,25 +212,45 @@ pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
         since.filter(|_| waits && !already_called).map(|since| since.plus_ms(policy.human_overdue_ms).0);
 }
 
-/// Calls a person. An earlier call stays as it is, but a send of unknown fate comes before everything. It may end by
-/// itself, so what a person is called for beside it waits behind it.
+/// Calls a person. An earlier call stays as it is, but a send of unknown fate comes before everything. What a person is
+/// called for beside a call that may end by itself waits behind it.
 pub fn raise(docket: &mut Docket, reason: AttentionReason) {
     let memo = &mut docket.conversation.memo;
     match docket.conversation.attention.map(|attention| attention.reason) {
         Some(current) if current == reason => return,
-        Some(AttentionReason::SendUnknown) => {
-            memo.called_for.get_or_insert_with(|| reason.to_string());
+        Some(current) if reason == AttentionReason::SendUnknown => wait_behind(memo, current),
+        Some(current) => {
+            if may_end_by_itself(current) {
+                wait_behind(memo, reason);
+            }
             return;
         }
-        Some(current) if reason == AttentionReason::SendUnknown => {
-            memo.called_for = Some(current.to_string())
-        }
-        Some(_) => return,
         None => {}
     }
     memo.overdue_at = None;
     docket.conversation.attention = Some(Attention { reason, since: docket.now });
     docket.record(Entry::of(EventType::AttentionRaised).with("reason", reason.as_str()));
+}
+
+/// One waits: rather one that only a person ends.
+fn wait_behind(memo: &mut Memo, reason: AttentionReason) {
+    let waits = memo.called_for.as_deref().and_then(|word| word.parse().ok());
+    if waits.is_none_or(may_end_by_itself) {
+        memo.called_for = Some(reason.to_string());
+    }
+}
+
+/// Whether an answer, an echo or a report ends such a call, without a person.
+const fn may_end_by_itself(reason: AttentionReason) -> bool {
+    matches!(
+        reason,
+        AttentionReason::SendUnknown
+            | AttentionReason::SendFailed
+            | AttentionReason::AiFailure
+            | AttentionReason::Stale
+            | AttentionReason::Unanswered
+            | AttentionReason::SpendLimit
+    )
 }
 
 /// A person has looked, or the cause is gone. A call for a send of unknown fate ends only when no such send is left, and

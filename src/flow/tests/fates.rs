@@ -264,3 +264,27 @@ fn what_a_person_is_called_for_beside_a_send_of_unknown_fate_is_not_forgotten() 
         assert_eq!(called(&play), wanted);
     }
 }
+
+#[test]
+fn what_a_person_is_called_for_outlives_a_call_that_an_answer_ends() {
+    for (first, second) in [
+        (AttentionReason::AiFailure, AttentionReason::Unreadable),
+        (AttentionReason::SpendLimit, AttentionReason::ContactAsked),
+    ] {
+        for a_person_looks in [false, true] {
+            let mut play = Play::new();
+            play.step(|docket, _| {
+                for reason in [first, AttentionReason::Stale, second, AttentionReason::SendFailed] {
+                    conversations::raise(docket, reason);
+                }
+            });
+            assert_eq!(play.conversation.attention.map(|it| it.reason), Some(first));
+            if a_person_looks {
+                play.step(|docket, _| conversations::clear(docket, "agent:ana", |_| true));
+            }
+            play.exchange("m1", "a1");
+            let wanted = (!a_person_looks).then_some(second);
+            assert_eq!(play.conversation.attention.map(|it| it.reason), wanted);
+        }
+    }
+}
