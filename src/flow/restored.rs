@@ -11,9 +11,10 @@ use uuid::Uuid;
 use super::{
     agenda, conversations, inbox,
     ledger::{self, Key, Ledger, Need, change},
-    outbox, reconcile,
+    office, outbox, reconcile,
 };
 use crate::domain::{
+    conversation::AttentionReason,
     docket::{Docket, Entry},
     event::EventType,
     message::{Attempt, DeliveryReason, DeliveryState, Message},
@@ -94,6 +95,11 @@ pub fn settle(docket: &mut Docket, policy: &Policy, made_at: Time) -> Settled {
         inbox::hand_over_stale(docket, &waiting);
         docket.conversation.memo.end_burst();
     }
+    if office::is_left_until_hours(docket, policy) && docket.conversation.contact_spoke_last() {
+        // It would come back by itself, and answer what may have been answered since.
+        docket.conversation.mode.until = None;
+        conversations::raise(docket, AttentionReason::Stale);
+    }
     let is_due = docket.follow_up().is_some_and(|follow_up| follow_up.due_at <= docket.now);
     if is_due {
         agenda::withhold(docket, REASON);
@@ -133,7 +139,6 @@ mod tests {
     use super::*;
     use crate::{
         domain::{
-            conversation::AttentionReason,
             message::Outcome,
             turn::{FollowUpState, Purpose},
         },
@@ -248,6 +253,23 @@ mod tests {
         assert!(play.conversation.attention.is_some());
         play.says("m2");
         assert_eq!(play.begins().burst.len(), 1, "what comes now is answered as ever");
+    }
+
+    #[test]
+    fn what_was_left_until_the_assistants_hours_stays_with_people() {
+        let at = |text| Time::parse(text).expect("a time");
+        let hours = crate::domain::hours::Hours::parse("Mon-Fri 09:00-18:00", "UTC").expect("hours");
+        let mut play = Play::by(|policy| policy.ai_hours = Some(Arc::new(hours)));
+        play.now = at("2026-01-09T20:00:00Z");
+        let asked = play.says("Are you open?");
+        let made_at = play.now;
+        play.now = at("2026-01-20T20:00:00Z");
+        restores(&mut play, made_at);
+        assert!(play.conversation.attention.is_some());
+        play.now = at("2026-01-21T09:00:00Z");
+        play.tends();
+        assert_eq!(play.claim(), Claim::Nothing);
+        assert_eq!(outcome(&play, asked), Some(Outcome::LeftToHuman));
     }
 
     #[test]
