@@ -14,6 +14,16 @@ use crate::domain::{
     turn::Purpose,
 };
 
+/// So many letters of what was said before go to the model at most, newest first: a contact may paste a book, and the question
+/// after it must still be answered.
+const HISTORY_LETTERS: usize = 60_000;
+
+/// Of the messages of this turn, so many in all; each has the same part of it.
+const BURST_LETTERS: usize = 100_000;
+
+/// Of one message.
+const MESSAGE_LETTERS: usize = 20_000;
+
 /// What is asked of it where a person answers.
 const SUGGEST: &str = "A colleague answers this contact now. Suggest what they could write next: only the words of that message.";
 
@@ -32,13 +42,15 @@ pub(super) async fn request(
     let mut lines: Vec<Line> = history
         .iter()
         .filter(|message| !of_this_turn(message) && !message.waits())
-        .filter_map(line_of)
+        .filter_map(|message| line_of(message, MESSAGE_LETTERS))
         .collect();
     lines.drain(..lines.len().saturating_sub(channel.policy.ai_history));
+    lines.drain(..lines.len() - newest(&lines, HISTORY_LETTERS));
     if let Some(note) = &begun.note {
         lines.push(Line::Instruction(format!("A colleague left this note for you: {note}")));
     }
-    lines.extend(begun.burst.iter().filter_map(line_of));
+    let each = MESSAGE_LETTERS.min(BURST_LETTERS / begun.burst.len().max(1));
+    lines.extend(begun.burst.iter().filter_map(|message| line_of(message, each)));
     if begun.turn.purpose == Purpose::Draft {
         // As a note, before what it is for.
         let heard = lines.iter().rposition(|line| !matches!(line, Line::Contact(_))).map_or(0, |at| at + 1);
@@ -74,24 +86,65 @@ fn offer(channel: &Channel, purpose: Purpose) -> Offer {
     }
 }
 
-/// A message as the model reads it; notes and empty ones are none.
-fn line_of(message: &Message) -> Option<Line> {
+/// How many of the newest have no more letters than that.
+fn newest(lines: &[Line], letters: usize) -> usize {
+    let mut left = letters;
+    let fits = |line: &&Line| {
+        let (Line::Contact(text) | Line::Assistant(text) | Line::Colleague(text) | Line::Instruction(text)) =
+            line
+        else {
+            return true;
+        };
+        let rest = left.checked_sub(text.chars().count());
+        left = rest.unwrap_or_default();
+        rest.is_some()
+    };
+    lines.iter().rev().take_while(fits).count()
+}
+
+/// The text, or so many letters of it and a sign that it goes on.
+fn cut(text: &str, letters: usize) -> String {
+    match text.char_indices().nth(letters) {
+        Some((at, _)) => format!("{} […]", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// A message as the model reads it, of so many letters at most; notes and empty ones are none.
+fn line_of(message: &Message, letters: usize) -> Option<Line> {
     if message.kind == Kind::Note || message.deleted_at.is_some() || message.text.trim().is_empty() {
         return None;
     }
+    let text = cut(&message.text, letters);
     let text = match &message.quoted {
         Some(quoted) if !quoted.text.trim().is_empty() => {
-            format!(
-                "{} (in reply to: \"{}\")",
-                message.text,
-                quoted.text.chars().take(300).collect::<String>()
-            )
+            format!("{text} (in reply to: \"{}\")", quoted.text.chars().take(300).collect::<String>())
         }
-        _ => message.text.clone(),
+        _ => text,
     };
     Some(match message.author {
         Author::Contact => Line::Contact(text),
         Author::Assistant | Author::System => Line::Assistant(text),
         Author::Agent => Line::Colleague(text),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_are_kept_as_far_as_they_fit() {
+        let lines = ["one", "zwölf", "three"].map(|text| Line::Contact(text.to_owned()));
+        for (letters, kept) in [(4, 0), (5, 1), (9, 1), (10, 2), (12, 2), (13, 3)] {
+            assert_eq!(newest(&lines, letters), kept, "{letters}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_letters() {
+        for (letters, wanted) in [(0, " […]"), (2, "éü […]"), (3, "éüñ")] {
+            assert_eq!(cut("éüñ", letters), wanted);
+        }
+    }
 }
