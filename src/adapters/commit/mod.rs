@@ -180,6 +180,8 @@ pub(crate) struct Sql {
     pub(crate) delete_parked: String,
     /// Overwrites the standing of channels. `[{name, state, next_send_at}]`
     pub(crate) save_channels: String,
+    /// Forgets requests under keys that are used again, where they are so old that nobody goes by them. Rows, as the next.
+    pub(crate) delete_requests: String,
     /// New remembered requests.
     pub(crate) insert_requests: String,
     /// Takes labels off conversations.

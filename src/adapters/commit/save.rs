@@ -121,6 +121,7 @@ impl Save {
         add(&mut statements, &sql.put_drafts, &self.drafts)?;
         add(&mut statements, &sql.delete_parked, &self.unparked)?;
         add(&mut statements, &sql.insert_parked, &self.parked)?;
+        add(&mut statements, &sql.delete_requests, &self.requests)?;
         add(&mut statements, &sql.insert_requests, &self.requests)?;
         add(&mut statements, &sql.save_channels, &channels)?;
         add(&mut statements, &sql.delete_labelled, &self.unlabelled)?;

@@ -19,7 +19,10 @@ use crate::{
         },
     },
     domain::{lane::Lane, time::Time},
-    flow::ledger::{Ledger, Observer},
+    flow::{
+        desk::REMEMBERED_MS,
+        ledger::{Ledger, Observer},
+    },
 };
 
 impl Postgres {
@@ -258,6 +261,10 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     save_channels: format!(
         "update channels set state = new.state, next_send_at = new.next_send_at, sends = new.sends
         from json_populate_recordset(null::channels, $1::json) new where channels.name = new.name and {IF}"
+    ),
+    delete_requests: format!(
+        "delete from requests old using json_populate_recordset(null::requests, $1::json) new
+        where old.key = new.key and old.at <= new.at - {REMEMBERED_MS} and {IF}"
     ),
     insert_requests: insert::<RequestRow>(),
     delete_labelled: format!(

@@ -15,7 +15,10 @@ use crate::{
         },
     },
     domain::{lane::Lane, time::Time},
-    flow::ledger::{Ledger, Observer},
+    flow::{
+        desk::REMEMBERED_MS,
+        ledger::{Ledger, Observer},
+    },
 };
 
 impl Sqlite {
@@ -194,6 +197,10 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     save_channels: "update channels set state = k.value ->> 'state', next_send_at = k.value ->> 'next_send_at',
         sends = k.value ->> 'sends' from jsonb_each($1) k where channels.name = k.value ->> 'name'"
         .to_owned(),
+    delete_requests: format!(
+        "delete from requests where key in (select value ->> 'key' from jsonb_each($1))
+        and at <= (select min(value ->> 'at') from jsonb_each($1)) - {REMEMBERED_MS}"
+    ),
     insert_requests: insert::<RequestRow>(),
     delete_labelled: "delete from conversation_labels where (conversation_id, label_id) in (
             select value ->> 'conversation_id', value ->> 'label_id' from jsonb_each($1))"

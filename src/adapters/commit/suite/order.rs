@@ -13,7 +13,10 @@ use crate::{
         docket::{Docket, Remembered},
         event::EventType,
     },
-    flow::ledger::{Committed, Error, Key, Need, Observer},
+    flow::{
+        desk::REMEMBERED_MS,
+        ledger::{Committed, Error, Key, Need, Observer},
+    },
 };
 
 over_both_stores!(
@@ -189,10 +192,12 @@ async fn steps_of_one_conversation_in_one_transaction_see_each_other(store: Shar
     store.conversation(1).await;
     let request = || Need { request: Some("caller /path key".to_owned()), ..Need::default() };
     let once = |docket: &mut Docket| {
-        if let Some(remembered) = &docket.remembered {
+        if let Some(remembered) = &docket.remembered
+            && docket.now.since(remembered.at) < REMEMBERED_MS
+        {
             return remembered.message;
         }
-        let message = docket.push(from_contact("by request"));
+        let message = docket.push(from_contact(&format!("by request at {}", docket.now.0)));
         docket.remember(Remembered {
             key: "caller /path key".to_owned(),
             body_hash: "hash".to_owned(),
@@ -206,6 +211,12 @@ async fn steps_of_one_conversation_in_one_transaction_see_each_other(store: Shar
     let answers: BTreeSet<_> = join_all(calls).await.into_iter().map(|id| id.expect("answered")).collect();
     assert_eq!(answers.len(), 1, "one message, told to each");
     assert_eq!(store.number("select count(*) from messages").await, 1);
+    // A day later the key stands for nothing any more, also while its row is still there.
+    store.clock.advance_ms(REMEMBERED_MS);
+    let calls = (0..20).map(|_| store.change(opened(1), request(), once));
+    let later: BTreeSet<_> = join_all(calls).await.into_iter().map(|id| id.expect("answered")).collect();
+    assert_eq!((later.len(), later.is_disjoint(&answers)), (1, true));
+    assert_eq!(store.number("select count(*) from requests").await, 1);
     if let Database::Postgres { store, .. } = &store.database {
         assert!(store.pool.size() <= 8);
     }
