@@ -66,10 +66,15 @@ impl Listener {
                 () = self.out.closed() => return Err(Ended),
                 _ = self.revocations.changed() => self.ask_again().await?,
                 _ = self.ask_again.tick() => self.ask_again().await?,
-                news = &mut news => return Ok(news),
                 _ = self.heartbeat.tick() => self.send(Bytes::from_static(b": still here\n\n")).await?,
+                news = &mut news => return Ok(news),
             }
         }
+    }
+
+    /// Does what has become due while there is more news than it takes in.
+    pub(super) async fn keep(&mut self) -> Result<(), Ended> {
+        self.until(std::future::ready(())).await
     }
 
     async fn ask_again(&self) -> Result<(), Ended> {

@@ -110,20 +110,25 @@ impl Client {
                     Err(Error::Unavailable(_) | Error::Gone | Error::Removed(_)) => return Ok(()),
                 },
             };
-            if frames.is_empty() {
-                return Ok(());
-            }
-            for frame in frames {
-                self.show(&frame).await?;
+            let Some(last) = frames.last() else { return Ok(()) };
+            let last = last.recorded.id.clone();
+            let mut has_shown = false;
+            for frame in frames.iter().filter(|frame| self.view.shows(&frame.recorded)) {
+                self.listener.keep().await?;
+                self.show(frame).await?;
+                has_shown = true;
                 self.at.clone_from(&frame.recorded.id);
+            }
+            self.at = last;
+            self.listener.keep().await?;
+            if !has_shown && frames.len() >= READ_MAX {
+                // An id alone: where to go on from, and a sign of life over many events that are not for this client.
+                self.send(format!("id: {}\n\n", self.at).into()).await?;
             }
         }
     }
 
     async fn show(&self, frame: &Frame) -> Result<(), Ended> {
-        if !self.view.shows(&frame.recorded) {
-            return Ok(());
-        }
         if !self.view.includes() {
             return self.send(frame.bytes.clone()).await;
         }

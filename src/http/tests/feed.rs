@@ -58,6 +58,10 @@ impl Client {
                 let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
                 line.unwrap_or_default().to_owned()
             };
+            if text.starts_with("id: ") && text.lines().count() == 2 {
+                // A place alone.
+                return Some(Frame { id: field("id"), name: String::new(), data: Value::Null });
+            }
             let fields = if text.starts_with("id: ") { 3 } else { 2 };
             assert!(text.ends_with("\n\n") && text.lines().count() == fields + 1, "{text:?}");
             let data = serde_json::from_str(&field("data")).expect("json");
@@ -229,6 +233,38 @@ async fn a_stream_ends_when_its_token_is_revoked() {
     client.next().await;
     assert_eq!(world.ask("DELETE", &path, None).await.status, 204);
     assert_eq!(client.next().await, None);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_far_behind_ends_too_when_its_token_is_revoked() {
+    let world = World::new();
+    for _ in 0..5_000 {
+        world.shelf.happen("default", E::TurnStarted);
+    }
+    let reply =
+        world.ask("POST", "/api/v1/tokens", Some(serde_json::json!({ "name": "bot", "role": "read" }))).await;
+    let (made, path) = (reply.json(), reply.header("location").to_owned());
+    let token = made["token"].as_str().expect("a token");
+    let mut client = Client::open(&world, "/api/v1/events", Some("e0"), token).await;
+    client.take(10).await;
+    assert_eq!(world.ask("DELETE", &path, None).await.status, 204);
+    let mut after = 0;
+    while client.next().await.is_some() {
+        after += 1;
+    }
+    assert!(after < 500, "what was on its way, and no more: {after}");
+}
+
+#[tokio::test]
+async fn over_many_events_that_are_not_shown_a_stream_says_where_it_is() {
+    let world = World::new();
+    for _ in 0..450 {
+        world.shelf.happen("default", E::TurnStarted);
+    }
+    world.shelf.happen("default", E::ModeChanged);
+    let mut client = Client::open(&world, "/api/v1/events?type=mode_changed", Some("e0"), ADMIN).await;
+    let wanted = pairs(&[("e0", "hello"), ("e200", ""), ("e400", ""), ("e451", "mode_changed")]);
+    assert_eq!(client.take(4).await, wanted);
 }
 
 #[tokio::test]
