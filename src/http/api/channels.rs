@@ -203,6 +203,14 @@ pub(crate) async fn change(
     if let Some(pointer) = wanted.credential().filter(|_| channel.managed_by_environment) {
         return Err(Problem::invalid(pointer, "the credentials of this channel come from the environment"));
     }
+    if let Some(url) = wanted.api_url.clone() {
+        let url = optional("/api_url", url, address)?;
+        // The token goes to whoever answers there, and what was given once is shown to nobody.
+        if url != channel.api_url && channel.sealed.is_some() && wanted.token.is_none() {
+            return Err(Problem::invalid("/token", "must be given again with another api_url"));
+        }
+        channel.api_url = url;
+    }
     if wanted.has_secret() {
         channel.sealed = Some(reseal(&doors, &channel, &wanted)?);
     }
@@ -211,9 +219,6 @@ pub(crate) async fn change(
     }
     if let Some(id) = wanted.instance {
         channel.instance = Some(instance("/instance", id)?);
-    }
-    if let Some(url) = wanted.api_url {
-        channel.api_url = optional("/api_url", url, address)?;
     }
     for (key, value) in wanted.settings {
         if value.is_null() {

@@ -73,6 +73,20 @@ async fn the_webhook_token_before_stays_valid_unless_somebody_says_otherwise() {
 }
 
 #[tokio::test]
+async fn a_stored_token_is_sent_nowhere_else_than_it_was_given_for() {
+    let world = World::new();
+    world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    let change = |body: Value| world.ask("PATCH", "/api/v1/channels/shop", Some(body));
+    let elsewhere = "https://elsewhere.example";
+    assert_eq!(change(json!({ "api_url": elsewhere })).await.pointer(), "/token");
+    assert_eq!(change(json!({ "api_url": elsewhere, "webhook_token": "x" })).await.pointer(), "/token");
+    assert_eq!(world.house.channels.lock().unwrap()[0].api_url, None);
+    assert_eq!(change(json!({ "api_url": elsewhere, "token": "another" })).await.status, 200);
+    assert_eq!(change(json!({ "api_url": elsewhere, "title": "Shop" })).await.status, 200, "it stays there");
+    assert_eq!(change(json!({ "api_url": null })).await.pointer(), "/token");
+}
+
+#[tokio::test]
 async fn a_wrong_channel_is_told_by_pointer() {
     let world = World::new();
     for (field, value) in [
