@@ -5,10 +5,12 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::Duration,
 };
 
+use futures_util::FutureExt as _;
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior},
@@ -21,7 +23,7 @@ use crate::{
     flow::{
         channels::Channels,
         dispatch::Dispatch,
-        ledger::{Ledger, Work},
+        ledger::{self, Ledger, Work},
         sender::{self, Sender},
         tend::Tend,
         turn::{self, Turns},
@@ -160,7 +162,12 @@ impl Worker {
             lane.running += 1;
             let (worker, channel, done) = (self.clone(), channel.to_owned(), done.clone());
             self.tasks.spawn(async move {
-                let outcome = worker.sender.send(conversation).await;
+                // A send that never ends here would count as running for ever, and its channel stand still.
+                let send = AssertUnwindSafe(worker.sender.send(conversation)).catch_unwind();
+                let outcome = send.await.unwrap_or_else(|_| {
+                    tracing::error!(%conversation, "a send panicked");
+                    Err(ledger::Error::Unavailable("the send panicked".into()))
+                });
                 // The loop may have ended: then nothing more is started.
                 let _ = done.send(Ended { channel, rank, conversation, outcome });
             });
