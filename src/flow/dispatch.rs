@@ -143,7 +143,7 @@ impl Dispatch {
     pub fn remind(&self, work: Work, due: &Due) {
         if work == Work::Send {
             let head = Head { channel: due.channel.clone(), rank: due.clocks.send_rank };
-            self.heads().entry(due.conversation).or_insert(head);
+            self.heads().insert(due.conversation, head);
         }
         self.queue(work).remind(due.conversation);
     }
