@@ -73,9 +73,9 @@ use crate::flow::ledger;
 pub(crate) enum Trouble {
     /// The connection or the whole database is gone: another attempt needs another connection.
     Lost,
-    /// Somebody else was in the way for too long: another attempt may get through.
+    /// Somebody else was in the way for too long, or has changed the database under us: another attempt may get through.
     Busy,
-    /// The data, or the statement itself: it fails each time.
+    /// The data: it fails each time.
     Data,
 }
 

@@ -12,12 +12,17 @@ const UNDER_WAY: &str = "restoring";
 
 /// Whether a restore into this database has begun and not ended. One without tables is whole.
 pub(crate) async fn is_half_done<S: Store>(store: &S) -> Result<bool, ledger::Error> {
-    match store.row(Statement::new("select i.generation from installation i")).await {
-        Ok(Some(row)) => Ok(cell::<String, _>(&row, "generation")? == UNDER_WAY),
-        // There is no such table yet.
-        Ok(None) | Err(ledger::Error::Refused(_)) => Ok(false),
-        Err(error) => Err(error),
+    let has_tables = match S::ENGINE {
+        Engine::Postgres => {
+            "select 1 from pg_tables where schemaname = current_schema() and tablename = 'installation'"
+        }
+        Engine::Sqlite => "select 1 from sqlite_schema where type = 'table' and name = 'installation'",
+    };
+    if store.row(Statement::new(has_tables)).await?.is_none() {
+        return Ok(false);
     }
+    let row = store.row(Statement::new("select i.generation from installation i")).await?;
+    row.map_or(Ok(false), |row| Ok(cell::<String, _>(&row, "generation")? == UNDER_WAY))
 }
 
 /// The same over a connection, of a database that has tables.

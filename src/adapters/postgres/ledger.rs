@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, PgPool, pool::PoolConnection, postgres::PgRow};
 
 use super::{
     Postgres,
-    plans::Plans,
+    retired::Retired,
     together::{IF, together},
 };
 use crate::{
@@ -62,7 +62,7 @@ impl Dialect for Postgres {
     }
 
     async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
-        Ok(Begun { transaction: self.ledger.begin().await?, plans: self.plans.clone() })
+        Ok(Begun { transaction: self.ledger.begin().await?, retired: self.retired.clone() })
     }
 
     async fn save_if(
@@ -89,20 +89,20 @@ impl Dialect for Postgres {
             }
             Err(error) => {
                 connection.close_on_drop();
-                Err(self.plans.hear(error))
+                Err(self.retired.hear(error))
             }
         }
     }
 
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
-        sqlx::query(sql).bind(json).fetch_all(&self.pool).await.map_err(|error| self.plans.hear(error))
+        sqlx::query(sql).bind(json).fetch_all(&self.pool).await.map_err(|error| self.retired.hear(error))
     }
 }
 
 /// A transaction that was begun.
 pub(crate) struct Begun {
     transaction: sqlx::Transaction<'static, sqlx::Postgres>,
-    plans: Plans,
+    retired: Retired,
 }
 
 #[async_trait]
@@ -111,7 +111,7 @@ impl Transaction for Begun {
 
     async fn fetch(&mut self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
         let rows = sqlx::query(sql).bind(json).fetch_all(&mut *self.transaction).await;
-        rows.map_err(|error| self.plans.hear(error))
+        rows.map_err(|error| self.retired.hear(error))
     }
 
     async fn save(&mut self, statements: Statements) -> Result<(), sqlx::Error> {
@@ -123,7 +123,7 @@ impl Transaction for Begun {
         for parameter in parameters {
             query = query.bind(parameter);
         }
-        query.execute(&mut *self.transaction).await.map(drop).map_err(|error| self.plans.hear(error))
+        query.execute(&mut *self.transaction).await.map(drop).map_err(|error| self.retired.hear(error))
     }
 
     async fn commit(self) -> Result<(), sqlx::Error> {

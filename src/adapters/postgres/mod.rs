@@ -10,11 +10,11 @@ mod migrate;
 
 mod backup;
 
-mod plans;
-
 mod statements;
 
 mod registry;
+
+mod retired;
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use plans::Plans;
+use retired::Retired;
 
 use super::Trouble;
 use crate::flow::clock::Clock;
@@ -73,7 +73,7 @@ pub struct Postgres {
     /// Overrules the server's clock, in tests.
     pub(crate) clock: Arc<dyn Clock>,
     /// Of all its connections.
-    plans: Plans,
+    retired: Retired,
 }
 
 impl Postgres {
@@ -96,10 +96,11 @@ impl Postgres {
         let for_ledger = (connections_max / 4).clamp(1, LEDGER_CONNECTIONS);
         let for_others = connections_max.saturating_sub(for_writers + for_ledger).max(1);
         let by_index = by_index_alone(limited(options.clone()));
-        let plans = Plans::default();
+        let retired = Retired::default();
         let of_writers =
-            |most| of_ledger(pool_options(most), plans.clone()).connect_lazy_with(by_index.clone());
-        let pool = of_callers(pool_options(for_others), plans.clone()).connect_with(limited(options.clone()));
+            |most| of_ledger(pool_options(most), retired.clone()).connect_lazy_with(by_index.clone());
+        let pool =
+            of_callers(pool_options(for_others), retired.clone()).connect_with(limited(options.clone()));
         Ok(Self {
             pool: match pool.await {
                 Err(sqlx::Error::PoolTimedOut) => return Err(why_none(&options).await),
@@ -109,7 +110,7 @@ impl Postgres {
             ledger: of_writers(for_ledger),
             kept: (for_writers > 0).then(|| of_writers(for_writers)),
             clock,
-            plans,
+            retired,
         })
     }
 
@@ -168,9 +169,9 @@ fn pool_options(connections_max: u32) -> PgPoolOptions {
 }
 
 /// Of places that anybody may call, and leave half-way.
-fn of_callers(options: PgPoolOptions, plans: Plans) -> PgPoolOptions {
+fn of_callers(options: PgPoolOptions, retired: Retired) -> PgPoolOptions {
     let options =
-        options.before_acquire(move |_, meta| Box::pin(std::future::ready(Ok(plans.fit(meta.age)))));
+        options.before_acquire(move |_, meta| Box::pin(std::future::ready(Ok(retired.spares(meta.age)))));
     options.after_release(|connection, _| {
         // sqlx 0.9.0: a `begin` that is dropped half-way leaves its transaction open, and whoever borrows the
         // connection next would write into it, unseen and uncommitted. Goes when a release has the fix.
@@ -180,11 +181,11 @@ fn of_callers(options: PgPoolOptions, plans: Plans) -> PgPoolOptions {
 }
 
 /// Of the ledger: its transactions run on tasks of their own, which nobody leaves half-way.
-fn of_ledger(options: PgPoolOptions, plans: Plans) -> PgPoolOptions {
+fn of_ledger(options: PgPoolOptions, retired: Retired) -> PgPoolOptions {
     // A connection that was in use a moment ago shows by itself whether it lives, and a batch that loses it runs again;
     // asking first would double the way.
     options.test_before_acquire(false).before_acquire(move |connection, meta| {
-        let fits = plans.fit(meta.age);
+        let fits = retired.spares(meta.age);
         Box::pin(async move {
             if fits && meta.idle_for > IDLE {
                 connection.ping().await?;
@@ -196,20 +197,20 @@ fn of_ledger(options: PgPoolOptions, plans: Plans) -> PgPoolOptions {
 
 /// What a SQLSTATE asks for.
 pub(crate) fn trouble(code: &str) -> Trouble {
+    let is_of = |classes: &[&str]| classes.iter().any(|class| code.starts_with(class));
     match code {
         // Lock and statement timeouts.
         "55P03" | "57014" => Trouble::Busy,
         // What this connection has prepared no longer fits, is not there or stands in the way: something between us and
         // the server lends its connections to others.
-        plans::OUTDATED | "26000" | "42P05" => Trouble::Lost,
-        // Deadlocks, serialization failures.
-        _ if code.starts_with("40") => Trouble::Busy,
-        // Connection, transaction (a server that turned into a standby refuses writes), insufficient resources, operator
-        // intervention, system error, internal error.
-        _ if ["08", "25", "53", "57", "58", "XX"].iter().any(|class| code.starts_with(class)) => {
-            Trouble::Lost
-        }
-        _ => Trouble::Data,
+        retired::OUTDATED | "26000" | "42P05" => Trouble::Lost,
+        // Values, constraints, sizes.
+        _ if is_of(&["21", "22", "23", "54"]) => Trouble::Data,
+        // Connection, transaction (a server that turned into a standby refuses writes), who we are, which database,
+        // insufficient resources, operator intervention, system error, internal error.
+        _ if is_of(&["08", "25", "28", "3D", "53", "57", "58", "XX"]) => Trouble::Lost,
+        // Deadlocks, serialization failures; rights and tables that somebody has changed, and may mend.
+        _ => Trouble::Busy,
     }
 }
 
@@ -219,14 +220,16 @@ mod tests {
 
     #[test]
     fn only_what_fails_each_time_is_the_datas_fault() {
-        for code in ["08006", "0A000", "25006", "25P02", "26000", "42P05", "53300", "57P01", "58030", "XX000"]
-        {
+        for code in [
+            "08006", "0A000", "25006", "25P02", "26000", "28P01", "3D000", "42P05", "53300", "57P01",
+            "58030", "XX000",
+        ] {
             assert_eq!(trouble(code), Trouble::Lost, "{code}");
         }
-        for code in ["40001", "40003", "40P01", "55P03", "57014"] {
+        for code in ["40001", "40003", "40P01", "42501", "42703", "42P01", "55P03", "57014"] {
             assert_eq!(trouble(code), Trouble::Busy, "{code}");
         }
-        for code in ["22021", "22P05", "23505", "42703", "54000"] {
+        for code in ["22021", "22P05", "23505", "54000"] {
             assert_eq!(trouble(code), Trouble::Data, "{code}");
         }
     }

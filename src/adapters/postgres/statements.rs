@@ -52,7 +52,7 @@ impl Store for Postgres {
 
 impl Postgres {
     fn failure(&self, error: sqlx::Error) -> Error {
-        failure(self.plans.hear(error))
+        failure(self.retired.hear(error))
     }
 }
 

@@ -1,0 +1,40 @@
+//! Connections that are open and of no use: the server refuses each statement that they prepared before a table changed its
+//! shape (a migration of a newer version, or somebody at a prompt); or they lead to one that takes no changes, a standby to
+//! which a name led for a moment. Both answer when they are asked whether they live.
+//!
+//! In: errors. Out: whether a connection of some age may still be used.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// "Cached plan must not change result type": to the server, a feature that is not supported. Nothing of ours asks for another.
+pub(super) const OUTDATED: &str = "0A000";
+
+/// "Cannot execute this in a read-only transaction".
+pub(super) const READ_ONLY: &str = "25006";
+
+/// When such a connection was last found, for all pools of one database.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Retired(Arc<Mutex<Option<Instant>>>);
+
+impl Retired {
+    /// Passes an error on. If it is one of these, connections that are open now are not used again.
+    pub(super) fn hear(&self, error: sqlx::Error) -> sqlx::Error {
+        let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+        if code.is_some_and(|code| [OUTDATED, READ_ONLY].contains(&&*code)) {
+            *self.found() = Some(Instant::now());
+        }
+        error
+    }
+
+    /// Whether a connection that was opened so long ago may be used.
+    pub(super) fn spares(&self, age: Duration) -> bool {
+        self.found().is_none_or(|found| age < found.elapsed())
+    }
+
+    fn found(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
