@@ -25,7 +25,7 @@ use std::{
 };
 
 use sqlx::{
-    SqlitePool,
+    Connection as _, SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
@@ -81,6 +81,9 @@ impl Sqlite {
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
             .test_before_acquire(false)
+            // sqlx 0.9.0: after an error at which SQLite rolls back by itself (a full disk), its connection takes itself for
+            // being in a transaction for ever.
+            .before_acquire(|connection, _| Box::pin(std::future::ready(Ok(!connection.is_in_transaction()))))
             .acquire_timeout(ACQUIRE)
             .connect_with(options.clone())
             .await?;

@@ -163,6 +163,71 @@ async fn a_table_that_changes_its_shape_under_a_running_instance_costs_nobody_a_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_took_no_changes_is_left_behind_when_it_does_again() {
+    let name = create().await;
+    let store = by_its_own_clock(&name).await;
+    store.migrate().await.expect("it takes the migrations");
+    let ledger = store.ledger(Arc::new(Heard::default()));
+    let push = |text: &'static str| change(&*ledger, opened(1), by_key(text), push(text));
+    push("a").await.expect("stored");
+    let mut other = sqlx::PgConnection::connect_with(&server().database(&name)).await.expect("connected");
+    let mut sets = async |setting: &str| {
+        let alter = format!(
+            "alter database {name} set default_transaction_read_only = {setting};
+             select pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and pid <> pg_backend_pid() and {setting}"
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(alter)).execute(&mut other).await.expect("altered");
+    };
+    sets("true").await;
+    for _ in 0..3 {
+        let refused = push("b").await;
+        assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    }
+    sets("false").await;
+    // Connections from before stay as they were opened.
+    assert_eq!(push("b").await.expect("stored"), 2);
+    drop(ledger);
+    store.close().await;
+    remove(&name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rights_that_somebody_took_away_are_no_fault_of_the_data() {
+    let name = create().await;
+    let store = by_its_own_clock(&name).await;
+    store.migrate().await.expect("it takes the migrations");
+    let ledger = store.ledger(Arc::new(Heard::default()));
+    let push = |text: &'static str| change(&*ledger, opened(1), by_key(text), push(text));
+    push("a").await.expect("stored");
+    let alter = async |statement: &'static str| {
+        sqlx::query(statement).execute(&store.pool).await.expect("altered");
+    };
+    alter("alter table messages rename to elsewhere").await;
+    let refused = push("b").await;
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    alter("alter table elsewhere rename to messages").await;
+    assert_eq!(push("b").await.expect("stored"), 2);
+    drop(ledger);
+    store.close().await;
+    remove(&name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_was_full_is_written_to_again() {
+    on_sqlite(|store| async move {
+        store.push(1, "a").await.expect("stored");
+        let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
+        let mut transaction = sqlite.writer.begin_with("begin immediate").await.expect("begun");
+        // As SQLite does by itself at some errors of the disk.
+        sqlx::query("rollback").execute(&mut *transaction).await.expect("rolled back");
+        drop(transaction.rollback().await);
+        store.push(1, "b").await.expect("there is room again");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_an_index_holds_is_compared_byte_by_byte() {
     let name = create().await;
     let store = by_its_own_clock(&name).await;
