@@ -79,16 +79,21 @@ impl Postgres {
         }
     }
 
-    /// Whether every migration of this program was applied. A database that was never touched has none.
+    /// Whether every migration of this program was applied. A database that was never touched has none; of a server that takes
+    /// no changes it does not matter.
     pub async fn is_migrated(&self) -> Result<bool, sqlx::Error> {
         let newest = migrations().iter().map(|migration| migration.version).max().unwrap_or(0);
-        let applied = sqlx::query_scalar::<_, i64>(
-            "select version from _sqlx_migrations where success and version = $1",
+        let applied = sqlx::query_as::<_, (bool,)>(
+            "select current_setting('transaction_read_only') = 'on' from _sqlx_migrations where success and version = $1",
         )
         .bind(newest)
         .fetch_optional(&self.pool)
         .await;
         match applied {
+            Ok(Some((true,))) => {
+                self.retired.all();
+                Err(sqlx::Error::Configuration("the server takes no changes: it is read-only".into()))
+            }
             Ok(applied) => Ok(applied.is_some()),
             Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(NO_SUCH_TABLE) => Ok(false),
             Err(error) => Err(error),

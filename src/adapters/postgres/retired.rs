@@ -24,9 +24,14 @@ impl Retired {
     pub(super) fn hear(&self, error: sqlx::Error) -> sqlx::Error {
         let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
         if code.is_some_and(|code| [OUTDATED, READ_ONLY].contains(&&*code)) {
-            *self.found() = Some(Instant::now());
+            self.all();
         }
         error
+    }
+
+    /// No connection that is open now is used again.
+    pub(super) fn all(&self) {
+        *self.found() = Some(Instant::now());
     }
 
     /// Whether a connection that was opened so long ago may be used.

@@ -183,9 +183,13 @@ async fn a_server_that_took_no_changes_is_left_behind_when_it_does_again() {
     for _ in 0..3 {
         let refused = push("b").await;
         assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+        store.is_migrated().await.expect_err("nothing can be done there");
     }
     sets("false").await;
-    // Connections from before stay as they were opened.
+    // Connections from before stay as they were opened; who only looks at them leaves them behind as well.
+    let first = store.is_migrated().await;
+    assert!(first.is_err() || matches!(first, Ok(true)), "{first:?}");
+    assert!(store.is_migrated().await.expect("another connection"));
     assert_eq!(push("b").await.expect("stored"), 2);
     drop(ledger);
     store.close().await;
