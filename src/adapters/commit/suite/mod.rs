@@ -10,6 +10,8 @@ mod order;
 
 mod outage;
 
+mod hands;
+
 mod race;
 
 mod row;
