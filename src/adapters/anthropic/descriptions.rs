@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::{Events, server};
 use crate::{
-    adapters::model_server::{Invalid, Server, Settings, failed, said},
+    adapters::model_server::{Invalid, Server, Settings},
     flow::{
         describer::{Describer, Picture},
-        generator::{Failure, FailureKind},
+        generator::Failure,
     },
 };
 
@@ -45,11 +45,6 @@ impl Describer for Descriptions {
             "max_tokens": MAX_TOKENS,
             "messages": [{ "role": "user", "content": content }],
         });
-        let written = self.server.reply_whole::<Events>(body.to_string()).await?;
-        if said(&written.text) {
-            Ok(written.text)
-        } else {
-            Err(failed(FailureKind::Empty, "nothing was told of the picture"))
-        }
+        self.server.describe::<Events>(&body).await
     }
 }

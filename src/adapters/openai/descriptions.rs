@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::{Chunks, server};
 use crate::{
-    adapters::model_server::{Invalid, Server, Settings, failed, said},
+    adapters::model_server::{Invalid, Server, Settings},
     flow::{
         describer::{Describer, Picture},
-        generator::{Failure, FailureKind},
+        generator::Failure,
     },
 };
 
@@ -38,11 +38,6 @@ impl Describer for Descriptions {
             { "type": "image_url", "image_url": { "url": url } },
         ]);
         let body = json!({ "model": self.model, "messages": [{ "role": "user", "content": content }] });
-        let written = self.server.reply_whole::<Chunks>(body.to_string()).await?;
-        if said(&written.text) {
-            Ok(written.text)
-        } else {
-            Err(failed(FailureKind::Empty, "nothing was told of the picture"))
-        }
+        self.server.describe::<Chunks>(&body).await
     }
 }
