@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::ana;
 use crate::{
     domain::{
@@ -142,25 +144,8 @@ fn nobody_is_chased_who_has_spoken_since_even_if_they_took_it_back() {
     assert_eq!(play.pending_follow_ups(), 0);
 }
 
-#[test]
-fn a_sequence_ends_with_a_follow_up_that_does_not_leave() {
-    let mut play = Play::by(|policy| {
-        policy.follow_up_after_ms = vec![10_000, 20_000];
-        policy.send_attempts = 1;
-    });
-    play.policy.follow_up_text = Some("Still there?\n---\nHello?".into());
-    play.exchange("m1", "a1");
-    play.wait(10_000);
-    play.fires();
-    let (attempt, claim) = play.claims_send();
-    assert!(matches!(claim, outbox::Claim::Claimed(_)));
-    assert_eq!(play.clocks.follow_up_at, Some(play.now.plus_ms(20_000)), "it is there from the claim on");
-    play.settles(attempt, &Settled::Again(None, "status 500".into()));
-    assert_eq!((play.in_state(S::Dead), play.pending_follow_ups()), (vec!["Still there?"], 0));
-}
-
-/// The first of two has been tried without success; the other is there already.
-fn first_tried(tried: &Settled) -> Play {
+/// The first of two is being sent.
+fn first_of_two() -> (Play, Uuid) {
     let mut play = Play::by(|policy| policy.follow_up_after_ms = vec![10_000, 20_000]);
     play.policy.follow_up_text = Some("Still there?\n---\nHello?".into());
     play.exchange("m1", "a1");
@@ -168,14 +153,27 @@ fn first_tried(tried: &Settled) -> Play {
     play.fires();
     let (attempt, claim) = play.claims_send();
     assert!(matches!(claim, outbox::Claim::Claimed(_)));
-    play.settles(attempt, tried);
-    assert_eq!(play.pending_follow_ups(), 1);
-    play
+    assert_eq!(
+        play.clocks.follow_up_at,
+        Some(play.now.plus_ms(20_000)),
+        "the other is there from the claim on"
+    );
+    (play, attempt)
+}
+
+#[test]
+fn a_sequence_ends_with_a_follow_up_that_does_not_leave() {
+    let (mut play, attempt) = first_of_two();
+    play.policy.send_attempts = 1;
+    play.settles(attempt, &Settled::Again(None, "status 500".into()));
+    assert_eq!((play.in_state(S::Dead), play.pending_follow_ups()), (vec!["Still there?"], 0));
 }
 
 #[test]
 fn a_sequence_ends_with_a_follow_up_that_becomes_too_late() {
-    let mut play = first_tried(&Settled::Again(None, "status 500".into()));
+    let (mut play, attempt) = first_of_two();
+    play.settles(attempt, &Settled::Again(None, "status 500".into()));
+    assert_eq!(play.pending_follow_ups(), 1);
     play.wait(play.policy.follow_up_late_ms + 1);
     assert_eq!(play.sends(), [""; 0]);
     assert_eq!((play.in_state(S::Cancelled), play.pending_follow_ups()), (vec!["Still there?"], 0));
@@ -183,7 +181,9 @@ fn a_sequence_ends_with_a_follow_up_that_becomes_too_late() {
 
 #[test]
 fn what_a_person_confirms_counts_in_its_sequence() {
-    let mut play = first_tried(&Settled::Unclear("timed out".into()));
+    let (mut play, attempt) = first_of_two();
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    assert_eq!(play.pending_follow_ups(), 1);
     let id = play.messages.iter().find(|message| message.is(S::Unknown)).unwrap().id;
     play.step(|docket, policy| fate::confirm(docket, policy, id, &ana())).unwrap();
     play.wait(20_000);
