@@ -217,6 +217,15 @@ pub struct Memo {
     /// When drafts were begun that nobody asked for, in the last hour, since a person wrote.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drafted: Vec<i64>,
+    /// An earlier conversation with the same person: it goes on there once nothing is owed here any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_person: Option<Uuid>,
+    /// It was closed, and goes on in that one: whatever comes for it belongs there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged_into: Option<Uuid>,
+    /// Those that go on here. Their messages stay with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<Uuid>,
 }
 
 impl Memo {

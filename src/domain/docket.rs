@@ -304,7 +304,7 @@ impl Docket {
 
     /// When somebody must look again, from everything the docket holds.
     pub fn clocks(&self) -> Clocks {
-        if self.conversation.erased_at.is_some() {
+        if self.conversation.erased_at.is_some() || self.conversation.memo.merged_into.is_some() {
             return Clocks::default();
         }
         let head = head::head(&self.messages);
@@ -333,6 +333,12 @@ impl Docket {
             .chain(self.conversation.mode.until)
             .chain(self.conversation.snoozed_until)
             .chain(self.conversation.memo.overdue_at.map(Time))
+            .chain(self.conversation.memo.same_person.filter(|_| self.is_at_rest()).map(|_| self.now))
             .min()
+    }
+
+    /// Nothing that the contact wrote waits, and nothing is owed them or may be on its way.
+    pub fn is_at_rest(&self) -> bool {
+        !self.messages.iter().any(Message::is_open)
     }
 }

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::domain::{
     chat::ChatId,
+    conversation::Conversation,
     docket::{Docket, Erasure},
     message::{DeliveryState, ECHO_AWAITED_MS, Message},
     time::Time,
@@ -56,14 +57,38 @@ pub struct Eraser {
 }
 
 impl Eraser {
-    /// Erases the person of that conversation. Returns how many rows are gone; `Gone` if there is no such conversation.
+    /// Erases the person of that conversation, with all conversations that were merged with it. Returns how many rows are
+    /// gone; `Gone` if there is no such conversation.
     pub async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error> {
-        let Some(overview) = self.archive.conversation(conversation).await? else { return Err(Error::Gone) };
+        let Some(mut overview) = self.archive.conversation(conversation).await? else {
+            return Err(Error::Gone);
+        };
+        while let Some(stays) = overview.conversation.memo.merged_into {
+            match self.archive.conversation(stays).await? {
+                Some(other) => overview = other,
+                None => break,
+            }
+        }
+        let Conversation { id, chat, memo, .. } = overview.conversation;
         let mut chats = overview.aliases;
-        chats.push(overview.conversation.chat);
-        let (tombstones, actor) = (self.tombstones.clone(), actor.to_owned());
+        chats.push(chat);
+        let mut removed = Rows::new();
+        // The one that stays comes last: while it is there, whoever tries again finds the others by it.
+        for conversation in memo.merged {
+            match self.erase_one(conversation, &chats, actor).await {
+                Err(Error::Gone) => {}
+                rows => count(&mut removed, rows?),
+            }
+        }
+        count(&mut removed, self.erase_one(id, &chats, actor).await?);
+        Ok(removed)
+    }
+
+    async fn erase_one(&self, conversation: Uuid, chats: &[ChatId], actor: &str) -> Result<Rows, Error> {
+        let (tombstones, chats, actor) = (self.tombstones.clone(), chats.to_vec(), actor.to_owned());
         let step = move |docket: &mut Docket| close(docket, &tombstones, &chats, &actor);
-        let closed = change(&*self.ledger, Key::Id(conversation), Need::default(), step).await;
+        let need = Need { itself: true, ..Need::default() };
+        let closed = change(&*self.ledger, Key::Id(conversation), need, step).await;
         let erasing = self.graves.erasing(conversation).await?;
         match (closed, erasing) {
             // A step that was repeated because its answer was lost finds no conversation: it has closed it itself.
@@ -251,7 +276,12 @@ fn close(docket: &mut Docket, tombstones: &Tombstones, chats: &[ChatId], actor: 
     let echoes = chats.iter().flat_map(of);
     let echoes = echoes.map(|(chat, words)| tombstones.of_words(&channel, chat, words).hash).collect();
     let echoed_until = docket.now.plus_ms(ECHO_AWAITED_MS);
-    docket.erase(Erasure { actor: actor.to_owned(), echoes, echoed_until });
+    let chats = chats.to_vec();
+    docket.erase(Erasure { actor: actor.to_owned(), chats, echoes, echoed_until });
+}
+
+fn count(all: &mut Rows, more: Rows) {
+    more.into_iter().for_each(|(table, rows)| *all.entry(table).or_default() += rows);
 }
 
 /// Those that name one of these chats.

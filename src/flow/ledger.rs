@@ -65,6 +65,9 @@ pub struct Need {
     pub labels: bool,
     /// What an idempotency key stands for.
     pub request: Option<String>,
+    /// The very conversation of the key. Otherwise, if it was merged, the step runs in the one where it goes on; and if one
+    /// of the keys is that of a message of one that was merged into it, there.
+    pub itself: bool,
     /// Messages that the step is about: if one of them was removed, the step does not run, and begins no conversation.
     pub tombstones: Vec<Tombstone>,
 }

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{
     Dialect, Op, Transaction, load,
     load::{Found, Wanted},
+    merged,
     recent::Recent,
     steps::{self, Case, Played},
     text,
@@ -40,6 +41,10 @@ pub(super) enum Verdict {
     Panicked,
     /// Must run in a later transaction.
     Postponed,
+    /// Did not run: its conversation goes on in that one.
+    Merged(Uuid),
+    /// Did not run: its message is one of that conversation, which was merged into its own.
+    Kept(Uuid),
 }
 
 /// Runs the steps in one transaction. Either all verdicts hold, or nothing has happened, or (a connection that was lost
@@ -84,6 +89,7 @@ async fn run<D: Dialect>(
     let mut chats = chats::<D>(&place.recent, transaction, ops).await?;
     let (mut locked, now) = lock::<D>(place, transaction, ops, &chats).await?;
     let removed = Removed::find::<D>(transaction, ops).await?;
+    let kept = merged::keeping::<D>(transaction, ops, &chats, &locked).await?;
     take_back::<D>(transaction, ops, &removed, &mut chats, &mut locked).await?;
 
     let mut wanted = Wanted::default();
@@ -104,6 +110,13 @@ async fn run<D: Dialect>(
             };
             continue;
         };
+        if let Some(elsewhere) = merged::elsewhere(number, op, &it.case.known.conversation, &kept) {
+            verdicts[number] = elsewhere;
+            if let (Verdict::Merged(_), Key::Chat { channel, chat, .. }) = (elsewhere, &op.key) {
+                place.recent.forget_chat(channel, chat.as_str());
+            }
+            continue;
+        }
         verdicts[number] = it.admit(number, op);
         if verdicts[number] == Verdict::Done {
             wanted.need(&it.case.known, &op.need);
@@ -163,8 +176,8 @@ async fn take_back<D: Dialect>(
 }
 
 /// A conversation under lock.
-struct Locked {
-    case: Case,
+pub(super) struct Locked {
+    pub(super) case: Case,
     /// Its open business must be read.
     is_read: bool,
     has_follow_up: bool,
@@ -193,7 +206,7 @@ impl Locked {
 
 /// The chats that steps name, and their conversations.
 #[derive(Default)]
-struct Chats {
+pub(super) struct Chats {
     known: HashMap<(String, String), Uuid>,
     begun: HashMap<Uuid, usize>,
 }
@@ -208,7 +221,7 @@ impl Chats {
         self.known.insert((channel.to_owned(), chat.to_owned()), conversation);
     }
 
-    fn conversation(&self, key: &Key) -> Option<Uuid> {
+    pub(super) fn conversation(&self, key: &Key) -> Option<Uuid> {
         match key {
             Key::Id(id) => Some(*id),
             Key::Chat { channel, chat, .. } => {

@@ -92,7 +92,12 @@ impl Known {
                 entry.insert(Case { known, stamp, needs_channel: false, ops: Vec::new() })
             }
         };
+        let memo = &case.known.conversation.memo;
         let absent = absent_keys(&case.known, &op.need)?;
+        let may_be_elsewhere = memo.merged_into.is_some() || !(memo.merged.is_empty() || absent.is_empty());
+        if may_be_elsewhere && !op.need.itself {
+            return None;
+        }
         self.keys.extend(absent.into_iter().map(|key| (id, key)));
         if op.need.channel {
             let name = &case.known.conversation.channel;

@@ -22,6 +22,8 @@ mod save;
 
 mod tombstones;
 
+mod merged;
+
 #[cfg(test)]
 mod suite;
 
@@ -188,16 +190,22 @@ pub(crate) struct Sql {
     pub(crate) delete_labelled: String,
     /// Puts labels on conversations, those that are still there.
     pub(crate) insert_labelled: String,
-    /// Keeps the ids of chats of conversations whose rows go. `[id]`, as the next.
+    /// Keeps the ids of chats of conversations whose rows go. `[id]`
     pub(crate) keep_erased_chats: String,
-    /// Nobody finds conversations by these chats any more.
+    /// Keeps other ids by which their people are known, new ones and those that are there. Rows.
+    pub(crate) insert_erased_chats: String,
+    /// Nobody finds conversations by these chats any more. `[id]`
     pub(crate) delete_chats: String,
+    /// Whoever looks for a conversation by its chats finds the other one. `[[id, id]]`
+    pub(crate) move_chats: String,
     /// New erasures.
     pub(crate) insert_erasures: String,
     /// Hashes, new ones and those that are there.
     pub(crate) put_tombstones: String,
     /// Of these, `hash` and `kind` of those that are of a removed message. `[[channel, chat, key, hash]]`
     pub(crate) tombstones: String,
+    /// `number` and `id` of conversations that have a message with that key. `[[number, id, key]]`
+    pub(crate) having_message: String,
     /// Takes back conversations that this transaction has begun. `[id]`
     pub(crate) take_back: String,
     /// New events, in this order.
@@ -224,6 +232,8 @@ struct Op {
     step: Erased,
     asked_at: Instant,
     answer: oneshot::Sender<Result<(), Error>>,
+    /// What was remembered of its chat led to a conversation that was merged: it was looked up again.
+    is_found_anew: bool,
 }
 
 /// The place, over either database.
@@ -283,7 +293,7 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
     async fn run(&self, key: Key, need: Need, step: Erased) -> Result<(), Error> {
         let (answer, outcome) = oneshot::channel();
         let queue = if need.channel { &self.channels } else { &self.writer };
-        let op = Op { key, need, step, asked_at: Instant::now(), answer };
+        let op = Op { key, need, step, asked_at: Instant::now(), answer, is_found_anew: false };
         let asked = tokio::time::timeout(ANSWER, async {
             enqueue(queue, op).await?;
             outcome.await.unwrap_or_else(|_| Err(Error::Unavailable("the writer dropped the step".into())))

@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::{Sql, text};
 use crate::{
     adapters::rows::{
-        Changed, ConversationRow, DraftRow, ErasureRow, EventRow, FollowUpRow, LabelledRow, LetterRow,
-        MessageRow, ParkedRow, RequestRow, TombstoneRow, TurnRow,
+        Changed, ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, FollowUpRow, LabelledRow,
+        LetterRow, MessageRow, ParkedRow, RequestRow, TombstoneRow, TurnRow,
     },
     domain::{
         docket::{Changes, ChannelStanding, Loaded},
@@ -39,7 +39,9 @@ pub(super) struct Save {
     unlabelled: Vec<LabelledRow>,
     labelled: Vec<LabelledRow>,
     erased: Vec<String>,
+    erased_chats: Vec<ErasedChatRow>,
     erasures: Vec<ErasureRow>,
+    merged: Vec<(String, String)>,
     tombstones: Vec<TombstoneRow>,
     events: Vec<EventRow>,
 }
@@ -79,9 +81,12 @@ impl Save {
         self.requests.extend(changes.remembered.map(|remembered| RequestRow::of(id, remembered)));
         if let Some(erasure) = changes.erasure {
             self.erased.push(id.to_string());
+            let known_by = |chat_id| ErasedChatRow { chat_id, channel: channel.clone(), conversation_id: id };
+            self.erased_chats.extend(erasure.chats.iter().cloned().map(known_by));
             self.tombstones.extend(TombstoneRow::of_echoes(&erasure));
             self.erasures.push(ErasureRow::begun(id, erasure.actor, changes.now));
         }
+        self.merged.extend(changes.merged_into.map(|stays| (id.to_string(), stays.to_string())));
         self.events.extend(changes.events.into_iter().map(EventRow::of));
         self.conversations.push(ConversationRow::of(changes.conversation, changes.clocks, self.stamp));
         changes.open
@@ -127,8 +132,10 @@ impl Save {
         add(&mut statements, &sql.delete_labelled, &self.unlabelled)?;
         add(&mut statements, &sql.insert_labelled, &self.labelled)?;
         add(&mut statements, &sql.keep_erased_chats, &self.erased)?;
+        add(&mut statements, &sql.insert_erased_chats, &self.erased_chats)?;
         add(&mut statements, &sql.delete_chats, &self.erased)?;
         add(&mut statements, &sql.insert_erasures, &self.erasures)?;
+        add(&mut statements, &sql.move_chats, &self.merged)?;
         add(&mut statements, &sql.put_tombstones, &self.tombstones)?;
         add(&mut statements, &sql.insert_events, &self.events)?;
         Ok(statements)

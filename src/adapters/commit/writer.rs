@@ -53,7 +53,7 @@ impl<D> Place<D> {
             self.observer.committed(commits);
         }
         for (stamp, open) in known {
-            if open.conversation.erased_at.is_some() {
+            if open.conversation.erased_at.is_some() || open.conversation.memo.merged_into.is_some() {
                 self.recent.forget(open.conversation.id);
             } else {
                 self.recent.keep(stamp, open);
@@ -196,6 +196,8 @@ impl Rest {
             Verdict::Removed(why) => answer(op, Err(Error::Removed(why))),
             Verdict::Panicked => answer(op, Err(Error::Refused("the step panicked".into()))),
             Verdict::Postponed => self.postponed.push(op),
+            Verdict::Merged(stays) => self.postponed.push(op.follow(stays)),
+            Verdict::Kept(merged) => self.postponed.push(op.go_back(merged)),
         }
     }
 }

@@ -231,8 +231,12 @@ async fn closed<S: Trial>(store: &S, messages: i64) -> Conversation {
     ] {
         store.write(told).await.expect("kept");
     }
-    let erasure =
-        Erasure { actor: "shell".to_owned(), echoes: vec!["words".to_owned()], echoed_until: NOW.plus_ms(5) };
+    let erasure = Erasure {
+        actor: "shell".to_owned(),
+        chats: Vec::new(),
+        echoes: vec!["words".to_owned()],
+        echoed_until: NOW.plus_ms(5),
+    };
     let step = move |docket: &mut Docket| docket.erase(erasure.clone());
     change(&*Trial::ledger(store), Key::Id(mei.id), Need::default(), step).await.expect("closed");
     mei

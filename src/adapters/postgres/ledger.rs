@@ -14,8 +14,8 @@ use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
         rows::{
-            ConversationRow, DraftRow, ErasureRow, EventRow, Field as _, FollowUpRow, LabelRow, LetterRow,
-            MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
+            ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, Field as _, FollowUpRow,
+            LabelRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
         },
     },
     domain::{lane::Lane, time::Time},
@@ -281,9 +281,17 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         "insert into erased_chats (chat_id, channel, conversation_id) select chat_id, channel, conversation_id from chats
         where conversation_id = any (array(select json_array_elements_text($1::json))) and {IF}"
     ),
+    insert_erased_chats: format!("{} on conflict do nothing", insert::<ErasedChatRow>()),
     delete_chats: format!(
         "delete from chats where conversation_id = any (array(select json_array_elements_text($1::json))) and {IF}"
     ),
+    move_chats: format!(
+        "update chats set conversation_id = k ->> 1 from json_array_elements($1::json) k
+        where conversation_id = k ->> 0 and {IF}"
+    ),
+    having_message: "select (k ->> 0)::bigint as number, m.conversation_id as id from json_array_elements($1::json) k
+        join messages m on m.conversation_id = k ->> 1 and (m.key = k ->> 2 or m.provider_message_id = k ->> 2)"
+        .to_owned(),
     insert_erasures: insert::<ErasureRow>(),
     put_tombstones: format!("{} on conflict do nothing", insert::<TombstoneRow>()),
     tombstones: "select k ->> 3 as hash, coalesce(t.kind, 'erased') as kind

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Json, table};
 use crate::{
-    domain::{docket::Erasure, time::Time},
+    domain::{chat::ChatId, docket::Erasure, time::Time},
     flow::tombstones::Removal,
 };
 
@@ -24,6 +24,15 @@ impl ErasureRow {
     /// Of a conversation that was closed for good, of which nothing is removed yet.
     pub(crate) fn begun(conversation: Uuid, actor: String, now: Time) -> Self {
         Self { conversation_id: conversation, actor, removed: Json(BTreeMap::new()), worked_at: now }
+    }
+}
+
+table! {
+    /// An id that the chat of such a conversation had.
+    ErasedChatRow in "erased_chats" {
+        chat_id: ChatId,
+        channel: String,
+        conversation_id: Uuid,
     }
 }
 

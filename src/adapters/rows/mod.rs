@@ -24,7 +24,7 @@ mod erasure;
 pub(crate) use business::{FollowUpRow, LetterRow, ParkedRow, RequestRow, TurnRow};
 pub(crate) use conversation::ConversationRow;
 pub(crate) use draft::DraftRow;
-pub(crate) use erasure::{ErasureRow, TombstoneRow};
+pub(crate) use erasure::{ErasedChatRow, ErasureRow, TombstoneRow};
 pub(crate) use journal::EventRow;
 pub(crate) use label::{LabelRow, LabelledRow};
 pub(crate) use message::MessageRow;

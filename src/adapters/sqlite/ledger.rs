@@ -10,8 +10,8 @@ use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
         rows::{
-            ConversationRow, DraftRow, ErasureRow, EventRow, FollowUpRow, LabelRow, LetterRow, MessageRow,
-            ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
+            ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, FollowUpRow, LabelRow, LetterRow,
+            MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
         },
     },
     domain::{lane::Lane, time::Time},
@@ -212,7 +212,15 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     keep_erased_chats: "insert into erased_chats (chat_id, channel, conversation_id)
         select chat_id, channel, conversation_id from chats where conversation_id in (select value from jsonb_each($1))"
         .to_owned(),
+    insert_erased_chats: format!("{} on conflict do nothing", insert::<ErasedChatRow>()),
     delete_chats: "delete from chats where conversation_id in (select value from jsonb_each($1))".to_owned(),
+    move_chats: "update chats set conversation_id = k.value ->> 1 from jsonb_each($1) k
+        where conversation_id = k.value ->> 0"
+        .to_owned(),
+    having_message: "select k.value ->> 0 as number, m.conversation_id as id from jsonb_each($1) k
+        cross join messages m on m.conversation_id = k.value ->> 1
+        and (m.key = k.value ->> 2 or m.provider_message_id = k.value ->> 2)"
+        .to_owned(),
     insert_erasures: insert::<ErasureRow>(),
     put_tombstones: format!("{} on conflict do nothing", insert::<TombstoneRow>()),
     tombstones: "select k.value ->> 3 as hash, coalesce(t.kind, 'erased') as kind

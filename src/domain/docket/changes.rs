@@ -59,6 +59,8 @@ pub struct Changes {
     pub remembered: Option<Remembered>,
     /// The conversation is closed for good.
     pub erasure: Option<Erasure>,
+    /// It goes on in that one from now on.
+    pub merged_into: Option<Uuid>,
     /// What happened.
     pub events: Vec<Event>,
     /// How far messages have come: those that were changed or are new, and those that a turn of this step is about.
@@ -93,6 +95,8 @@ impl Docket {
         }
         let typing = Typing::of(&self.messages, self.now);
         let (clocks, typing) = (self.clocks(), typing.filter(|_| self.conversation.erased_at.is_none()));
+        let was_merged = self.before.conversation.memo.merged_into.is_some();
+        let merged_into = self.conversation.memo.merged_into.filter(|_| !was_merged);
         let mut open = self.open_business();
         let ran = moves::ran(&self.turns, &self.dirty);
         let moved = moves::moved(&self.messages, &ran, &self.dirty);
@@ -136,6 +140,7 @@ impl Docket {
             unlabelled: ids(label::beyond(&self.before.labels, &self.labels)),
             remembered: self.remembered.filter(|_| dirty.remembered),
             erasure: dirty.erasure,
+            merged_into,
             events: dirty.events,
             moved,
             ran,

@@ -3,6 +3,7 @@
 
 use super::Docket;
 use crate::domain::{
+    chat::ChatId,
     conversation::{Memo, Status},
     time::Time,
     turn::TurnState,
@@ -13,6 +14,8 @@ use crate::domain::{
 pub struct Erasure {
     /// Who erases.
     pub actor: String,
+    /// The ids by which they are known, those of other conversations with them included.
+    pub chats: Vec<ChatId>,
     /// Hashes of words that may have left without an answer: their echo is of nobody else.
     pub echoes: Vec<String>,
     /// No echo comes later.

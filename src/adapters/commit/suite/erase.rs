@@ -28,7 +28,7 @@ over_both_stores!(
 
 fn erase(docket: &mut Docket) {
     let echoed_until = docket.now.plus_ms(1_000);
-    docket.erase(Erasure { actor: "shell".to_owned(), echoes: Vec::new(), echoed_until });
+    docket.erase(Erasure { actor: "shell".to_owned(), chats: Vec::new(), echoes: Vec::new(), echoed_until });
 }
 
 /// About a message with that key, as its hash would be.

@@ -6,6 +6,8 @@ mod erase;
 
 mod known;
 
+mod merge;
+
 mod order;
 
 mod outage;
