@@ -14,9 +14,10 @@ use super::{
     channels::{Channel, Channels},
     inbox::{self, Admitted},
     ledger::{self, Error, Key, Ledger, Need, change},
+    merge::merge,
     provider::{Amendment, Arrival, Incoming, Status, Unreadable},
     reconcile::{self, Copy, Matched},
-    registry::Registry,
+    registry::{Linked, Registry},
     repair,
     start::Start,
     tombstones::{Removal, Tombstones},
@@ -164,17 +165,27 @@ impl Intake {
     }
 
     async fn message(&self, channel: &Arc<Channel>, arrival: Arrival, rule: Admit) -> Result<Verdict, Error> {
+        let Some(alias) = arrival.alias.clone() else { return self.admit(channel, arrival, rule).await };
         // Before, so that a new id finds the conversation of the known one; after, where this message begins it.
-        let alias = arrival.alias.clone();
         let chat = arrival.chat.clone();
-        if let Some(alias) = &alias {
-            self.registry.link_chats(&channel.name, &chat, alias).await?;
-        }
+        let is_linked = self.link(channel, &chat, &alias).await?;
         let verdict = self.admit(channel, arrival, rule).await?;
-        if let Some(alias) = &alias {
-            self.registry.link_chats(&channel.name, &chat, alias).await?;
+        if !is_linked {
+            self.link(channel, &chat, &alias).await?;
         }
         Ok(verdict)
+    }
+
+    /// Two ids of one person lead to one conversation. False if there is none yet.
+    async fn link(&self, channel: &Channel, chat: &ChatId, alias: &ChatId) -> Result<bool, Error> {
+        match self.registry.link_chats(&channel.name, chat, alias).await? {
+            Linked::Not => return Ok(false),
+            Linked::Together => {}
+            Linked::Apart { earlier, later } => {
+                merge(&*self.ledger, &self.channels, earlier, later).await?;
+            }
+        }
+        Ok(true)
     }
 
     async fn admit(&self, channel: &Arc<Channel>, arrival: Arrival, rule: Admit) -> Result<Verdict, Error> {

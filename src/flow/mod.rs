@@ -8,7 +8,7 @@
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
-//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, tend, reconcile, restored, sign_in, media,
+//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, merge, tend, reconcile, restored, sign_in, media,
 //! erase, retention, notify, and the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations,
 //! agenda, reply, drafts are rules over a docket, run inside the ledger, as are office and spending; ledger, archive, registry,
 //! people, stationery, repeats, audit, enclosures, graves, expiry, endpoints, receivers, vault, generator, transcriber, describer, provider, files,
@@ -79,6 +79,8 @@ pub mod mode_switch;
 pub mod desk;
 
 pub mod conversations;
+
+pub mod merge;
 
 pub mod agenda;
 

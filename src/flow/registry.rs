@@ -84,6 +84,22 @@ impl Token {
     }
 }
 
+/// How two ids of one person stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Linked {
+    /// Neither has a conversation.
+    Not,
+    /// They share one.
+    Together,
+    /// Each has its own.
+    Apart {
+        /// The one that began earlier.
+        earlier: Uuid,
+        /// The other.
+        later: Uuid,
+    },
+}
+
 /// The place.
 #[async_trait]
 pub trait Registry: Send + Sync {
@@ -142,8 +158,7 @@ pub trait Registry: Send + Sync {
     async fn revoke_token(&self, id: Uuid) -> Result<bool, Error>;
 
     /// Two ids of a chat are known to be one person: the one that has no conversation yet shares that of the other.
-    /// Where both have one, or neither, nothing happens.
-    async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<(), Error>;
+    async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
 
     /// Who fetches what this channel's provider has: the owner, for so long, if nobody else does. Renews what the owner
     /// has; zero gives it back.

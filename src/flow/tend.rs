@@ -15,6 +15,7 @@ use super::{
     conversations,
     dispatch::Dispatch,
     ledger::{self, Held, Key, Ledger, Need, change},
+    merge::merge,
     mode_switch::ANSWER_NOW_MESSAGES,
     reconcile,
 };
@@ -42,11 +43,15 @@ impl Tend {
                 conversations::pass_time(docket, &channel.policy);
                 reconcile::expire_leases(docket, &channel.policy);
             }
-            docket.is_changed()
+            (docket.is_changed(), docket.conversation.memo.same_person.filter(|_| docket.is_at_rest()))
         };
         match change(&*self.ledger, Key::Id(conversation), need, step).await {
             Err(ledger::Error::Gone) => Ok(false),
-            outcome => outcome,
+            Ok((_, Some(earlier))) => {
+                merge(&*self.ledger, &self.channels, earlier, conversation).await.map(|()| true)
+            }
+            Ok((is_changed, None)) => Ok(is_changed),
+            Err(error) => Err(error),
         }
     }
 }

@@ -9,6 +9,8 @@ mod program;
 
 mod takeover;
 
+mod merge;
+
 mod order;
 
 mod once;

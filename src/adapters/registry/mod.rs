@@ -23,7 +23,7 @@ use crate::{
     },
     flow::{
         ledger::Error,
-        registry::{Channel, Registry, Role, Token},
+        registry::{Channel, Linked, Registry, Role, Token},
         restored,
     },
 };
@@ -171,15 +171,32 @@ impl<S: ChannelStates> Registry for S {
         Ok(self.write(Statement::new("delete from tokens where id = $1").with(id)).await? > 0)
     }
 
-    async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<(), Error> {
-        let statement = Statement::new(
-            "insert into chats (channel, chat_id, conversation_id) \
-             select channel, $3, conversation_id from chats where channel = $1 and chat_id = $2 \
-             union all \
-             select channel, $2, conversation_id from chats where channel = $1 and chat_id = $3 \
-             on conflict do nothing",
+    async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error> {
+        let both = |statement: Statement| statement.with(channel).with(chat.as_str()).with(alias.as_str());
+        let known = Statement::new(
+            "select h.conversation_id from chats h join conversations c on c.id = h.conversation_id \
+             where h.channel = $1 and h.chat_id in ($2, $3) order by c.created_at, c.id",
         );
-        self.write(statement.with(channel).with(chat.as_str()).with(alias.as_str())).await.map(drop)
+        let known = self.rows(both(known)).await?;
+        let known: Vec<Uuid> =
+            known.iter().map(|row| cell(row, "conversation_id")).collect::<Result<_, _>>()?;
+        match known[..] {
+            [earlier, later] if earlier != later => Ok(Linked::Apart { earlier, later }),
+            [_, _] => Ok(Linked::Together),
+            [_] => {
+                let share = Statement::new(
+                    "insert into chats (channel, chat_id, conversation_id) \
+                     select channel, $3, conversation_id from chats where channel = $1 and chat_id = $2 \
+                     union all \
+                     select channel, $2, conversation_id from chats where channel = $1 and chat_id = $3 \
+                     on conflict do nothing",
+                );
+                // It may have begun one of its own meanwhile: then the next message shows them again.
+                let is_shared = self.write(both(share)).await? > 0;
+                Ok(if is_shared { Linked::Together } else { Linked::Not })
+            }
+            _ => Ok(Linked::Not),
+        }
     }
 
     async fn claim_poll(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error> {

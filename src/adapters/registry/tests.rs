@@ -11,13 +11,14 @@ use crate::{
     domain::{
         brake::{Brake, Latched},
         chat::ChatId,
+        conversation::Conversation,
         event::{EventType, actor},
         time::Time,
     },
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
         ledger::Error,
-        registry::{Channel, Registry, Role, Token},
+        registry::{Channel, Linked, Registry, Role, Token},
     },
 };
 
@@ -265,12 +266,19 @@ async fn two_ids_of_one_person_share_a_conversation<S: Trial>(store: &S) {
     let chat = |id: &str| ChatId::parse(id).expect("a chat id");
     let (phone, hidden, other) =
         (chat("6580000001@c.us"), chat("100000000000001@lid"), chat("200000000000002@lid"));
-    store.link_chats("default", &phone, &hidden).await.expect("nothing to link yet is no failure");
-    let (mei, late) = (begun("default", phone.as_str()), begun("default", other.as_str()));
+    let link =
+        async |one: &ChatId, two: &ChatId| store.link_chats("default", one, two).await.expect("linked");
+    assert_eq!(link(&phone, &hidden).await, Linked::Not, "there is nothing to share yet");
+    let mei = begun("default", phone.as_str());
+    let late = Conversation { created_at: mei.created_at.plus_ms(1), ..begun("default", other.as_str()) };
     store.keep_conversation(&mei).await;
-    store.link_chats("default", &hidden, &phone).await.expect("linked");
+    for (one, two) in [(&hidden, &phone), (&hidden, &phone), (&phone, &hidden)] {
+        assert_eq!(link(one, two).await, Linked::Together);
+    }
     store.keep_conversation(&late).await;
-    store.link_chats("default", &phone, &other).await.expect("both have begun: no change");
+    for (one, two) in [(&phone, &other), (&other, &hidden)] {
+        assert_eq!(link(one, two).await, Linked::Apart { earlier: mei.id, later: late.id });
+    }
     for (id, wanted) in [(&phone, mei.id), (&hidden, mei.id), (&other, late.id)] {
         let found = store.conversation_of("default", id).await.expect("reads").expect("there");
         assert_eq!(found.conversation.id, wanted, "{id}");

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{At, AttentionWord, FollowUp, Id, Message, ModeWord, ReasonWord, StatusWord, basic::Word};
 use crate::{
-    domain::{conversation::Lease, time::Time},
+    domain::{chat::ChatId, conversation::Lease, time::Time},
     flow::{
         archive::{Overview, Said},
         mode_switch,
@@ -49,6 +49,8 @@ pub(crate) struct Conversation {
     queue: Queue,
     /// Other ids of the same chat.
     aliases: Vec<String>,
+    /// It was closed: its person was found to be that of this conversation, in which it goes on.
+    merged_into: Option<Id>,
     /// The pending follow-up.
     follow_up: Option<FollowUp>,
     snoozed_until: Option<At>,
@@ -131,7 +133,10 @@ impl Conversation {
         Self {
             id: Id(it.id),
             chat_id: it.chat.to_string(),
-            contact: Contact { name: it.contact_name, phone: it.chat.phone() },
+            contact: Contact {
+                name: it.contact_name,
+                phone: it.chat.phone().or_else(|| overview.aliases.iter().find_map(ChatId::phone)),
+            },
             channel: it.channel,
             mode: Word(it.mode.mode),
             mode_version: it.mode.version,
@@ -153,6 +158,7 @@ impl Conversation {
             activity_owner: lease.map(|lease| lease.owner),
             queue: Queue { inbox: overview.inbox, outbox: owed },
             aliases: overview.aliases.iter().map(ToString::to_string).collect(),
+            merged_into: it.memo.merged_into.map(Id),
             follow_up: overview.follow_up.map(|follow_up| FollowUp::of(it.id, follow_up)),
             snoozed_until: it.snoozed_until.map(At),
             opted_out: it.opted_out,

@@ -15,7 +15,7 @@ use baton::{
             Arrival, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered,
             Unreadable,
         },
-        registry::{Channel, Registry, Token},
+        registry::{Channel, Linked, Registry, Token},
     },
 };
 use bytes::Bytes;
@@ -154,7 +154,7 @@ impl Registry for Fused<dyn Registry> {
         self.fuse.touch("Registry::restored_at", self.inner.restored_at()).await
     }
 
-    async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<(), Error> {
+    async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error> {
         self.fuse.touch("Registry::link_chats", self.inner.link_chats(channel, chat, alias)).await
     }
 

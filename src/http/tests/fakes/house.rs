@@ -22,7 +22,7 @@ use crate::{
     flow::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         provider::LinkCode,
-        registry::{Channel, Registry, Token},
+        registry::{Channel, Linked, Registry, Token},
     },
     http::ports::{Channels, Health, Readiness, Secret, Vault},
 };
@@ -124,8 +124,8 @@ impl Registry for House {
         Ok(None)
     }
 
-    async fn link_chats(&self, _: &str, _: &ChatId, _: &ChatId) -> Result<(), Error> {
-        Ok(())
+    async fn link_chats(&self, _: &str, _: &ChatId, _: &ChatId) -> Result<Linked, Error> {
+        Ok(Linked::Not)
     }
 
     async fn claim_poll(&self, _: &str, _: &str, _: i64) -> Result<bool, Error> {
