@@ -27,6 +27,7 @@ export type Conversation = {
   activity_since: string | null;
   queue: { inbox: number; outbox: number };
   aliases: string[];
+  merged_into: string | null;
   follow_up: FollowUp | null;
   opted_out: boolean;
   last_message: Message | null;

@@ -17,6 +17,7 @@ import { lay, put } from "./desk.js";
 import { Draft, SuggestNow } from "./drafts.js";
 import { Head } from "./head.js";
 import { List } from "./list.js";
+import { Merged } from "./merged.js";
 import { Mode } from "./mode.js";
 import { followSettling } from "./modes.js";
 import { followAddress, opened } from "./opened.js";
@@ -100,11 +101,12 @@ export function Pane({ open }) {
   return html`
     <section class="thread" aria-labelledby="thread-title">
       <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => (isKeptUnread.value = true)} />
-      <${Mode} it=${it} />
+      ${!it.merged_into && html`<${Mode} it=${it} />`}
       <${Thread} open=${open} it=${it} events=${events} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => write({ isNote: false })}
         onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), put(open.id, { text: one.text, quoted: one.quoted, draft: one.draft, isNote: one.kind === "note", file: one.file?.blob ?? null }), write())} />
       <${Draft} it=${it} open=${open} onEdit=${() => write()} />
-      ${mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
+      ${it.merged_into ? html`<${Merged} from=${it.id} to=${it.merged_into} />`
+      : mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
     </section>
     <${Aside} isOpen=${isAside.value} onClose=${() => (isAside.value = false)}><${Context} it=${it} open=${open} about=${about.value} onAll=${() => (about.value = null)} /></${Aside}>`;
 }

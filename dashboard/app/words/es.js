@@ -309,6 +309,8 @@ export const es = {
   "thread.none": "Elige una conversación. Con j y k recorres la lista; Intro abre.",
   "thread.not_found": "Esta conversación no está aquí: se borró o pertenece a un canal que no ves.",
   "thread.erased": "Este contacto fue borrado. No se conserva nada de la conversación.",
+  "thread.merged": "Este contacto se conoce también por otro número: la conversación sigue allí.",
+  "thread.merged_open": "Seguir allí",
   "thread.back": "Volver a las conversaciones",
   "thread.more": "Más para esta conversación",
   "thread.unread": "Marcar como no leída",

@@ -309,6 +309,8 @@ export const pt = {
   "thread.none": "Escolha uma conversa. Use j e k para percorrer a lista; Enter abre.",
   "thread.not_found": "Esta conversa não está aqui: foi apagada ou pertence a um canal que você não vê.",
   "thread.erased": "Este contato foi apagado. Nada da conversa foi guardado.",
+  "thread.merged": "Este contato também é conhecido por outro número: a conversa continua lá.",
+  "thread.merged_open": "Continuar lá",
   "thread.back": "Voltar às conversas",
   "thread.more": "Mais para esta conversa",
   "thread.unread": "Marcar como não lida",

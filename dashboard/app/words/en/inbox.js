@@ -49,6 +49,8 @@ export const inbox = {
   "thread.none": "Choose a conversation. j and k go through the list, Enter opens.",
   "thread.not_found": "This conversation is not here: it was erased, or belongs to a channel that you don't see.",
   "thread.erased": "This contact was erased. Nothing of the conversation is kept.",
+  "thread.merged": "This contact is known under another number, too: the conversation goes on there.",
+  "thread.merged_open": "Go on there",
   "thread.back": "Back to the conversations",
   "thread.more": "More for this conversation",
   "thread.unread": "Mark as unread",
