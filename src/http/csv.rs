@@ -5,7 +5,11 @@
 /// A cell that begins so is a formula, or hides one, to some spreadsheet.
 const RUN: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// Appends a row. A cell that would be run gets an apostrophe in front, as a person would type it.
+/// Behind these, too, a cell begins to one that takes another separator, as it is usual in many countries: to it, quotation
+/// marks in the middle of what it takes for a cell are letters.
+const BEGIN: [char; 4] = [';', '\t', '\r', '\n'];
+
+/// Appends a row. What would be run gets an apostrophe in front, as a person would type it.
 pub(super) fn push_row<'c>(text: &mut String, cells: impl IntoIterator<Item = &'c str>) {
     for (at, cell) in cells.into_iter().enumerate() {
         if at > 0 {
@@ -21,14 +25,20 @@ fn push_cell(text: &mut String, cell: &str) {
     if is_quoted {
         text.push('"');
     }
-    if cell.starts_with(RUN) {
-        text.push('\'');
+    let mut is_begun = false;
+    for letter in cell.chars() {
+        if !is_begun && RUN.contains(&letter) {
+            text.push('\'');
+        }
+        text.push(letter);
+        if letter == '"' {
+            text.push('"');
+        } else {
+            is_begun = !BEGIN.contains(&letter);
+        }
     }
     if is_quoted {
-        text.push_str(&cell.replace('"', "\"\""));
         text.push('"');
-    } else {
-        text.push_str(cell);
     }
 }
 
@@ -48,8 +58,13 @@ mod tests {
             ("+6580000001", "'+6580000001"),
             ("-5", "'-5"),
             ("@SUM(A1)", "'@SUM(A1)"),
-            ("\t=1", "'\t=1"),
-            ("\r=1", "\"'\r=1\""),
+            ("\t=1", "'\t'=1"),
+            ("\r=1", "\"'\r'=1\""),
+            ("Hi;=1+1;x", "Hi;'=1+1;x"),
+            ("Hi;1+1", "Hi;1+1"),
+            ("Hi\n=1+1", "\"Hi\n'=1+1\""),
+            ("Hi\r\n@A1", "\"Hi\r\n'@A1\""),
+            ("a;\"=1\"", "\"a;\"\"'=1\"\"\""),
             ("=A1,\"B\"", "\"'=A1,\"\"B\"\"\""),
             ("'=1", "'=1"),
             ("5 - 3", "5 - 3"),
