@@ -21,6 +21,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{answer::to_json, wire::Event};
+use crate::domain::event::EventType;
 use crate::flow::{
     archive::{Archive, HeldBack, Recorded, Tail},
     ledger::Error,
@@ -98,6 +99,11 @@ impl Ring {
     }
 
     fn push(&mut self, recorded: Recorded) {
+        // The store has none of theirs any more. Whoever stands at one that is gone asks it, and loads everything again.
+        if recorded.event.kind == EventType::ConversationErased {
+            let erased = recorded.event.conversation;
+            self.frames.retain(|frame| frame.recorded.event.conversation != erased);
+        }
         if self.frames.len() == RING_MAX {
             self.before = self.frames.pop_front().map(|frame| frame.recorded.id.clone());
         }
