@@ -194,10 +194,8 @@ impl Webhook<'_> {
         let id = self.id().ok_or_else(|| self.lacks("idMessage"))?;
         let word = self.body.text("status");
         let (state, reason) = progress(word);
-        let detail = match self.body.text("description").trim() {
-            "" => cut(word, NAME_MAX).to_owned(),
-            description => cut(&format!("{word}: {description}"), NAME_MAX).to_owned(),
-        };
+        // Not the provider's description of it, which may name people: this is noted where no conversation is found.
+        let detail = cut(word, NAME_MAX).to_owned();
         let chat = ChatId::parse(self.body.text("chatId"));
         Ok(Incoming::Status(Status { chat, id, state, reason, by_api: self.body.flag("sendByApi"), detail }))
     }
@@ -222,8 +220,8 @@ impl Webhook<'_> {
     }
 
     fn quota(&self) -> Incoming {
-        let quota = self.body.part("quotaData");
-        let words = match quota.first_text(&["description", "status"]) {
+        // Not the description, which lists people: this hangs on no conversation, and would outlive them.
+        let words = match self.body.part("quotaData").text("status") {
             "" => "the quota is used up",
             words => words,
         };
