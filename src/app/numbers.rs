@@ -132,8 +132,8 @@ impl Numbers {
         channel.updated_at = now;
         let is_written = match before {
             // Another instance that starts at the same moment may have written the same.
-            None => self.registry.add_channel(&channel).await.map(|_| true),
-            Some(_) => self.registry.put_channel(&channel).await,
+            None => self.registry.add_channel(&channel).await,
+            Some(before) => self.registry.put_channel(&channel, before.updated_at).await,
         };
         is_written.with_context(|| format!("the channel {} cannot be written", channel.name))?;
         Ok(())

@@ -115,8 +115,9 @@ pub trait Registry: Send + Sync {
     /// A new channel. False if the name is taken.
     async fn add_channel(&self, channel: &Channel) -> Result<bool, Error>;
 
-    /// Overwrites a channel but for its state and its brake. False if there is none of that name.
-    async fn put_channel(&self, channel: &Channel) -> Result<bool, Error>;
+    /// Overwrites a channel but for its state and its brake. False if there is none of that name, or it was changed since
+    /// that moment, which was that of its last change when it was read.
+    async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error>;
 
     /// Removes a channel that has no conversations. False if there is none, or it has some.
     async fn remove_channel(&self, name: &str) -> Result<bool, Error>;

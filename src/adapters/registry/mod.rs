@@ -78,12 +78,12 @@ impl<S: ChannelStates> Registry for S {
         Ok(self.write(statement).await? > 0)
     }
 
-    async fn put_channel(&self, channel: &Channel) -> Result<bool, Error> {
+    async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error> {
         let statement = Statement::new(
             "update channels set title = $1, provider = $2, instance = $3, api_url = $4, sealed = $5, settings = $6, \
-             managed_by_environment = $7, updated_at = $8 where name = $9",
+             managed_by_environment = $7, updated_at = $8 where name = $9 and updated_at = $10",
         );
-        Ok(self.write(described(statement, channel)).await? > 0)
+        Ok(self.write(described(statement, channel).with(changed_at)).await? > 0)
     }
 
     async fn remove_channel(&self, name: &str) -> Result<bool, Error> {

@@ -84,7 +84,7 @@ async fn channels_are_added_once_and_read_back_whole<S: Trial>(store: &S) {
 
 async fn overwriting_a_channel_leaves_its_state<S: Trial>(store: &S) {
     let shop = channel("shop");
-    assert!(!store.put_channel(&shop).await.expect("writes"), "there is none yet");
+    assert!(!store.put_channel(&shop, NOW).await.expect("writes"), "there is none yet");
     store.add_channel(&shop).await.expect("writes");
     store.set_channel_state("shop", "authorized", NOW).await.expect("writes");
     let changed = Channel {
@@ -95,7 +95,9 @@ async fn overwriting_a_channel_leaves_its_state<S: Trial>(store: &S) {
         updated_at: NOW.plus_ms(5),
         ..shop
     };
-    assert!(store.put_channel(&changed).await.expect("writes"));
+    assert!(store.put_channel(&changed, NOW).await.expect("writes"));
+    let late = Channel { title: Some("Late".to_owned()), updated_at: NOW.plus_ms(6), ..channel("shop") };
+    assert!(!store.put_channel(&late, NOW).await.expect("writes"), "it was changed since");
     let wanted = Channel { state: "authorized".to_owned(), ..changed };
     assert_eq!(store.channels().await.expect("reads"), [wanted]);
 }
@@ -115,7 +117,7 @@ async fn a_brake_is_latched_once_and_stays_until_it_is_released<S: Trial>(store:
     assert!(!store.latch_brake("shop", LATCHED, None).await.expect("writes"), "it was");
     // Whoever changes the channel meanwhile leaves it latched; other instances see that there is something to load.
     store
-        .put_channel(&Channel { title: None, updated_at: later.at, ..channel("shop") })
+        .put_channel(&Channel { title: None, updated_at: later.at, ..channel("shop") }, later.at)
         .await
         .expect("writes");
     assert_eq!(brake_of(store).await, (Brake { latched: Some(later), released_at: None }, later.at));

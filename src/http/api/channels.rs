@@ -24,6 +24,8 @@ use crate::{
 
 /// Longest title, instance, address or secret.
 const WORDS_MAX: usize = 200;
+/// How often a change is made again on what others have changed at the same moment.
+const CHANGES_MAX: usize = 8;
 
 /// Channels by name. Who may not change them sees their name, title and state.
 #[utoipa::path(get, path = "/api/v1/channels", tag = "Channels", params(WhichPage),
@@ -197,9 +199,28 @@ pub(crate) async fn change(
     name: Path<String>,
     body: Json<Change>,
 ) -> Answered {
-    let mut channel = seen(&doors, &caller, &name).await?;
     let wanted = body.value;
-    let deed = doors.deed(&caller, Deed::ChannelChanged).to(&channel.name).with("changed", wanted.named());
+    let deed = doors.deed(&caller, Deed::ChannelChanged).to(&name).with("changed", wanted.named());
+    for _ in 0..CHANGES_MAX {
+        let before = seen(&doors, &caller, &name).await?;
+        let changed_at = before.updated_at;
+        let channel = apply(&doors, before, &wanted)?;
+        // Somebody else has changed something else of it meanwhile: both changes hold.
+        if doors.registry.put_channel(&channel, changed_at).await? {
+            doors.note(deed).await;
+            noted(&doors, &caller, &channel.name, "changed").await?;
+            return Ok(Answer::ok(&Channel::from(channel)));
+        }
+    }
+    Err(Problem::unavailable("others keep changing this channel"))
+}
+
+/// How a channel stands after a change.
+fn apply(
+    doors: &Doors,
+    mut channel: registry::Channel,
+    wanted: &Change,
+) -> Result<registry::Channel, Problem> {
     if let Some(pointer) = wanted.credential().filter(|_| channel.managed_by_environment) {
         return Err(Problem::invalid(pointer, "the credentials of this channel come from the environment"));
     }
@@ -212,29 +233,25 @@ pub(crate) async fn change(
         channel.api_url = url;
     }
     if wanted.has_secret() {
-        channel.sealed = Some(reseal(&doors, &channel, &wanted)?);
+        channel.sealed = Some(reseal(doors, &channel, wanted)?);
     }
-    if let Some(title) = wanted.title {
+    if let Some(title) = wanted.title.clone() {
         channel.title = optional("/title", title, words)?;
     }
-    if let Some(id) = wanted.instance {
+    if let Some(id) = wanted.instance.clone() {
         channel.instance = Some(instance("/instance", id)?);
     }
-    for (key, value) in wanted.settings {
+    for (key, value) in &wanted.settings {
         if value.is_null() {
-            channel.settings.remove(&key);
+            channel.settings.remove(key);
         } else {
-            channel.settings.insert(key, value);
+            channel.settings.insert(key.clone(), value.clone());
         }
     }
-    check_settings(&doors, &channel.settings)?;
-    channel.updated_at = (doors.now)();
-    if !doors.registry.put_channel(&channel).await? {
-        return Err(Problem::not_found());
-    }
-    doors.note(deed).await;
-    noted(&doors, &caller, &channel.name, "changed").await?;
-    Ok(Answer::ok(&Channel::from(channel)))
+    check_settings(doors, &channel.settings)?;
+    // By it others know that it was changed: never twice the same, however fast two follow each other.
+    channel.updated_at = (doors.now)().max(channel.updated_at.plus_ms(1));
+    Ok(channel)
 }
 
 fn reseal(doors: &Doors, channel: &registry::Channel, wanted: &Change) -> Result<Vec<u8>, Problem> {

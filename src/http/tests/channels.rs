@@ -51,6 +51,21 @@ async fn a_change_merges_and_null_removes() {
 }
 
 #[tokio::test]
+async fn two_changes_at_the_same_moment_both_hold() {
+    let world = World::new();
+    world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    let mut theirs = world.house.channels.lock().unwrap()[0].clone();
+    theirs.title = Some("Shop".to_owned());
+    theirs.updated_at = theirs.updated_at.plus_ms(1);
+    *world.house.meanwhile.lock().unwrap() = Some(theirs);
+    let change = json!({ "webhook_token": "next", "settings": { "burst_quiet_ms": 20 } });
+    let reply = world.ask("PATCH", "/api/v1/channels/shop", Some(change)).await.json();
+    assert_eq!(reply["title"], "Shop");
+    assert_eq!(reply["settings"], json!({ "burst_quiet_ms": 20 }));
+    assert_eq!(secrets(&world).webhook_token.as_deref(), Some("next"));
+}
+
+#[tokio::test]
 async fn the_webhook_token_before_stays_valid_unless_somebody_says_otherwise() {
     let world = World::new();
     world.ask("POST", "/api/v1/channels", Some(shop())).await;

@@ -8,7 +8,7 @@ use baton::{
     flow::{
         enclosures::Enclosures,
         generator::{Failure, Generator, Progress, Request, Written},
-        graves::{Erasing, Graves, Leaf, Of, Turned},
+        graves::{Erasing, Graves, Leaf, Line, Of, Traces, Turned},
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         outbox::BEGIN_WITHIN_MS,
         provider::{
@@ -93,8 +93,8 @@ impl Registry for Fused<dyn Registry> {
         self.fuse.touch("Registry::add_channel", self.inner.add_channel(channel)).await
     }
 
-    async fn put_channel(&self, channel: &Channel) -> Result<bool, Error> {
-        self.fuse.touch("Registry::put_channel", self.inner.put_channel(channel)).await
+    async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error> {
+        self.fuse.touch("Registry::put_channel", self.inner.put_channel(channel, changed_at)).await
     }
 
     async fn remove_channel(&self, name: &str) -> Result<bool, Error> {
@@ -228,24 +228,22 @@ impl Graves for Fused<dyn Graves> {
         self.fuse.touch("Graves::bury", self.inner.bury(erasing, leaf, hashes)).await
     }
 
-    async fn groups(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error> {
+    async fn shared(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error> {
         self.fuse.alive().await;
-        self.inner.groups(channel, after, limit).await
+        self.inner.shared(channel, after, limit).await
     }
 
-    async fn written_by(
-        &self,
-        group: Uuid,
-        chats: &[ChatId],
-        after: i64,
-        limit: usize,
-    ) -> Result<(Vec<Uuid>, Option<i64>), Error> {
+    async fn lines(&self, shared: Uuid, after: i64, limit: usize) -> Result<(Vec<Line>, Option<i64>), Error> {
         self.fuse.alive().await;
-        self.inner.written_by(group, chats, after, limit).await
+        self.inner.lines(shared, after, limit).await
     }
 
-    async fn unname(&self, erasing: &Erasing, group: Uuid, messages: Vec<Uuid>) -> Result<Turned, Error> {
-        self.fuse.touch("Graves::unname", self.inner.unname(erasing, group, messages)).await
+    async fn unname(&self, erasing: &Erasing, shared: Uuid, traces: Traces) -> Result<Turned, Error> {
+        self.fuse.touch("Graves::unname", self.inner.unname(erasing, shared, traces)).await
+    }
+
+    async fn unname_alone(&self, shared: Uuid, traces: Traces) -> Result<(), Error> {
+        self.fuse.touch("Graves::unname_alone", self.inner.unname_alone(shared, traces)).await
     }
 
     async fn remove(&self, erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error> {

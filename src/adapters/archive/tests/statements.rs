@@ -230,7 +230,7 @@ async fn registry<S: ChannelStates>(store: &S) -> Result<(), Error> {
     };
     store.installation().await?;
     store.add_channel(&channel).await?;
-    store.put_channel(&channel).await?;
+    store.put_channel(&channel, channel.updated_at).await?;
     store.channels().await?;
     store.set_channel_state("shop", "authorized", NOW).await?;
     store.hold_channel("shop", NOW).await?;

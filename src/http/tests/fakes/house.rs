@@ -35,6 +35,8 @@ pub(in super::super) struct House {
     pub(in super::super) webhook_tokens: Mutex<Vec<(String, Secret)>>,
     pub(in super::super) kept: Mutex<Vec<Event>>,
     pub(in super::super) is_away: AtomicBool,
+    /// What somebody else makes of a channel just before the next change of one.
+    pub(in super::super) meanwhile: Mutex<Option<Channel>>,
     /// What there is to link the phone with, one after another.
     pub(in super::super) codes: Mutex<VecDeque<LinkCode>>,
 }
@@ -64,9 +66,13 @@ impl Registry for House {
         Ok(is_free)
     }
 
-    async fn put_channel(&self, channel: &Channel) -> Result<bool, Error> {
+    async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error> {
         let mut all = self.channels.lock().unwrap();
-        let found = all.iter_mut().find(|other| other.name == channel.name);
+        if let Some(theirs) = self.meanwhile.lock().unwrap().take() {
+            let name = theirs.name.clone();
+            *all.iter_mut().find(|other| other.name == name).unwrap() = theirs;
+        }
+        let found = all.iter_mut().find(|other| other.name == channel.name && other.updated_at == changed_at);
         Ok(found.map(|other| *other = channel.clone()).is_some())
     }
 
