@@ -9,13 +9,13 @@ use uuid::Uuid;
 
 use super::{
     failure,
-    rows::{Columns as _, Json},
+    rows::{Columns, Json},
     sql::{Bound, Engine, Part, Statement, Store, cell},
 };
 use crate::{
-    domain::{chat::ChatId, event::EventType, time::Time, turn::LetterKind},
+    domain::{event::EventType, time::Time, turn::LetterKind},
     flow::{
-        graves::{Erasing, Graves, Leaf, Of, Rows, Turned},
+        graves::{Erasing, Graves, Leaf, Line, Of, Rows, Traces, Turned},
         ledger::Error,
         tombstones::Removal,
     },
@@ -125,9 +125,10 @@ impl<S: Store> Graves for S {
         turn(self, erasing, "messages", leaf.count, parts).await
     }
 
-    async fn groups(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error> {
+    async fn shared(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error> {
         let mut statement = Statement::new(
-            "select h.conversation_id from chats h where h.chat_id like '%@g.us' and h.channel = ",
+            "select h.conversation_id from chats h \
+             where h.chat_id not like '%@c.us' and h.chat_id not like '%@lid' and h.channel = ",
         );
         statement.bind(channel);
         if let Some(after) = after {
@@ -137,43 +138,24 @@ impl<S: Store> Graves for S {
         self.rows(statement).await?.iter().map(|row| cell(row, "conversation_id")).collect()
     }
 
-    async fn written_by(
-        &self,
-        group: Uuid,
-        chats: &[ChatId],
-        after: i64,
-        limit: usize,
-    ) -> Result<(Vec<Uuid>, Option<i64>), Error> {
+    async fn lines(&self, shared: Uuid, after: i64, limit: usize) -> Result<(Vec<Line>, Option<i64>), Error> {
         let statement = Statement::new(
-            "select m.id, m.seq, m.sender from messages m where m.conversation_id = $1 and m.seq > $2 \
-             order by m.seq limit $3",
+            "select m.id, m.seq, m.sender, m.provider_message_id, m.quoted, m.text, m.deleted_at \
+             from messages m where m.conversation_id = $1 and m.seq > $2 order by m.seq limit $3",
         );
-        let found = self.rows(statement.with(group).with(after).with(rows(limit))).await?;
-        let (mut theirs, mut last) = (Vec::new(), None);
-        for row in &found {
-            last = Some(cell(row, "seq")?);
-            let sender = cell::<Option<Json<Value>>, _>(row, "sender")?;
-            let is_theirs = |sender: &Json<Value>| chats.iter().any(|chat| sender.0["id"] == chat.as_str());
-            if sender.as_ref().is_some_and(is_theirs) {
-                theirs.push(cell(row, "id")?);
-            }
-        }
-        Ok((theirs, last.filter(|_| found.len() == limit)))
+        let found = self.rows(statement.with(shared).with(after).with(rows(limit))).await?;
+        let lines = found.iter().map(line).collect::<Result<_, _>>()?;
+        let last = found.last().filter(|_| found.len() == limit);
+        Ok((lines, last.map(|row| cell(row, "seq")).transpose()?))
     }
 
-    async fn unname(&self, erasing: &Erasing, group: Uuid, messages: Vec<Uuid>) -> Result<Turned, Error> {
-        // The conversation first: whoever works on it has saved before, or reads it again.
-        let stamp = Statement::new("update conversations set stamp = $2 where id = $1")
-            .with(group)
-            .with(fastrand::i64(..));
-        let count = rows(messages.len());
-        let mut empty = Statement::new(
-            "update messages set sender = null, text = '', quoted = null, media = null, \
-             deleted_at = coalesce(deleted_at, ",
-        );
-        empty.now(self).push(") where id");
-        empty.one_of(S::ENGINE, messages.iter().map(Uuid::to_string).collect());
-        turn(self, erasing, "messages_in_groups", count, vec![Part::May(stamp), Part::May(empty)]).await
+    async fn unname(&self, erasing: &Erasing, shared: Uuid, traces: Traces) -> Result<Turned, Error> {
+        let count = rows(traces.written.len());
+        turn(self, erasing, "messages_in_groups", count, without_traces(self, shared, traces)).await
+    }
+
+    async fn unname_alone(&self, shared: Uuid, traces: Traces) -> Result<(), Error> {
+        self.write_together(without_traces(self, shared, traces)).await.map(drop)
     }
 
     async fn remove(&self, erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error> {
@@ -291,6 +273,40 @@ async fn turn<S: Store>(
     progress.now(store).push(" where conversation_id = $1 and removed = $2");
     let all = std::iter::once(Part::Must(progress)).chain(parts).collect();
     Ok(if store.write_together(all).await? { Turned::Removed(now) } else { Turned::Overtaken })
+}
+
+/// What a row of a message tells of whose words are in it.
+fn line<R: Columns>(row: &R) -> Result<Line, Error> {
+    let word = |column, name: &str| -> Result<Option<String>, Error> {
+        let json = cell::<Option<Json<Value>>, _>(row, column)?;
+        Ok(json.and_then(|json| json.0[name].as_str().map(str::to_owned)))
+    };
+    let writer = word("sender", "id")?;
+    let is_deleted = cell::<Option<Time>, _>(row, "deleted_at")?.is_some();
+    let is_emptied = writer.is_none() && is_deleted && cell::<String, _>(row, "text")?.is_empty();
+    Ok(Line {
+        id: cell(row, "id")?,
+        writer,
+        provider_id: cell(row, "provider_message_id")?,
+        quotes: word("quoted", "provider_message_id")?,
+        is_emptied,
+    })
+}
+
+/// The conversation first: whoever works on it has saved before, or reads it again.
+fn without_traces<S: Store>(store: &S, shared: Uuid, traces: Traces) -> Vec<Part> {
+    let ids = |messages: Vec<Uuid>| messages.iter().map(Uuid::to_string).collect();
+    let stamp = Statement::new("update conversations set stamp = $2 where id = $1")
+        .with(shared)
+        .with(fastrand::i64(..));
+    let mut empty = Statement::new(
+        "update messages set sender = null, text = '', quoted = null, media = null, \
+         deleted_at = coalesce(deleted_at, ",
+    );
+    empty.now(store).push(") where id").one_of(S::ENGINE, ids(traces.written));
+    let mut unquote = Statement::new("update messages set quoted = null where id");
+    unquote.one_of(S::ENGINE, ids(traces.quoting));
+    vec![Part::May(stamp), Part::May(empty), Part::May(unquote)]
 }
 
 /// The next events, by their numbers, and those that have none.

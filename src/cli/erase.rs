@@ -11,7 +11,7 @@ use super::{
     print::{self, Format},
 };
 use crate::{
-    app::{self, Opened},
+    app,
     config::Settings,
     domain::event::actor,
     flow::{
@@ -43,14 +43,14 @@ impl Erase {
         }
         let removed = match &found {
             Some(overview) => opened.eraser.erase(overview.conversation.id, actor::SHELL).await,
-            None => self.without_conversation(&opened).await,
+            None => opened.eraser.erase_traces(&self.chat.channel, &self.chat.chat).await,
         };
         let removed = match removed {
             Err(Error::Gone) => bail!("somebody else has erased {} meanwhile", self.chat.chat),
             removed => removed?,
         };
         if found.is_none() && removed.is_empty() {
-            bail!("there is no conversation {} on channel {}", self.chat.chat, self.chat.channel);
+            bail!("there is nothing of {} on channel {}", self.chat.chat, self.chat.channel);
         }
         let deed = Audited::new(opened.ledger.now().await?, actor::SHELL, Deed::Erased);
         let deed = match &found {
@@ -64,13 +64,6 @@ impl Erase {
             print::text(&in_words(&removed))?;
         }
         Ok(())
-    }
-
-    /// Of somebody whose webhooks could never be read, there may be nothing else.
-    async fn without_conversation(&self, opened: &Opened) -> Result<Rows, Error> {
-        let removed = opened.eraser.discard_webhooks(&self.chat.channel, &self.chat.chat).await?;
-        let removed = i64::try_from(removed).unwrap_or(i64::MAX);
-        Ok(if removed == 0 { Rows::new() } else { Rows::from([("dead_letters".to_owned(), removed)]) })
     }
 
     async fn ask(&self, found: Option<&Overview>) -> anyhow::Result<()> {

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{
     archive::Archive,
     dispatch::Dispatch,
-    graves::{Erasing, Graves, Of, Rows, Turned},
+    graves::{Erasing, Graves, Line, Of, Rows, Traces, Turned},
     intake::body_of,
     ledger::{Error, Key, Ledger, Need, change},
     tombstones::Tombstones,
@@ -37,6 +37,14 @@ const IDLE_MS: i64 = 10_000;
 const TAKEN_UP_MAX: usize = 20;
 /// What others have erased is heard of at the latest so long after.
 const HEARD_MS: i64 = 60_000;
+
+/// Who is told what was taken out of the chats of several people.
+enum Told {
+    /// The erasure, which counts it.
+    Erasing(Erasing),
+    /// Nobody, as no conversation is erased: so many messages.
+    Nobody(i64),
+}
 
 /// The step.
 pub struct Eraser {
@@ -123,18 +131,27 @@ impl Eraser {
         Ok(())
     }
 
-    /// Removes webhooks that could not be read and name that chat, where there is no conversation. Returns how many.
-    pub async fn discard_webhooks(&self, channel: &str, chat: &ChatId) -> Result<u64, Error> {
-        let (mut after, mut removed) = (None, 0);
+    /// Removes what there is of somebody with whom there is no conversation: what they wrote among others, and webhooks
+    /// that could not be read and name them. Returns how many rows.
+    pub async fn erase_traces(&self, channel: &str, chat: &ChatId) -> Result<Rows, Error> {
+        let (chats, mut removed) = (std::slice::from_ref(chat), Rows::new());
+        if let Some(Told::Nobody(messages @ 1..)) = self.unname(channel, chats, Told::Nobody(0)).await? {
+            removed.insert("messages_in_groups".to_owned(), messages);
+        }
+        let (mut after, mut webhooks) = (None, 0);
         loop {
             let page = self.graves.webhooks(channel, after, PAGE).await?;
-            let Some((last, _)) = page.last() else { return Ok(removed) };
+            let Some((last, _)) = page.last() else { break };
             after = Some(*last);
-            let named = naming(&page, std::slice::from_ref(chat));
+            let named = naming(&page, chats);
             if !named.is_empty() {
-                removed += self.graves.discard_webhooks(named).await?;
+                webhooks += self.graves.discard_webhooks(named).await?;
             }
         }
+        if webhooks > 0 {
+            removed.insert("dead_letters".to_owned(), i64::try_from(webhooks).unwrap_or(i64::MAX));
+        }
+        Ok(removed)
     }
 
     async fn finish(&self, mut erasing: Erasing) -> Result<Rows, Error> {
@@ -168,7 +185,11 @@ impl Eraser {
                 }
             };
         }
-        let Some(erasing) = self.unname(erasing).await? else { return Ok(None) };
+        let (channel, chats) = (erasing.channel.clone(), erasing.chats.clone());
+        let Some(Told::Erasing(erasing)) = self.unname(&channel, &chats, Told::Erasing(erasing)).await?
+        else {
+            return Ok(None);
+        };
         let Some(erasing) = self.remove_webhooks(erasing).await? else { return Ok(None) };
         self.remove_answers(erasing).await
     }
@@ -187,36 +208,43 @@ impl Eraser {
         Ok(Some(erasing))
     }
 
-    /// What they wrote in groups is theirs, too; the groups are not. Nothing tells who wrote in which, so all are looked
-    /// through.
-    async fn unname(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
+    /// What they wrote in groups, and as stories, is theirs, too; what others wrote there is not. Nothing tells who wrote in
+    /// which, so all are looked through. None: somebody else goes on with it.
+    async fn unname(&self, channel: &str, chats: &[ChatId], mut told: Told) -> Result<Option<Told>, Error> {
         let mut after = None;
         loop {
-            let groups = self.graves.groups(&erasing.channel, after, PAGE).await?;
-            let Some(last) = groups.last() else { return Ok(Some(erasing)) };
+            let page = self.graves.shared(channel, after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(Some(told)) };
             after = Some(*last);
-            for group in groups {
-                let Some(now) = self.unname_in(erasing, group).await? else { return Ok(None) };
-                erasing = now;
+            for shared in page {
+                let Some(now) = self.unname_in(shared, chats, told).await? else { return Ok(None) };
+                told = now;
             }
         }
     }
 
-    async fn unname_in(&self, mut erasing: Erasing, group: Uuid) -> Result<Option<Erasing>, Error> {
-        let mut after = 0;
-        loop {
-            let (theirs, next) = self.graves.written_by(group, &erasing.chats, after, PAGE).await?;
-            if !theirs.is_empty() {
-                match self.graves.unname(&erasing, group, theirs).await? {
-                    Turned::Removed(now) => erasing = now,
+    async fn unname_in(&self, shared: Uuid, chats: &[ChatId], mut told: Told) -> Result<Option<Told>, Error> {
+        let (mut after, mut gone) = (Some(0), HashSet::new());
+        while let Some(from) = after {
+            let (lines, next) = self.graves.lines(shared, from, PAGE).await?;
+            after = next;
+            let traces = traces(lines, chats, &mut gone);
+            if traces.is_empty() {
+                continue;
+            }
+            told = match told {
+                Told::Erasing(erasing) => match self.graves.unname(&erasing, shared, traces).await? {
+                    Turned::Removed(now) => Told::Erasing(now),
                     Turned::Nothing | Turned::Overtaken => return Ok(None),
+                },
+                Told::Nobody(before) => {
+                    let count = i64::try_from(traces.written.len()).unwrap_or(i64::MAX);
+                    self.graves.unname_alone(shared, traces).await?;
+                    Told::Nobody(before.saturating_add(count))
                 }
-            }
-            match next {
-                Some(next) => after = next,
-                None => return Ok(Some(erasing)),
-            }
+            };
         }
+        Ok(Some(told))
     }
 
     async fn remove_webhooks(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
@@ -282,6 +310,24 @@ fn close(docket: &mut Docket, tombstones: &Tombstones, chats: &[ChatId], actor: 
 
 fn count(all: &mut Rows, more: Rows) {
     more.into_iter().for_each(|(table, rows)| *all.entry(table).or_default() += rows);
+}
+
+/// What of these lines is theirs. Remembers what is gone: it may be quoted further on.
+fn traces(lines: Vec<Line>, chats: &[ChatId], gone: &mut HashSet<String>) -> Traces {
+    let mut traces = Traces::default();
+    for line in lines {
+        let is_theirs =
+            line.writer.as_ref().is_some_and(|writer| chats.iter().any(|chat| chat.as_str() == writer));
+        if is_theirs || line.is_emptied {
+            gone.extend(line.provider_id);
+        }
+        if is_theirs {
+            traces.written.push(line.id);
+        } else if line.quotes.is_some_and(|quoted| gone.contains(&quoted)) {
+            traces.quoting.push(line.id);
+        }
+    }
+    traces
 }
 
 /// Those that name one of these chats.

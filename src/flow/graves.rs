@@ -79,6 +79,38 @@ pub struct Leaf {
     pub keys: Vec<String>,
 }
 
+/// A message that several people read, as far as it tells whose words are in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The message.
+    pub id: Uuid,
+    /// The chat of whoever wrote it.
+    pub writer: Option<String>,
+    /// As the provider knows it.
+    pub provider_id: Option<String>,
+    /// The message that it quotes.
+    pub quotes: Option<String>,
+    /// It was emptied before.
+    pub is_emptied: bool,
+}
+
+/// Somebody's words among those of others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Traces {
+    /// Messages of theirs. They keep their places, or what others wrote would lose its order, and say no more than that
+    /// something was deleted.
+    pub written: Vec<Uuid>,
+    /// Messages of others that quote them: what is quoted goes.
+    pub quoting: Vec<Uuid>,
+}
+
+impl Traces {
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.written.is_empty() && self.quoting.is_empty()
+    }
+}
+
 /// What came of one page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turned {
@@ -111,21 +143,17 @@ pub trait Graves: Send + Sync {
     /// Removes these messages, and keeps the hashes.
     async fn bury(&self, erasing: &Erasing, leaf: &Leaf, hashes: Vec<String>) -> Result<Turned, Error>;
 
-    /// Conversations of groups on a channel, by their ids.
-    async fn groups(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error>;
+    /// Conversations on a channel in which several people write, groups and stories, by their ids.
+    async fn shared(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error>;
 
-    /// Of the next messages of a group those that one of these chats wrote; and where to go on, if there are more.
-    async fn written_by(
-        &self,
-        group: Uuid,
-        chats: &[ChatId],
-        after: i64,
-        limit: usize,
-    ) -> Result<(Vec<Uuid>, Option<i64>), Error>;
+    /// The next messages of one of them; and where to go on, if there are more.
+    async fn lines(&self, shared: Uuid, after: i64, limit: usize) -> Result<(Vec<Line>, Option<i64>), Error>;
 
-    /// Empties these messages of a group. They keep their places, or what others wrote would lose its order, and say no more
-    /// than that something was deleted.
-    async fn unname(&self, erasing: &Erasing, group: Uuid, messages: Vec<Uuid>) -> Result<Turned, Error>;
+    /// Takes somebody's words out of one of them.
+    async fn unname(&self, erasing: &Erasing, shared: Uuid, traces: Traces) -> Result<Turned, Error>;
+
+    /// The same, where no conversation is erased.
+    async fn unname_alone(&self, shared: Uuid, traces: Traces) -> Result<(), Error>;
 
     /// Removes the next rows of that kind.
     async fn remove(&self, erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error>;

@@ -144,7 +144,10 @@ fn leave_to_people(docket: &mut Docket, admitted: Admitted) {
 /// A repeated delivery changes nothing but a better link to the same file.
 fn repeat(docket: &mut Docket, known: Uuid, arrival: &Arrival) {
     let better = arrival.media.as_ref().filter(|media| !media.url.is_empty());
-    let lacks_link = |message: &Message| message.media.as_ref().is_none_or(|media| media.url.is_empty());
+    let lacks_link = |message: &Message| {
+        let has_none = message.media.as_ref().is_none_or(|media| media.url.is_empty());
+        has_none && message.deleted_at.is_none()
+    };
     if let Some(media) = better
         && docket.message(known).is_some_and(lacks_link)
         && let Some(message) = docket.edit(known)

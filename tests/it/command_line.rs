@@ -331,7 +331,7 @@ async fn a_person_is_erased_and_what_is_old_removed_from_a_shell_beside_a_runnin
     assert_eq!(writes("M1").await, "ignored");
     assert_eq!(writes("M2").await, "accepted");
     let gone = baton(folder.path(), &["erase", "6580000002", "--channel", "sandbox", "--yes"], &[]);
-    assert!(String::from_utf8_lossy(&gone.stderr).contains("there is no conversation 6580000002@c.us"));
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("there is nothing of 6580000002@c.us"));
     assert_eq!(said(&gone), (String::new(), Some(1)));
 
     let run = |words: &[&str]| baton(folder.path(), &[&["retention", "run"], words].concat(), &[]);

@@ -1,6 +1,10 @@
 //! Whoever is erased is gone everywhere, does not come back by what was on its way, and may write again.
 
-use baton::{adapters::scripted::Step, flow::generator::FailureKind};
+use baton::{
+    adapters::scripted::Step,
+    domain::chat::ChatId,
+    flow::{generator::FailureKind, graves::Rows},
+};
 use serde_json::{Value, json};
 
 use crate::world::{
@@ -15,6 +19,8 @@ on_both_stores!(
     a_message_that_was_on_its_way_does_not_bring_them_back,
     the_others_stay_as_they_were,
     what_they_wrote_in_a_group_is_emptied_and_the_group_goes_on,
+    their_stories_go_and_what_others_quote_of_them,
+    who_wrote_among_others_alone_is_erased_by_their_number,
     whoever_knew_them_on_another_instance_does_not_revive_them,
     what_was_left_half_way_is_taken_up,
     of_who_erased_whom_only_the_first_is_told,
@@ -246,12 +252,64 @@ async fn what_they_wrote_in_a_group_is_emptied_and_the_group_goes_on(world: &Wor
         .map(|it| (it["text"].clone(), it["sender"].is_null(), it["deleted_at"].is_null()))
         .collect();
     assert_eq!(left, [(json!(""), true, false), (json!("I am Tom"), false, true), (json!(""), true, false)]);
-    // Whoever knew them here goes on from what is left; late webhooks are still known.
+    // Whoever knew them here goes on from what is left; late webhooks are still known, and bring nothing back.
     assert_eq!(group.writes("G1", "I am Mei Ling").await, "duplicate");
+    let picture =
+        green_api::picture_saying(GROUP, "G3", world.now().0 / 1_000, "https://example.test/1", "Mei Ling");
+    assert_eq!(world.webhook(&picture).await, "duplicate");
+    group.edits("G1", "I am still Mei Ling").await;
     assert_eq!(group.writes("G4", "Who was that?").await, "accepted");
     assert_eq!(world.finds("Mei Ling").await, [""; 0]);
     let [erased] = events(world, "type=conversation_erased").await.try_into().expect("one event");
     assert_eq!(erased["details"]["rows"]["messages_in_groups"], 2);
+}
+
+/// Somebody writes among others, and perhaps quotes a message.
+async fn among_others(world: &World, chat: &str, id: &str, from: &str, text: &str, quotes: Option<&str>) {
+    let mut body = green_api::incoming(chat, id, world.now().0 / 1_000, text);
+    body["senderData"]["sender"] = json!(from);
+    if let Some(quoted) = quotes {
+        body["messageData"]["typeMessage"] = json!("quotedMessage");
+        body["messageData"]["quotedMessage"] =
+            json!({ "stanzaId": quoted, "participant": MEI, "textMessage": "My secret" });
+        body["messageData"]["extendedTextMessageData"] = json!({ "text": text, "stanzaId": quoted });
+    }
+    assert_eq!(world.webhook(&body).await, "accepted", "{id}");
+}
+
+async fn their_stories_go_and_what_others_quote_of_them(world: &World) {
+    const GROUP: &str = "120363000000000001@g.us";
+    world.chat(MEI).take_over().await;
+    world.chat(MEI).writes("M1", "Hello").await;
+    among_others(world, "status@broadcast", "S1", MEI, "My secret story", None).await;
+    among_others(world, "status@broadcast", "S2", TOM, "Tom's story", None).await;
+    among_others(world, GROUP, "G1", MEI, "My secret", None).await;
+    among_others(world, GROUP, "G2", TOM, "Tell nobody", Some("G1")).await;
+    among_others(world, GROUP, "G3", TOM, "I said so", Some("G2")).await;
+    assert_eq!(world.chat(GROUP).message("Tell nobody").await["quoted"]["text"], "My secret");
+    assert_eq!(erase(&world.chat(MEI)).await, 204);
+    for words in [NUMBER, "secret story"] {
+        assert_eq!(world.finds(words).await, [""; 0], "{words}");
+    }
+    let group = world.chat(GROUP);
+    assert_eq!(group.message("Tell nobody").await["quoted"], Value::Null);
+    assert!(group.message("I said so").await["quoted"].is_object(), "what Tom said is Tom's");
+    world.chat("status@broadcast").message("Tom's story").await;
+}
+
+async fn who_wrote_among_others_alone_is_erased_by_their_number(world: &World) {
+    const GROUP: &str = "120363000000000001@g.us";
+    for (id, from) in [("G1", MEI), ("G2", TOM), ("G3", MEI)] {
+        among_others(world, GROUP, id, from, "My secret", None).await;
+    }
+    let chat = ChatId::parse(MEI).expect("a chat");
+    let removed = world.process().eraser().erase_traces(CHANNEL, &chat).await.expect("erased");
+    assert_eq!(removed, Rows::from([("messages_in_groups".to_owned(), 2)]));
+    assert_eq!(world.finds(NUMBER).await, [""; 0]);
+    let said: Vec<Value> = world.chat(GROUP).messages().await.iter().map(|it| it["text"].clone()).collect();
+    assert_eq!(said, ["", "My secret", ""]);
+    let again = world.process().eraser().erase_traces(CHANNEL, &chat).await.expect("looked");
+    assert_eq!(again, Rows::new(), "there is nothing of them");
 }
 
 async fn whoever_knew_them_on_another_instance_does_not_revive_them(world: &World) {

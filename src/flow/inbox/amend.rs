@@ -39,7 +39,7 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
     let Some(message) = docket.edit(id) else { return };
     let waited = message.waits();
     let kind = match report {
-        Report::Edit { text } if message.text != message.reading(text) => {
+        Report::Edit { text } if message.deleted_at.is_none() && message.text != message.reading(text) => {
             message.text = message.reading(text);
             message.edited_at = Some(now);
             EventType::MessageEdited

@@ -320,6 +320,11 @@ impl Process {
         process
     }
 
+    /// Who erases.
+    pub(crate) fn eraser(&self) -> &Eraser {
+        &self.chores.eraser
+    }
+
     /// From now on the channel has these rules.
     pub(crate) fn set(&self, policy: Policy) {
         self.channels.put(Channel {
