@@ -82,6 +82,14 @@ pub struct Idempotency {
     pub body_hash: String,
 }
 
+impl Idempotency {
+    /// Of a request that nobody repeats but the store, which runs a step again if it has not heard of its end: it must find
+    /// what it made before.
+    pub(super) fn of_its_own() -> Self {
+        Self { key: format!("once {}", Uuid::now_v7()), body_hash: String::new() }
+    }
+}
+
 /// One message to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
@@ -199,16 +207,17 @@ impl Desk {
         idempotency: Option<Idempotency>,
     ) -> Result<Said, Refusal> {
         words::check(&words)?;
+        let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
         let key = self.begun_by_a_person(key, who);
         let (channels, who) = (Arc::clone(&self.channels), who.clone());
         let need = Need {
             messages: words.iter().filter_map(|words| words.quoted).collect(),
-            request: idempotency.as_ref().map(|idempotency| idempotency.key.clone()),
+            request: Some(idempotency.key.clone()),
             ..Need::default()
         };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            words::say(docket, &channel.policy, &words, &who, idempotency.as_ref())
+            words::say(docket, &channel.policy, &words, &who, &idempotency)
         };
         let (said, remembered) = unless_gone(change(&*self.ledger, key, need, step).await)??;
         if let Some(ids) = remembered {
@@ -237,18 +246,16 @@ impl Desk {
         if text.trim().is_empty() || text.chars().count() > TEXT_MAX {
             return Err(invalid("/text", format!("1 to {TEXT_MAX} characters")));
         }
+        let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
         let key = self.begun_by_a_person(key, who);
         let who = who.clone();
-        let need = Need {
-            request: idempotency.as_ref().map(|idempotency| idempotency.key.clone()),
-            ..Need::default()
-        };
+        let need = Need { request: Some(idempotency.key.clone()), ..Need::default() };
         let step = move |docket: &mut Docket| {
-            if let Some(ids) = words::made_before(docket, idempotency.as_ref())? {
+            if let Some(ids) = words::made_before(docket, &idempotency)? {
                 return Ok::<_, Refusal>((ids, None));
             }
             let id = words::keep_note(docket, &text, &who.actor, who.agent);
-            words::remember(docket, idempotency.as_ref(), &[id]);
+            words::remember(docket, &idempotency, &[id]);
             Ok((vec![id], docket.message(id).cloned()))
         };
         let (ids, note) = unless_gone(change(&*self.ledger, key, need, step).await)??;

@@ -11,6 +11,7 @@ on_both_stores!(
     a_webhook_delivered_again_after_a_restart_is_still_the_same,
     the_same_words_in_the_same_second_are_two_messages,
     a_request_repeated_with_its_key_answers_as_the_first_did,
+    a_step_that_its_store_runs_again_does_nothing_twice,
     a_message_tried_again_keeps_its_idempotency_key,
 );
 
@@ -96,6 +97,43 @@ async fn a_request_repeated_with_its_key_answers_as_the_first_did(world: &World)
     world.drain().await;
     assert_eq!(mei.conversation().await["mode"], "AI", "a repeat never takes over again");
     assert_eq!(world.gateway.posts().len(), 1);
+}
+
+async fn a_step_that_its_store_runs_again_does_nothing_twice(world: &World) {
+    let mei = world.chat(MEI);
+    world.rules(|policy| policy.drafting = true);
+    mei.take_over().await;
+    let asked = [
+        ("POST", "messages", json!({ "text": "This is Ana." })),
+        ("POST", "messages/batch", json!({ "messages": [{ "text": "One." }, { "text": "Two." }] })),
+        ("POST", "notes", json!({ "text": "She haggles." })),
+        ("PUT", "mode", json!({ "mode": "AI", "note": "Be kind." })),
+        ("PUT", "follow-up", json!({ "delay_ms": 60_000, "text": "Still there?" })),
+        ("PUT", "mode", json!({ "mode": "HUMAN" })),
+    ];
+    for (method, path, body) in asked {
+        world.process().fuse.repeats_next_step();
+        let reply = mei.ask(method, path, Some(body)).await;
+        assert!((200..300).contains(&reply.status), "{method} {path}: {reply:?}");
+        assert!(!world.process().fuse.repeats_step(), "{method} {path} was run again");
+        world.drain().await;
+    }
+    mei.reads(
+        "
+        agent: This is Ana. [sent]
+        agent: One. [sent]
+        agent: Two. [sent]
+        note: She haggles.
+        note: Be kind.
+        * mode_changed
+        * follow_up_cancelled
+        * mode_changed
+        * agent_took_over
+        = HUMAN 3, agent_button
+        = the phone shows: This is Ana. | One. | Two.
+        ",
+    )
+    .await;
 }
 
 async fn a_message_tried_again_keeps_its_idempotency_key(world: &World) {

@@ -40,11 +40,12 @@ impl Desk {
         idempotency: Option<Idempotency>,
     ) -> Result<Uuid, Refusal> {
         let (channels, who) = (self.channels.clone(), who.clone());
-        let request = idempotency.as_ref().map(|idempotency| idempotency.key.clone());
+        let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
+        let request = Some(idempotency.key.clone());
         let need = Need { request, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            ask(docket, &channel.policy, &who, idempotency.as_ref())
+            ask(docket, &channel.policy, &who, &idempotency)
         };
         unless_gone(change(&*self.ledger, key, need, step).await)?
     }
@@ -62,11 +63,12 @@ impl Desk {
             words::check(&[Words::of(text.clone())])?;
         }
         let (channels, who) = (self.channels.clone(), who.clone());
-        let request = idempotency.as_ref().map(|idempotency| idempotency.key.clone());
+        let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
+        let request = Some(idempotency.key.clone());
         let need = Need { draft: Some(draft), request, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            send(docket, &channel.policy, draft, &approval, &who, idempotency.as_ref())
+            send(docket, &channel.policy, draft, &approval, &who, &idempotency)
         };
         let (said, remembered) = unless_gone(change(&*self.ledger, key, need, step).await)??;
         match remembered {
@@ -89,7 +91,7 @@ pub(in crate::flow) fn ask(
     docket: &mut Docket,
     policy: &Policy,
     who: &Who,
-    idempotency: Option<&Idempotency>,
+    idempotency: &Idempotency,
 ) -> Result<Uuid, Refusal> {
     let before = words::made_before(docket, idempotency)?;
     if let Some(id) = before.and_then(|ids| ids.first().copied()) {
@@ -113,7 +115,7 @@ pub(in crate::flow) fn send(
     id: Uuid,
     approval: &Approval,
     who: &Who,
-    idempotency: Option<&Idempotency>,
+    idempotency: &Idempotency,
 ) -> Result<(Said, Option<Vec<Uuid>>), Refusal> {
     if let Some(ids) = words::made_before(docket, idempotency)? {
         return Ok((Said::nothing_new(docket.conversation.id), Some(ids)));

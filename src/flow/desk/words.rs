@@ -61,7 +61,7 @@ pub(in crate::flow) fn say(
     policy: &Policy,
     words: &[Words],
     who: &Who,
-    idempotency: Option<&Idempotency>,
+    idempotency: &Idempotency,
 ) -> Result<(Said, Option<Vec<Uuid>>), Refusal> {
     if let Some(ids) = made_before(docket, idempotency)? {
         return Ok((Said::nothing_new(docket.conversation.id), Some(ids)));
@@ -126,11 +126,8 @@ pub(super) fn speak(
 }
 
 /// What an earlier request under the same key made; refused if that was another request.
-pub(super) fn made_before(
-    docket: &Docket,
-    idempotency: Option<&Idempotency>,
-) -> Result<Option<Vec<Uuid>>, Refusal> {
-    let (Some(idempotency), Some(before)) = (idempotency, &docket.remembered) else { return Ok(None) };
+pub(super) fn made_before(docket: &Docket, idempotency: &Idempotency) -> Result<Option<Vec<Uuid>>, Refusal> {
+    let Some(before) = &docket.remembered else { return Ok(None) };
     if docket.now.since(before.at) >= REMEMBERED_MS {
         return Ok(None);
     }
@@ -140,8 +137,8 @@ pub(super) fn made_before(
     Ok(Some(ids_of(&before.answer)))
 }
 
-pub(super) fn remember(docket: &mut Docket, idempotency: Option<&Idempotency>, ids: &[Uuid]) {
-    if let (Some(idempotency), Some(first)) = (idempotency, ids.first()) {
+pub(super) fn remember(docket: &mut Docket, idempotency: &Idempotency, ids: &[Uuid]) {
+    if let Some(first) = ids.first() {
         docket.remember(Remembered {
             key: idempotency.key.clone(),
             body_hash: idempotency.body_hash.clone(),

@@ -17,7 +17,7 @@ use crate::{
     flow::{
         agenda::{self, Fired},
         conversations,
-        desk::{Approval, Who, Words, drafts, fate, words},
+        desk::{Approval, Idempotency, Who, Words, drafts, fate, words},
         errands,
         generator::{Failure, FailureKind},
         inbox::{self, Claim, Claimant},
@@ -109,7 +109,7 @@ impl World {
             Act::PersonWrites => {
                 let words = [Words::of("A person here.")];
                 let _ = self.step(&Need::default(), |docket, policy| {
-                    words::say(docket, policy, &words, &who(), None)
+                    words::say(docket, policy, &words, &who(), &Idempotency::of_its_own())
                 });
             }
             Act::PersonRetries(seq) => {
@@ -143,15 +143,17 @@ impl World {
             }
             Act::FollowUpIsDue => self.follow_up_is_due(),
             Act::PersonAsksForDraft => {
-                let _ =
-                    self.step(&Need::default(), |docket, policy| drafts::ask(docket, policy, &who(), None));
+                let _ = self.step(&Need::default(), |docket, policy| {
+                    drafts::ask(docket, policy, &who(), &Idempotency::of_its_own())
+                });
             }
             Act::PersonSendsDraft(at) => {
                 let id = self.play.drafts[at].id;
                 let wanted = Approval { text: None, force: true };
                 let need = Need { draft: Some(id), ..Need::default() };
-                let _ = self
-                    .step(&need, |docket, policy| drafts::send(docket, policy, id, &wanted, &who(), None));
+                let _ = self.step(&need, |docket, policy| {
+                    drafts::send(docket, policy, id, &wanted, &who(), &Idempotency::of_its_own())
+                });
             }
             Act::PersonDiscardsDraft(at) => {
                 let id = self.play.drafts[at].id;

@@ -16,7 +16,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Approval, Refusal, Words, drafts, fate, words},
+        desk::{Approval, Idempotency, Refusal, Words, drafts, fate, words},
         generator::{Failure, FailureKind},
         inbox::{self, Admitted, Begun, Claim},
         outbox::Settled,
@@ -47,17 +47,19 @@ fn draft_of(play: &Play) -> Uuid {
 }
 
 fn asks(play: &mut Play) -> Result<Uuid, Refusal> {
-    play.step(|docket, policy| drafts::ask(docket, policy, &ana(), None))
+    play.step(|docket, policy| drafts::ask(docket, policy, &ana(), &Idempotency::of_its_own()))
 }
 
 fn sends(play: &mut Play, id: Uuid, wanted: &Approval) -> Result<Vec<String>, Refusal> {
-    let sent = play.step(|docket, policy| drafts::send(docket, policy, id, wanted, &ana(), None));
+    let sent = play
+        .step(|docket, policy| drafts::send(docket, policy, id, wanted, &ana(), &Idempotency::of_its_own()));
     sent.map(|(said, _)| said.messages.into_iter().map(|message| message.text).collect())
 }
 
 fn says_in_person(play: &mut Play, text: &str) {
     let words = [Words::of(text.to_owned())];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
 }
 
 fn code(refusal: &Refusal) -> &'static str {

@@ -15,7 +15,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::Words,
+        desk::{Idempotency, Words},
         inbox::Claim,
         play::Play,
         reply::{Answer, Committed},
@@ -75,7 +75,10 @@ fn who_was_answered_meanwhile_is_not_answered_again_and_stays_with_that_person()
     let mut play = friday_evening();
     play.says("Are you open?");
     let words = [Words::of("On Monday. Ana.")];
-    play.step(|docket, policy| crate::flow::desk::words::say(docket, policy, &words, &ana(), None)).unwrap();
+    play.step(|docket, policy| {
+        crate::flow::desk::words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own())
+    })
+    .unwrap();
     play.sends();
     assert_eq!(play.conversation.mode.until, None, "Ana has it until she gives it back");
     play.now = at("2026-01-12T09:00:00+08:00");

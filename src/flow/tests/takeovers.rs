@@ -11,7 +11,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Words, fate, words},
+        desk::{Idempotency, Words, fate, words},
         inbox::{self, Claim},
         mode_switch::{self, Request},
         outbox::{self, Settled},
@@ -182,10 +182,12 @@ fn the_hold_shortens_no_hour_that_somebody_chose() {
     let chosen = play.now.plus_ms(60_000);
     play.conversation.mode.until = Some(chosen);
     let words = [Words::of("Let me look.")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
     assert_eq!(play.conversation.mode.until, Some(chosen));
     play.wait(55_000);
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
     assert_eq!(play.conversation.mode.until, Some(play.now.plus_ms(10_000)));
 }
 
@@ -263,7 +265,7 @@ fn words_that_an_agent_takes_back_were_not_said() {
     play.says("m1");
     let ana = ana();
     let words = [Words::of("wait")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana, None)).unwrap();
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana, &Idempotency::of_its_own())).unwrap();
     assert!(play.conversation.waiting_since.is_none());
     let said = play.messages.last().unwrap().id;
     play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana)).unwrap();
@@ -319,7 +321,8 @@ fn words_taken_back_leave_the_contact_waiting_if_what_was_before_them_fails_too(
     play.writes(&begun, "a1");
     let (attempt, _) = play.claims_send();
     let words = [Words::of("wait")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
     let said = play.messages.last().unwrap().id;
     play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
     play.settles(attempt, &Settled::Again(None, "refused the connection".into()));
@@ -331,7 +334,8 @@ fn the_way_back_waits_for_a_persons_message_that_is_on_its_way() {
     let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
     play.says("m1");
     let words = [Words::of("One moment.")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None)).unwrap();
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
     play.wait(60_000);
     play.tends();
     assert_eq!(play.conversation.mode.mode, Mode::Human, "it is still owed");
@@ -366,7 +370,8 @@ fn words_that_are_refused_take_nothing_over() {
     play.says("m1");
     play.begins();
     let words = [Words { quoted: Some(uuid::Uuid::now_v7()), ..Words::of("That one.") }];
-    let said = play.step(|docket, policy| words::say(docket, policy, &words, &ana(), None));
+    let said =
+        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()));
     assert!(said.is_err(), "it quotes what nobody said");
     assert_eq!((play.conversation.mode.mode, play.turns[0].state), (Mode::Ai, TurnState::Generating));
 }

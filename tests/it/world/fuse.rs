@@ -94,6 +94,7 @@ pub(crate) struct Fuse {
     stage: watch::Sender<Stage>,
     under_way: watch::Sender<usize>,
     loses_next: AtomicBool,
+    repeats_next: AtomicBool,
     pub(crate) weakness: Option<Weakness>,
 }
 
@@ -105,6 +106,7 @@ impl Fuse {
             stage: watch::Sender::new(Stage::Runs),
             under_way: watch::Sender::default(),
             loses_next: AtomicBool::new(false),
+            repeats_next: AtomicBool::new(false),
             weakness,
         }
     }
@@ -123,6 +125,16 @@ impl Fuse {
     /// The next change of the store takes effect, and the process hears only that the store is away.
     pub(crate) fn loses_next_answer(&self) {
         self.loses_next.store(true, Ordering::SeqCst);
+    }
+
+    /// The next step takes effect, and is run again: its store has not heard of the end of the transaction.
+    pub(crate) fn repeats_next_step(&self) {
+        self.repeats_next.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether this step is run again.
+    pub(crate) fn repeats_step(&self) -> bool {
+        self.repeats_next.swap(false, Ordering::SeqCst)
     }
 
     /// Whether this answer is lost.
