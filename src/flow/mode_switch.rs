@@ -178,7 +178,10 @@ impl ModeSwitch {
                 }
                 // What was switched stays switched; only the waiting is cut short.
                 Err(Error::Gone) => receipt.settled = true,
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    tracing::debug!(%error, "whether a switch is settled is not known");
+                    return Ok(receipt);
+                }
             }
         }
     }
@@ -228,7 +231,9 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
             );
         }
     }
-    if let Some(note) = request.note.as_ref().filter(|note| to == Mode::Ai && !note.trim().is_empty()) {
+    if let Some(note) =
+        request.note.as_ref().filter(|note| to == Mode::Ai && !note.trim().is_empty() && !is_repeat)
+    {
         docket.conversation.memo.note = Some(note.clone());
         desk::words::keep_note(docket, note, &request.actor, request.agent);
     }
