@@ -3,11 +3,11 @@
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use sqlx::{AssertSqlSafe, PgPool, pool::PoolConnection, postgres::PgRow};
+use sqlx::{AssertSqlSafe, PgPool, postgres::PgRow};
 
 use super::{
     Postgres,
-    retired::Retired,
+    line::Line,
     together::{IF, together},
 };
 use crate::{
@@ -48,7 +48,7 @@ impl Dialect for Postgres {
         self.clock.now()
     }
 
-    type Own = PoolConnection<sqlx::Postgres>;
+    type Own = Line;
 
     fn has_short_way(&self) -> bool {
         self.kept.is_some()
@@ -62,7 +62,9 @@ impl Dialect for Postgres {
     }
 
     async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
-        Ok(Begun { transaction: self.ledger.begin().await?, retired: self.retired.clone() })
+        let mut line = Line::of(&self.ledger, &self.retired).await?;
+        line.execute(sqlx::query("begin")).await?;
+        Ok(Begun { line, is_ended: false })
     }
 
     async fn save_if(
@@ -71,9 +73,9 @@ impl Dialect for Postgres {
         guard: Guard,
         statements: Statements,
     ) -> Result<Option<Time>, sqlx::Error> {
-        let mut connection = match (own.take(), &self.kept) {
-            (Some(connection), _) => connection,
-            (None, Some(kept)) if has_room(kept) => kept.acquire().await?,
+        let mut line = match (own.take(), &self.kept) {
+            (Some(line), _) => line,
+            (None, Some(kept)) if has_room(kept) => Line::of(kept, &self.retired).await?,
             // The long way needs none.
             (None, _) => return Ok(None),
         };
@@ -82,27 +84,45 @@ impl Dialect for Postgres {
         for parameter in guard.into_iter().chain(parameters) {
             query = query.bind(parameter);
         }
-        match query.fetch_one(&mut *connection).await {
-            Ok(row) => {
-                *own = Some(connection);
-                Option::read(&row, "now")
+        match line.rows(query).await {
+            Ok(rows) => {
+                *own = Some(line);
+                let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
+                Option::read(row, "now")
             }
             Err(error) => {
-                connection.close_on_drop();
-                Err(self.retired.hear(error))
+                line.end();
+                Err(error)
             }
         }
     }
 
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
-        sqlx::query(sql).bind(json).fetch_all(&self.pool).await.map_err(|error| self.retired.hear(error))
+        Line::of(&self.pool, &self.retired).await?.rows(sqlx::query(sql).bind(json)).await
     }
 }
 
 /// A transaction that was begun.
 pub(crate) struct Begun {
-    transaction: sqlx::Transaction<'static, sqlx::Postgres>,
-    retired: Retired,
+    line: Line,
+    is_ended: bool,
+}
+
+impl Begun {
+    async fn end(mut self, how: &'static str) -> Result<(), sqlx::Error> {
+        self.line.execute(sqlx::query(how)).await?;
+        self.is_ended = true;
+        Ok(())
+    }
+}
+
+/// One that was not ended goes with its connection: the next to borrow it would be in the middle of it.
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if !self.is_ended {
+            self.line.end();
+        }
+    }
 }
 
 #[async_trait]
@@ -110,8 +130,7 @@ impl Transaction for Begun {
     type Row = PgRow;
 
     async fn fetch(&mut self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
-        let rows = sqlx::query(sql).bind(json).fetch_all(&mut *self.transaction).await;
-        rows.map_err(|error| self.retired.hear(error))
+        self.line.rows(sqlx::query(sql).bind(json)).await
     }
 
     async fn save(&mut self, statements: Statements) -> Result<(), sqlx::Error> {
@@ -123,15 +142,15 @@ impl Transaction for Begun {
         for parameter in parameters {
             query = query.bind(parameter);
         }
-        query.execute(&mut *self.transaction).await.map(drop).map_err(|error| self.retired.hear(error))
+        self.line.execute(query).await.map(drop)
     }
 
     async fn commit(self) -> Result<(), sqlx::Error> {
-        self.transaction.commit().await
+        self.end("commit").await
     }
 
     async fn rollback(self) -> Result<(), sqlx::Error> {
-        self.transaction.rollback().await
+        self.end("rollback").await
     }
 }
 

@@ -6,7 +6,7 @@ use sqlx::{
     query::Query,
 };
 
-use super::Postgres;
+use super::{Postgres, line::Line};
 use crate::{
     adapters::{
         failure,
@@ -26,33 +26,38 @@ impl Store for Postgres {
     }
 
     async fn rows(&self, statement: Statement) -> Result<Vec<PgRow>, Error> {
-        query(statement).fetch_all(&self.pool).await.map_err(|error| self.failure(error))
+        self.line().await?.rows(query(statement)).await.map_err(failure)
     }
 
     async fn write(&self, statement: Statement) -> Result<u64, Error> {
-        let done = query(statement).execute(&self.pool).await;
-        done.map(|done| done.rows_affected()).map_err(|error| self.failure(error))
+        self.line().await?.execute(query(statement)).await.map_err(failure)
     }
 
     async fn write_together(&self, parts: Vec<Part>) -> Result<bool, Error> {
-        let mut transaction = self.pool.begin().await.map_err(failure)?;
-        for part in parts {
-            let (statement, must) = part.into_parts();
-            let done =
-                query(statement).execute(&mut *transaction).await.map_err(|error| self.failure(error))?;
-            if must && done.rows_affected() == 0 {
-                transaction.rollback().await.map_err(failure)?;
-                return Ok(false);
-            }
-        }
-        transaction.commit().await.map_err(failure)?;
-        Ok(true)
+        let mut line = self.line().await?;
+        // Whoever goes away half-way leaves a transaction open, which ends as the connection is given back.
+        line.execute(sqlx::query("begin")).await.map_err(failure)?;
+        let outcome = together(&mut line, parts).await;
+        let end = if matches!(outcome, Ok(true)) { "commit" } else { "rollback" };
+        let ended = line.execute(sqlx::query(end)).await.map_err(failure);
+        outcome.and_then(|is_done| ended.map(|_| is_done))
     }
 }
 
+/// Runs them all; false: one that must change something did not.
+async fn together(line: &mut Line, parts: Vec<Part>) -> Result<bool, Error> {
+    for part in parts {
+        let (statement, must) = part.into_parts();
+        if line.execute(query(statement)).await.map_err(failure)? == 0 && must {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 impl Postgres {
-    fn failure(&self, error: sqlx::Error) -> Error {
-        failure(self.retired.hear(error))
+    async fn line(&self) -> Result<Line, Error> {
+        Line::of(&self.pool, &self.retired).await.map_err(failure)
     }
 }
 

@@ -11,6 +11,7 @@ use sqlx::Connection as _;
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
+    sync::watch,
     task::{JoinHandle, JoinSet},
 };
 
@@ -64,10 +65,11 @@ async fn connections_that_break_lose_nothing_and_double_nothing() {
     .await;
 }
 
-/// Stands between the ledger and its server, and can be taken away.
+/// Stands between the ledger and its server, and can be taken away, or fall silent.
 struct Line {
     port: u16,
     task: JoinHandle<()>,
+    silences: watch::Sender<usize>,
 }
 
 impl Line {
@@ -76,18 +78,30 @@ impl Line {
         let port = listener.local_addr().expect("bound").port();
         let options = server();
         let target = (options.get_host().to_owned(), options.get_port());
+        let (silences, silence) = watch::channel(0);
         let task = tokio::spawn(async move {
             let mut calls = JoinSet::new();
             while let Ok((mut here, _)) = listener.accept().await {
-                let target = target.clone();
+                let (target, mut silence, before) = (target.clone(), silence.clone(), *silence.borrow());
                 calls.spawn(async move {
                     let mut there = TcpStream::connect(target).await.expect("the server answers");
                     // Ends with either side; which of them, and how, is not the test's concern.
-                    drop(copy_bidirectional(&mut here, &mut there).await);
+                    let both = copy_bidirectional(&mut here, &mut there);
+                    tokio::select! {
+                        _ = both => return,
+                        _ = silence.wait_for(|silences| *silences > before) => {}
+                    }
+                    // Open, and nothing comes any more, however long one waits.
+                    std::future::pending::<()>().await;
                 });
             }
         });
-        Self { port, task }
+        Self { port, task, silences }
+    }
+
+    /// Nothing comes over the connections that are open now; new ones work.
+    fn falls_silent(&self) {
+        self.silences.send_modify(|silences| *silences += 1);
     }
 
     async fn cut(self) -> u16 {
@@ -121,6 +135,39 @@ async fn a_server_that_is_away_is_answered_in_time_and_found_again() {
     assert_eq!(pushed("before").await.expect("found"), 1);
     drop(ledger);
     store.close().await;
+    line.cut().await;
+    remove(&name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lines_that_fall_silent_are_left_and_what_was_given_up_is_not_done_later() {
+    let name = create().await;
+    let line = Line::open(0).await;
+    let options = server().host("127.0.0.1").port(line.port).database(&name);
+    let store = Postgres::open(options, 8, Arc::new(ManualClock::at(NOW))).await.expect("connected");
+    store.migrate().await.expect("it takes the migrations");
+    let ledger = store.ledger(Arc::new(Heard::default()));
+    let pushed = |text: &'static str| change(&*ledger, opened(1), by_key(text), push(text));
+    // Both ways of the writer have a connection, and callers have theirs.
+    for text in ["one", "two", "three"] {
+        pushed(text).await.expect("stored");
+    }
+    join_all((0..8).map(|_| ledger.due(Work::Turn, 10))).await;
+
+    line.falls_silent();
+    let begun = Instant::now();
+    let reads = join_all((0..8).map(|_| ledger.due(Work::Turn, 10)));
+    let (during, reads) = soon(async { tokio::join!(pushed("during"), reads) }).await;
+    assert!(matches!(during, Err(Error::Unavailable(_))), "{during:?}");
+    assert!(reads.iter().all(|read| matches!(read, Err(Error::Unavailable(_)))), "{reads:?}");
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    // Longer than the writer waits for a batch.
+    assert_eq!(soon(pushed("after")).await.expect("over a new line"), 4, "what was given up is not there");
+    let reads = join_all((0..8).map(|_| ledger.due(Work::Turn, 10)));
+    assert!(soon(reads).await.iter().all(Result::is_ok), "over new lines");
+    assert_eq!(pushed("during").await.expect("stored"), 5, "nor has it come since");
+    drop(ledger);
+    soon(store.close()).await;
     line.cut().await;
     remove(&name).await;
 }
