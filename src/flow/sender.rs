@@ -154,7 +154,8 @@ impl Sender {
     pub async fn give_back(&self, conversation: Uuid, attempt: Uuid) -> Result<(), ledger::Error> {
         let channels = Arc::clone(&self.channels);
         // The messages that it answers are not known, but they are among the newest.
-        let need = Need { newest: GIVE_BACK_MESSAGES, ..Need::default() };
+        // It waits behind the claim, should that still wait.
+        let need = Need { newest: GIVE_BACK_MESSAGES, channel: true, ..Need::default() };
         let step = move |docket: &mut Docket| {
             if let Some(channel) = channels.get(&docket.conversation.channel) {
                 outbox::settle(docket, &channel.policy, attempt, &Settled::Untried, 0.0);

@@ -236,6 +236,13 @@ struct Op {
     is_found_anew: bool,
 }
 
+impl Op {
+    /// Whether its caller has been told that it failed: it must not take effect after that.
+    fn is_given_up(&self) -> bool {
+        self.asked_at.elapsed() >= ANSWER
+    }
+}
+
 /// The place, over either database.
 pub(crate) struct GroupCommit<D> {
     dialect: D,

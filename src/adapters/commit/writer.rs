@@ -2,7 +2,8 @@
 //!
 //! A batch that lost its connection is run once more; its steps find their own earlier effect if the commit did happen.
 //! One that fails for its data, or waited too long for someone else's lock, is run step by step, so that one bad row or
-//! one locked conversation harms nobody else. What still fails is answered as such.
+//! one locked conversation harms nobody else. What still fails is answered as such, and a step whose caller was told that it
+//! failed is not run any more.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -107,9 +108,13 @@ fn refuse_waiting(queue: &mut mpsc::Receiver<Op>, outage: &Outage) {
     }
 }
 
-async fn batch<D: Dialect>(place: Place<D>, mut own: Option<D::Own>, ops: Vec<Op>) -> (Option<D::Own>, Rest) {
+async fn batch<D: Dialect>(
+    place: Place<D>,
+    mut own: Option<D::Own>,
+    mut ops: Vec<Op>,
+) -> (Option<D::Own>, Rest) {
     let mut rest = Rest::default();
-    match twice(&place, &mut own, &ops).await {
+    match twice(&place, &mut own, &mut ops).await {
         Ok(verdicts) => ops.into_iter().zip(verdicts).for_each(|(op, verdict)| rest.settle(op, verdict)),
         Err(error) if Trouble::of(&error) == Trouble::Lost => {
             tracing::warn!(%error, steps = ops.len(), "the database of the ledger is unavailable");
@@ -136,7 +141,10 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
             answer(op, Err(Error::Unavailable("the conversation is locked elsewhere".into())));
             continue;
         }
-        match twice(place, own, std::slice::from_ref(&op)).await {
+        let mut alone = vec![op];
+        let outcome = twice(place, own, &mut alone).await;
+        let Some(op) = alone.pop() else { continue };
+        match outcome {
             Ok(verdicts) => verdicts.into_iter().zip([op]).for_each(|(verdict, op)| rest.settle(op, verdict)),
             Err(error) => match Trouble::of(&error) {
                 Trouble::Lost => {
@@ -156,19 +164,24 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
     }
 }
 
-/// Runs a batch, and once more over another connection if it lost its own, perhaps at the very end.
+/// Runs a batch, and once more over another connection if it lost its own, perhaps at the very end. Steps that were given up
+/// by then are let go of: a takeover that takes effect minutes later is nobody's.
 async fn twice<D: Dialect>(
     place: &Place<D>,
     own: &mut Option<D::Own>,
-    ops: &[Op],
+    ops: &mut Vec<Op>,
 ) -> Result<Vec<Verdict>, sqlx::Error> {
+    ops.retain(|op| !op.is_given_up());
     let outcome = match known::commit(place, own, ops).await {
         Ok(Some(verdicts)) => return Ok(verdicts),
         Ok(None) => batch::commit(place, ops).await,
         Err(error) => Err(error),
     };
     match outcome {
-        Err(error) if deserves_another(&error) => batch::commit(place, ops).await,
+        Err(error) if deserves_another(&error) => {
+            ops.retain(|op| !op.is_given_up());
+            batch::commit(place, ops).await
+        }
         outcome => outcome,
     }
 }
