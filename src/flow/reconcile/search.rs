@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::evidence::{self, fits};
 use crate::{
     domain::{
+        chat::ChatId,
         docket::Docket,
         event::{Event, EventType},
         message::Attempt,
@@ -81,6 +82,14 @@ impl Search {
 struct Lost {
     placed: Placed,
     attempt: Attempt,
+}
+
+impl Lost {
+    /// What left before cannot be it. Of several attempts that nothing accounts for, any may have left.
+    fn tried_from(&self) -> Time {
+        let delivery = self.placed.message.delivery.as_ref().filter(|delivery| delivery.unclear > 1);
+        delivery.map_or(self.attempt.at, |delivery| delivery.queued_at)
+    }
 }
 
 /// The step.
@@ -190,7 +199,7 @@ impl Reconciler {
 
     /// True if the journal was read, whatever it showed.
     async fn read_journal(&self, channel: &Channel, due: &[Lost], now: Time) -> Result<bool, ledger::Error> {
-        let oldest_ms = due.iter().map(|lost| now.since(lost.attempt.at)).max().unwrap_or(0);
+        let oldest_ms = due.iter().map(|lost| now.since(lost.tried_from())).max().unwrap_or(0);
         let minutes = oldest_ms / 60_000 + JOURNAL_MARGIN_MINUTES;
         match channel.provider.look_up(LookUp::Journal { minutes }).await {
             Ok(traces) => {
@@ -215,14 +224,18 @@ impl Reconciler {
         let mut seen = HashSet::new();
         for lost in due.iter().filter(|lost| seen.insert(lost.placed.conversation)) {
             let conversation = lost.placed.conversation;
-            let is_meant = |trace: &&Trace| {
-                trace.chat == lost.placed.chat
-                    && due.iter().any(|lost| {
-                        lost.placed.conversation == conversation
-                            && fits(trace, lost.placed.message.posted_words(), lost.attempt.at)
-                    })
+            let may_be_meant = |trace: &&Trace| {
+                due.iter().any(|lost| {
+                    lost.placed.conversation == conversation
+                        && fits(trace, lost.placed.message.posted_words(), lost.tried_from())
+                })
             };
-            let mut found: Vec<Trace> = traces.iter().filter(is_meant).cloned().collect();
+            let mut found = Vec::new();
+            for trace in traces.iter().filter(may_be_meant) {
+                if self.is_of(lost, &trace.chat).await? {
+                    found.push(trace.clone());
+                }
+            }
             if found.is_empty() {
                 continue;
             }
@@ -234,6 +247,15 @@ impl Reconciler {
             gone_is_fine(change(&*self.ledger, Key::Id(conversation), need, step).await)?;
         }
         Ok(())
+    }
+
+    /// Whether a chat is that of the conversation, under any of its ids.
+    async fn is_of(&self, lost: &Lost, chat: &ChatId) -> Result<bool, ledger::Error> {
+        if *chat == lost.placed.chat {
+            return Ok(true);
+        }
+        let found = self.archive.conversation_of(&lost.placed.channel, chat).await?;
+        Ok(found.is_some_and(|found| found.conversation.id == lost.placed.conversation))
     }
 
     /// Owes once more what is in neither list, if the policy says so and the lists cover the time.
