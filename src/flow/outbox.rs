@@ -93,6 +93,7 @@ impl Owed {
 
 /// Puts the parts of one reply at the end of the conversation, in order, to leave one after the other.
 pub fn owe(docket: &mut Docket, parts: &[String], owed: &Owed, by: &str) -> Vec<Uuid> {
+    overtake(docket, by);
     drafts::our_side_wrote(docket, by);
     let reply = owed.turn.unwrap_or_else(Uuid::now_v7);
     let count = i32::try_from(parts.len()).unwrap_or(i32::MAX);
@@ -171,6 +172,17 @@ pub fn withdraw(
         cancel(docket, *id, reason, by);
     }
     ids.len()
+}
+
+/// Our side says something else. Parts that wait behind a send of unknown fate would now arrive out of order, and hold back
+/// what is said: they are called off.
+pub fn overtake(docket: &mut Docket, by: &str) {
+    let deliveries = docket.messages().iter().filter_map(|message| message.delivery.as_ref());
+    let unknown: Vec<Uuid> = deliveries
+        .filter(|delivery| delivery.state == DeliveryState::Unknown)
+        .map(|delivery| delivery.reply)
+        .collect();
+    withdraw(docket, DeliveryReason::Overtaken, by, |delivery| unknown.contains(&delivery.reply));
 }
 
 /// Withdraws one queued message.

@@ -283,6 +283,7 @@ fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
 
 /// A person of our side has written: they have read everything before, and nobody waits any more.
 pub fn a_person_wrote(docket: &mut Docket, policy: &Policy, by: &str) {
+    outbox::overtake(docket, by);
     let conversation = &mut docket.conversation;
     conversation.our_seq = conversation.seq;
     conversation.read_seq = conversation.seq;

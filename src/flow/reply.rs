@@ -23,7 +23,7 @@ use crate::domain::{
     conversation::{AttentionReason, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    message::{Author, DeliveryReason, DeliveryState, Gate, Outcome, OutcomeReason},
+    message::{Author, Gate, Outcome, OutcomeReason},
     mode::Reason,
     pacing,
     policy::Policy,
@@ -198,7 +198,6 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         }
         return Committed::Silent;
     }
-    overtake(docket);
     let now = docket.now;
     docket.conversation.memo.answered.push(now.0);
     let parts = pacing::split(&answer.text, policy.split_chars, policy.split_parts, policy.message_max_chars);
@@ -303,20 +302,6 @@ fn end_burst_as(
         }
     }
     inbox::begin_new_burst(docket, policy);
-}
-
-/// Parts of an earlier reply that wait for a send of unknown fate would now arrive out of order: they are called off.
-fn overtake(docket: &mut Docket) {
-    let unknown: Vec<Uuid> = docket
-        .messages()
-        .iter()
-        .filter_map(|message| message.delivery.as_ref())
-        .filter(|delivery| delivery.state == DeliveryState::Unknown)
-        .map(|delivery| delivery.reply)
-        .collect();
-    outbox::withdraw(docket, DeliveryReason::Overtaken, actor::ASSISTANT, |delivery| {
-        unknown.contains(&delivery.reply)
-    });
 }
 
 /// The generation was stopped before its words were whole. Whoever withdrew the permit has written down why; what it

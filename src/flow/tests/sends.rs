@@ -6,16 +6,18 @@ use super::{ana, begun_reply};
 use crate::{
     domain::{
         conversation::AttentionReason,
+        docket::Docket,
         message::{DeliveryReason, DeliveryState as S, Outcome},
         mode::Mode,
-        policy::BurstPolicy,
+        policy::{BurstPolicy, Policy},
     },
     flow::{
-        desk::fate,
+        desk::{Idempotency, Words, fate, words},
         inbox,
         outbox::{self, Settled},
         play::Play,
         provider::Amendment,
+        reconcile::Copy,
         reply::{self, Answer},
     },
 };
@@ -229,6 +231,51 @@ fn an_attempt_held_for_lost_that_never_began_does_not_overtake_later_words() {
     assert_eq!(play.message(first).inbound.unwrap().outcome, Outcome::HandedOver);
     let called = play.conversation.attention.map(|attention| attention.reason);
     assert_eq!(called, Some(AttentionReason::Unanswered), "nothing is unknown, but a question has no answer");
+}
+
+#[test]
+fn what_waits_behind_an_unknown_part_holds_back_nothing_that_is_said_later() {
+    let long = "This is the first one.\n\nThis is the second one.";
+    let says = |play: &mut Play, text: &str| {
+        let words = [Words::of(text)];
+        let step = |docket: &mut Docket, policy: &Policy| {
+            words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()).map(drop)
+        };
+        play.step(step).unwrap();
+    };
+    type Deed = fn(&mut Play, &dyn Fn(&mut Play, &str));
+    let table: [(&str, &[&str], Deed); 4] = [
+        ("a person writes", &["Hello?"], |play, says| says(play, "Hello?")),
+        ("a person writes on the phone", &[], |play, _| {
+            play.copy("P1", "Hello?", Copy::Phone);
+        }),
+        ("Baton's own words", &["Hello?"], |play, _| {
+            play.step(|docket, policy| outbox::say_as_system(docket, policy, "Hello?"));
+        }),
+        ("the model answers what came since", &["Hello?"], |play, _| {
+            play.switches(Mode::Ai);
+            play.says("m2");
+            let begun = play.begins();
+            play.writes(&begun, "Hello?");
+        }),
+    ];
+    for (name, sent, deed) in table {
+        let mut play = Play::by(|policy| policy.message_max_chars = 30);
+        if name == "Baton's own words" {
+            play.policy.split_chars = 20;
+            play.says("m1");
+            let begun = play.begins();
+            play.writes(&begun, long);
+        } else {
+            says(&mut play, long);
+        }
+        let (attempt, _) = play.claims_send();
+        play.settles(attempt, &Settled::Unclear("timed out".into()));
+        assert!(play.sends().is_empty(), "{name}: the second part waits");
+        deed(&mut play, &says);
+        assert_eq!(play.in_state(S::Cancelled), ["This is the second one."], "{name}");
+        assert_eq!(play.sends(), sent, "{name}");
+    }
 }
 
 #[test]
