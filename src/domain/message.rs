@@ -285,6 +285,21 @@ impl Message {
         };
     }
 
+    /// The contact has other words for it: of a file, for what stands under it. False if they are the same.
+    pub fn reword(&mut self, words: &str) -> bool {
+        let text = match &mut self.media {
+            Some(media) if self.kind != Kind::Voice => {
+                words.clone_into(&mut media.caption);
+                description(self.kind, &media.file_name, words)
+            }
+            _ => words.to_owned(),
+        };
+        let text = self.reading(&text);
+        let is_another = self.text != text;
+        self.text = text;
+        is_another
+    }
+
     /// Its text with those words of whoever wrote it: what is to be seen in a picture stays behind them.
     pub fn reading(&self, words: &str) -> String {
         match &self.media {

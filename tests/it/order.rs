@@ -2,7 +2,7 @@
 
 use baton::{adapters::scripted::Step, domain::policy::BurstPolicy, flow::generator::Line};
 
-use crate::world::{Database, Haste, World, on_both_stores};
+use crate::world::{Database, Haste, World, green_api, on_both_stores};
 
 on_both_stores!(
     two_messages_a_moment_apart_get_one_answer_to_both_in_order,
@@ -11,6 +11,8 @@ on_both_stores!(
     parts_leave_in_order_each_after_the_one_before,
     two_conversations_neither_mix_nor_wait_for_each_other,
     an_edit_of_a_message_that_waits_is_what_is_answered,
+    of_several_edits_the_newest_counts_whichever_comes_last,
+    an_edit_of_what_stands_under_a_file_leaves_the_file,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -172,6 +174,41 @@ async fn an_edit_of_a_message_that_waits_is_what_is_answered(world: &World) {
         ",
     )
     .await;
+}
+
+async fn of_several_edits_the_newest_counts_whichever_comes_last(world: &World) {
+    let mei = world.chat(MEI);
+    mei.take_over().await;
+    mei.writes("M1", "Table for 2").await;
+    let at = world.now().0 / 1_000;
+    let edit = |seconds: i64, text: &str| green_api::edited(MEI, "M1", at + seconds, text);
+    for (body, verdict) in [
+        (edit(20, "Table for 4"), "accepted"),
+        (edit(10, "Table for 3"), "duplicate"),
+        (edit(20, "Table for 4"), "duplicate"),
+        (edit(30, "Table for 5"), "accepted"),
+    ] {
+        assert_eq!(world.webhook(&body).await, verdict, "{body}");
+    }
+    mei.message("Table for 5").await;
+    // Before its original, too.
+    for (id, seconds, text) in [("M2", 20, "Two"), ("M2", 10, "One")] {
+        world.webhook(&green_api::edited(MEI, id, at + seconds, text)).await;
+    }
+    mei.writes("M2", "None").await;
+    mei.message("Two").await;
+}
+
+async fn an_edit_of_what_stands_under_a_file_leaves_the_file(world: &World) {
+    let mei = world.chat(MEI);
+    mei.take_over().await;
+    let at = world.now().0 / 1_000;
+    world.webhook(&green_api::picture_saying(MEI, "M1", at, "https://example.test/1", "order 4512")).await;
+    for (words, text) in [("order 4521", "[image] order 4521"), ("", "[image]")] {
+        assert_eq!(mei.edits("M1", words).await, "accepted");
+        let message = mei.message(text).await;
+        assert_eq!(message["media"]["caption"].as_str().unwrap_or_default(), words, "{message}");
+    }
 }
 
 /// Nobody works here but the webhook itself: what need not wait for anything is begun, written and sent by what follows

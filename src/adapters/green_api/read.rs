@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{
-    content::{Content, UNDECRYPTABLE, content, words},
+    content::{Content, content, words},
     fingerprint::{fingerprint, message_id},
     part::{Part, strip_nul},
     wording::{self, NAME_MAX, cut},
@@ -91,6 +91,10 @@ impl Webhook<'_> {
         let kind = self.message.text("typeMessage");
         match kind {
             "editedMessage" | "deletedMessage" if is_story => Ok(Incoming::Ignored(kind.to_owned())),
+            // What could be read once stays, rather than words that say that these cannot.
+            "editedMessage" if wording::is_mark(words(self.message)) => {
+                Ok(Incoming::Ignored(kind.to_owned()))
+            }
             "editedMessage" => Ok(Incoming::Edit(self.amendment(chat, "editedMessageData")?)),
             "deletedMessage" => Ok(Incoming::Deletion(self.amendment(chat, "deletedMessageData")?)),
             _ => {
@@ -186,7 +190,6 @@ impl Webhook<'_> {
             return Err(self.lacks("the id of the message it changes"));
         }
         let text = if data == "editedMessageData" { words(self.message) } else { "" };
-        let text = if wording::is_mark(text) { UNDECRYPTABLE } else { text };
         Ok(Amendment { chat, of: of.to_owned(), text: text.to_owned(), at: self.at() })
     }
 

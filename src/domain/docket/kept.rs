@@ -70,6 +70,9 @@ pub enum Report {
     Edit {
         /// Its new words.
         text: String,
+        /// When, by the provider's clock, in milliseconds, if it says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider_at: Option<i64>,
     },
     /// The contact deleted a message that we have not seen yet.
     Deletion,

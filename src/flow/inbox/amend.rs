@@ -19,7 +19,11 @@ use crate::{
 
 /// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet.
 pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_deletion: bool) {
-    let report = if is_deletion { Report::Deletion } else { Report::Edit { text: amendment.text.clone() } };
+    let provider_at = amendment.at.map(|at| at.0);
+    let report = match is_deletion {
+        true => Report::Deletion,
+        false => Report::Edit { text: amendment.text.clone(), provider_at },
+    };
     let original = docket.messages().iter().find(|message| {
         message.author == Author::Contact && message.provider_message_id.as_deref() == Some(&amendment.of)
     });
@@ -36,24 +40,29 @@ pub(super) const fn is_amendment(parked: &Parked) -> bool {
 pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report: &Report) {
     let now = docket.now;
     let is_covered = docket.message(id).is_some_and(Message::is_covered);
-    let Some(message) = docket.edit(id) else { return };
+    // A copy: what changes nothing leaves no trace.
+    let Some(mut message) = docket.message(id).cloned() else { return };
     let waited = message.waits();
     let kind = match report {
-        Report::Edit { text } if message.deleted_at.is_none() && message.text != message.reading(text) => {
-            message.text = message.reading(text);
-            message.edited_at = Some(now);
+        Report::Edit { text, provider_at } => {
+            let edited_at = provider_at.map_or(now, Time);
+            // Late, or once more: the newest words count, and what is deleted has none.
+            let is_late = message.edited_at.is_some_and(|newest| edited_at < newest);
+            if is_late || message.deleted_at.is_some() || !message.reword(text) {
+                return;
+            }
+            message.edited_at = Some(edited_at);
             EventType::MessageEdited
         }
         Report::Deletion if message.deleted_at.is_none() => {
             message.deleted_at = Some(now);
             EventType::MessageDeleted
         }
-        Report::Edit { .. }
-        | Report::Deletion
-        | Report::Echo { .. }
-        | Report::Status { .. }
-        | Report::Ours { .. } => return,
+        Report::Deletion | Report::Echo { .. } | Report::Status { .. } | Report::Ours { .. } => return,
     };
+    if let Some(stored) = docket.edit(id) {
+        *stored = message;
+    }
     docket.record(Entry::of(kind).by(actor::CONTACT).message(id));
     if is_unanswered(docket, id) {
         drafts::contact_wrote(docket, policy, true);

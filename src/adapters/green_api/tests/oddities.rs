@@ -150,6 +150,19 @@ fn what_our_own_phone_wrote_is_never_taken_for_a_contact() {
 }
 
 #[test]
+fn an_edit_that_cannot_be_read_leaves_the_words_that_could() {
+    for (words, is_taken) in [("Open at 8?", true), ("{{SWE001}}", false)] {
+        let data = json!({ "textMessage": words, "stanzaId": "BAE5" });
+        let body = saying(json!({ "typeMessage": "editedMessage", "editedMessageData": data }));
+        match read(body.to_string()) {
+            Ok(Incoming::Edit(edit)) => assert!(is_taken && edit.text == words, "{words}"),
+            Ok(Incoming::Ignored(what)) => assert!(!is_taken && what == "editedMessage", "{words}"),
+            other => panic!("{words}: {other:?}"),
+        }
+    }
+}
+
+#[test]
 fn a_message_by_phone_takes_over_even_if_half_of_it_is_missing() {
     for message in [
         Value::Null,
