@@ -45,8 +45,12 @@ export function useScroller(drawn, edges) {
     isAtEnd.value = rest < END_PX;
     isStuck.current = rest < END_PX && now.current.isEnd;
     remember();
+    reach(shown);
+  }
+  /** Asks for what comes next at the edges that are near. @param {HTMLElement} shown */
+  function reach(shown) {
     if (shown.scrollTop < EDGE_PX) now.current.onTop();
-    if (rest < EDGE_PX) now.current.onEnd();
+    if (shown.scrollHeight - shown.scrollTop - shown.clientHeight < EDGE_PX) now.current.onEnd();
   }
   function settle() {
     const shown = box.current;
@@ -61,6 +65,8 @@ export function useScroller(drawn, edges) {
     // What has grown below may have moved the end away from where one stands.
     isAtEnd.value = shown.scrollHeight - shown.scrollTop - shown.clientHeight < END_PX;
     remember();
+    // What does not fill the view is never scrolled: nobody else asks for what comes next.
+    if (shown.scrollHeight <= shown.clientHeight) reach(shown);
   }
   useLayoutEffect(settle, drawn);
   useLayoutEffect(() => {

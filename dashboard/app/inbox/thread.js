@@ -77,9 +77,11 @@ export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }
     if (!(line instanceof HTMLElement) || !box.current || line.offsetTop >= box.current.scrollTop) return;
     letGo(line.offsetTop - NEW_PX);
   }, [newFrom]);
-  // What one writes oneself is always seen.
+  // What one writes oneself is always seen, also by who stood further back. What was owed before is no reason to go there.
+  const owedBefore = useRef(owed.length);
   useEffect(() => {
-    if (owed.length > 0) toEnd();
+    if (owed.length > owedBefore.current) void end();
+    owedBefore.current = owed.length;
   }, [owed.length]);
 
   /** @param {Owed} one @param {boolean} [force] */

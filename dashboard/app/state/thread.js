@@ -102,9 +102,12 @@ export function openThread(id, at = null) {
       messages.value = new Map();
       keep(items);
       hasOlder.value = next_cursor !== null;
-      hasNewer.value = true;
+      // Half of what was asked for is newer, as far as there is so much: less is all there is.
+      hasNewer.value = items.filter((it) => it.seq > seq).length === Math.floor(PAGE / 2);
       isLoaded.value = true;
     });
+    // What was heard meanwhile went to what stood here before.
+    lookAgain();
   });
 
   /** Back to the newest, from wherever we stand. */

@@ -1,0 +1,77 @@
+// The thread that is open, against a server that the test plays.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answers, line, pass, rest } from "./page.js";
+import { message } from "./made.js";
+import { open as openFeed } from "../app/state/feed.js";
+import { openThread } from "../app/state/thread.js";
+
+const MESSAGES = "GET /conversations/c/messages";
+const AROUND = 25;
+
+/** The server's own pages of what was written. */
+const archive = (all) => ({ query: { around, before, after, limit } }) => {
+  const newestFirst = [...all].reverse();
+  const upTo = (seq) => newestFirst.filter((it) => it.seq <= seq);
+  const beyond = (seq) => all.filter((it) => it.seq > seq);
+  if (after) return { items: beyond(Number(after)).slice(0, Number(limit)), next_cursor: null };
+  if (around) return { items: [...beyond(Number(around)).slice(0, AROUND).reverse(), ...upTo(Number(around)).slice(0, AROUND)], next_cursor: null };
+  const items = (before ? upTo(Number(before) - 1) : newestFirst).slice(0, Number(limit));
+  return { items, next_cursor: items.at(-1)?.seq > all[0].seq ? "more" : null };
+};
+const many = (count) => Array.from({ length: count }, (_, at) => message(at + 1, "contact"));
+const seqs = (thread) => thread.ordered.peek().map((it) => it.seq);
+
+async function live(t) {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  t.after(openFeed());
+  await rest();
+  feed.write("hello", {});
+  await rest();
+  return feed;
+}
+
+/** One that is opened at a message, as a search does. */
+async function openedAt(t, all, seq) {
+  const feed = await live(t);
+  answers.set(MESSAGES, archive(all));
+  const thread = openThread("c", seq);
+  t.after(thread.close);
+  await rest();
+  return { feed, thread };
+}
+
+test("a short conversation that a search opened goes on by itself", async (t) => {
+  const all = many(3);
+  const { feed, thread } = await openedAt(t, all, 2);
+  assert.deepEqual(seqs(thread), [1, 2, 3]);
+  assert.equal(thread.hasNewer.peek(), false);
+  all.push(message(4, "contact"));
+  feed.write("message_received", { type: "message_received", conversation_id: "c", message: all[3] });
+  await rest();
+  assert.deepEqual(seqs(thread), [1, 2, 3, 4]);
+  // What one writes oneself stays when the server has it.
+  answers.set("POST /conversations/c/messages", () => message(5, "agent"));
+  await thread.say({ kind: "text", text: "text 5", draft: null, quoted: null, file: null });
+  assert.deepEqual(seqs(thread), [1, 2, 3, 4, 5]);
+  assert.deepEqual(thread.owed.peek(), []);
+});
+
+test("a long conversation that a search opened has newer ones, until they are loaded", async (t) => {
+  const { thread } = await openedAt(t, many(100), 10);
+  assert.deepEqual([seqs(thread)[0], seqs(thread).at(-1), thread.hasNewer.peek()], [1, 35, true]);
+  await thread.newer();
+  assert.deepEqual([seqs(thread).at(-1), thread.hasNewer.peek()], [85, true]);
+  await thread.newer();
+  assert.deepEqual([seqs(thread).at(-1), thread.hasNewer.peek()], [100, false]);
+});
+
+test("what changed while one jumped is looked for", async (t) => {
+  const all = many(100);
+  const { thread } = await openedAt(t, all, 10);
+  all[9] = message(10, "contact", { outcome: "ignored" });
+  await pass(150);
+  assert.equal(thread.messages.peek().get(10).outcome, "ignored");
+});
