@@ -5,7 +5,6 @@ import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../vendor/p
 import { prefer, preferences } from "../state/preferences.js";
 import { me } from "../state/session.js";
 import { cannedReplies, channelTitle } from "../state/shelf.js";
-import { Problem } from "../wire/api.js";
 import { Icon } from "../parts/icon.js";
 import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
@@ -13,8 +12,8 @@ import { Attach, Attached, firstOf } from "./attached.js";
 import { Canned, SHOWN, optionId } from "./canned.js";
 import { clear, deskOf, lay } from "./desk.js";
 import { heldBy } from "./holding.js";
-import { showReceipt } from "./modes.js";
 import { authorName, holderName } from "./names.js";
+import { seeThrough } from "./saying.js";
 import { summary } from "./summary.js";
 import { fill, matching, slashed, unfilled, valuesOf } from "./variables.js";
 
@@ -92,7 +91,7 @@ export function Composer({ it, open, field, tools }) {
       field.current?.setSelectionRange(caret.peek(), caret.peek());
     });
   }
-  async function send() {
+  function send() {
     if (!canSend) {
       if (missing.length > 0) said.value = t("composer.fill_in", { names: missing.map((name) => `{{${name}}}`).join(", ") });
       return;
@@ -102,16 +101,11 @@ export function Composer({ it, open, field, tools }) {
     const text = desk.text.trim();
     clear(it.id);
     if (desk.isNote) lay(it.id, { isNote: false });
-    try {
-      // With a file it is no longer the suggestion, which had none.
-      const draft = desk.isNote || file ? null : desk.draft;
-      const kind = desk.isNote ? "note" : draft ? "draft" : "text";
-      const quoted = desk.isNote || draft ? null : desk.quoted;
-      showReceipt(it.id, await open.thread.say({ kind, text, draft, quoted, file: file && { name: file.name, size: file.size, blob: file } }));
-    } catch (error) {
-      // The thread shows it as not confirmed, and what can be done.
-      if (!(error instanceof Problem)) throw error;
-    }
+    // With a file it is no longer the suggestion, which had none.
+    const draft = desk.isNote || file ? null : desk.draft;
+    const kind = desk.isNote ? "note" : draft ? "draft" : "text";
+    const quoted = desk.isNote || draft ? null : desk.quoted;
+    void seeThrough(it.id, open.thread.say({ kind, text, draft, quoted, file: file && { name: file.name, size: file.size, blob: file } }));
   }
   /** @param {KeyboardEvent} event */
   function key(event) {
@@ -123,7 +117,7 @@ export function Composer({ it, open, field, tools }) {
       const sends = isMod ? !enterSends || isTouch : enterSends && !event.shiftKey && !isTouch;
       if (sends) {
         event.preventDefault();
-        void send();
+        send();
       } else if (isMod) {
         event.preventDefault();
         breakLine();
@@ -166,7 +160,7 @@ export function Composer({ it, open, field, tools }) {
   const moved = () => (caret.value = field.current?.selectionStart ?? 0);
   const label = desk.isNote ? t("composer.note_label") : t("composer.label");
 
-  return html`<form class="composer ${desk.isNote ? "is-note" : ""}" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void send())}
+  return html`<form class="composer ${desk.isNote ? "is-note" : ""}" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), send())}
       onDragOver=${(/** @type {DragEvent} */ event) => event.preventDefault()} onDrop=${(/** @type {DragEvent} */ event) => take(event.dataTransfer?.files, event)}>
     ${asked && html`<${Canned} found=${found} at=${chosen.value} preview=${(/** @type {Wire.CannedReply} */ one) => fill(one.text, values)} onChoose=${choose} />`}
     <${Told} it=${it} />

@@ -2,12 +2,11 @@
 
 import { html } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
-import { Problem } from "../wire/api.js";
 import { Icon } from "../parts/icon.js";
 import { useKeys } from "../parts/keys.js";
 import { lately, moment, t } from "../words/index.js";
 import { lay } from "./desk.js";
-import { showReceipt } from "./modes.js";
+import { seeThrough } from "./saying.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Opened } from "./opened.js" */
@@ -24,14 +23,9 @@ export function Draft({ it, open, onEdit }) {
     lay(it.id, { text: draft.text, draft: { id: draft.id, text: draft.text }, isNote: false, quoted: null });
     onEdit();
   }
-  async function use() {
+  function use() {
     if (!draft) return;
-    try {
-      showReceipt(it.id, await thread.say({ kind: "draft", text: draft.text, draft: { id: draft.id, text: draft.text }, quoted: null, file: null }));
-    } catch (error) {
-      // The thread shows it as not confirmed, and what can be done.
-      if (!(error instanceof Problem)) throw error;
-    }
+    void seeThrough(it.id, thread.say({ kind: "draft", text: draft.text, draft: { id: draft.id, text: draft.text }, quoted: null, file: null }));
   }
   // No single key sends what nobody has read: this one puts it where it is read.
   useKeys([{ key: "u", words: t("keys.use_draft"), run: edit }], [draft, it.id]);
@@ -41,7 +35,7 @@ export function Draft({ it, open, onEdit }) {
     <header><${Icon} name="pen" /><b>${t("draft")}</b><time datetime=${draft.created_at} title=${moment(draft.created_at)}>${lately(draft.created_at)}</time></header>
     <p class="says" dir="auto">${draft.text}</p>
     <footer>
-      <button type="button" class="is-primary" onClick=${() => void use()}><${Icon} name="send" />${t("draft.use")}</button>
+      <button type="button" class="is-primary" onClick=${use}><${Icon} name="send" />${t("draft.use")}</button>
       <button type="button" aria-keyshortcuts="u" onClick=${edit}><${Icon} name="pen" />${t("draft.edit")}<kbd aria-hidden="true">u</kbd></button>
       <button type="button" onClick=${() => void suggestions.discard(draft)}><${Icon} name="trash" />${t("draft.discard")}</button>
     </footer>

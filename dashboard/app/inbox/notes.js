@@ -2,10 +2,10 @@
 
 import { html, useRef } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
-import { Problem } from "../wire/api.js";
 import { Icon } from "../parts/icon.js";
 import { lately, moment, t } from "../words/index.js";
 import { authorName } from "./names.js";
+import { seeThrough } from "./saying.js";
 import { toMessage } from "./scroll.js";
 
 /** @import { Thread } from "../state/thread.js" */
@@ -15,25 +15,20 @@ export function Notes({ thread }) {
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const notes = thread.ordered.value.filter((it) => it.kind === "note").reverse();
 
-  async function add() {
+  function add() {
     const text = field.current?.value.trim();
     if (!text || !field.current) return;
     field.current.value = "";
-    try {
-      await thread.say({ kind: "note", text, draft: null, quoted: null, file: null });
-    } catch (error) {
-      // The thread shows it as not kept, with the button that tries again.
-      if (!(error instanceof Problem)) throw error;
-    }
+    void seeThrough(thread.id, thread.say({ kind: "note", text, draft: null, quoted: null, file: null }));
   }
   /** @param {KeyboardEvent} event */
   function key(event) {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    void add();
+    add();
   }
   return html`<div class="notes">
-    ${mayAct() && html`<form onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), void add())}>
+    ${mayAct() && html`<form onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), add())}>
       <textarea ref=${field} rows="2" placeholder=${t("notes.placeholder")} aria-label=${t("notes.add")} onKeyDown=${key}></textarea>
       <button>${t("notes.add")}</button>
     </form>`}

@@ -3,6 +3,7 @@
 import { html } from "../vendor/preact.js";
 import { conversation, filter, needsPerson } from "../state/conversations.js";
 import { inboxAt } from "../state/filter.js";
+import { isUnsent } from "../state/owed.js";
 import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
 import { memo } from "../parts/memo.js";
@@ -27,6 +28,7 @@ export const Row = memo(function Row(/** @type {{id: string, isOpen: boolean, is
     <span class="row-name"><span dir="auto">${contactName(it)}</span>${it.status !== "open" && html`<small class="tag">${word("status", it.status)}</small>`}</span>
     <${When} it=${it} />
     <span class="row-says">
+      ${isUnsent(id) && html`<span class="tag is-bad"><${Icon} name="alert" />${t("row.unsent")}</span>`}
       ${it.attention && html`<span class="tag is-bad">${word("attention.short", it.attention.reason)}</span>`}
       <${Preview} it=${it} q=${q} />
     </span>

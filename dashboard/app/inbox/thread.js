@@ -11,7 +11,7 @@ import { Aside, Bubble } from "./bubble.js";
 import { told } from "./decisions.js";
 import { entries, firstUnread } from "./entries.js";
 import { stillOwed } from "./fates.js";
-import { showReceipt } from "./modes.js";
+import { seeThrough } from "./saying.js";
 import { toMessage } from "./scroll.js";
 import { useScroller } from "./scroller.js";
 import { codeOf, tell } from "./telling.js";
@@ -86,11 +86,9 @@ export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }
 
   /** @param {Owed} one @param {boolean} [force] */
   async function again(one, force) {
-    try {
-      showReceipt(it.id, await thread.bring(one, { force }));
-    } catch (error) {
-      sayProblem(error);
-    }
+    const why = await seeThrough(it.id, thread.bring(one, { force }));
+    // It was shown as not confirmed before: that it still is, somebody who has pressed a button should hear.
+    if (why) sayProblem(why);
   }
   async function end() {
     await thread.toNewest();

@@ -10,7 +10,7 @@ const SHOWN_MS = 5_000;
 /** @typedef {{id: number, text: string, isBad: boolean, act: {label: string, run: () => void} | null}} Toast */
 
 /** @type {import("../vendor/preact.js").Signal<Toast[]>} */
-const toasts = signal([]);
+export const toasts = signal([]);
 let last = 0;
 
 /** @param {number} id */
@@ -25,13 +25,17 @@ export function say(text, act = null) {
   setTimeout(() => drop(id), SHOWN_MS);
 }
 
+/** Stays until somebody has seen it; the same is not said twice. @param {string} text @param {Toast["act"]} [act] */
+export function warn(text, act = null) {
+  if (toasts.peek().some((toast) => toast.text === text)) return;
+  toasts.value = [...toasts.peek(), { id: ++last, text, isBad: true, act }];
+}
+
 /** Says what went wrong, in words for people. Faults of our own are not dressed up as one. @param {unknown} error */
 export function sayProblem(error) {
   if (error instanceof DOMException && error.name === "AbortError") return;
   if (!(error instanceof Problem)) throw error;
-  const text = problemText(error);
-  if (toasts.peek().some((toast) => toast.text === text)) return;
-  toasts.value = [...toasts.peek(), { id: ++last, text, isBad: true, act: null }];
+  warn(problemText(error));
 }
 
 /** @param {Problem} problem */

@@ -36,6 +36,9 @@ export function owedOf(id) {
   return found;
 }
 
+/** Whether something was written there that the server has not confirmed, and nobody is bringing it any more. @param {string} id */
+export const isUnsent = (id) => owedOf(id).value.some((it) => it.problem !== null);
+
 /** @param {string} id @param {Owed[]} items */
 export function setOwed(id, items) {
   owedOf(id).value = items;

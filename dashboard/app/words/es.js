@@ -297,6 +297,7 @@ export const es = {
   "list.none_ai": "La IA no responde en ninguna conversación.",
   "list.show_all": "Mostrar todas",
   "row.unread": { one: "{count} mensaje sin leer", other: "{count} mensajes sin leer" },
+  "row.unsent": "Sin confirmar",
   "row.waits": "Espera desde hace",
   "row.waits_since": "Espera a una persona desde {at}",
   "row.nothing": "Aún no hay mensajes",
@@ -372,6 +373,8 @@ export const es = {
   "unsent.edit": "Volver al campo de texto",
   "unsent.discard": "Descartar",
   "unsent.once": "Reintentar es seguro: no puede llegar dos veces.",
+  "unsent.elsewhere": "Sin confirmar: lo que escribiste en la conversación con {name}.",
+  "unsent.open": "Abrir",
 
   "context": "Contacto y detalles",
   "context.status": "Estado",

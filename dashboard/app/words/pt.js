@@ -297,6 +297,7 @@ export const pt = {
   "list.none_ai": "A IA não responde em nenhuma conversa.",
   "list.show_all": "Mostrar todas",
   "row.unread": { one: "{count} mensagem não lida", other: "{count} mensagens não lidas" },
+  "row.unsent": "Não confirmada",
   "row.waits": "Espera há",
   "row.waits_since": "Espera por uma pessoa desde {at}",
   "row.nothing": "Nenhuma mensagem ainda",
@@ -372,6 +373,8 @@ export const pt = {
   "unsent.edit": "De volta ao campo de texto",
   "unsent.discard": "Descartar",
   "unsent.once": "Tentar de novo é seguro: não pode chegar duas vezes.",
+  "unsent.elsewhere": "Não confirmado: o que você escreveu na conversa com {name}.",
+  "unsent.open": "Abrir",
 
   "context": "Contato e detalhes",
   "context.status": "Status",

@@ -297,6 +297,7 @@ export const ru = {
   "list.none_ai": "ИИ сейчас не отвечает ни в одном диалоге.",
   "list.show_all": "Показать все",
   "row.unread": { one: "{count} непрочитанное сообщение", few: "{count} непрочитанных сообщения", many: "{count} непрочитанных сообщений", other: "{count} непрочитанных сообщения" },
+  "row.unsent": "Не подтверждено",
   "row.waits": "Ждёт",
   "row.waits_since": "Ждёт человека с {at}",
   "row.nothing": "Сообщений пока нет",
@@ -372,6 +373,8 @@ export const ru = {
   "unsent.edit": "Вернуть в поле ввода",
   "unsent.discard": "Отбросить",
   "unsent.once": "Повторять безопасно: дважды оно дойти не может.",
+  "unsent.elsewhere": "Не подтверждено: то, что вы написали в диалоге «{name}».",
+  "unsent.open": "Открыть",
 
   "context": "Контакт и подробности",
   "context.status": "Статус",

@@ -37,6 +37,7 @@ export const inbox = {
   "list.none_ai": "The AI answers in no conversation.",
   "list.show_all": "Show all",
   "row.unread": { one: "{count} unread message", other: "{count} unread messages" },
+  "row.unsent": "Not confirmed",
   "row.waits": "Waits for",
   "row.waits_since": "Waits for a person since {at}",
   "row.nothing": "No message yet",
@@ -112,6 +113,8 @@ export const inbox = {
   "unsent.edit": "Back to the text field",
   "unsent.discard": "Discard",
   "unsent.once": "Trying again is safe: it cannot arrive twice.",
+  "unsent.elsewhere": "Not confirmed: what you wrote in the conversation with {name}.",
+  "unsent.open": "Open",
 
   ...answering,
   ...beside,

@@ -1,0 +1,39 @@
+// What comes of what was said, for an agent who has gone on meanwhile.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answers, later, rest } from "./page.js";
+import { conversation } from "./made.js";
+import { keep } from "../app/state/conversations.js";
+import { isUnsent, owedOf } from "../app/state/owed.js";
+import { route } from "../app/state/route.js";
+import { toasts } from "../app/parts/toast.js";
+import { opened, show } from "../app/inbox/opened.js";
+import { seeThrough } from "../app/inbox/saying.js";
+
+const words = (text) => ({ kind: "text", text, draft: null, quoted: null, file: null });
+
+test("who has gone on is told what did not go, and is led there; who is still there sees it in the thread", async (t) => {
+  keep(conversation({ id: "mei", chat_id: "1", contact: { name: "Mei", phone: null }, updated_at: "1" }));
+  const sends = later();
+  answers.set("POST /conversations/mei/messages", () => sends.answer);
+  show("mei");
+  t.after(() => show(null));
+  const { thread } = opened.peek();
+  const first = seeThrough("mei", thread.say(words("yes")));
+  show("bo");
+  assert.equal(isUnsent("mei"), false);
+  sends.fail();
+  assert.equal((await first)?.code, "unreachable");
+  assert.deepEqual(toasts.peek().map((one) => [one.text, one.isBad]), [["Not confirmed: what you wrote in the conversation with Mei.", true]]);
+  assert.equal(isUnsent("mei"), true);
+  // It stays until it is put away, and leads there.
+  toasts.peek()[0].act.run();
+  assert.deepEqual([route.peek().page, route.peek().id], ["inbox", "mei"]);
+
+  toasts.value = [];
+  show("mei");
+  await seeThrough("mei", opened.peek().thread.bring(owedOf("mei").peek()[0]));
+  await rest();
+  assert.deepEqual(toasts.peek(), []);
+});
