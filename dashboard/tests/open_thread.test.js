@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answers, line, pass, rest } from "./page.js";
+import { answers, line, pass, refusal, rest } from "./page.js";
 import { message } from "./made.js";
 import { open as openFeed } from "../app/state/feed.js";
 import { openThread } from "../app/state/thread.js";
@@ -74,4 +74,28 @@ test("what changed while one jumped is looked for", async (t) => {
   all[9] = message(10, "contact", { outcome: "ignored" });
   await pass(150);
   assert.equal(thread.messages.peek().get(10).outcome, "ignored");
+});
+
+test("what could not be read is read when one tries again, and by itself when the line is there again", async (t) => {
+  const all = many(60);
+  const { feed, thread } = await openedAt(t, all, 58);
+  await pass(150);
+  answers.set(MESSAGES, refusal(503, "unavailable"));
+  all[59] = message(60, "contact", { outcome: "ignored" });
+  thread.lookAgain();
+  await pass(150);
+  assert.equal(thread.problem.peek()?.code, "unavailable");
+  answers.set(MESSAGES, archive(all));
+  await thread.again();
+  assert.deepEqual([thread.problem.peek(), thread.messages.peek().get(60).outcome], [null, "ignored"]);
+
+  answers.set(MESSAGES, refusal(503, "unavailable"));
+  all[59] = message(60, "contact", { outcome: "answered" });
+  thread.lookAgain();
+  await pass(150);
+  answers.set(MESSAGES, archive(all));
+  answers.set("GET /events", line().answer);
+  feed.close();
+  await pass(2_000);
+  assert.deepEqual([thread.problem.peek(), thread.messages.peek().get(60).outcome], [null, "answered"]);
 });

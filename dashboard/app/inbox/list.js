@@ -1,7 +1,7 @@
 // The conversations: groups, search, filters, and the list itself, gone through with j and k.
 
 import { html, useCallback, useEffect, useRef, useSignal } from "../vendor/preact.js";
-import { conversation, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, reload, shorten } from "../state/conversations.js";
+import { again, conversation, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, shorten } from "../state/conversations.js";
 import { FIRST, inboxAt } from "../state/filter.js";
 import { go, route } from "../state/route.js";
 import { Icon } from "../parts/icon.js";
@@ -83,7 +83,7 @@ const letGo = () => setTimeout(() => (isHeld.value = false), 0);
 /** Below the last row: that there is more, that it could not be loaded, or why there is nothing. */
 function Foot() {
   const problem = listProblem.value;
-  if (problem) return html`<p class="list-foot" role="alert">${problemText(problem)} <button type="button" onClick=${() => void (list.peek().length ? more() : reload())}>${t("retry")}</button></p>`;
+  if (problem) return html`<p class="list-foot" role="alert">${problemText(problem)} <button type="button" onClick=${() => void again()}>${t("retry")}</button></p>`;
   if (!isListed.value) return list.value.length === 0 && html`<p class="list-foot soft" role="status">${t("loading")}</p>`;
   if (hasMore.value) return html`<p class="list-foot soft">${t("loading")}</p>`;
   return list.value.length === 0 && html`<${Empty} />`;

@@ -2,7 +2,7 @@
 
 import { batch, computed, effect, signal, untracked } from "../vendor/preact.js";
 import { conversation, load } from "../state/conversations.js";
-import { hear, keepLoaded } from "../state/feed.js";
+import { hear, keepLoaded, whenBack } from "../state/feed.js";
 import { watch } from "../state/live.js";
 import { route } from "../state/route.js";
 import { openThread } from "../state/thread.js";
@@ -87,6 +87,8 @@ function begin(id, at) {
   return { id, thread: openThread(id, at), live: watch(id), decisions: openDecisions(id), suggestions: openSuggestions(id), problem, look, ends: [
     // One that is known is followed by the feed; after a gap in it, nothing is.
     keepLoaded(() => (conversation(id).peek() && !isBegun ? (isBegun = true) : void look())),
+    // What is not there stays so; whatever else kept it from being loaded may be over.
+    whenBack(() => problem.peek() && problem.peek()?.status !== 404 && void look()),
     hear((event) => {
       if (event.type === "conversation_erased" && event.conversation_id === id) isErased();
     }),

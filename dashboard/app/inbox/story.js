@@ -1,7 +1,7 @@
 // What happened in one conversation, the newest first: loaded page by page, and followed.
 
 import { batch, signal } from "../vendor/preact.js";
-import { hear, keepLoaded } from "../state/feed.js";
+import { hear, keepLoaded, whenBack } from "../state/feed.js";
 import { Problem, get } from "../wire/api.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -56,6 +56,7 @@ export function openStory(id, query, belongs) {
   }
   const ends = [
     keepLoaded(() => void load(null)),
+    whenBack(() => problem.peek() && void load(null)),
     hear((event) => {
       if (event.conversation_id !== id || !belongs(event)) return;
       // What comes with it is known elsewhere, and would only weigh here.

@@ -98,7 +98,7 @@ export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }
   return html`<div class="thread-body">
     <div class="thread-scroll" ref=${box} onScroll=${look} tabindex="0" role="region" aria-label=${t("thread.messages")}>
       <ol role="list" class="lines">
-        <li class="edge" key="edge">${thread.problem.value ? html`<span class="problem">${problemText(thread.problem.value)}</span> <button type="button" onClick=${() => void (thread.isLoaded.peek() ? thread.older() : thread.newest())}>${t("retry")}</button>`
+        <li class="edge" key="edge">${thread.problem.value ? html`<span class="problem">${problemText(thread.problem.value)}</span> <button type="button" onClick=${() => void thread.again()}>${t("retry")}</button>`
           : thread.hasOlder.value || !thread.isLoaded.value ? html`<span class="soft">${t("loading")}</span>` : html`<span class="soft">${t("thread.begins")}</span>`}</li>
         ${all.map((one) => html`<${Line} key=${one.key} entry=${one} open=${open} conversation=${it} acts=${acts} onReply=${onReply} />`)}
         ${owed.map((one) => html`<li key=${one.key}><${Unsent} it=${one} onAgain=${again} onEdit=${onEdit} onDiscard=${thread.forget} /></li>`)}

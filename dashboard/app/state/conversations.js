@@ -2,7 +2,7 @@
 
 import { batch, effect, signal, untracked } from "../vendor/preact.js";
 import { Problem, get } from "../wire/api.js";
-import { hear, keepLoaded } from "./feed.js";
+import { hear, keepLoaded, whenBack } from "./feed.js";
 import { FIRST, filterOf, isSameFilter } from "./filter.js";
 import { route } from "./route.js";
 import { me } from "./session.js";
@@ -107,6 +107,9 @@ export async function reload() {
   cursor = null;
   await page(null, listing.signal);
 }
+
+/** Tries again what failed: the next page, or the list itself. */
+export const again = () => (cursor ? more() : reload());
 
 /** @type {Promise<void> | null} */
 let shortening = null;
@@ -250,6 +253,7 @@ export function begin() {
       void reload();
       void count();
     }),
+    whenBack(() => listProblem.peek() && void again()),
     hear((event) => {
       if (event.type === "conversation_erased" && event.conversation_id) return drop(event.conversation_id);
       const it = event.conversation;

@@ -2,7 +2,7 @@
 //
 // It opens before anything is loaded. So what is loaded after `hello` and what the feed tells overlap, and nothing is missed.
 
-import { signal } from "../vendor/preact.js";
+import { effect, signal, untracked } from "../vendor/preact.js";
 import { address } from "../wire/api.js";
 import { follow } from "../wire/stream.js";
 
@@ -37,6 +37,16 @@ export function keepLoaded(loader) {
   if (isOpen) loader();
   return () => loaders.delete(loader);
 }
+
+/**
+ * Tries again whenever the line is there again. One that goes on where it broke tells of no gap, and so loads nothing: what
+ * failed to load meanwhile would stay failed.
+ * @param {() => void} retry
+ * @returns {() => void} is not asked again
+ */
+export const whenBack = (retry) => effect(() => {
+  if (connection.value === "live") untracked(retry);
+});
 
 /** Opens the feed; returns what closes it. */
 export function open() {

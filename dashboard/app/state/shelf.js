@@ -3,7 +3,7 @@
 
 import { computed, signal } from "../vendor/preact.js";
 import { Problem, get } from "../wire/api.js";
-import { hear, keepLoaded } from "./feed.js";
+import { hear, keepLoaded, whenBack } from "./feed.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
@@ -17,14 +17,18 @@ const MAX = 200;
 function shelf(path) {
   /** @type {Signal<T[]>} */
   const items = signal([]);
+  let isMissing = false;
   async function load() {
     try {
       items.value = (await get(path, { limit: MAX })).items;
+      isMissing = false;
     } catch (error) {
       // Names and colours beside the work: without them the work goes on, and the next load brings them.
       if (!(error instanceof Problem)) throw error;
+      isMissing = error.status !== 404;
     }
   }
+  const retry = () => void (isMissing && load());
   let due = 0;
   function loadSoon() {
     if (!due) due = window.setTimeout(() => {
@@ -32,7 +36,7 @@ function shelf(path) {
       void load();
     }, AGAIN_MS);
   }
-  return { items, load, loadSoon };
+  return { items, load, retry, loadSoon };
 }
 
 /** @type {ReturnType<typeof shelf<Wire.Agent>>} */
@@ -63,6 +67,7 @@ const ABOUT = { agent_updated: agents, label_updated: labels, canned_reply_updat
 export function begin() {
   const ends = [
     keepLoaded(() => ALL.forEach((one) => void one.load())),
+    whenBack(() => ALL.forEach((one) => one.retry())),
     // What somebody keeps in their dashboard is on no shelf.
     hear((event) => event.action !== "preferences" && ABOUT[event.type]?.loadSoon()),
   ];

@@ -3,7 +3,7 @@
 
 import { batch, computed, signal } from "../vendor/preact.js";
 import { Problem, get, post } from "../wire/api.js";
-import { hear, keepLoaded } from "./feed.js";
+import { hear, keepLoaded, whenBack } from "./feed.js";
 import { owedOf, setOwed } from "./owed.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -29,9 +29,11 @@ export function openThread(id, at = null) {
   /** Whether there are newer ones than those loaded: only after a jump to an old message. */
   const hasNewer = signal(false);
   const closed = new AbortController();
-  let again = 0;
+  let lookDue = 0;
   /** What is being loaded now: nothing is asked for twice at once. @type {Promise<void> | null} */
   let loading = null;
+  /** What could not be loaded. @type {(() => Promise<void>) | null} */
+  let failed = null;
 
   const newestKnown = () => Math.max(0, ...messages.peek().keys());
   const oldestKnown = () => Math.min(...messages.peek().keys());
@@ -52,10 +54,12 @@ export function openThread(id, at = null) {
     loading ??= (async () => {
       try {
         await how();
+        failed = null;
         problem.value = null;
       } catch (error) {
         if (closed.signal.aborted) return;
         if (!(error instanceof Problem)) throw error;
+        failed = how;
         problem.value = error;
       } finally {
         loading = null;
@@ -63,6 +67,11 @@ export function openThread(id, at = null) {
     })();
     return loading;
   }
+
+  /** Loads what could not be loaded. */
+  const again = async () => {
+    if (failed) await tryTo(failed);
+  };
 
   /** Reads the end of what is loaded again: the newest, unless we stand further back. */
   const newest = () => tryTo(async () => {
@@ -123,8 +132,8 @@ export function openThread(id, at = null) {
   }
 
   function lookAgain() {
-    if (!again) again = window.setTimeout(() => {
-      again = 0;
+    if (!lookDue) lookDue = window.setTimeout(() => {
+      lookDue = 0;
       // What is being loaded may have been read before the change that we look for.
       void (loading ?? Promise.resolve()).then(newest);
     }, LOOK_AGAIN_MS);
@@ -177,6 +186,7 @@ export function openThread(id, at = null) {
 
   const ends = [
     keepLoaded(() => (at && !isLoaded.peek() ? void around(at) : isLoaded.peek() ? lookAgain() : void newest())),
+    whenBack(() => void again()),
     hear((event) => {
       if (event.conversation_id !== id) return;
       const it = event.message;
@@ -187,11 +197,11 @@ export function openThread(id, at = null) {
   ];
   function close() {
     closed.abort();
-    clearTimeout(again);
+    clearTimeout(lookDue);
     ends.forEach((end) => end());
   }
 
-  return { id, messages, ordered, owed, problem, isLoaded, hasOlder, hasNewer, older, newer, around, toNewest, newest, say, bring, forget, keep, lookAgain, close };
+  return { id, messages, ordered, owed, problem, isLoaded, hasOlder, hasNewer, older, newer, around, toNewest, newest, again, say, bring, forget, keep, lookAgain, close };
 }
 
 /** Whether an event may change messages other than the one it carries. @param {Wire.Event} event */

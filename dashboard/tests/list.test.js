@@ -1,0 +1,69 @@
+// The list of conversations, against a server that the test plays.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { answers, asked, line, pass, refusal, rest } from "./page.js";
+import { conversation } from "./made.js";
+import { again, begin, filter, isListed, list, listProblem, more } from "../app/state/conversations.js";
+import { connection, open as openFeed } from "../app/state/feed.js";
+import { FIRST } from "../app/state/filter.js";
+
+const LIST = "GET /conversations";
+const page = (...ids) => ({ items: ids.map((id) => conversation({ id, updated_at: "1", created_at: id, last_message: null, labels: [], attention: null })), next_cursor: null });
+
+beforeEach(() => {
+  answers.clear();
+  answers.set("GET /conversations/counts", { needs_you: 0 });
+});
+
+async function live(t) {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  const end = begin();
+  const close = openFeed();
+  t.after(() => (close(), end()));
+  await rest();
+  feed.write("hello", {});
+  await rest();
+  return feed;
+}
+
+test("a list that could not be loaded for another filter is loaded when one tries again", async (t) => {
+  answers.set(LIST, page("a"));
+  await live(t);
+  assert.deepEqual(list.peek(), ["a"]);
+  answers.set(LIST, refusal(503, "unavailable"));
+  filter.value = { ...FIRST, unread: true };
+  await rest();
+  assert.deepEqual([listProblem.peek()?.code, isListed.peek()], ["unavailable", false]);
+  answers.set(LIST, page("b"));
+  await again();
+  assert.deepEqual([list.peek(), listProblem.peek(), isListed.peek()], [["b"], null, true]);
+});
+
+test("what could not be loaded is tried again by itself when the line is there again", async (t) => {
+  answers.set(LIST, page("a"));
+  const feed = await live(t);
+  answers.set(LIST, refusal(503, "unavailable"));
+  filter.value = { ...FIRST, unread: true };
+  answers.set("GET /events", refusal(503, "unavailable"));
+  feed.close();
+  await rest();
+  assert.deepEqual([listProblem.peek()?.code, connection.peek()], ["unavailable", "reconnecting"]);
+  // The stream goes on from where it was: no word of a gap.
+  answers.set(LIST, page("b"));
+  answers.set("GET /events", line().answer);
+  await pass(2_000);
+  assert.deepEqual([connection.peek(), list.peek(), listProblem.peek()], ["live", ["b"], null]);
+});
+
+test("a page that could not be loaded is the one that is tried again", async (t) => {
+  answers.set(LIST, { ...page("a"), next_cursor: "next" });
+  await live(t);
+  answers.set(LIST, refusal(503, "unavailable"));
+  await more();
+  assert.equal(listProblem.peek()?.code, "unavailable");
+  answers.set(LIST, page("b"));
+  await again();
+  assert.deepEqual([list.peek(), asked.findLast(({ path }) => path === LIST).query.cursor], [["a", "b"], "next"]);
+});
