@@ -3,7 +3,8 @@
 import { html, useSignal } from "../vendor/preact.js";
 import { Dialog } from "../parts/dialog.js";
 import { Menu } from "../parts/menu.js";
-import { appointment, t } from "../words/index.js";
+import { t } from "../words/index.js";
+import { later } from "./later.js";
 import { backAt, giveBack, setDrafting } from "./modes.js";
 import { dayAt, inMinutes } from "./times.js";
 
@@ -15,9 +16,8 @@ const NOTE_MAX = 20_000;
 export function ModeMenu({ it, isOthers, onGive }) {
   const isNoting = useSignal(false);
   const isAi = it.mode === "AI";
-  const now = Date.now();
-  /** @param {import("../words/index.js").Key} key @param {Date} until @returns {import("../parts/menu.js").Item} */
-  const back = (key, until) => ({ icon: "clock", words: t(key), hint: appointment(until), run: () => void backAt(it, until) });
+  /** @param {import("../words/index.js").Key} key @param {(now: number) => Date} at */
+  const back = (key, at) => later("clock", key, at, (until) => void backAt(it, until));
   const answer = { icon: /** @type {const} */ ("spark"), words: isAi ? t("mode.answer_now") : t("mode.give_answer"), hint: t("mode.answer_hint"), run: () => void giveBack(it, { answer_now: true }) };
   return html`
     <${Menu} icon="down" class="bare" label=${t("mode.more")} items=${[
@@ -25,9 +25,9 @@ export function ModeMenu({ it, isOthers, onGive }) {
       !isOthers && { icon: "note", words: isAi ? t("mode.note_ai") : t("mode.give_note"), hint: t("mode.note_hint"), run: () => (isNoting.value = true) },
       "line",
       { title: isAi ? t("mode.take_until") : t("mode.give_in") },
-      back("mode.in_half_hour", inMinutes(now, 30)),
-      back("mode.in_hour", inMinutes(now, 60)),
-      back("mode.tomorrow", dayAt(now, 1, 9)),
+      back("mode.in_half_hour", (now) => inMinutes(now, 30)),
+      back("mode.in_hour", (now) => inMinutes(now, 60)),
+      back("mode.tomorrow", (now) => dayAt(now, 1, 9)),
       "line",
       { words: t("mode.drafting"), hint: t("mode.drafting_hint"), isChecked: it.drafting, run: () => void setDrafting(it, !it.drafting) },
     ]} />

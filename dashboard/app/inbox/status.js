@@ -3,8 +3,10 @@
 import { html, useSignal } from "../vendor/preact.js";
 import { Dialog } from "../parts/dialog.js";
 import { Menu } from "../parts/menu.js";
+import { minute } from "../parts/now.js";
 import { clock, appointment, t, word } from "../words/index.js";
 import { close, open, snooze } from "./acts.js";
+import { later } from "./later.js";
 import { asField, dayAt, inMinutes, mondayAt } from "./times.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -15,9 +17,10 @@ const EVENING = 18;
 /** @param {{it: Wire.Conversation}} props */
 export function Status({ it }) {
   const isAsking = useSignal(false);
-  const now = Date.now();
-  /** @param {import("../words/index.js").Key} key @param {Date} until @returns {import("../parts/menu.js").Item} */
-  const until = (key, until) => ({ icon: "moon", words: t(key), hint: appointment(until), run: () => void snooze(it, until) });
+  // Once a minute: what is past is not offered.
+  const now = Math.max(minute.value, Date.now());
+  /** @param {import("../words/index.js").Key} key @param {(now: number) => Date} at */
+  const until = (key, at) => later("moon", key, at, (until) => void snooze(it, until));
   return html`
     <${Menu} class="status-button" icon=${it.status === "open" ? "inbox" : it.status === "snoozed" ? "moon" : "check"} label=${t("status.change", { status: word("status", it.status) })}
       words=${html`<span>${it.status === "snoozed" && it.snoozed_until ? t("status.snoozed_until", { at: sameDay(it.snoozed_until) ? clock(it.snoozed_until) : appointment(it.snoozed_until) }) : word("status", it.status)}</span>`}
@@ -26,10 +29,10 @@ export function Status({ it }) {
         it.status !== "closed" && { icon: "check", words: t("status.close"), key: "e", hint: t("status.close_hint"), run: () => void close(it) },
         "line",
         { title: t("status.snooze") },
-        until("time.in_an_hour", inMinutes(now, 60)),
-        new Date(now).getHours() < EVENING - 1 && until("time.this_evening", dayAt(now, 0, EVENING)),
-        until("time.tomorrow", dayAt(now, 1, MORNING)),
-        until("time.monday", mondayAt(now, MORNING)),
+        until("time.in_an_hour", (now) => inMinutes(now, 60)),
+        new Date(now).getHours() < EVENING - 1 && until("time.this_evening", (now) => dayAt(now, 0, EVENING)),
+        until("time.tomorrow", (now) => dayAt(now, 1, MORNING)),
+        until("time.monday", (now) => mondayAt(now, MORNING)),
         { icon: "clock", words: t("time.choose"), run: () => (isAsking.value = true) },
       ]} />
     ${isAsking.value && html`<${WhenDialog} title=${t("status.snooze")} verb=${t("status.snooze_verb")} first=${dayAt(now, 1, MORNING)}
