@@ -10,7 +10,7 @@ import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
 import { Attach, Attached, firstOf } from "./attached.js";
 import { Canned, SHOWN, optionId } from "./canned.js";
-import { clear, deskOf, lay } from "./desk.js";
+import { clear, deskOf, lay, letGo } from "./desk.js";
 import { heldBy } from "./holding.js";
 import { authorName, holderName } from "./names.js";
 import { seeThrough } from "./saying.js";
@@ -99,8 +99,9 @@ export function Composer({ it, open, field, tools }) {
     clearTimeout(quiet.current);
     open.live.be("viewing");
     const text = desk.text.trim();
-    clear(it.id);
-    if (desk.isNote) lay(it.id, { isNote: false });
+    // What was meant for the contact waits beside a note, and is still to be sent.
+    if (desk.isNote) lay(it.id, { text: "", isNote: false });
+    else clear(it.id);
     // With a file it is no longer the suggestion, which had none.
     const draft = desk.isNote || file ? null : desk.draft;
     const kind = desk.isNote ? "note" : draft ? "draft" : "text";
@@ -124,12 +125,11 @@ export function Composer({ it, open, field, tools }) {
       }
     } else if (event.key === "Escape") {
       event.preventDefault();
+      const change = letGo(desk);
       if (asked) isShut.value = true;
-      else if (desk.quoted) lay(it.id, { quoted: null });
-      else if (desk.file) lay(it.id, { file: null });
-      else if (desk.isNote) lay(it.id, { isNote: false });
+      else if (change) lay(it.id, change);
       else field.current?.blur();
-    } else if (event.key === "Backspace" && desk.quoted && desk.text === "") {
+    } else if (event.key === "Backspace" && desk.quoted && !desk.isNote && desk.text === "") {
       lay(it.id, { quoted: null });
     }
   }

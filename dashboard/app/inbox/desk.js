@@ -40,10 +40,56 @@ export function lay(id, change) {
 /** @param {string} id */
 export const clear = (id) => lay(id, { ...CLEAR, isNote: deskOf(id).peek().isNote });
 
-/** Adds words to what stands there, rather than lose either. @param {string} id @param {Partial<Desk> & {text: string}} words */
+/**
+ * Adds words to what stands there, rather than lose either. Where one of both is a note, both are: a note is for no contact.
+ * @param {string} id @param {Partial<Desk> & {text: string}} words
+ */
 export function put(id, words) {
-  const { text } = deskOf(id).peek();
-  lay(id, { ...words, text: text.trim() ? `${text.trimEnd()}\n${words.text}` : words.text });
+  const { text, isNote, quoted, file } = deskOf(id).peek();
+  const stands = text.trim() !== "";
+  lay(id, {
+    ...words, quoted: words.quoted ?? quoted, file: words.file ?? file,
+    isNote: Boolean(words.isNote) || (stands && isNote), text: stands ? `${text.trimEnd()}\n${words.text}` : words.text,
+  });
+}
+
+/**
+ * For words to the contact. Those of a note never become that by the way: while it stands there, nothing is changed.
+ * @param {string} id @param {Partial<Desk>} [change]
+ * @returns {boolean} whether it could be
+ */
+export function turnToContact(id, change = {}) {
+  const { isNote, text } = deskOf(id).peek();
+  if (isNote && text.trim()) return false;
+  lay(id, { ...change, isNote: false });
+  return true;
+}
+
+/**
+ * A suggestion of the AI, to be changed before it is sent. What was typed stays, and what was made of a suggestion; only one
+ * that nobody has changed makes room for another.
+ * @param {string} id @param {Suggestion} draft
+ * @returns {boolean} whether it could be: not while a note stands there
+ */
+export function takeUp(id, draft) {
+  // Whoever sends it answers with the suggestion, which quotes nothing.
+  if (!turnToContact(id, { quoted: null })) return false;
+  const { text, draft: before } = deskOf(id).peek();
+  if (before?.id === draft.id) return true;
+  if (before?.text === text) lay(id, { text: "" });
+  put(id, { text: draft.text, draft });
+  return true;
+}
+
+/**
+ * What is let go of first by who wants to leave the field; null: nothing, the field is left. The words stay what they are.
+ * @param {Desk} desk @returns {Partial<Desk> | null}
+ */
+export function letGo(desk) {
+  // What goes with words to the contact is not seen beside a note.
+  if (desk.isNote) return desk.text.trim() ? null : { isNote: false };
+  if (desk.quoted) return { quoted: null };
+  return desk.file ? { file: null } : null;
 }
 
 /** @param {string} id @returns {Desk} */

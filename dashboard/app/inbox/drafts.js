@@ -4,8 +4,9 @@ import { html } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
 import { useKeys } from "../parts/keys.js";
+import { say } from "../parts/toast.js";
 import { lately, moment, t } from "../words/index.js";
-import { lay } from "./desk.js";
+import { takeUp } from "./desk.js";
 import { seeThrough } from "./saying.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -20,7 +21,7 @@ export function Draft({ it, open, onEdit }) {
   /** Into the field: what goes out has been seen there. */
   function edit() {
     if (!draft) return;
-    lay(it.id, { text: draft.text, draft: { id: draft.id, text: draft.text }, isNote: false, quoted: null });
+    if (!takeUp(it.id, { id: draft.id, text: draft.text })) say(t("composer.note_stands"));
     onEdit();
   }
   function use() {

@@ -7,13 +7,13 @@ import { route } from "../state/route.js";
 import { mayAct } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
 import { useKeys } from "../parts/keys.js";
-import { problemText } from "../parts/toast.js";
+import { problemText, say } from "../parts/toast.js";
 import { t } from "../words/index.js";
 import { close } from "./acts.js";
 import { Composer } from "./composer.js";
 import { Context } from "./context.js";
 import { isTold } from "./decisions.js";
-import { lay, put } from "./desk.js";
+import { lay, put, turnToContact } from "./desk.js";
 import { Draft, SuggestNow } from "./drafts.js";
 import { Head } from "./head.js";
 import { List } from "./list.js";
@@ -71,7 +71,7 @@ export function Pane({ open }) {
   const isKeptUnread = useSignal(false);
   // The same object for as long as the thread is open: bubbles are drawn anew when it changes.
   const acts = useMemo(() => ({
-    onQuote: (/** @type {Wire.Message} */ one) => write({ quoted: one, isNote: false }),
+    onQuote: (/** @type {Wire.Message} */ one) => reply({ quoted: one }),
     onWhy: (/** @type {Wire.Message} */ one) => {
       about.value = one;
       isAside.value = true;
@@ -89,11 +89,16 @@ export function Pane({ open }) {
       field.current?.setSelectionRange(end, end);
     });
   }
+  /** The same, for the contact. @param {Partial<import("./desk.js").Desk>} [change] */
+  function reply(change) {
+    if (!turnToContact(open.id, change)) say(t("composer.note_stands"));
+    write();
+  }
   const events = useMemo(() => open.decisions.events.value.filter(isTold).reverse(), [open.decisions.events.value]);
   const newestOfContact = () => open.thread.ordered.peek().findLast((one) => one.author === "contact" && one.provider_message_id && one.kind !== "reaction" && !one.deleted_at) ?? null;
   useKeys([
-    { key: "r", words: t("keys.reply"), run: () => write({ isNote: false }) },
-    { key: "R", words: t("keys.quote"), run: () => write({ quoted: newestOfContact(), isNote: false }) },
+    { key: "r", words: t("keys.reply"), run: () => reply() },
+    { key: "R", words: t("keys.quote"), run: () => reply({ quoted: newestOfContact() }) },
     { key: "n", words: t("keys.note"), run: () => write({ isNote: true }) },
     { key: "e", words: t("keys.close"), run: () => it && mayAct() && void close(it) },
   ], [it]);
@@ -102,7 +107,7 @@ export function Pane({ open }) {
     <section class="thread" aria-labelledby="thread-title">
       <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => (isKeptUnread.value = true)} />
       ${!it.merged_into && html`<${Mode} it=${it} />`}
-      <${Thread} open=${open} it=${it} events=${events} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => write({ isNote: false })}
+      <${Thread} open=${open} it=${it} events=${events} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => reply()}
         onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), put(open.id, { text: one.text, quoted: one.quoted, draft: one.draft, isNote: one.kind === "note", file: one.file?.blob ?? null }), write())} />
       <${Draft} it=${it} open=${open} onEdit=${() => write()} />
       ${it.merged_into ? html`<${Merged} from=${it.id} to=${it.merged_into} />`

@@ -548,6 +548,7 @@ export const es = {
   "composer.note": "Nota",
   "composer.note_hint": "Una nota privada: solo la ve el equipo (n)",
   "composer.note_told": "Nota privada: solo la ve el equipo. Nunca se envía.",
+  "composer.note_stands": "En el campo hay una nota privada. Guárdala o vacía el campo primero.",
   "composer.takes_over": "Al enviar, tomas el control de la IA.",
   "composer.others": "Aquí responde {name}. Tu mensaje sale de todos modos.",
   "composer.from_draft": "A partir de la sugerencia de la IA. Cámbiala como quieras.",

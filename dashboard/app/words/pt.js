@@ -548,6 +548,7 @@ export const pt = {
   "composer.note": "Nota",
   "composer.note_hint": "Uma nota privada: só a equipe vê (n)",
   "composer.note_told": "Nota privada: só a equipe vê. Nunca é enviada.",
+  "composer.note_stands": "Há uma nota privada no campo. Guarde a nota ou esvazie o campo primeiro.",
   "composer.takes_over": "Ao enviar, você assume no lugar da IA.",
   "composer.others": "{name} responde aqui. Sua mensagem sai mesmo assim.",
   "composer.from_draft": "A partir da sugestão da IA. Mude como quiser.",

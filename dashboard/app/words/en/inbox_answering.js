@@ -66,6 +66,7 @@ export const answering = {
   "composer.note": "Note",
   "composer.note_hint": "A private note: only colleagues see it (n)",
   "composer.note_told": "Private note: only colleagues see it. It is never sent.",
+  "composer.note_stands": "A private note stands in the field. Keep it, or empty the field first.",
   "composer.takes_over": "Sending takes over from the AI.",
   "composer.others": "{name} answers here. Your message goes out all the same.",
   "composer.from_draft": "From the AI's suggestion. Change it as you like.",
