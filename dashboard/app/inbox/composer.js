@@ -6,6 +6,7 @@ import { prefer, preferences } from "../state/preferences.js";
 import { me } from "../state/session.js";
 import { cannedReplies, channelTitle } from "../state/shelf.js";
 import { Icon } from "../parts/icon.js";
+import { isComposing } from "../parts/keys.js";
 import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
 import { Attach, Attached, firstOf } from "./attached.js";
@@ -110,7 +111,7 @@ export function Composer({ it, open, field, tools }) {
   }
   /** @param {KeyboardEvent} event */
   function key(event) {
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     if (asked && found.length > 0 && choosing(event)) return;
     const isMod = event.ctrlKey || event.metaKey;
     if (event.key === "Enter" && !event.altKey) {

@@ -5,6 +5,7 @@ import { mayAct } from "../state/session.js";
 import { channelTitle } from "../state/shelf.js";
 import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
+import { isComposing } from "../parts/keys.js";
 import { day, t } from "../words/index.js";
 import { rename } from "./acts.js";
 import { contactName } from "./names.js";
@@ -45,7 +46,7 @@ function Name({ it, onClose }) {
     const name = field.current?.value.trim();
     if (!name || name === it.contact.name || (await rename(it, name))) onClose();
   }
-  return html`<form class="contact-name" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && onClose()}>
+  return html`<form class="contact-name" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !isComposing(event) && onClose()}>
     <input ref=${field} defaultValue=${it.contact.name ?? ""} maxlength=${NAME_MAX} aria-label=${t("contact.name")} />
     <button class="is-primary">${t("save")}</button>
   </form>`;

@@ -6,7 +6,7 @@ import { FIRST, GROUPS, inboxAt } from "../state/filter.js";
 import { go, route } from "../state/route.js";
 import { agents, channelTitle, channels, labels } from "../state/shelf.js";
 import { Icon } from "../parts/icon.js";
-import { useKeys } from "../parts/keys.js";
+import { isComposing, useKeys } from "../parts/keys.js";
 import { Popover } from "../parts/popover.js";
 import { number, t, word } from "../words/index.js";
 
@@ -65,6 +65,7 @@ export function Search({ onDown }) {
 
   /** @param {KeyboardEvent} event */
   function key(event) {
+    if (isComposing(event)) return;
     if (event.key === "Escape") {
       // The first empties it, the second leaves it.
       if (typed.peek()) typed.value = "";

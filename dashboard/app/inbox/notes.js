@@ -3,6 +3,7 @@
 import { html, useRef } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
+import { isComposing } from "../parts/keys.js";
 import { lately, moment, t } from "../words/index.js";
 import { authorName } from "./names.js";
 import { seeThrough } from "./saying.js";
@@ -23,7 +24,7 @@ export function Notes({ thread }) {
   }
   /** @param {KeyboardEvent} event */
   function key(event) {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    if (isComposing(event) || event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     add();
   }

@@ -9,6 +9,7 @@ import { Problem, get } from "../wire/api.js";
 import { Avatar } from "../parts/avatar.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";
+import { isComposing } from "../parts/keys.js";
 import { t, word } from "../words/index.js";
 import { markUnread } from "./acts.js";
 import { answering, shown } from "./help.js";
@@ -80,9 +81,10 @@ export function Palette({ onClose }) {
   }
   /** @param {KeyboardEvent} event */
   function key(event) {
+    if (isComposing(event)) return;
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by && all.length > 0) at.value = (chosen + by + all.length) % all.length;
-    else if (event.key === "Enter" && !event.isComposing) choose(all[chosen]);
+    else if (event.key === "Enter") choose(all[chosen]);
     else return;
     event.preventDefault();
   }

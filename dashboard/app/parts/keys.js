@@ -16,8 +16,15 @@ function isTyping(target) {
     && (target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio], [type=button]), textarea, select"));
 }
 
+/**
+ * Whether a key belongs to the input method that somebody writes with, as Chinese and Japanese are. Safari has ended the
+ * composition by the time it tells of the key that ends it, and says so only with the old number of such keys.
+ * @param {KeyboardEvent} event
+ */
+export const isComposing = (event) => event.isComposing || event.keyCode === 229;
+
 document.addEventListener("keydown", (event) => {
-  if (event.isComposing || event.altKey) return;
+  if (isComposing(event) || event.altKey) return;
   // A dialog has the page for itself.
   const isModal = document.querySelector("dialog[open]") !== null;
   const isMod = event.metaKey || event.ctrlKey;

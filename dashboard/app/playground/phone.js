@@ -3,6 +3,7 @@
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 import { clock, moment, t } from "../words/index.js";
 import { Icon } from "../parts/icon.js";
+import { isComposing } from "../parts/keys.js";
 import { problemText } from "../parts/toast.js";
 import { Picker } from "./picker.js";
 import { sayQuickly } from "./quickly.js";
@@ -111,7 +112,7 @@ function Writing({ contact, screen }) {
       <input id="play-text" aria-label=${t("play.write_as", { name: contact.name })} placeholder=${t("play.write_as", { name: contact.name })}
         autocomplete="off" maxlength="4000" value=${text.value}
         onInput=${(/** @type {any} */ event) => (text.value = event.target.value)}
-        onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && /** @type {HTMLElement} */ (event.target).blur()} />
+        onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !isComposing(event) && /** @type {HTMLElement} */ (event.target).blur()} />
       <button class="is-primary" id="play-send" aria-label=${t("play.send")} title=${t("play.send")}><${Icon} name="send" /></button>
     </form>
   </footer>`;

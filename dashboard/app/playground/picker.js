@@ -4,6 +4,7 @@ import { html, useEffect, useRef, useSignal } from "../vendor/preact.js";
 import { t } from "../words/index.js";
 import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
+import { isComposing } from "../parts/keys.js";
 import { choose, contacts, makeUp, phoneOf } from "./contacts.js";
 
 /** @import { Contact } from "./contacts.js" */
@@ -47,7 +48,7 @@ function Naming({ onDone }) {
   }
   /** @param {KeyboardEvent} event */
   function key(event) {
-    if (event.key !== "Escape") return;
+    if (event.key !== "Escape" || isComposing(event)) return;
     onDone();
     document.getElementById("play-new")?.focus();
   }
