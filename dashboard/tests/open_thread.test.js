@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answers, line, pass, refusal, rest } from "./page.js";
+import { answers, asked, later, line, pass, refusal, rest } from "./page.js";
 import { message } from "./made.js";
 import { open as openFeed } from "../app/state/feed.js";
+import { setOwed } from "../app/state/owed.js";
 import { openThread } from "../app/state/thread.js";
 
 const MESSAGES = "GET /conversations/c/messages";
@@ -98,4 +99,41 @@ test("what could not be read is read when one tries again, and by itself when th
   feed.close();
   await pass(2_000);
   assert.deepEqual([thread.problem.peek(), thread.messages.peek().get(60).outcome], [null, "answered"]);
+});
+
+test("what is written arrives in the order it was written in, also in a thread that was opened anew", async (t) => {
+  const first = later();
+  const texts = () => asked.filter(({ path }) => path === "POST /conversations/c/messages").map(({ body }) => body.text);
+  asked.length = 0;
+  const { thread } = await openedAt(t, many(3), 2);
+  const write = (thread, text) => thread.say({ kind: "text", text, draft: null, quoted: null, file: null });
+  answers.set("POST /conversations/c/messages", ({ body }) => (body.text === "a" ? first.answer : message(4, "agent", { text: body.text })));
+  const sends = [write(thread, "a"), write(thread, "b")];
+  thread.close();
+  const anew = openThread("c");
+  t.after(anew.close);
+  sends.push(write(anew, "c"));
+  await rest();
+  // All are shown at once; one is on its way.
+  assert.deepEqual([anew.owed.peek().map((it) => it.text), texts()], [["a", "b", "c"], ["a"]]);
+  first.fail();
+  const ends = await Promise.allSettled(sends);
+  // One that fails holds up nobody.
+  assert.deepEqual([ends.map((it) => it.status), texts()], [["rejected", "fulfilled", "fulfilled"], ["a", "b", "c"]]);
+  assert.deepEqual(anew.owed.peek().map((it) => [it.text, it.problem?.code]), [["a", "unreachable"]]);
+  setOwed("c", []);
+});
+
+test("what waits its turn when the conversation is erased is sent to nobody", async (t) => {
+  const first = later();
+  asked.length = 0;
+  const { thread } = await openedAt(t, many(3), 2);
+  answers.set("POST /conversations/c/notes", () => first.answer);
+  const write = (text) => thread.say({ kind: "note", text, draft: null, quoted: null, file: null });
+  const sends = [write("a"), write("b")];
+  await rest();
+  setOwed("c", []);
+  first.give(message(4, "agent", { kind: "note" }));
+  await Promise.all(sends);
+  assert.equal(asked.filter(({ path }) => path === "POST /conversations/c/notes").length, 1);
 });

@@ -14,6 +14,23 @@ const PAGE = 50;
 /** What changes beside the message an event names (an outcome, a part) is read again, at most this often. */
 const LOOK_AGAIN_MS = 150;
 
+/**
+ * What is on its way in each conversation, the last of it. The contact must read in the order that was written in: a text
+ * would overtake the file before it. It outlives the thread that is open, as what is owed does.
+ * @type {Map<string, Promise<any>>}
+ */
+const underWay = new Map();
+
+/** @template T @param {string} id @param {() => Promise<T>} send @returns {Promise<T>} */
+function inTurn(id, send) {
+  const sent = (underWay.get(id) ?? Promise.resolve()).then(send);
+  const over = sent.catch(() => {}).then(() => {
+    if (underWay.get(id) === over) underWay.delete(id);
+  });
+  underWay.set(id, over);
+  return sent;
+}
+
 /** @param {string} id of the conversation @param {number | null} [at] the message to begin with; else the newest */
 export function openThread(id, at = null) {
   /** By sequence number. @type {Signal<Map<number, Wire.Message>>} */
@@ -151,11 +168,18 @@ export function openThread(id, at = null) {
   }
 
   /**
-   * Brings what is owed to the server, again if need be.
+   * Brings what is owed to the server, again if need be, once what was written before has been answered or has failed.
    * @param {Owed} it @param {{force?: boolean}} [how] `force`: although the suggestion is no longer fresh
    */
-  async function bring(it, { force } = {}) {
+  function bring(it, { force } = {}) {
     mark(it, null);
+    return inTurn(id, () => send(it, force));
+  }
+
+  /** @param {Owed} it @param {boolean} [force] */
+  async function send(it, force) {
+    // Erased while it waited.
+    if (!owed.peek().some((other) => other.key === it.key)) return null;
     const [path, body] = routeOf(it);
     try {
       const answer = await post(`/conversations/${id}${path}`, force ? { ...body, force } : body, { key: it.key });
