@@ -71,13 +71,18 @@ export async function call(method, path, how = {}) {
     throw new Problem({ status: 0, code: "unreachable" });
   }
   if (answer.ok) return answer.status === 204 ? null : await answer.json();
+  throw await refused(answer);
+}
+
+/** Why it was refused; whoever must know that we are strangers is told. @param {Response} answer */
+export async function refused(answer) {
   const problem = await problemOf(answer);
   if (problem.status === 401) strangers.forEach((what) => what());
-  throw problem;
+  return problem;
 }
 
 /** @param {Response} answer */
-export async function problemOf(answer) {
+async function problemOf(answer) {
   const retryAfter = Number(answer.headers.get("retry-after")) || null;
   try {
     return new Problem({ retryAfter, ...(await answer.json()), status: answer.status });

@@ -1,6 +1,6 @@
 // A stream of events over `fetch`: unlike `EventSource`, it says why it was refused, and can tell a dead line from a silent one.
 
-import { problemOf } from "./api.js";
+import { refused } from "./api.js";
 
 /** The server writes at least a comment every 15 s. */
 const SILENT_MS = 40_000;
@@ -13,7 +13,8 @@ const RETRY_MAX_MS = 15_000;
  *   onFrame: (frame: Frame) => void,
  *   onOpen?: () => void,
  *   onLost?: (problem: import("./api.js").Problem | null) => void,
- * }} Listener
+ *   isOver?: (problem: import("./api.js").Problem) => boolean,
+ * }} Listener `isOver`: after such a refusal there is nothing more to follow
  */
 
 /**
@@ -44,7 +45,8 @@ async function run(url, listener, closed) {
     } }, closed);
     if (closed.aborted) return;
     listener.onLost?.(problem);
-    if (problem && [401, 403, 404].includes(problem.status)) return;
+    // Strangers are refused whenever they ask. Anything else may be a proxy in front, of a server that is just being replaced.
+    if (problem && (problem.status === 401 || listener.isOver?.(problem))) return;
     await pause(wait * (0.75 + Math.random() / 2), closed);
     wait = Math.min(wait * 2, RETRY_MAX_MS);
   }
@@ -64,7 +66,7 @@ async function once(url, lastId, listener, closed) {
     const headers = { accept: "text/event-stream" };
     if (lastId) headers["last-event-id"] = lastId;
     const answer = await fetch(url, { headers, signal: line.signal, cache: "no-store" });
-    if (!answer.ok || !answer.body) return await problemOf(answer);
+    if (!answer.ok || !answer.body) return await refused(answer);
     listener.onOpen?.();
     const take = reader(listener.onFrame);
     for await (const text of pieces(answer.body)) {

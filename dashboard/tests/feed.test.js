@@ -1,0 +1,58 @@
+// The line to the server, when it is refused.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { answers, asked, line, pass, refusal, rest } from "./page.js";
+import { connection, hear, open as openFeed } from "../app/state/feed.js";
+import { watch } from "../app/state/live.js";
+import { hasEnded, me } from "../app/state/session.js";
+
+const EVENTS = "GET /events";
+const LIVE = "GET /conversations/c/live";
+const dialled = (path) => asked.filter((it) => it.path === path).length;
+const proxy = (status) => new Response("<h1>nginx</h1>", { status });
+
+beforeEach(() => {
+  answers.clear();
+  asked.length = 0;
+});
+
+test("a feed that knows nobody here any more leads to signing in, and is not dialled again", async (t) => {
+  answers.set(EVENTS, refusal(401, "unauthorized"));
+  me.value = { id: "ana" };
+  t.after(openFeed());
+  await rest();
+  assert.deepEqual([me.peek(), hasEnded.peek()], [null, true]);
+  await pass(60_000);
+  assert.equal(dialled(EVENTS), 1);
+});
+
+test("a feed that a proxy refuses while the server is replaced is dialled again, until it is there", async (t) => {
+  const seen = [];
+  t.after(hear((event) => seen.push(event.type)));
+  t.after(openFeed());
+  for (const status of [404, 403]) {
+    answers.set(EVENTS, proxy(status));
+    await pass(5_000);
+    assert.equal(connection.peek(), "reconnecting");
+  }
+  const feed = line();
+  answers.set(EVENTS, feed.answer);
+  await pass(15_000);
+  assert.equal(connection.peek(), "live");
+  feed.write("mode_changed", { type: "mode_changed" });
+  await rest();
+  assert.deepEqual(seen, ["mode_changed"]);
+});
+
+test("the line of a conversation that is gone is not dialled again; one that a proxy refuses is", async (t) => {
+  answers.set(LIVE, proxy(404));
+  t.after(watch("c").close);
+  await pass(1_000);
+  assert.equal(dialled(LIVE), 2);
+  answers.set(LIVE, refusal(404, "not_found"));
+  await pass(5_000);
+  const before = dialled(LIVE);
+  await pass(60_000);
+  assert.equal(dialled(LIVE), before);
+});
