@@ -6,6 +6,7 @@ import { open as openFeed } from "./state/feed.js";
 import { begin as followMyself } from "./state/myself.js";
 import { look, me } from "./state/session.js";
 import { begin as keepShelves } from "./state/shelf.js";
+import { followSettling } from "./inbox/modes.js";
 import { Shell } from "./shell.js";
 
 /** @type {(() => void)[]} */
@@ -17,7 +18,7 @@ effect(() => {
   if (id === whose) return;
   whose = id;
   ends.forEach((end) => end());
-  ends = id ? [followConversations(), keepShelves(), followMyself(), openFeed()] : [];
+  ends = id ? [followConversations(), keepShelves(), followMyself(), followSettling(), openFeed()] : [];
 });
 
 const root = /** @type {HTMLElement} */ (document.getElementById("app"));

@@ -19,7 +19,6 @@ import { Head } from "./head.js";
 import { List } from "./list.js";
 import { Merged } from "./merged.js";
 import { Mode } from "./mode.js";
-import { followSettling } from "./modes.js";
 import { followAddress, opened } from "./opened.js";
 import { Thread } from "./thread.js";
 
@@ -31,10 +30,7 @@ const ROOM_FOR_ASIDE = matchMedia("(min-width: 1200px)");
 const ONE_PANE = matchMedia("(max-width: 720px)");
 
 export function Inbox() {
-  useEffect(() => {
-    const ends = [followAddress(), followSettling()];
-    return () => ends.forEach((end) => end());
-  }, []);
+  useEffect(followAddress, []);
   const open = opened.value;
   const isOpen = route.value.id !== null;
   useFocus(route.value.id);

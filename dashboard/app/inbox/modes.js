@@ -36,10 +36,14 @@ function setOutcome(id, it) {
 /** @param {string} id */
 export const dropOutcome = (id) => setOutcome(id, null);
 
-/** What a takeover stopped, whichever way it came about. @param {string} id @param {Wire.Receipt | null} receipt */
-export function showReceipt(id, receipt) {
-  if (!receipt) return;
-  setOutcome(id, { receipt, problem: null, conflict: null, isSettled: receipt.settled, asked: null });
+/**
+ * What a takeover stopped, whichever way it came about.
+ * @param {string} id @param {Wire.Receipt | null} receipt @param {Outcome["asked"]} [asked]
+ */
+export function showReceipt(id, receipt, asked = null) {
+  // The feed may be faster than the answer: then another switch since has made this one history.
+  if (!receipt || receipt.mode_version < (conversation(id).peek()?.mode_version ?? 0)) return;
+  setOutcome(id, { receipt, problem: null, conflict: null, isSettled: receipt.settled, asked });
   // The event with the whole conversation is on its way; who answers must not wait for it.
   amend(id, { mode: receipt.mode, mode_version: receipt.mode_version, mode_until: receipt.mode_until, assignee: receipt.assignee });
 }
@@ -57,10 +61,7 @@ async function change(id, body) {
     batch(() => {
       pressed.value = null;
       if (receipt.mode === "AI") isModelMissing.value = false;
-      showReceipt(id, receipt);
-      const kept = outcomes.peek().get(id);
-      const asked = body.answer_now ? "answer" : "until" in body && !receipt.changed ? "clock" : null;
-      if (asked && kept) setOutcome(id, { ...kept, asked });
+      showReceipt(id, receipt, body.answer_now ? "answer" : "until" in body && !receipt.changed ? "clock" : null);
     });
     return receipt;
   } catch (error) {

@@ -3,7 +3,6 @@
 import { html, useEffect } from "../vendor/preact.js";
 import { t } from "../words/index.js";
 import { Pane } from "../inbox/inbox.js";
-import { followSettling } from "../inbox/modes.js";
 import { opened, show } from "../inbox/opened.js";
 
 /** @import { Contact } from "./contacts.js" */
@@ -15,7 +14,6 @@ export function Agent({ contact }) {
     show(id);
     return () => show(null);
   }, [id]);
-  useEffect(() => followSettling(), []);
   const open = opened.value;
   if (!id) return html`<div class="empty">
     <h2>${t("play.agent_none")}</h2>

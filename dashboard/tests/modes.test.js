@@ -1,0 +1,45 @@
+// Switching who answers, where what the feed tells and what is answered overtake each other.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answers, later, line, rest } from "./page.js";
+import { conversation } from "./made.js";
+import { conversation as known, keep } from "../app/state/conversations.js";
+import { open as openFeed } from "../app/state/feed.js";
+import { followSettling, outcomes, showReceipt, takeOver } from "../app/inbox/modes.js";
+
+const receipt = (more) => ({ mode: "HUMAN", mode_version: 2, changed: true, settled: true, in_flight: [], at_provider: [], mode_until: null, assignee: null, ...more });
+const mei = (more) => conversation({ id: "mei", contact: { name: "Mei", phone: null }, updated_at: "1", ...more });
+
+test("an answer that comes late does not undo what was switched since", async () => {
+  keep(mei({ mode_version: 1 }));
+  const answer = later();
+  answers.set("PUT /conversations/mei/mode", () => answer.answer);
+  const going = takeOver(known("mei").peek());
+  // A colleague has given it back before the answer is here.
+  keep(mei({ mode: "AI", mode_version: 3, updated_at: "3" }));
+  answer.give(receipt({}));
+  await going;
+  assert.deepEqual([known("mei").peek().mode, known("mei").peek().mode_version, outcomes.peek().has("mei")], ["AI", 3, false]);
+});
+
+test("an answer that is the newest is shown, before the event with the whole comes", () => {
+  keep(mei({ mode: "AI", mode_version: 3, updated_at: "3" }));
+  showReceipt("mei", receipt({ mode_version: 4 }));
+  assert.deepEqual([known("mei").peek().mode, outcomes.peek().get("mei").receipt.mode_version], ["HUMAN", 4]);
+});
+
+test("what is settled later is noticed, and what another switch has made history is put away", async (t) => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  t.after(followSettling());
+  t.after(openFeed());
+  showReceipt("mei", receipt({ mode_version: 5, settled: false }));
+  await rest();
+  feed.write("takeover_settled", { type: "takeover_settled", conversation_id: "mei" });
+  await rest();
+  assert.equal(outcomes.peek().get("mei").isSettled, true);
+  feed.write("mode_changed", { type: "mode_changed", conversation_id: "mei", mode_version: 6 });
+  await rest();
+  assert.equal(outcomes.peek().has("mei"), false);
+});
