@@ -23,6 +23,9 @@ export function deskOf(id) {
   return found;
 }
 
+/** The note beside the thread is another text than that below it, and has a desk of its own. @param {string} id */
+export const beside = (id) => `${id}.beside`;
+
 /** @param {string} id @param {Partial<Desk>} change */
 export function lay(id, change) {
   const desk = { ...deskOf(id).peek(), ...change };

@@ -2,10 +2,13 @@
 
 import { html, useSignal } from "../vendor/preact.js";
 import { Dialog } from "../parts/dialog.js";
+import { Field, Form, Send, Tick } from "../parts/form.js";
 import { Menu } from "../parts/menu.js";
 import { t } from "../words/index.js";
+import { canAct, heldBy } from "./holding.js";
 import { later } from "./later.js";
-import { backAt, giveBack, setDrafting } from "./modes.js";
+import { backAt, giveBack, outcomes, setDrafting } from "./modes.js";
+import { holderName } from "./names.js";
 import { dayAt, inMinutes } from "./times.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -35,20 +38,23 @@ export function ModeMenu({ it, isOthers, onGive }) {
 }
 
 /** @param {{it: Wire.Conversation, onClose: () => void}} props */
-function NoteDialog({ it, onClose }) {
-  /** @param {SubmitEvent} event */
-  function submit(event) {
-    event.preventDefault();
-    const given = new FormData(/** @type {HTMLFormElement} */ (event.target));
-    onClose();
-    void giveBack(it, { note: String(given.get("note")).trim(), ...(given.get("answer") && { answer_now: true }) });
+export function NoteDialog({ it, onClose }) {
+  /** Closes once it has worked: what was typed is not lost to a refusal. @param {FormData} given */
+  async function send(given) {
+    if (await giveBack(it, { note: String(given.get("note")).trim(), ...(given.get("answer") && { answer_now: true }) })) return onClose();
+    throw outcomes.peek().get(it.id)?.problem;
   }
   return html`<${Dialog} title=${it.mode === "AI" ? t("mode.note_ai") : t("mode.give_note")} onClose=${onClose}>
-    <form class="form" onSubmit=${submit}>
-      <label>${t("mode.note")}<textarea name="note" rows="4" required autofocus maxlength=${NOTE_MAX} placeholder=${t("mode.note_placeholder")}></textarea></label>
-      <p class="hint">${t("mode.note_hint")}</p>
-      <label class="is-check"><input type="checkbox" name="answer" defaultChecked /><span>${t("mode.and_answer")}</span></label>
-      <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><button class="is-primary">${t("mode.give")}</button></footer>
-    </form>
+    <${Form} onSend=${send} words=${refusal}>
+      <${Field} name="note" lines=${4} label=${t("mode.note")} hint=${t("mode.note_hint")} required autofocus maxlength=${NOTE_MAX} placeholder=${t("mode.note_placeholder")} />
+      <${Tick} name="answer" label=${t("mode.and_answer")} defaultChecked />
+      <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><${Send} disabled=${!canAct(it)}>${t("mode.give")}</${Send}></footer>
+    </${Form}>
   </${Dialog}>`;
+}
+
+/** As under the pill, which the dialog covers. @param {import("../wire/api.js").Problem} problem */
+function refusal(problem) {
+  if (problem.code === "no_model") return t("mode.no_model");
+  return problem.code === "version_conflict" && problem.current?.id ? t("mode.conflict", { who: holderName(heldBy(problem.current)) }) : null;
 }

@@ -1,10 +1,11 @@
 // Private notes: for colleagues, never sent, never read by the AI.
 
-import { html, useRef } from "../vendor/preact.js";
+import { html } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
 import { isComposing } from "../parts/keys.js";
 import { lately, moment, t } from "../words/index.js";
+import { beside, clear, deskOf, lay } from "./desk.js";
 import { authorName } from "./names.js";
 import { seeThrough } from "./saying.js";
 import { toMessage } from "./scroll.js";
@@ -13,13 +14,14 @@ import { toMessage } from "./scroll.js";
 
 /** @param {{thread: Thread}} props */
 export function Notes({ thread }) {
-  const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const desk = beside(thread.id);
+  const written = deskOf(desk).value.text;
   const notes = thread.ordered.value.filter((it) => it.kind === "note").reverse();
 
   function add() {
-    const text = field.current?.value.trim();
-    if (!text || !field.current) return;
-    field.current.value = "";
+    const text = written.trim();
+    if (!text) return;
+    clear(desk);
     void seeThrough(thread.id, thread.say({ kind: "note", text, draft: null, quoted: null, file: null }));
   }
   /** @param {KeyboardEvent} event */
@@ -30,7 +32,8 @@ export function Notes({ thread }) {
   }
   return html`<div class="notes">
     ${mayAct() && html`<form onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), add())}>
-      <textarea ref=${field} rows="2" placeholder=${t("notes.placeholder")} aria-label=${t("notes.add")} onKeyDown=${key}></textarea>
+      <textarea rows="2" value=${written} placeholder=${t("notes.placeholder")} aria-label=${t("notes.add")} onKeyDown=${key}
+        onInput=${(/** @type {InputEvent} */ event) => lay(desk, { text: /** @type {HTMLTextAreaElement} */ (event.target).value })}></textarea>
       <button>${t("notes.add")}</button>
     </form>`}
     <ul role="list">

@@ -8,7 +8,7 @@ import { route } from "../state/route.js";
 import { openThread } from "../state/thread.js";
 import { setOwed } from "../state/owed.js";
 import { Problem } from "../wire/api.js";
-import { clear } from "./desk.js";
+import { beside, clear } from "./desk.js";
 import { openSuggestions } from "./suggestions.js";
 import { openDecisions } from "./timeline.js";
 
@@ -81,6 +81,7 @@ function begin(id, at) {
   /** Nothing that was about to be said to them is kept either. */
   function isErased() {
     clear(id);
+    clear(beside(id));
     setOwed(id, []);
     problem.value = new Problem({ status: 404, code: "erased" });
   }
