@@ -8,7 +8,6 @@ import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { t } from "../words/index.js";
-import { markUnread } from "./acts.js";
 import { contactName } from "./names.js";
 import { Status } from "./status.js";
 
@@ -26,7 +25,7 @@ export function Head({ it, live, onUnread, isAside, onAside }) {
     <div class="thread-tools">
       ${mayAct() && html`<${Status} it=${it} />`}
       ${mayAct() && html`<${Menu} icon="more" label=${t("thread.more")} items=${[
-        { icon: "mail", words: t("thread.unread"), run: () => (onUnread(), void markUnread(it.id)) },
+        { icon: "mail", words: t("thread.unread"), run: onUnread },
       ]} />`}
       <button type="button" class="bare aside-button" aria-expanded=${isAside} aria-controls="context" aria-label=${t("thread.aside")} title=${t("thread.aside")} onClick=${onAside}><${Icon} name="panel" /></button>
     </div>

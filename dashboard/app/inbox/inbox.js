@@ -19,7 +19,7 @@ import { Head } from "./head.js";
 import { List } from "./list.js";
 import { Merged } from "./merged.js";
 import { Mode } from "./mode.js";
-import { followAddress, opened } from "./opened.js";
+import { followAddress, leaveUnread, opened } from "./opened.js";
 import { Thread } from "./thread.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -64,7 +64,6 @@ export function Pane({ open }) {
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const isAside = useSignal(false);
   const about = useSignal(/** @type {Wire.Message | null} */ (null));
-  const isKeptUnread = useSignal(false);
   // The same object for as long as the thread is open: bubbles are drawn anew when it changes.
   const acts = useMemo(() => ({
     onQuote: (/** @type {Wire.Message} */ one) => reply({ quoted: one }),
@@ -101,9 +100,9 @@ export function Pane({ open }) {
   if (!it) return html`<${Missing} open=${open} />`;
   return html`
     <section class="thread" aria-labelledby="thread-title">
-      <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => (isKeptUnread.value = true)} />
+      <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => leaveUnread(open)} />
       ${!it.merged_into && html`<${Mode} it=${it} />`}
-      <${Thread} open=${open} it=${it} events=${events} acts=${acts} isKeptUnread=${isKeptUnread.value} onReply=${() => reply()}
+      <${Thread} open=${open} it=${it} events=${events} acts=${acts} onReply=${() => reply()}
         onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), put(open.id, { text: one.text, quoted: one.quoted, draft: one.draft, isNote: one.kind === "note", file: one.file?.blob ?? null }), write())} />
       <${Draft} it=${it} open=${open} onEdit=${() => write()} />
       ${it.merged_into ? html`<${Merged} from=${it.id} to=${it.merged_into} />`

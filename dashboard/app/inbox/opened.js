@@ -8,6 +8,7 @@ import { route } from "../state/route.js";
 import { openThread } from "../state/thread.js";
 import { setOwed } from "../state/owed.js";
 import { Problem } from "../wire/api.js";
+import { markUnread } from "./acts.js";
 import { beside, clear } from "./desk.js";
 import { openSuggestions } from "./suggestions.js";
 import { openDecisions } from "./timeline.js";
@@ -23,8 +24,10 @@ import { openDecisions } from "./timeline.js";
  *   suggestions: import("./suggestions.js").Suggestions,
  *   problem: Signal<Problem | null>,
  *   look: () => Promise<void>,
+ *   isKeptUnread: Signal<boolean>,
  *   ends: (() => void)[],
- * }} Opened `problem` is why the conversation itself could not be loaded; `look` asks for it again
+ * }} Opened `problem` is why the conversation itself could not be loaded; `look` asks for it again; `isKeptUnread`: to look at
+ *   it does not make it read
  */
 
 /** @type {Signal<Opened | null>} */
@@ -48,6 +51,12 @@ export function followAddress() {
 
 /** Opens one on a page whose address does not name it, as the playground; null closes it. @param {string | null} id */
 export const show = (id) => open(id, null);
+
+/** Unread again, for later, although it is looked at now. @param {Opened} it */
+export function leaveUnread(it) {
+  it.isKeptUnread.value = true;
+  void markUnread(it.id);
+}
 
 /** @param {string | null} id @param {number | null} at */
 function open(id, at) {
@@ -85,7 +94,7 @@ function begin(id, at) {
     setOwed(id, []);
     problem.value = new Problem({ status: 404, code: "erased" });
   }
-  return { id, thread: openThread(id, at), live: watch(id), decisions: openDecisions(id), suggestions: openSuggestions(id), problem, look, ends: [
+  return { id, thread: openThread(id, at), live: watch(id), decisions: openDecisions(id), suggestions: openSuggestions(id), problem, look, isKeptUnread: signal(false), ends: [
     // One that is known is followed by the feed; after a gap in it, nothing is.
     keepLoaded(() => (conversation(id).peek() && !isBegun ? (isBegun = true) : void look())),
     // What is not there stays so; whatever else kept it from being loaded may be over.

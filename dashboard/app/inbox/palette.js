@@ -11,13 +11,12 @@ import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";
 import { isComposing } from "../parts/keys.js";
 import { t, word } from "../words/index.js";
-import { markUnread } from "./acts.js";
 import { answering, shown } from "./help.js";
 import { canAct } from "./holding.js";
 import { ModeSign } from "./mode_sign.js";
 import { giveBack } from "./modes.js";
 import { contactName } from "./names.js";
-import { current } from "./opened.js";
+import { current, leaveUnread, opened } from "./opened.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
@@ -103,17 +102,18 @@ export function Palette({ onClose }) {
 }
 
 /** What the keys do here, and what has no key. @returns {Choice[]} */
-function acts() {
+export function acts() {
+  const open = opened.value;
   const it = current.value;
   const kind = it ? contactName(it) : t("palette.here");
   /** @type {Choice[]} */
   const all = answering().filter(({ key }) => !MOVES.has(key)).map(({ key, words, run }) => ({
     id: `key ${key}`, words, kind: it ? kind : t("palette.here"), key, sign: html`<${Icon} name="bolt" />`, run: () => run(new KeyboardEvent("keydown", { key })),
   }));
-  if (!it || !mayAct()) return all;
+  if (!open || !it || !mayAct()) return all;
   const more = (/** @type {import("../words/index.js").Key} */ key, /** @type {() => void} */ run) => all.push({ id: key, words: t(key), kind, sign: html`<${Icon} name="bolt" />`, run });
   if (canAct(it)) more(it.mode === "AI" ? "mode.answer_now" : "mode.give_answer", () => void giveBack(it, { answer_now: true }));
-  more("thread.unread", () => void markUnread(it.id));
+  more("thread.unread", () => leaveUnread(open));
   return all;
 }
 

@@ -32,12 +32,13 @@ const NEW_PX = 80;
 
 /**
  * @param {{
- *   open: Opened, it: Wire.Conversation, events: Wire.Event[], acts: import("./bubble.js").Acts, isKeptUnread: boolean,
+ *   open: Opened, it: Wire.Conversation, events: Wire.Event[], acts: import("./bubble.js").Acts,
  *   onReply: () => void, onEdit: (it: Owed) => void,
  * }} props
  */
-export function Thread({ open, it, events, acts, isKeptUnread, onReply, onEdit }) {
+export function Thread({ open, it, events, acts, onReply, onEdit }) {
   const { thread } = open;
+  const isKeptUnread = open.isKeptUnread.value;
   const messages = thread.ordered.value;
   const newFrom = useNewFrom(open, it);
   const all = useMemo(() => {
