@@ -100,6 +100,8 @@ enum Stage {
 enum Report {
     Succeeded,
     Failed(Time),
+    /// The same, for a reason that has been counted.
+    FailedAgain(Time),
     /// Dropped; the call had begun.
     Hung,
     /// Dropped; the call had not begun, or the server was answering.
@@ -199,11 +201,12 @@ impl Shared {
             (Stage::Trial, Report::Succeeded) => {
                 (state.to(Stage::Closed { failures: 0 }), Some(Change::Closed))
             }
-            (Stage::Trial, Report::Failed(now)) => (self.open(state, now), None),
+            (Stage::Trial, Report::Failed(now) | Report::FailedAgain(now)) => (self.open(state, now), None),
             (Stage::Trial, Report::Hung) => (state.to(Stage::Hung), None),
             // Its time has come already: the next who asks is the trial.
             (Stage::Trial, Report::Nothing) => (state.to(Stage::Open { until: Time(i64::MIN) }), None),
-            (Stage::Closed { .. }, Report::Nothing) | (Stage::Open { .. } | Stage::Hung, _) => (state, None),
+            (Stage::Closed { .. }, Report::Nothing | Report::FailedAgain(_))
+            | (Stage::Open { .. } | Stage::Hung, _) => (state, None),
         }
     }
 }
@@ -227,6 +230,11 @@ impl Permit {
     /// The call failed.
     pub fn failed(mut self, now: Time) -> Option<Change> {
         self.report(Report::Failed(now))
+    }
+
+    /// The call failed, for a reason that has been counted: alone it opens nothing, but it is no sign of health.
+    pub fn failed_again(mut self, now: Time) -> Option<Change> {
+        self.report(Report::FailedAgain(now))
     }
 
     fn report(&mut self, report: Report) -> Option<Change> {
@@ -293,9 +301,9 @@ mod tests {
         let none = Stage::Closed { failures: 0 };
         let open = Stage::Open { until: old };
         let ripe = Stage::Open { until: Time(i64::MIN) };
-        let failed = Report::Failed(NOW);
+        let (failed, again) = (Report::Failed(NOW), Report::FailedAgain(NOW));
         let deaf = [open, Stage::Hung].into_iter().flat_map(|stage| {
-            [Report::Succeeded, failed, Report::Hung, Report::Nothing]
+            [Report::Succeeded, failed, again, Report::Hung, Report::Nothing]
                 .map(|report| (stage, report, stage, None))
         });
         let table = [
@@ -306,8 +314,10 @@ mod tests {
             (none, Report::Hung, one, None),
             (one, Report::Hung, Stage::Closed { failures: 2 }, None),
             (one, Report::Nothing, one, None),
+            (one, again, one, None),
             (Stage::Trial, Report::Succeeded, none, Some(Change::Closed)),
             (Stage::Trial, failed, Stage::Open { until }, None),
+            (Stage::Trial, again, Stage::Open { until }, None),
             (Stage::Trial, Report::Hung, Stage::Hung, None),
             (Stage::Trial, Report::Nothing, ripe, None),
         ];

@@ -70,7 +70,7 @@ impl ModelBreaker {
             // The server answered: that the request was refused says nothing of its health.
             Err(failure) if is_answered(failure.kind) => permit.succeeded(),
             Err(_) if self.is_first_failure(conversation) => permit.failed((self.clock)()),
-            Err(_) => None,
+            Err(_) => permit.failed_again((self.clock)()),
         };
         if written.is_ok() {
             self.failing().clear();
