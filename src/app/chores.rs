@@ -2,11 +2,13 @@
 
 use std::{
     collections::BTreeSet,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use anyhow::Context as _;
 use execution::redis_server::Server;
+use futures_util::FutureExt as _;
 use metrics::{counter, gauge};
 use tokio::sync::Notify;
 use tokio_cron_scheduler::{Job, JobScheduler};
@@ -251,7 +253,9 @@ where
             // What a chore was waiting for is asked again after the next start: none is worth a slow end.
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = chore() => {}
+                done = AssertUnwindSafe(chore()).catch_unwind() => if done.is_err() {
+                    tracing::error!("a chore panicked; it is done again when it is due");
+                },
             }
         }
     });
