@@ -195,37 +195,38 @@ impl Instance {
             stop: stopping.clone(),
         };
         let intake = parts.intake(coordination.deduplicator.clone(), start);
-        parts.worker(&turns, &sender, &stopping, &tasks).start();
-        parts.keep(&end_turns, &tasks);
-        others::listen(&parts, coordination.others.clone(), told, &stopping, &tasks);
-        parts::show_typing(&parts, typed, &stopping, &tasks);
-        parts::take_reports(&parts, &intake, reports, &stopping, &tasks);
-        receiving::start(&parts, &intake, &stopping, &tasks);
-        let eraser = parts.eraser(store.graves(), Arc::clone(&vault));
-        let redis = coordination.server.clone();
-        chores::start(&parts, &store, &intake, &eraser, redis, &stopping, &tasks).await?;
         let listener = TcpListener::bind(settings.listen)
             .with_context(|| format!("cannot listen on {} (BATON_LISTEN)", settings.listen))?;
         let address = listener.local_addr()?;
+        let eraser = parts.eraser(store.graves(), Arc::clone(&vault));
+        let redis = coordination.server.clone();
+        chores::start(&parts, &store, &intake, &eraser, redis, &stopping, &tasks).await?;
         let grace = Duration::from_millis(settings.grace_ms);
         let desk = parts.desk(&switch, &intake);
         let doors = doors::open(doors::Behind {
             parts: &parts,
             store: &store,
-            intake,
+            intake: Arc::clone(&intake),
             switch: Arc::clone(&switch),
             desk,
             eraser,
             vault,
             sandbox,
             scripted: Arc::clone(&scripted),
-            redis: coordination.server,
+            redis: coordination.server.clone(),
             metrics,
             stopping: stopping.clone(),
         })?;
-        notifying::start(&doors.notifier, &parts.dispatch, &stopping, &tasks);
-        let played = doors.sandbox.clone();
+        let (played, notifier) = (doors.sandbox.clone(), Arc::clone(&doors.notifier));
         let server = http::serve(Arc::new(doors), listener, grace)?;
+        // From here on nothing can fail: whoever claims work must be there to end it.
+        parts.worker(&turns, &sender, &stopping, &tasks).start();
+        parts.keep(&end_turns, &tasks);
+        others::listen(&parts, coordination.others.clone(), told, &stopping, &tasks);
+        parts::show_typing(&parts, typed, &stopping, &tasks);
+        parts::take_reports(&parts, &intake, reports, &stopping, &tasks);
+        receiving::start(&parts, &intake, &stopping, &tasks);
+        notifying::start(&notifier, &parts.dispatch, &stopping, &tasks);
         let handle = server.handle();
         tasks.spawn(async move {
             if let Err(error) = server.await {
