@@ -66,7 +66,7 @@ pub mod otlp;
 #[cfg(test)]
 pub(crate) mod trial;
 
-use crate::flow::ledger;
+use crate::{domain::words::UnknownWord, flow::ledger};
 
 /// What an error of a database asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +91,8 @@ impl Trouble {
                     postgres::trouble(&code)
                 }
             }
+            // Of a newer version beside this one, which can read it.
+            sqlx::Error::ColumnDecode { source, .. } if source.is::<UnknownWord>() => Self::Busy,
             sqlx::Error::ColumnDecode { .. }
             | sqlx::Error::Decode(_)
             | sqlx::Error::Encode(_)
@@ -109,5 +111,21 @@ pub(crate) fn failure(error: sqlx::Error) -> ledger::Error {
     match Trouble::of(&error) {
         Trouble::Lost | Trouble::Busy => ledger::Error::Unavailable(error.into()),
         Trouble::Data => ledger::Error::Refused(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::mode::Mode;
+
+    #[test]
+    fn a_word_of_a_newer_version_is_not_the_datas_fault() {
+        let decode = |source: sqlx::error::BoxDynError| {
+            Trouble::of(&sqlx::Error::ColumnDecode { index: "mode".to_owned(), source })
+        };
+        let unknown = "BOTH".parse::<Mode>().expect_err("there is no such mode");
+        assert_eq!(decode(unknown.into()), Trouble::Busy);
+        assert_eq!(decode("no number".into()), Trouble::Data);
     }
 }

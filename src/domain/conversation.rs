@@ -1,6 +1,7 @@
 //! The facts of one conversation: one chat on one channel.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
@@ -223,9 +224,12 @@ pub struct Memo {
     /// It was closed, and goes on in that one: whatever comes for it belongs there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged_into: Option<Uuid>,
-    /// Those that go on here. Their messages stay with them.
+    /// Those that go on here, or will. Their messages stay with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Uuid>,
+    /// What a newer version beside this one remembers.
+    #[serde(flatten)]
+    pub beyond: Map<String, Value>,
 }
 
 impl Memo {
@@ -339,9 +343,12 @@ mod tests {
         let kept_of_errands = json!({
             "errands": [{"turn": id.to_string(), "tool": "book", "arguments": {"day": "Friday"}}], "told": id.to_string(),
         });
+        let newer = json!({ "restarts": 2, "of_a_newer_version": { "a": [1] } });
+        let beyond = json!({ "of_a_newer_version": { "a": [1] } }).as_object().cloned().expect("an object");
         #[rustfmt::skip]
         let table = [
             (Memo::default(), json!({})),
+            (Memo { restarts: 2, beyond, ..Memo::default() }, newer),
             (asked,           kept_of_errands),
             (drafted,         kept_of_drafts),
             (some,            json!({"restarts": 2, "is_flood": true, "wrote": [5], "reply": id.to_string()})),
