@@ -18,20 +18,19 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use crate::{
-    domain::time::Time,
-    flow::{
-        channels::Channels,
-        dispatch::Dispatch,
-        ledger::{self, Ledger, Work},
-        sender::{self, Sender},
-        tend::Tend,
-        turn::{self, Turns},
-    },
+use crate::flow::{
+    channels::Channels,
+    dispatch::Dispatch,
+    ledger::{self, Ledger, Work},
+    sender::{self, Sender},
+    tend::Tend,
+    turn::{self, Turns},
 };
 
 /// Rows of one sweep.
 const SWEEP_ROWS: usize = 500;
+/// More that cannot move are not seen past.
+const STUCK_MAX: usize = 20_000;
 /// After the store was away, a conversation is looked at again after this.
 const STORE_AWAY_MS: i64 = 500;
 
@@ -52,8 +51,6 @@ pub struct Worker {
     pub channels: Arc<Channels>,
     /// How often a sweep looks for what a lost nudge left.
     pub sweep: Duration,
-    /// The moment by this machine's clock.
-    pub clock: fn() -> Time,
     /// Stops the loops.
     pub stop: CancellationToken,
     /// Steps in hand.
@@ -95,8 +92,7 @@ impl Worker {
                     // The loop may have ended: then nobody looks a second time.
                     let _ = seen_twice.send(conversation);
                 }
-                let again =
-                    look_again(outcome.map(|outcome| outcome.look_again_ms((worker.clock)())), "turn");
+                let again = look_again(outcome.map(|outcome| outcome.look_again_ms()), "turn");
                 worker.plan(Work::Turn, conversation, again);
             });
         }
@@ -107,8 +103,7 @@ impl Worker {
             let worker = self.clone();
             self.tasks.spawn(async move {
                 let outcome = worker.turns.follow_up(conversation).await;
-                let again =
-                    look_again(outcome.map(|outcome| outcome.look_again_ms((worker.clock)())), "follow_up");
+                let again = look_again(outcome.map(|outcome| outcome.look_again_ms()), "follow_up");
                 worker.plan(Work::FollowUp, conversation, again);
             });
         }
@@ -183,11 +178,9 @@ impl Worker {
         let lane = lanes.entry(end.channel).or_default();
         lane.running = lane.running.saturating_sub(1);
         match end.outcome {
-            Ok(sender::Outcome::Worked | sender::Outcome::Idle) => {}
-            Ok(sender::Outcome::NotYet(at)) => {
-                let in_ms = at.since((self.clock)()).max(1);
-                self.dispatch.sends.set(end.conversation, Some(in_ms));
-            }
+            Ok(sender::Outcome::Worked) => {}
+            Ok(sender::Outcome::Idle) => self.dispatch.forget_head(end.conversation, end.rank),
+            Ok(sender::Outcome::NotYet(ms)) => self.dispatch.sends.set(end.conversation, Some(ms)),
             Ok(sender::Outcome::Blocked(ms)) => {
                 lane.waiting.insert((end.rank, end.conversation));
                 lane.opens_at = Instant::now() + Duration::from_millis(ms.unsigned_abs());
@@ -201,7 +194,7 @@ impl Worker {
 
     /// Finds what a lost nudge left: after a start, from an instance that died, on channels that can send again.
     async fn run_sweep(self, work: Work) {
-        let mut every = tokio::time::interval(self.sweep);
+        let (mut every, mut stuck) = (tokio::time::interval(self.sweep), 0);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -209,12 +202,24 @@ impl Worker {
                 () = self.stop.cancelled() => return,
                 _ = every.tick() => {}
             }
-            match self.ledger.due(work, SWEEP_ROWS).await {
-                Ok(due) => due.iter().for_each(|due| self.dispatch.remind(work, due)),
+            match self.ledger.due(work, SWEEP_ROWS + stuck).await {
+                Ok(due) => {
+                    let (can_move, cannot) = apart(&due, |channel| self.channels.get(channel).is_some());
+                    can_move.iter().for_each(|due| self.dispatch.remind(work, due));
+                    stuck = cannot.min(STUCK_MAX);
+                }
                 Err(error) => tracing::debug!(%error, ?work, "a sweep found the store away"),
             }
         }
     }
+}
+
+/// What can move, and how many cannot: they stay due for as long as their channel is not set up here, and would in the end
+/// hide all others from a sweep.
+fn apart(due: &[ledger::Due], is_set_up: impl Fn(&str) -> bool) -> (Vec<&ledger::Due>, usize) {
+    let can_move: Vec<_> = due.iter().filter(|due| is_set_up(&due.channel)).collect();
+    let stuck = due.len() - can_move.len();
+    (can_move, stuck)
 }
 
 /// The sends of one channel.
@@ -266,6 +271,18 @@ fn look_again(outcome: Result<Option<i64>, crate::flow::ledger::Error>, step: &s
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_move_hides_nothing_from_the_next_sweep() {
+        let due = |channel: &str| ledger::Due {
+            conversation: Uuid::now_v7(),
+            channel: channel.to_owned(),
+            clocks: Default::default(),
+        };
+        let found = [due("gone"), due("shop"), due("gone")];
+        let (can_move, stuck) = apart(&found, |channel| channel == "shop");
+        assert_eq!((can_move, stuck), (vec![&found[1]], 2));
+    }
 
     #[test]
     fn a_full_lane_waits_for_a_send_to_end_and_not_for_the_clock() {

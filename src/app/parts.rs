@@ -208,7 +208,6 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             channels: Arc::clone(&self.numbers.channels),
             sweep: Duration::from_millis(self.settings.sweep_ms),
-            clock: now,
             stop: stopping.clone(),
             tasks: tasks.clone(),
         }

@@ -124,6 +124,14 @@ impl Dispatch {
         self.heads().get(&conversation).cloned()
     }
 
+    /// There was nothing to send: somebody else has sent it. One of another rank has come since, and stays.
+    pub fn forget_head(&self, conversation: Uuid, rank: i64) {
+        let mut heads = self.heads();
+        if heads.get(&conversation).is_some_and(|head| head.rank == rank) {
+            heads.remove(&conversation);
+        }
+    }
+
     /// Whether conversations wait here for their turn on that channel: then nobody goes before them.
     pub fn is_crowded(&self, channel: &str) -> bool {
         self.crowded.lock().unwrap_or_else(PoisonError::into_inner).contains(channel)
@@ -139,7 +147,7 @@ impl Dispatch {
         }
     }
 
-    /// What a sweep has found: looked at now, unless it is planned already.
+    /// What a sweep has found: looked at now, unless it is about to be.
     pub fn remind(&self, work: Work, due: &Due) {
         if work == Work::Send {
             let head = Head { channel: due.channel.clone(), rank: due.clocks.send_rank };

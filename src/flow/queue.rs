@@ -14,6 +14,9 @@ use tokio::{
 };
 use uuid::Uuid;
 
+/// What is looked at within this need not be looked at now.
+const SOON: Duration = Duration::from_secs(2);
+
 /// Conversations by the moment at which to look at them.
 #[derive(Default)]
 pub struct Queue {
@@ -45,9 +48,12 @@ impl Queue {
         }
     }
 
-    /// Looks at it at once, unless it is planned already: what a sweep has found.
+    /// Looks at it at once, unless that is planned already: what a sweep has found. A later plan is of before somebody else
+    /// has made it earlier.
     pub fn remind(&self, conversation: Uuid) {
-        if !self.lock().at.contains_key(&conversation) {
+        let soon = Instant::now() + SOON;
+        let is_planned = self.lock().at.get(&conversation).is_some_and(|at| *at <= soon);
+        if !is_planned {
             self.set(conversation, Some(0));
         }
     }
@@ -96,6 +102,18 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_due_is_not_put_off_by_a_later_plan() {
+        let queue = Queue::default();
+        let (soon, later) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        queue.set(soon, Some(1_500));
+        queue.set(later, Some(60_000));
+        queue.remind(soon);
+        queue.remind(later);
+        assert_eq!(queue.next().await, later);
+        assert_eq!(queue.len(), 1);
+    }
 
     #[tokio::test]
     async fn conversations_come_out_by_their_moment_and_each_once() {

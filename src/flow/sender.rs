@@ -44,8 +44,8 @@ pub enum Outcome {
     Worked,
     /// Nothing is owed, or the one before has not found its end.
     Idle,
-    /// Not before then.
-    NotYet(Time),
+    /// Not for so many milliseconds.
+    NotYet(i64),
     /// The channel lets nothing through for so long.
     Blocked(i64),
 }
@@ -95,7 +95,7 @@ impl Sender {
     /// Sends what is due in one conversation.
     pub async fn send(&self, conversation: Uuid) -> Result<Outcome, ledger::Error> {
         let (attempt, begin_by) = (Uuid::now_v7(), begin_by());
-        let (channel, chat, covered, claim) = match self.claim(conversation, attempt).await {
+        let (channel, chat, covered, claim, now) = match self.claim(conversation, attempt).await {
             Ok(None) | Err(ledger::Error::Gone) => return Ok(Outcome::Idle),
             Ok(Some(claimed)) => claimed,
             Err(error) => {
@@ -109,8 +109,8 @@ impl Sender {
                 self.deliver(claimed).await?;
                 Ok(Outcome::Worked)
             }
-            Claim::NotYet(at) => Ok(Outcome::NotYet(at)),
-            Claim::ChannelBusy(at) => Ok(Outcome::Blocked(at.since((self.clock)()).clamp(1, DOWN_MS))),
+            Claim::NotYet(at) => Ok(Outcome::NotYet(at.since(now).max(1))),
+            Claim::ChannelBusy(at) => Ok(Outcome::Blocked(at.since(now).clamp(1, DOWN_MS))),
             Claim::ChannelFull => Ok(Outcome::Blocked(FULL_MS)),
             Claim::ChannelDown => Ok(Outcome::Blocked(DOWN_MS)),
             Claim::Braked | Claim::Nothing => Ok(Outcome::Idle),
@@ -137,14 +137,15 @@ impl Sender {
         &self,
         conversation: Uuid,
         attempt: Uuid,
-    ) -> Result<Option<(Arc<Channel>, ChatId, Vec<Uuid>, Claim)>, ledger::Error> {
+    ) -> Result<Option<(Arc<Channel>, ChatId, Vec<Uuid>, Claim, Time)>, ledger::Error> {
         let channels = Arc::clone(&self.channels);
         let need = Need { channel: true, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
             let covered = docket.ids(Message::is_covered);
             let claim = outbox::claim_due(docket, &channel.policy, attempt);
-            Some((channel, docket.conversation.chat.clone(), covered, claim))
+            // With the moment of the store: what it says is not held against the clock of this machine.
+            Some((channel, docket.conversation.chat.clone(), covered, claim, docket.now))
         };
         change(&*self.ledger, Key::Id(conversation), need, step).await
     }

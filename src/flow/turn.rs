@@ -55,8 +55,8 @@ pub enum Outcome {
     Worked(Committed),
     /// Nothing is ripe.
     Idle,
-    /// Not before then.
-    NotYet(Time),
+    /// Not for so many milliseconds.
+    NotYet(i64),
     /// Another instance has it.
     LeftToHolder,
 }
@@ -109,9 +109,11 @@ impl Turns {
             Held::Other => (None, true),
         };
         let ended = match self.claim(conversation, found_locked).await {
-            Ok(Some((channel, Claim::Begun(begun)))) => self.run(&channel, begun, lock.clone()).await.map(Ok),
-            Ok(Some((_, Claim::NotYet(at) | Claim::Held(at)))) => Ok(Err(Outcome::NotYet(at))),
-            Ok(Some((_, Claim::Nothing)) | None) | Err(ledger::Error::Gone) => Ok(Err(Outcome::Idle)),
+            Ok(Some((channel, Claim::Begun(begun), _))) => {
+                self.run(&channel, begun, lock.clone()).await.map(Ok)
+            }
+            Ok(Some((_, Claim::NotYet(at) | Claim::Held(at), now))) => Ok(Err(Outcome::not_before(at, now))),
+            Ok(Some((_, Claim::Nothing, _)) | None) | Err(ledger::Error::Gone) => Ok(Err(Outcome::Idle)),
             Err(error) => Err(error),
         };
         release(lock).await;
@@ -155,16 +157,16 @@ impl Turns {
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
             let fired = agenda::fire(docket, &channel.policy, &claimant);
-            Some((channel, fired))
+            Some((channel, fired, docket.now))
         };
         match change(&*self.ledger, Key::Id(conversation), need, step).await {
-            Ok(Some((channel, agenda::Fired::Begun(begun)))) => {
+            Ok(Some((channel, agenda::Fired::Begun(begun), _))) => {
                 let ended = self.run(&channel, begun, None).await?;
                 self.deliver(ended).await
             }
-            Ok(Some((_, agenda::Fired::Owed))) => Ok(Outcome::Worked(Committed::Owed)),
-            Ok(Some((_, agenda::Fired::NotYet(at)))) => Ok(Outcome::NotYet(at)),
-            Ok(Some((_, agenda::Fired::Braked | agenda::Fired::Nothing)) | None)
+            Ok(Some((_, agenda::Fired::Owed, _))) => Ok(Outcome::Worked(Committed::Owed)),
+            Ok(Some((_, agenda::Fired::NotYet(at), now))) => Ok(Outcome::not_before(at, now)),
+            Ok(Some((_, agenda::Fired::Braked | agenda::Fired::Nothing, _)) | None)
             | Err(ledger::Error::Gone) => Ok(Outcome::Idle),
             Err(error) => Err(error),
         }
@@ -179,13 +181,13 @@ impl Turns {
         &self,
         conversation: Uuid,
         found_locked: bool,
-    ) -> Result<Option<(Arc<Channel>, Claim)>, ledger::Error> {
+    ) -> Result<Option<(Arc<Channel>, Claim, Time)>, ledger::Error> {
         let (channels, claimant) = (Arc::clone(&self.channels), self.claimant(found_locked));
         let need = Need::default();
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
             let claim = inbox::claim_ripe(docket, &channel.policy, &claimant);
-            Some((channel, claim))
+            Some((channel, claim, docket.now))
         };
         change(&*self.ledger, Key::Id(conversation), need, step).await
     }
@@ -268,10 +270,15 @@ fn waited_since(begun: &Begun) -> Time {
 }
 
 impl Outcome {
-    /// When to look again, from that moment on; None: when something changes.
-    pub fn look_again_ms(&self, now: Time) -> Option<i64> {
+    /// Both by the clock of the store, which need not be that of this machine.
+    fn not_before(at: Time, now: Time) -> Self {
+        Self::NotYet(at.since(now).max(1))
+    }
+
+    /// In how many milliseconds to look again; None: when something changes.
+    pub fn look_again_ms(&self) -> Option<i64> {
         match self {
-            Self::NotYet(at) => Some(at.since(now).max(1)),
+            Self::NotYet(ms) => Some(*ms),
             Self::LeftToHolder => Some(CONTENDED_MS),
             Self::Worked(_) | Self::Idle => None,
         }
