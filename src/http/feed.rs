@@ -268,3 +268,28 @@ impl Stall {
         is_time
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::domain::{docket::Entry, time::Time};
+
+    #[test]
+    fn nothing_is_told_any_more_of_whoever_is_erased() {
+        let [mei, tom] = [Uuid::from_u128(1), Uuid::from_u128(2)];
+        let mut ring = Ring::default();
+        for (id, conversation, kind) in [
+            ("e1", mei, EventType::ToolCalled),
+            ("e2", tom, EventType::ToolCalled),
+            ("e3", mei, EventType::ConversationErased),
+        ] {
+            let mut event = Entry::of(kind).outside("shop", Time(0));
+            event.conversation = Some(conversation);
+            ring.push(Recorded { id: id.to_owned(), event });
+        }
+        let kept: Vec<&str> = ring.frames.iter().map(|frame| frame.recorded.id.as_str()).collect();
+        assert_eq!(kept, ["e2", "e3"]);
+    }
+}

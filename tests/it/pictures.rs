@@ -189,7 +189,7 @@ async fn words_that_are_edited_keep_what_is_to_be_seen_behind_them(world: &World
     sends(world, "M1", &url, "Can you mend it?").await;
     world.after(3_000).await;
     assert_eq!(of_the_contact(world, "M1").await["text"], READ);
-    let edited = READ.replace("[image] Can you mend it?", "Can you mend it today?");
+    let edited = READ.replace("Can you mend it?", "Can you mend it today?");
     assert_eq!(world.chat(MEI).edits("M1", "Can you mend it today?").await, "accepted");
     world.assistant_says("Yes.");
     world.after(5_000).await;

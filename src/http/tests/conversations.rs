@@ -25,7 +25,7 @@ async fn a_conversation_is_shown_as_the_contract_has_it() {
         "mode_changed_at": NOW.to_string(), "mode_until": null, "drafting": false, "status": "open",
         "assignee": null, "labels": [], "unread": 0, "waiting_since": null, "attention": null,
         "activity": "idle", "activity_since": null, "activity_owner": null, "queue": { "inbox": 0, "outbox": 0 },
-        "aliases": [], "follow_up": null, "snoozed_until": null, "opted_out": false, "last_message": null,
+        "aliases": [], "merged_into": null, "follow_up": null, "snoozed_until": null, "opted_out": false, "last_message": null,
         "created_at": NOW.to_string(), "updated_at": NOW.to_string(),
     });
     assert_eq!(world.get(&format!("/api/v1/conversations/{id}")).await.json(), wanted);
