@@ -130,8 +130,13 @@ async fn batch<D: Dialect>(
 }
 
 async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops: Vec<Op>, rest: &mut Rest) {
-    let mut stuck: Vec<Key> = Vec::new();
+    let (mut stuck, mut postponed): (Vec<Key>, Vec<Key>) = (Vec::new(), Vec::new());
     for op in ops {
+        // What came after a step that must wait waits behind it.
+        if postponed.iter().any(|key| is_same(key, &op.key)) {
+            rest.postponed.push(op);
+            continue;
+        }
         if let Some(outage) = &rest.outage {
             answer(op, Err(outage.error()));
             continue;
@@ -141,11 +146,17 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
             answer(op, Err(Error::Unavailable("the conversation is locked elsewhere".into())));
             continue;
         }
+        let (key, waiting) = (op.key.clone(), rest.postponed.len());
         let mut alone = vec![op];
         let outcome = twice(place, own, &mut alone).await;
         let Some(op) = alone.pop() else { continue };
         match outcome {
-            Ok(verdicts) => verdicts.into_iter().zip([op]).for_each(|(verdict, op)| rest.settle(op, verdict)),
+            Ok(verdicts) => {
+                verdicts.into_iter().zip([op]).for_each(|(verdict, op)| rest.settle(op, verdict));
+                if rest.postponed.len() > waiting {
+                    postponed.push(key);
+                }
+            }
             Err(error) => match Trouble::of(&error) {
                 Trouble::Lost => {
                     let outage = rest.outage.insert(Outage(Arc::new(error)));

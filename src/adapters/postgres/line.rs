@@ -35,6 +35,7 @@ impl Line {
         &mut self,
         query: Query<'_, Postgres, PgArguments>,
     ) -> Result<Vec<PgRow>, sqlx::Error> {
+        self.is_whole()?;
         let rows = within(SILENCE, query.fetch_all(&mut *self.connection)).await;
         self.hear(rows)
     }
@@ -44,6 +45,7 @@ impl Line {
         &mut self,
         query: Query<'_, Postgres, PgArguments>,
     ) -> Result<u64, sqlx::Error> {
+        self.is_whole()?;
         let done = within(SILENCE, query.execute(&mut *self.connection)).await;
         self.hear(done.map(|done| done.rows_affected()))
     }
@@ -52,6 +54,12 @@ impl Line {
     pub(super) fn end(&mut self) {
         self.connection.close_on_drop();
         self.is_broken = true;
+    }
+
+    /// Over a broken line nothing is asked again, not even to undo what was begun: its end undoes it.
+    fn is_whole(&self) -> Result<(), sqlx::Error> {
+        let broken = || sqlx::Error::Io(io::Error::new(io::ErrorKind::NotConnected, "the line is broken"));
+        if self.is_broken { Err(broken()) } else { Ok(()) }
     }
 
     fn hear<T>(&mut self, outcome: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
