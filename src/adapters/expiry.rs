@@ -134,7 +134,11 @@ impl<S: Store> Expiry for S {
         if expired.rows.is_empty() {
             return Ok(None);
         }
-        let chats = Statement::new("select h.chat_id from chats h where h.conversation_id = $1");
+        // One that was merged has given its chats away, and is written to under its own all the same.
+        let chats = Statement::new(
+            "select h.chat_id from chats h where h.conversation_id = $1 \
+             union select c.chat_id from conversations c where c.id = $1",
+        );
         let chats = self.rows(chats.with(conversation)).await?;
         expired.chats = chats.iter().map(|row| cell(row, "chat_id")).collect::<Result<_, _>>()?;
         Ok(Some(expired))

@@ -40,6 +40,14 @@ impl ChatId {
         }
     }
 
+    /// Whether the two are of both kinds under which WhatsApp knows a person: by number, and hidden.
+    pub fn may_be_same_person_as(&self, other: &Self) -> bool {
+        let host = |id: &Self| id.0.rsplit_once('@').map(|(_, host)| host.to_owned());
+        let hosts = [host(self), host(other)];
+        let hosts = hosts.each_ref().map(Option::as_deref);
+        hosts == [Some("lid"), Some("c.us")] || hosts == [Some("c.us"), Some("lid")]
+    }
+
     /// The phone number, where the id is one (a `@lid` hides it).
     pub fn phone(&self) -> Option<String> {
         let digits = self.0.strip_suffix("@c.us")?;

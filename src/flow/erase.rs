@@ -13,7 +13,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    archive::Archive,
+    archive::{Archive, Overview},
     dispatch::Dispatch,
     graves::{Erasing, Graves, Line, Of, Rows, Traces, Turned},
     intake::body_of,
@@ -71,7 +71,8 @@ impl Eraser {
         let Some(mut overview) = self.archive.conversation(conversation).await? else {
             return Err(Error::Gone);
         };
-        while let Some(stays) = overview.conversation.memo.merged_into {
+        let memo = |overview: &Overview| overview.conversation.memo.clone();
+        while let Some(stays) = memo(&overview).merged_into.or(memo(&overview).same_person) {
             match self.archive.conversation(stays).await? {
                 Some(other) => overview = other,
                 None => break,

@@ -23,7 +23,7 @@ use super::{
     tombstones::{Removal, Tombstones},
 };
 use crate::domain::{
-    chat::ChatId,
+    chat::{ChatId, ChatKind},
     conversation::Opening,
     docket::{Docket, Entry},
     event::{Event, EventType, actor},
@@ -264,8 +264,7 @@ impl Intake {
             Copy::Phone => (Reason::AgentPhone, actor::PHONE),
             Copy::Api => (Reason::OtherSystem, actor::OTHER_SYSTEM),
         };
-        let opening = channel.opening_by_a_person(&arrival.chat, reason, by);
-        let key = key(channel, &arrival.chat, Some(opening));
+        let chat = arrival.chat.clone();
         let keys = vec![inbox::key_of(&arrival)];
         let mut tombstones = vec![self.tombstones.of(&channel.name, &arrival.chat, &keys[0])];
         if !arrival.text.trim().is_empty() {
@@ -278,7 +277,33 @@ impl Intake {
             let matched = reconcile::take_copy(docket, &policy, &arrival, copy);
             as_verdict(docket, matched)
         };
-        change(&*self.ledger, key, need, step).await
+        match change(&*self.ledger, key(channel, &chat, None), need.clone(), step.clone()).await {
+            Err(Error::Gone) => {}
+            outcome => return outcome,
+        }
+        // What we say may be shown under another id than what they say: a takeover must not miss its conversation.
+        let other = self.other_id(channel, &chat).await;
+        if let Some(other) = &other {
+            self.link(channel, &chat, other).await?;
+        }
+        let opening = channel.opening_by_a_person(&chat, reason, by);
+        let verdict = change(&*self.ledger, key(channel, &chat, Some(opening)), need, step).await?;
+        if let Some(other) = &other {
+            self.link(channel, &chat, other).await?;
+        }
+        Ok(verdict)
+    }
+
+    /// Under which other id the provider knows the person of a chat that has no conversation here, if it says so.
+    async fn other_id(&self, channel: &Channel, chat: &ChatId) -> Option<ChatId> {
+        if chat.kind() != ChatKind::Person {
+            return None;
+        }
+        let told = channel.provider.other_id(chat).await;
+        told.unwrap_or_else(|error| {
+            tracing::debug!(%error, "whether a chat has another id was not told");
+            None
+        })
     }
 
     async fn status(&self, channel: &Arc<Channel>, status: Status) -> Result<Verdict, Error> {

@@ -17,7 +17,7 @@ use crate::domain::{
     conversation::{AttentionReason, Conversation},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    mode::{Mode, ModeState},
+    mode::{Mode, ModeState, Reason},
     policy::Policy,
 };
 
@@ -49,13 +49,13 @@ pub async fn merge(
     let pair = by_policy(Arc::clone(channels), move |docket, policy| pair(docket, policy, stays, &mode));
     let Some(later) = change(ledger, Key::Id(later), itself(), pair).await? else { return Ok(()) };
 
-    let (seen, goes) = (later.conversation.mode.version, later.conversation.id);
-    let is_at_rest = later.is_at_rest;
+    let (goes, seen) = (later.conversation.id, later.clone());
     let receive = by_policy(Arc::clone(channels), move |docket, policy| receive(docket, policy, &later));
     change(ledger, Key::Id(stays), Need::default(), receive).await?;
-    if is_at_rest {
-        let leave = by_policy(Arc::clone(channels), move |docket, policy| leave(docket, policy, stays, seen));
-        change(ledger, Key::Id(goes), itself(), leave).await?;
+    let leave = by_policy(Arc::clone(channels), move |docket, policy| leave(docket, policy, stays, &seen));
+    if change(ledger, Key::Id(goes), itself(), leave).await? {
+        let tell = move |docket: &mut Docket| record(docket, "merged", goes);
+        change(ledger, Key::Id(stays), Need::default(), tell).await?;
     }
     Ok(())
 }
@@ -94,39 +94,43 @@ fn pair(docket: &mut Docket, policy: &Policy, stays: Uuid, mode: &ModeState) -> 
     Some(Later { conversation: docket.conversation.clone(), is_at_rest: docket.is_at_rest() })
 }
 
-/// The earlier one takes on what must not be lost with the later.
+/// The earlier one takes on what must not be lost with the later; more than once, if that cannot end yet.
 fn receive(docket: &mut Docket, policy: &Policy, later: &Later) {
     let from = &later.conversation;
     become_human(docket, policy, &from.mode, from.assignee);
-    if !later.is_at_rest || docket.conversation.memo.merged.contains(&from.id) {
-        return;
-    }
     let conversation = &mut docket.conversation;
-    conversation.memo.merged.push(from.id);
-    conversation.memo.merged.extend(&from.memo.merged);
+    let known = &mut conversation.memo.merged;
+    let new = std::iter::once(&from.id).chain(&from.memo.merged).filter(|id| !known.contains(id));
+    let new: Vec<Uuid> = new.copied().collect();
+    known.extend(new);
     conversation.opted_out |= from.opted_out;
     if conversation.contact_name.is_none() {
         conversation.contact_name.clone_from(&from.contact_name);
         conversation.contact_named_by_agent = from.contact_named_by_agent;
+    }
+    if !later.is_at_rest {
+        return;
     }
     let waits = from.waiting_since.filter(|_| from.mode.mode == Mode::Human);
     let called_for = from.attention.map(|attention| attention.reason);
     if let Some(reason) = called_for.or(waits.map(|_| AttentionReason::Unanswered)) {
         conversations::raise(docket, reason);
     }
-    record(docket, "merged", from.id);
 }
 
-/// The later one ends, if it still is as it was seen.
-fn leave(docket: &mut Docket, policy: &Policy, stays: Uuid, version: i64) {
-    let is_merged = docket.conversation.memo.merged_into.is_some();
-    if is_merged || docket.conversation.mode.version != version || !docket.is_at_rest() {
-        return;
+/// The later one ends, if it is at rest and nothing has changed since it was seen. True if it ended now.
+fn leave(docket: &mut Docket, policy: &Policy, stays: Uuid, seen: &Later) -> bool {
+    let updated_at = seen.conversation.updated_at;
+    let is_as_seen = Conversation { updated_at, ..docket.conversation.clone() } == seen.conversation
+        && docket.is_at_rest();
+    if !is_as_seen {
+        return false;
     }
     conversations::close(docket, policy, actor::SYSTEM);
     docket.conversation.memo.same_person = None;
     docket.conversation.memo.merged_into = Some(stays);
     record(docket, "merged_into", stays);
+    true
 }
 
 fn record(docket: &mut Docket, what: &'static str, other: Uuid) {
@@ -138,9 +142,12 @@ fn record(docket: &mut Docket, what: &'static str, other: Uuid) {
     );
 }
 
-/// A person answers the other one: so they do here, for the same reason and for as long.
+/// A person answers the other one: so they do here, for the same reason and for as long. Unless somebody has given this one
+/// back since.
 fn become_human(docket: &mut Docket, policy: &Policy, other: &ModeState, agent: Option<Uuid>) {
-    if other.mode == Mode::Human && docket.conversation.mode.mode == Mode::Ai {
+    let mine = &docket.conversation.mode;
+    let was_released = mine.reason == Reason::Released && mine.changed_at > other.changed_at;
+    if other.mode == Mode::Human && mine.mode == Mode::Ai && !was_released {
         conversations::switch(
             docket,
             policy,
@@ -148,5 +155,37 @@ fn become_human(docket: &mut Docket, policy: &Policy, other: &ModeState, agent: 
             By { reason: other.reason, actor: &other.actor, agent },
         );
         docket.conversation.mode.until = other.until;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::play::Play;
+
+    #[test]
+    fn the_later_one_ends_only_as_it_was_seen() {
+        let (stays, other) =
+            (Uuid::now_v7(), ModeState::initial(Mode::Ai, Reason::Rollout, "system", Play::new().now));
+        type Deed = fn(&mut Play);
+        let table: [(&str, bool, Deed); 5] = [
+            ("nothing", true, |_| {}),
+            ("time passes", true, |play| play.wait(60_000)),
+            ("the contact writes to a person", false, |play| drop(play.says("Are you there?"))),
+            ("the contact opts out", false, |play| {
+                play.step(|docket, _| docket.conversation.opted_out = true)
+            }),
+            ("another is merged into it", false, |play| {
+                play.step(|docket, _| docket.conversation.memo.merged.push(Uuid::now_v7()));
+            }),
+        ];
+        for (name, ends, deed) in table {
+            let mut play = Play::new();
+            play.switches(Mode::Human);
+            let seen = play.step(|docket, policy| pair(docket, policy, stays, &other)).expect("it is there");
+            deed(&mut play);
+            assert_eq!(play.step(|docket, policy| leave(docket, policy, stays, &seen)), ends, "{name}");
+            assert_eq!(play.conversation.memo.merged_into, ends.then_some(stays), "{name}");
+        }
     }
 }

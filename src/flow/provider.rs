@@ -307,6 +307,11 @@ pub trait Provider: Send + Sync {
         Ok(None)
     }
 
+    /// Under which other id WhatsApp knows the same person. None: it is not told, or there is none.
+    async fn other_id(&self, _chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
+        Ok(None)
+    }
+
     /// How many messages wait at the provider, of all chats.
     async fn queue_length(&self) -> Result<i64, Unanswered>;
 }

@@ -1,7 +1,7 @@
 //! Step: what time alone brings about in a conversation, and the watch over the turns that run here.
 //!
 //! In: conversations whose clock has run out; every second, all turns of this instance. Out: the way back to AI,
-//! overdue answers, sends of unknown fate; leases extended, turns whose permit is gone cancelled.
+//! overdue answers, sends of unknown fate, conversations that merge; leases extended, turns whose permit is gone cancelled.
 
 use std::{sync::Arc, time::Duration};
 

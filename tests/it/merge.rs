@@ -1,9 +1,9 @@
 //! Whom the provider knows under two ids is one person: one conversation, one who answers, from the moment it shows it.
 
-use baton::adapters::scripted::Step;
+use baton::{adapters::scripted::Step, domain::message::ECHO_AWAITED_MS};
 use serde_json::{Value, json};
 
-use crate::world::{Chat, World, green_api, on_both_stores};
+use crate::world::{Answer, Chat, World, green_api, on_both_stores};
 
 on_both_stores!(
     two_that_have_begun_become_one,
@@ -13,6 +13,9 @@ on_both_stores!(
     whoever_has_the_later_one_open_works_on_the_one_that_stays,
     who_waits_for_a_person_is_not_lost_with_the_later_one,
     three_ids_of_one_person_are_one_conversation,
+    who_is_given_back_stays_with_the_assistant,
+    those_that_have_met_are_erased_together,
+    who_writes_on_the_phone_takes_over_whichever_id_is_shown,
     all_of_a_person_is_erased,
 );
 
@@ -213,6 +216,78 @@ async fn three_ids_of_one_person_are_one_conversation(world: &World) {
     assert_eq!(by_id(world, &goes).await["merged_into"], stays["id"]);
     assert_eq!(last.writes("M3", "Hi").await, "duplicate", "known through two of them");
     assert_eq!(stays["aliases"].as_array().map(Vec::len), Some(3));
+}
+
+/// Both have begun and have met, and a send of unknown fate in the later one keeps them two.
+async fn two_that_wait(world: &World) -> (Chat<'_>, Chat<'_>) {
+    let (first, second) = both_begin(world).await;
+    world.gateway.answers(Answer::LostBefore);
+    second.agent_says("This is Ana.").await;
+    world.drain().await;
+    assert_eq!(shows_both(&first, HIDDEN, "M3", "It is me").await, "accepted");
+    assert_ne!(first.conversation().await["id"], second.conversation().await["id"]);
+    assert_eq!(first.conversation().await["mode"], "HUMAN");
+    (first, second)
+}
+
+async fn who_is_given_back_stays_with_the_assistant(world: &World) {
+    let (first, second) = two_that_wait(world).await;
+    world.after(1_000).await;
+    first.release().await;
+    world.assistant_says("Hello again!");
+    assert_eq!(shows_both(&first, HIDDEN, "M4", "Still me").await, "accepted");
+    world.after(3_000).await;
+    assert_eq!(first.conversation().await["mode"], "AI");
+    assert_eq!(second.decide("POST", "This is Ana.", "/confirm").await.status, 200);
+    // Its echo is waited for.
+    world.after(ECHO_AWAITED_MS).await;
+    let stays = first.conversation().await;
+    assert_eq!((&stays["id"], &stays["mode"]), (&second.conversation().await["id"], &json!("AI")));
+}
+
+async fn those_that_have_met_are_erased_together(world: &World) {
+    let (first, second) = two_that_wait(world).await;
+    for chat in [&first, &second] {
+        // Whichever of the two is named, and both at once.
+        let conversation = chat.conversation().await;
+        let Some(id) = conversation["id"].as_str() else { continue };
+        let path = format!("/api/v1/conversations/{id}?confirm={}", chat.id);
+        assert_eq!(world.ask("DELETE", &path, None).await.status, 204);
+    }
+    for words in [&PHONE[..10], &HIDDEN[..15], "This is Ana"] {
+        assert_eq!(world.finds(words).await, [""; 0], "{words}");
+    }
+    assert_eq!(second.conversation().await, Value::Null);
+}
+
+async fn who_writes_on_the_phone_takes_over_whichever_id_is_shown(world: &World) {
+    let (hidden, phone) = (world.chat(HIDDEN), world.chat(PHONE));
+    world.gateway.knows_as_one(PHONE, HIDDEN);
+    world.assistant_says("Hello!");
+    hidden.writes("M1", "Hi").await;
+    world.after(3_000).await;
+    assert_eq!(phone.phone_writes("P1", "This is Ana.").await, "accepted");
+    let conversation = hidden.conversation().await;
+    assert_eq!(
+        (&conversation["mode"], &conversation["mode_reason"]),
+        (&json!("HUMAN"), &json!("agent_phone"))
+    );
+    assert_eq!(conversation["aliases"], json!([PHONE]));
+    hidden.writes("M2", "Are you there?").await;
+    world.after(60_000).await;
+    assert_eq!(world.gateway.posts().len(), 1, "the assistant is silent");
+    // Whoever writes first.
+    let (first, then) = (world.chat("6580000003@c.us"), world.chat("300000000000003@lid"));
+    world.gateway.knows_as_one(first.id, then.id);
+    assert_eq!(first.phone_writes("P3", "Hello, this is Ana.").await, "accepted");
+    then.writes("M3", "Hello Ana").await;
+    world.after(60_000).await;
+    assert_eq!(then.conversation().await["id"], first.conversation().await["id"]);
+    assert_eq!(world.gateway.shown_to(then.id).len(), 0, "Ana answers");
+    // Nobody knows another id of this one.
+    let tom = world.chat("6580000002@c.us");
+    assert_eq!(tom.phone_writes("P2", "Hello Tom").await, "accepted");
+    assert_eq!(tom.conversation().await["mode"], "HUMAN");
 }
 
 async fn all_of_a_person_is_erased(world: &World) {

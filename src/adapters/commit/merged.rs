@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{adapters::rows::Field as _, domain::conversation::Conversation, flow::ledger::Key};
 
-/// Of each step whose message is one of a conversation that was merged into its own: that one.
+/// Of each step whose messages are all of a conversation that was merged into its own: that one.
 pub(super) async fn keeping<D: Dialect>(
     transaction: &mut D::Transaction,
     ops: &[Op],
@@ -31,7 +31,17 @@ pub(super) async fn keeping<D: Dialect>(
     let rows = transaction.fetch(&D::sql().having_message, &text(&asked)?).await?;
     let found = |row| Ok((i64::read(row, "number")?, Uuid::read(row, "id")?));
     let found: Vec<(i64, Uuid)> = rows.iter().map(found).collect::<Result<_, sqlx::Error>>()?;
-    Ok(found.into_iter().filter_map(|(number, id)| Some((usize::try_from(number).ok()?, id))).collect())
+    let mut counts: HashMap<(usize, Uuid), usize> = HashMap::new();
+    for (number, id) in found {
+        *counts.entry((usize::try_from(number).unwrap_or(usize::MAX), id)).or_default() += 1;
+    }
+    let is_whole =
+        |number: usize, count: usize| ops.get(number).is_some_and(|op| count >= op.need.keys.len());
+    Ok(counts
+        .into_iter()
+        .filter(|((number, _), count)| is_whole(*number, *count))
+        .map(|(it, _)| it)
+        .collect())
 }
 
 /// Where a step belongs, if not in the conversation that was found for it.

@@ -56,6 +56,10 @@ use endpoint::{Answer, Endpoint};
 /// Shortest and longest time for which the gateway shows that someone is typing.
 const TYPING_MS: (i64, i64) = (1_000, 20_000);
 
+/// A webhook waits for it.
+const OTHER_ID: Duration = Duration::from_secs(1);
+/// After it had none.
+const OTHER_IDS_AGAIN: Duration = Duration::from_secs(30);
 /// How often the account is looked at before it is said that the gateway wants less of it.
 const LOOKS: usize = 3;
 
@@ -95,6 +99,8 @@ pub struct GreenApi {
     /// Until when each chat shows that someone is typing. A second request would queue up at the gateway behind the
     /// first, and real messages behind both.
     typing_until: Mutex<HashMap<ChatId, Instant>>,
+    /// Other ids are not asked for before then: who has just failed to answer would hold up one webhook after the other.
+    other_ids_from: Mutex<Option<Instant>>,
 }
 
 impl GreenApi {
@@ -102,8 +108,9 @@ impl GreenApi {
     /// follows nor repeats anything.
     pub fn new(account: &Account, http: reqwest::Client) -> Result<Self, BadAddress> {
         let endpoint = Endpoint::new(http, &account.api_url, account.instance.trim(), &account.token)?;
-        let typing_until = Mutex::default();
-        Ok(Self { channel: account.channel.clone(), timeout: account.timeout, endpoint, typing_until })
+        let (channel, timeout) = (account.channel.clone(), account.timeout);
+        let (typing_until, other_ids_from) = (Mutex::default(), Mutex::default());
+        Ok(Self { channel, timeout, endpoint, typing_until, other_ids_from })
     }
 
     /// What the account is set to, held against the token that its webhooks should carry.
@@ -232,6 +239,26 @@ impl Provider for GreenApi {
         let answer = self.answered(answer)?;
         let link = part::Part::of(&answer).text("downloadUrl");
         Ok((!link.is_empty() && !wording::is_mark(link)).then(|| link.to_owned()))
+    }
+
+    async fn other_id(&self, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
+        let from = *self.other_ids_from.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if from.is_some_and(|from| from > Instant::now()) {
+            return Ok(None);
+        }
+        // Of a number it tells the hidden id; of a hidden id, the number at best.
+        let number = chat.phone().and_then(|phone| phone.strip_prefix('+')?.parse::<i64>().ok());
+        let (method, body) = match number {
+            Some(number) => ("checkWhatsapp", json!({ "phoneNumber": number })),
+            None => ("getContactInfo", json!({ "chatId": chat.as_str() })),
+        };
+        let answer = self.endpoint.ask(Method::POST, method, Some(&body), self.timeout.min(OTHER_ID)).await;
+        let answer = self.answered(answer).inspect_err(|_| {
+            let mut from = self.other_ids_from.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            *from = Some(Instant::now() + OTHER_IDS_AGAIN);
+        })?;
+        let other = ChatId::parse(part::Part::of(&answer).text("chatId"));
+        Ok(other.filter(|other| chat.may_be_same_person_as(other)))
     }
 
     async fn queue_length(&self) -> Result<i64, Unanswered> {

@@ -254,12 +254,8 @@ impl Webhook<'_> {
 
     /// The other id of the same person: the chat under one of WhatsApp's two kinds of id, its writer under the other.
     fn alias(&self, chat: &ChatId) -> Option<ChatId> {
-        let writer = ChatId::parse(self.sender.text("sender"))?;
-        let host = |id: &ChatId| id.as_str().rsplit_once('@').map(|(_, host)| host.to_owned());
-        match (host(chat)?.as_str(), host(&writer)?.as_str()) {
-            ("lid", "c.us") | ("c.us", "lid") => Some(writer),
-            _ => None,
-        }
+        let writer = ChatId::parse(self.sender.text("sender"));
+        writer.filter(|writer| chat.may_be_same_person_as(writer))
     }
 
     fn contact_name(&self, chat: &ChatId) -> Option<String> {

@@ -363,6 +363,11 @@ impl Provider for Fused<dyn Provider> {
         self.inner.file_link(chat, message).await
     }
 
+    async fn other_id(&self, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
+        self.fuse.alive().await;
+        self.inner.other_id(chat).await
+    }
+
     async fn queue_length(&self) -> Result<i64, Unanswered> {
         self.fuse.alive().await;
         self.inner.queue_length().await

@@ -94,6 +94,7 @@ pub(crate) struct Gateway {
     written: Mutex<Vec<Arrival>>,
     silence: Mutex<Option<Hold>>,
     links: Mutex<HashMap<String, String>>,
+    other_ids: Mutex<HashMap<ChatId, ChatId>>,
     links_given: AtomicUsize,
 }
 
@@ -120,6 +121,7 @@ impl Gateway {
             written: Mutex::default(),
             silence: Mutex::default(),
             links: Mutex::default(),
+            other_ids: Mutex::default(),
             links_given: AtomicUsize::new(0),
         }
     }
@@ -176,6 +178,12 @@ impl Gateway {
     /// From now on the gateway has this link to the file of that message.
     pub(crate) fn gives_link(&self, message: &str, url: &str) {
         lock(&self.links).insert(message.to_owned(), url.to_owned());
+    }
+
+    /// WhatsApp knows these two as one person, and says so to whoever asks.
+    pub(crate) fn knows_as_one(&self, one: &str, other: &str) {
+        let [one, other] = [one, other].map(|id| ChatId::parse(id).expect("a chat"));
+        lock(&self.other_ids).extend([(one.clone(), other.clone()), (other, one)]);
     }
 
     /// How often it gave one.
@@ -309,6 +317,10 @@ impl Provider for Gateway {
         let link = lock(&self.links).get(message).cloned();
         self.links_given.fetch_add(usize::from(link.is_some()), Ordering::Relaxed);
         Ok(link)
+    }
+
+    async fn other_id(&self, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
+        Ok(lock(&self.other_ids).get(chat).cloned())
     }
 
     async fn queue_length(&self) -> Result<i64, Unanswered> {

@@ -10,6 +10,7 @@ use wiremock::{
 
 use super::{TOKEN, gateway_at, mira, outgoing};
 use crate::adapters::green_api::Door;
+use crate::domain::chat::ChatId;
 use crate::flow::provider::{LinkCode, LookUp, Notification, Outgoing, Provider, Sent};
 
 fn path_of(name: &str) -> String {
@@ -305,6 +306,41 @@ async fn the_length_of_the_queue_is_a_number_or_not_known() {
     assert_eq!(requests(&server).await[0].url.path(), path_of("getMessagesCount"));
     let server = answering(200, "{}").await;
     gateway_at(&server.uri()).queue_length().await.expect_err("no count");
+}
+
+#[tokio::test]
+async fn the_other_id_of_a_person_is_asked_for_by_number_and_by_hidden_id() {
+    let hidden = ChatId::parse("100000000000001@lid").expect("a chat");
+    for (of, method, asked_for, answer, wanted) in [
+        (
+            mira(),
+            "checkWhatsapp",
+            json!({ "phoneNumber": 6_580_000_001_i64 }),
+            hidden.as_str(),
+            Some(&hidden),
+        ),
+        (mira(), "checkWhatsapp", json!({ "phoneNumber": 6_580_000_001_i64 }), "6580000001@c.us", None),
+        (
+            hidden.clone(),
+            "getContactInfo",
+            json!({ "chatId": hidden.as_str() }),
+            "6580000001@c.us",
+            Some(&mira()),
+        ),
+        (hidden.clone(), "getContactInfo", json!({ "chatId": hidden.as_str() }), "", None),
+    ] {
+        let server = answering(200, &*json!({ "existsWhatsapp": true, "chatId": answer }).to_string()).await;
+        let other = gateway_at(&server.uri()).other_id(&of).await.expect("an answer");
+        assert_eq!(other.as_ref(), wanted, "{of}");
+        let asked = requests(&server).await.remove(0);
+        assert_eq!((asked.method.as_str(), asked.url.path()), ("POST", path_of(method).as_str()));
+        assert_eq!(asked.body_json::<Value>().expect("JSON"), asked_for);
+    }
+    let away = answering(429, "").await;
+    let gateway = gateway_at(&away.uri());
+    gateway.other_id(&mira()).await.expect_err("no answer");
+    assert_eq!(gateway.other_id(&mira()).await.expect("not asked"), None);
+    assert_eq!(requests(&away).await.len(), 1, "one webhook waits, not all");
 }
 
 #[tokio::test]
