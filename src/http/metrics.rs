@@ -8,7 +8,7 @@ use crate::{
     flow::archive::Depths,
 };
 
-/// Metrics for Prometheus.
+/// Metrics for Prometheus. They count all channels: who is limited to some is 403.
 #[utoipa::path(get, path = "/metrics", tag = "Health",
     responses((status = 200, body = String, content_type = "text/plain")))]
 pub(super) async fn render(doors: Data<Doors>) -> Result<Answer, Problem> {

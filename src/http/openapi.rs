@@ -110,7 +110,7 @@ fn complete(operation: &mut Value, access: Access) {
         Access::Reads => "any but metrics",
         Access::Acts => "agent or admin",
         Access::Admin => "admin",
-        Access::Metrics => "any",
+        Access::Metrics => "any, on all channels",
     };
     operation["security"] = json!([{ "token": [] }, { "session": [] }]);
     operation["x-role"] = json!(role);

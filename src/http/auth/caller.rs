@@ -26,7 +26,7 @@ pub enum Access {
     Acts,
     /// Whoever may change the installation.
     Admin,
-    /// Whoever may read the metrics.
+    /// Whoever sees all channels.
     Metrics,
 }
 
@@ -61,10 +61,10 @@ impl Caller {
     /// Whether they may use a route of that kind.
     pub const fn may(&self, access: Access) -> bool {
         match (access, self.role) {
-            (Access::Open, _) | (_, Role::Admin) | (Access::Metrics, Role::Metrics) => true,
+            // The metrics count all channels, whoever reads them.
+            (Access::Metrics, _) => self.channels.is_none(),
+            (Access::Open, _) | (_, Role::Admin) => true,
             (Access::Reads, Role::Agent | Role::Read) | (Access::Acts, Role::Agent) => true,
-            // The metrics count all channels.
-            (Access::Metrics, Role::Agent | Role::Read) => self.channels.is_none(),
             (Access::Acts, Role::Read) | (Access::Admin, Role::Agent | Role::Read) => false,
             (Access::Reads | Access::Acts | Access::Admin, Role::Metrics) => false,
         }

@@ -57,6 +57,18 @@ async fn every_role_may_do_what_the_contract_says_and_no_more() {
 }
 
 #[tokio::test]
+async fn metrics_count_all_channels_and_are_for_those_who_see_all() {
+    let world = World::new();
+    for role in [Role::Admin, Role::Agent, Role::Read, Role::Metrics] {
+        let (all, one) = (format!("{role:?} of all"), format!("{role:?} of one"));
+        token(&world, &all, role, None);
+        token(&world, &one, role, Some(&["shop"]));
+        assert_eq!(status(&world, "GET", "/metrics", &all).await, 200, "{all}");
+        assert_eq!(status(&world, "GET", "/metrics", &one).await, 403, "{one}");
+    }
+}
+
+#[tokio::test]
 async fn without_a_valid_token_only_the_open_routes_answer() {
     let world = World::new();
     for (path, wanted) in [
