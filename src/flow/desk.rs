@@ -6,7 +6,7 @@ pub(super) mod words;
 
 pub(super) mod fate;
 
-mod letters;
+pub(super) mod letters;
 
 pub(super) mod marks;
 
@@ -44,7 +44,7 @@ use crate::domain::{
     enclosure::Enclosure,
     event::EventType,
     label::Labelling,
-    message::{Author, Message, Origin, Outcome},
+    message::{Author, Message, Origin},
     mode::Reason,
     policy::Policy,
     time::Time,
@@ -404,10 +404,10 @@ impl Desk {
     /// Puts a dead letter away.
     pub async fn discard(&self, letter: Uuid, who: &Who) -> Result<(), Refusal> {
         let found = self.archive.letter(letter).await?.ok_or(Refusal::NotFound)?;
-        if found.state != LetterState::Open {
-            return Err(Refusal::NotFound);
-        }
         let Some(conversation) = found.conversation else {
+            if found.state != LetterState::Open {
+                return Err(Refusal::NotFound);
+            }
             let mut put_away = found;
             put_away.state = LetterState::Discarded;
             let event = Entry::of(EventType::DeadLetterDiscarded)
@@ -418,21 +418,9 @@ impl Desk {
             return Ok(());
         };
         let need = Need { letter: Some(letter), messages: letters::subjects_of(&found), ..Need::default() };
-        let by = who.actor.clone();
-        let step = move |docket: &mut Docket| {
-            letters::end(docket, letter, LetterState::Discarded);
-            for id in letters::subjects_of(&found) {
-                if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut())
-                    && inbound.outcome == Outcome::HandedOver
-                {
-                    inbound.outcome = Outcome::Dead;
-                }
-            }
-            docket.record(
-                Entry::of(EventType::DeadLetterDiscarded).by(&by).with("dead_letter_id", letter.to_string()),
-            );
-        };
-        unless_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)
+        let who = who.clone();
+        let step = move |docket: &mut Docket| letters::discard(docket, letter, &who);
+        unless_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)?
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn end(docket: &mut Docket, id: Uuid, state: LetterState) {
     }
 }
 
-pub(super) fn replay(
+pub(in crate::flow) fn replay(
     docket: &mut Docket,
     policy: &Policy,
     id: Uuid,
@@ -65,6 +65,24 @@ pub(super) fn replay(
         Entry::of(EventType::DeadLetterReplayed).by(&who.actor).with("dead_letter_id", id.to_string()),
     );
     docket.letters().iter().find(|letter| letter.id == id).cloned().ok_or(Refusal::NotFound)
+}
+
+/// Puts a letter away, unless somebody has decided about it meanwhile.
+pub(in crate::flow) fn discard(docket: &mut Docket, id: Uuid, who: &Who) -> Result<(), Refusal> {
+    let is_open = |letter: &&DeadLetter| letter.id == id && letter.state == LetterState::Open;
+    let letter = docket.letters().iter().find(is_open).cloned().ok_or(Refusal::NotFound)?;
+    for subject in subjects_of(&letter) {
+        if let Some(inbound) = docket.edit(subject).and_then(|message| message.inbound.as_mut())
+            && inbound.outcome == Outcome::HandedOver
+        {
+            inbound.outcome = Outcome::Dead;
+        }
+    }
+    end(docket, id, LetterState::Discarded);
+    docket.record(
+        Entry::of(EventType::DeadLetterDiscarded).by(&who.actor).with("dead_letter_id", id.to_string()),
+    );
+    Ok(())
 }
 
 /// The messages of a failed turn wait again, with a full new set of attempts. By force the AI answers at once, whoever

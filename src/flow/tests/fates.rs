@@ -4,14 +4,15 @@ use super::{ana, begun_reply, loses};
 use crate::{
     domain::{
         conversation::AttentionReason,
-        message::{DeliveryReason, DeliveryState as S},
+        event::EventType,
+        message::{DeliveryReason, DeliveryState as S, Outcome},
         mode::{Mode, Reason},
         policy::BurstPolicy,
         turn::LetterState,
     },
     flow::{
         conversations,
-        desk::fate,
+        desk::{Refusal, fate, letters},
         inbox,
         outbox::{self, Settled},
         play::Play,
@@ -115,6 +116,30 @@ fn a_message_sent_again_by_a_person_knows_both_of_its_echoes() {
         assert_eq!(play.conversation.mode.mode, Mode::Ai);
         assert!(play.letters.iter().all(|letter| letter.state != LetterState::Open));
     }
+}
+
+#[test]
+fn a_letter_that_was_replayed_is_put_away_no_more() {
+    let mut play = Play::new();
+    let question = play.says("m1");
+    for _ in 0..3 {
+        let begun = play.begins();
+        play.fails(&begun);
+    }
+    let letter = play.letters[0].id;
+    play.step(|docket, policy| letters::replay(docket, policy, letter, false, &ana())).unwrap();
+    let late = play.step(|docket, _| letters::discard(docket, letter, &ana()));
+    assert!(matches!(late, Err(Refusal::NotFound)), "{late:?}");
+    assert_eq!(play.letters[0].state, LetterState::Replayed);
+    assert_eq!(play.happened(EventType::DeadLetterDiscarded), 0);
+    for _ in 0..3 {
+        let begun = play.begins();
+        play.fails(&begun);
+    }
+    let letter = play.letters[1].id;
+    play.step(|docket, _| letters::discard(docket, letter, &ana())).unwrap();
+    assert_eq!(play.letters[1].state, LetterState::Discarded);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Dead);
 }
 
 #[test]
