@@ -20,6 +20,9 @@ use crate::{
 /// A form that takes longer than this to arrive is not waited for: a phone on a slow line needs its time.
 const FORM_WITHIN: Duration = Duration::from_secs(120);
 
+/// A form waits so long for others to have arrived: behind slow lines, somebody is told to come again.
+const SLOT_WITHIN: Duration = Duration::from_secs(10);
+
 /// Longest value of a field that is no file, in bytes.
 const VALUE_MAX: usize = CAPTION_MAX * 4;
 
@@ -27,7 +30,9 @@ const VALUE_MAX: usize = CAPTION_MAX * 4;
 const BESIDE_MAX: usize = 64 * 1024;
 
 /// So many forms are read at once: each is held in memory, whole.
-static SLOTS: Semaphore = Semaphore::const_new(4);
+const AT_ONCE: usize = 4;
+
+static SLOTS: Semaphore = Semaphore::const_new(AT_ONCE);
 
 /// What is said, with a file or without.
 #[derive(Debug)]
@@ -87,11 +92,10 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonOrForm<T> {
             if is_too_large {
                 return Err(too_large());
             }
-            let reading = async {
-                let _slot = SLOTS.acquire().await.map_err(|_| Problem::internal())?;
-                read(form).await
-            };
-            match tokio::time::timeout(FORM_WITHIN, reading).await {
+            let slot = tokio::time::timeout(SLOT_WITHIN, SLOTS.acquire()).await;
+            let slot = slot.map_err(|_| Problem::unavailable("too many files arrive at once"))?;
+            let _slot = slot.map_err(|_| Problem::internal())?;
+            match tokio::time::timeout(FORM_WITHIN, read(form)).await {
                 Ok(form) => form.map(Self::Form),
                 Err(_) => Err(Problem::malformed("the body did not arrive in time")),
             }
@@ -166,4 +170,27 @@ fn too_large() -> Problem {
 
 fn broken(error: actix_multipart::MultipartError) -> Problem {
     Problem::malformed(format!("the form cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::{body::to_bytes, http::StatusCode, test::TestRequest};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn behind_slow_forms_somebody_is_soon_told_to_come_again() {
+        let all = u32::try_from(AT_ONCE).expect("a few");
+        let _held = SLOTS.acquire_many(all).await.expect("slots");
+        let began = tokio::time::Instant::now();
+        let sent = TestRequest::post().insert_header(("Content-Type", "multipart/form-data; boundary=x"));
+        let (request, mut payload) = sent.to_http_parts();
+        let refused = JsonOrForm::<()>::from_request(&request, &mut payload).await.expect_err("no slot");
+        assert_eq!(began.elapsed(), SLOT_WITHIN);
+        let response = refused.respond();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(response.headers().contains_key(header::RETRY_AFTER));
+        let body = to_bytes(response.into_body()).await.expect("a problem");
+        assert!(String::from_utf8_lossy(&body).contains("\"unavailable\""), "{body:?}");
+    }
 }
