@@ -84,7 +84,7 @@ impl Agent {
                 let agent = find(&opened, &email).await?;
                 note(&opened, Deed::AgentChanged, &agent, &["disabled"]).await?;
                 change(&opened, &agent, &Change { is_disabled: Some(true), ..Change::default() }).await?;
-                match opened.desk.free(agent.id, &shell()).await? {
+                match opened.desk.free(agent.id, &[], &shell()).await? {
                     0 => print::text("disabled")?,
                     1 => print::text("disabled; a conversation of theirs is free")?,
                     freed => print::text(&format!("disabled; {freed} conversations of theirs are free"))?,

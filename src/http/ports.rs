@@ -130,8 +130,8 @@ pub trait Desk: Send + Sync {
     /// Calls the pending follow-up off.
     async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal>;
 
-    /// Frees what an agent holds of what is not closed; how many conversations that were.
-    async fn free(&self, agent: Uuid, who: &Who) -> Result<usize, Refusal>;
+    /// Frees what an agent holds of what is not closed, except on these channels; how many conversations that were.
+    async fn free(&self, agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal>;
 
     /// Asks for a draft now; the id that it will have. A repeat of the same request asks for nothing more.
     async fn ask_for_draft(&self, key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal>;
@@ -217,8 +217,8 @@ impl Desk for desk::Desk {
         self.call_off(key, who).await
     }
 
-    async fn free(&self, agent: Uuid, who: &Who) -> Result<usize, Refusal> {
-        self.free(agent, who).await
+    async fn free(&self, agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal> {
+        self.free(agent, except, who).await
     }
 
     async fn ask_for_draft(&self, key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal> {

@@ -10,6 +10,7 @@ on_both_stores!(
     whoever_writes_where_nobody_holds_is_given_the_conversation,
     whoever_is_disabled_is_out_within_seconds_and_so_is_their_token,
     what_somebody_held_who_is_disabled_is_held_by_nobody,
+    what_somebody_held_who_sees_it_no_more_is_held_by_nobody,
     a_link_that_two_browsers_open_lets_one_in,
     who_has_lost_their_password_is_given_a_link,
     whoever_looks_at_people_or_replies_hears_of_each_change,
@@ -212,6 +213,24 @@ async fn what_somebody_held_who_is_disabled_is_held_by_nobody(world: &World) {
     assert_eq!(again.body["conversations_freed"], 0, "what is free stays free");
     let back = admin.ask("PATCH", &path, Some(json!({ "disabled": false }))).await;
     assert_eq!(back.body["conversations_freed"], Value::Null, "nothing was to be freed");
+}
+
+async fn what_somebody_held_who_sees_it_no_more_is_held_by_nobody(world: &World) {
+    let admin = first(world).await;
+    let ben = agent(&admin, "Ben").await;
+    let path = "/api/v1/channels/default/chats/6580000001@c.us/mode";
+    assert_eq!(ben.ask("PUT", path, Some(json!({ "mode": "HUMAN" }))).await.status, 200);
+    let path = format!("/api/v1/agents/{}", ben.me().await["id"].as_str().expect("an id"));
+    for (channels, freed, holder) in [
+        (json!(["default"]), json!(0), json!("Ben")),
+        (json!([]), json!(1), Value::Null),
+        (json!([]), json!(0), Value::Null),
+        (Value::Null, Value::Null, Value::Null),
+    ] {
+        let change = admin.ask("PATCH", &path, Some(json!({ "channels": channels }))).await;
+        assert_eq!((change.status, &change.body["conversations_freed"]), (200, &freed), "{channels}");
+        assert_eq!(world.chat(MEI).conversation().await["assignee"]["name"], holder, "{channels}");
+    }
 }
 
 async fn a_link_that_two_browsers_open_lets_one_in(world: &World) {

@@ -1,6 +1,7 @@
-//! Rules: an agent who is let in no more holds no conversation any more.
+//! Rules: an agent holds no conversation that they do not see any more, and none once they are let in no more.
 //!
-//! In: the agent. Out: what they held and is not closed, held by nobody, each conversation in a step of its own.
+//! In: the agent, and what they still see. Out: what they held of the rest and is not closed, held by nobody, each conversation
+//! in a step of its own.
 
 use futures_util::{StreamExt as _, stream};
 use uuid::Uuid;
@@ -20,9 +21,9 @@ const PAGE: usize = 100;
 const AT_ONCE: usize = 8;
 
 impl Desk {
-    /// Frees what an agent holds of what is not closed. Returns how many conversations that were. Cut off in the middle, it
-    /// can be done again, and frees the rest.
-    pub async fn free(&self, agent: Uuid, who: &Who) -> Result<usize, Refusal> {
+    /// Frees what an agent holds of what is not closed, except on these channels. Returns how many conversations that were.
+    /// Cut off in the middle, it can be done again, and frees the rest.
+    pub async fn free(&self, agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal> {
         let mut freed = 0;
         for status in [Status::Open, Status::Snoozed] {
             let filter = ConversationFilter {
@@ -30,13 +31,14 @@ impl Desk {
                 assignee: Some(Some(agent)),
                 ..ConversationFilter::default()
             };
+            let mut cursor = None;
             loop {
-                // Always the first page: what is freed is on it no more.
-                let page = self.archive.conversations(&filter, &PageOf { limit: PAGE, cursor: None }).await?;
-                let ids: Vec<Uuid> = page.items.iter().map(|it| it.conversation.id).collect();
-                let now_free = self.free_these(ids, agent, who).await?;
-                freed += now_free;
-                if now_free == 0 || page.next.is_none() {
+                let page = self.archive.conversations(&filter, &PageOf { limit: PAGE, cursor }).await?;
+                let all = page.items.iter().map(|it| &it.conversation);
+                let ids = all.filter(|it| !except.contains(&it.channel)).map(|it| it.id).collect();
+                freed += self.free_these(ids, agent, who).await?;
+                cursor = page.next;
+                if cursor.is_none() {
                     break;
                 }
             }

@@ -134,7 +134,7 @@ pub(crate) struct Change {
     email: Option<String>,
     /// Another password; their sessions end.
     password: Option<String>,
-    /// On which channels; null: on all that you may see.
+    /// On which channels; null: on all that you may see. What they hold elsewhere and is not closed is assigned to nobody.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>)]
     channels: Option<Option<Vec<String>>>,
@@ -187,10 +187,15 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
         Outcome::LastAdmin => return Err(last_admin(Some(shown(&Agent::from(before))))),
     }
     let after = doors.people.agent(id.0).await?.ok_or_else(Problem::not_found)?;
-    // Also when they were disabled before: whoever was cut off in the middle of this asks again.
-    let conversations_freed = match after.is_disabled && wanted.disabled == Some(true) {
-        true => Some(doors.desk.free(id.0, &caller.who()).await?),
-        false => None,
+    // Also where nothing has changed by this: whoever was cut off in the middle of it asks again.
+    let still_seen = match &after.channels {
+        _ if after.is_disabled && wanted.disabled == Some(true) => Some(&[][..]),
+        Some(channels) if change.channels.is_some() => Some(channels.as_slice()),
+        Some(_) | None => None,
+    };
+    let conversations_freed = match still_seen {
+        Some(channels) => Some(doors.desk.free(id.0, channels, &caller.who()).await?),
+        None => None,
     };
     Ok(Answer::ok(&ChangedAgent { kept: after.into(), conversations_freed }))
 }

@@ -125,7 +125,7 @@ pub(crate) struct ChangedAgent {
     /// What is kept of them.
     #[serde(flatten)]
     pub(crate) kept: Agent,
-    /// If they were disabled: of so many conversations that are not closed they are the assignee no more.
+    /// If they were disabled, or limited to channels: of so many conversations that are not closed they are the assignee no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) conversations_freed: Option<usize>,
 }

@@ -190,8 +190,8 @@ impl Desk for Clerk {
         self.hear("call off".to_owned())
     }
 
-    async fn free(&self, agent: Uuid, who: &Who) -> Result<usize, Refusal> {
-        self.hear(format!("free {agent} by {}", who.actor))?;
+    async fn free(&self, agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal> {
+        self.hear(format!("free {agent} except on {except:?} by {}", who.actor))?;
         Ok(3)
     }
 
