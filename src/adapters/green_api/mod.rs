@@ -60,6 +60,10 @@ const TYPING_MS: (i64, i64) = (1_000, 20_000);
 const OTHER_ID: Duration = Duration::from_secs(1);
 /// After it had none.
 const OTHER_IDS_AGAIN: Duration = Duration::from_secs(30);
+
+/// The state of an account that has none to tell.
+const UNKNOWN: &str = "unknown";
+
 /// How often the account is looked at before it is said that the gateway wants less of it.
 const LOOKS: usize = 3;
 
@@ -194,9 +198,13 @@ impl Provider for GreenApi {
     }
 
     async fn state(&self) -> Result<String, Unanswered> {
-        // `null` while the account is being created.
         let answer = self.look("getStateInstance").await?;
-        Ok(part::Part::of(&answer).text("stateInstance").to_owned())
+        Ok(match part::Part::of(&answer).text("stateInstance").trim() {
+            // `null` while the account is being created. An empty state is that of an account that nobody has asked yet, and
+            // would count as able to send.
+            "" => UNKNOWN.to_owned(),
+            state => state.to_owned(),
+        })
     }
 
     async fn link_code(&self) -> Result<LinkCode, Unanswered> {

@@ -174,7 +174,7 @@ fn channel_allows(docket: &mut Docket, policy: &Policy) -> Option<Claim> {
     (channel.next_send_at > docket.now).then_some(Claim::ChannelBusy(channel.next_send_at))
 }
 
-/// Whether a channel in that state, as the provider names it, can send. Not known yet counts as able.
+/// Whether a channel in that state, as the provider names it, can send. One that was never asked counts as able.
 pub fn is_able(state: &str) -> bool {
     state.is_empty() || state == "authorized"
 }

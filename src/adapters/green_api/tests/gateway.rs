@@ -11,6 +11,7 @@ use wiremock::{
 use super::{TOKEN, gateway_at, mira, outgoing};
 use crate::adapters::green_api::Door;
 use crate::domain::chat::ChatId;
+use crate::flow::outbox;
 use crate::flow::provider::{LinkCode, LookUp, Notification, Outgoing, Provider, Sent};
 
 fn path_of(name: &str) -> String {
@@ -99,10 +100,18 @@ async fn an_endless_answer_is_not_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn the_state_is_the_gateways_own_word_and_empty_while_there_is_none() {
-    for (body, state) in [(r#"{"stateInstance":"yellowCard"}"#, "yellowCard"), ("null", ""), ("{}", "")] {
+async fn the_state_is_the_gateways_own_word_and_one_that_cannot_send_while_there_is_none() {
+    for (body, wanted) in [
+        (r#"{"stateInstance":"yellowCard"}"#, "yellowCard"),
+        (r#"{"stateInstance":null}"#, "unknown"),
+        (r#"{"stateInstance":""}"#, "unknown"),
+        ("null", "unknown"),
+        ("{}", "unknown"),
+    ] {
         let server = answering(200, body).await;
-        assert_eq!(gateway_at(&server.uri()).state().await.expect("an answer"), state);
+        let state = gateway_at(&server.uri()).state().await.expect("an answer");
+        assert_eq!(state, wanted, "{body}");
+        assert!(!outbox::is_able(&state), "{body}");
         assert_eq!(requests(&server).await[0].url.path(), path_of("getStateInstance"));
     }
     for (status, is_refusal) in [(401, true), (403, true), (429, false), (502, false)] {
