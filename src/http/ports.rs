@@ -405,7 +405,7 @@ pub trait SandboxDoor: Send + Sync {
     /// What the contact's phone shows.
     fn screen(&self, chat: &ChatId) -> Screen;
 
-    /// Takes what contacts write, checked by the door: all in one transaction where they are of one chat.
+    /// Takes what a contact writes, checked by the door: all in one transaction.
     async fn take(&self, bodies: Vec<Value>) -> Result<Vec<Verdict>, Error>;
 
     /// The business's own phone writes.

@@ -26,7 +26,10 @@ use super::{
     read::{self, Json},
     wire::{Id, KindWord},
 };
-use crate::flow::{intake::Verdict, ledger};
+use crate::{
+    domain::{chat::ChatId, message::Kind},
+    flow::{intake::Verdict, ledger},
+};
 
 /// Refused webhooks are told at most this often.
 const TELL_EVERY: Duration = Duration::from_secs(60);
@@ -179,9 +182,9 @@ pub(crate) struct SandboxMessage {
     kind: Option<KindWord>,
 }
 
-/// Takes what contacts of the sandbox write: one message, or an array of them taken in one transaction.
+/// Takes what contacts of the sandbox write: one message, or an array of them, all of one chat, taken in one transaction.
 #[utoipa::path(post, path = "/webhooks/sandbox", tag = "Webhooks",
-    request_body(content = SandboxMessage, description = "One message, or an array of them."),
+    request_body(content = SandboxMessage, description = "One message, or an array of them, all of one chat."),
     responses((status = 200, body = Taken, description = "For an array, an array of these.")))]
 pub(crate) async fn sandbox(
     doors: Data<Doors>,
@@ -196,8 +199,14 @@ pub(crate) async fn sandbox(
     if bodies.len() > SANDBOX_MAX {
         return Err(Problem::invalid("", format!("at most {SANDBOX_MAX} messages at once")));
     }
+    let mut first = None;
     for (at, body) in bodies.iter().enumerate() {
-        check(&if is_one { String::new() } else { format!("/{at}") }, body)?;
+        let at = if is_one { String::new() } else { format!("/{at}") };
+        let chat = check(&at, body)?;
+        if *first.get_or_insert_with(|| chat.clone()) != chat {
+            let detail = "an array is taken in one transaction, which is of one chat";
+            return Err(Problem::invalid(format!("{at}/chat_id"), detail));
+        }
     }
     let verdicts = sandbox.take(bodies).await.map_err(not_stored)?;
     let mut taken = verdicts.into_iter().map(as_taken);
@@ -208,9 +217,13 @@ pub(crate) async fn sandbox(
     Ok(Answer::ok(&one))
 }
 
-fn check(at: &str, body: &Value) -> Result<(), Problem> {
+/// Whether it can be taken; the chat it is of.
+fn check(at: &str, body: &Value) -> Result<ChatId, Problem> {
     let message: SandboxMessage = read::from_value(at, body)?;
-    read::chat(&format!("{at}/chat_id"), &message.chat_id)?;
+    let chat = read::chat(&format!("{at}/chat_id"), &message.chat_id)?;
+    if message.kind.is_some_and(|kind| kind.0 == Kind::Note) {
+        return Err(Problem::invalid(format!("{at}/kind"), "no contact writes notes"));
+    }
     if message.text.chars().count() > SANDBOX_TEXT_MAX || message.text.contains('\0') {
         let detail = format!("must have at most {SANDBOX_TEXT_MAX} characters, and no zero character");
         return Err(Problem::invalid(format!("{at}/text"), detail));
@@ -220,7 +233,7 @@ fn check(at: &str, body: &Value) -> Result<(), Problem> {
             read::text(&format!("{at}/{name}"), value, 256)?;
         }
     }
-    Ok(())
+    Ok(chat)
 }
 
 #[cfg(test)]

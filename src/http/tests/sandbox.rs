@@ -18,6 +18,8 @@ async fn what_contacts_of_the_sandbox_write_is_taken_singly_and_together() {
         (json!({ "chat_id": "6580000001", "text": "x" }), "/chat_id"),
         (json!([message, { "chat_id": "6580000001@c.us", "text": "x", "kind": "song" }]), "/1/kind"),
         (json!([{ "chat_id": "6580000001@c.us", "text": "x", "txet": 1 }]), "/0/txet"),
+        (json!({ "chat_id": "6580000001@c.us", "text": "x", "kind": "note" }), "/kind"),
+        (json!([message, message, { "chat_id": "6580000002@c.us", "text": "x" }]), "/2/chat_id"),
         (json!("hello"), ""),
     ] {
         assert_eq!(

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::{Browser, Server, server::measured, signed_in};
 
-/// So many contacts write at the same time, a few to a webhook: what one carries is taken in one after another.
+/// So many contacts write one round, and so many of them at the same time.
 const TOGETHER: usize = 200;
-const EACH: usize = 10;
+const AT_ONCE: usize = 20;
 /// Each message is told of twice: what was written, and what the conversation is now.
 const EVENTS_EACH: usize = 2;
 const EVENTS_A_SECOND: usize = 50;
@@ -147,9 +147,10 @@ async fn write(server: &Server, contacts: std::ops::Range<usize>, round: usize) 
             json!({ "chat_id": format!("65{number:08}@c.us"), "name": format!("Contact {number}"), "text": said(round) })
         })
         .collect();
-    let webhooks =
-        bodies.chunks(EACH).map(|some| server.asks("POST", "/webhooks/sandbox", Some(json!(some))));
-    futures_util::future::join_all(webhooks).await;
+    for some in bodies.chunks(AT_ONCE) {
+        let webhooks = some.iter().map(|body| server.asks("POST", "/webhooks/sandbox", Some(body.clone())));
+        futures_util::future::join_all(webhooks).await;
+    }
 }
 
 fn said(round: usize) -> String {
