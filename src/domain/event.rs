@@ -215,7 +215,7 @@ impl Event {
 
 /// The detail that names the agent whose own it is: nobody else is told.
 pub const OWNER: &str = "owner";
-/// The detail that names the channels which it is for; without it, it is for all.
+/// The detail that names the channels which it is for, shown to nobody; without it, it is for all.
 pub const CHANNELS: &str = "channels";
 
 /// Actors that are no account.

@@ -1,8 +1,17 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{World, fakes};
-use crate::{flow::registry::Role, http::ports::Secret};
+use crate::{
+    flow::{
+        archive::{Archive as _, Tail},
+        notify::Bodies as _,
+        registry::Role,
+    },
+    http::{feed::Frame, ports::Secret, told::Told},
+};
 
 impl World {
     pub(super) fn has_channels(&self, names: &[&str]) {
@@ -199,6 +208,28 @@ async fn an_admin_of_some_channels_writes_for_those_alone() {
     let both = format!("{path}/{}", both["id"].as_str().unwrap());
     assert_eq!(world.ask_as("shop", "GET", &both, None).await.json()["channels"], json!(["shop"]));
     assert_eq!(world.ask_as("shop", "DELETE", &both, None).await.status, 403);
+}
+
+#[tokio::test]
+async fn who_hears_of_a_reply_is_not_told_its_other_channels() {
+    let world = World::new();
+    world.has_channels(&["shop", "other"]);
+    world.admit("shop", Role::Agent, None, Some(&["shop"]));
+    let reply = json!({ "shortcut": "both", "text": "x", "channels": ["shop", "other"] });
+    let id = world.ask("POST", "/api/v1/canned-replies", Some(reply)).await.json()["id"].clone();
+    let kept = std::mem::take(&mut *world.house.kept.lock().unwrap());
+    assert_eq!(kept[0].details["channels"], json!(["other", "shop"]), "by which it is decided who hears");
+    world.shelf.events.lock().unwrap().extend(kept);
+    let listed = world.ask_as("shop", "GET", "/api/v1/events", None).await;
+    assert_eq!(listed.json()["items"][0]["details"], json!({ "canned_reply_id": id }));
+    let all = world.shelf.tail(Some("e0"), 1).await.expect("the feed");
+    let Tail::Events(events) = all else { panic!("{all:?}") };
+    let told = Told { archive: world.shelf.clone(), directory: Arc::clone(&world.doors.directory) };
+    let frame = Frame::of(events[0].clone());
+    for sent in [frame.bytes, told.body(&frame.recorded).await.expect("a body")] {
+        let sent = String::from_utf8_lossy(&sent);
+        assert!(sent.contains("canned_reply_id") && !sent.contains("other"), "{sent}");
+    }
 }
 
 #[tokio::test]

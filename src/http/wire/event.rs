@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{At, Conversation, EventWord, Id, Message, basic::Word};
-use crate::flow::archive::Recorded;
+use crate::{domain::event::CHANNELS, flow::archive::Recorded};
 
 /// What happened.
 #[derive(Debug, Serialize, ToSchema)]
@@ -37,6 +37,11 @@ pub(crate) struct Event {
 impl From<&Recorded> for Event {
     fn from(recorded: &Recorded) -> Self {
         let event = &recorded.event;
+        let mut details = event.details.clone();
+        if event.kind.concerns_every_channel() {
+            // Whoever sees one of them is told, and may not know of the others.
+            details.remove(CHANNELS);
+        }
         Self {
             id: recorded.id.clone(),
             at: At(event.at),
@@ -49,7 +54,7 @@ impl From<&Recorded> for Event {
             actor: event.actor.clone(),
             r#type: Word(event.kind),
             action: event.action.as_deref().map(str::to_owned),
-            details: event.details.clone(),
+            details,
             conversation: None,
             message: None,
         }
