@@ -187,6 +187,18 @@ mod tests {
     }
 
     #[test]
+    fn what_some_see_only_at_a_glance_is_described_so() {
+        for (path, whole) in [("agents", "Agent"), ("channels", "Channel")] {
+            let answer = &document()["paths"][format!("/api/v1/{path}")]["get"]["responses"]["200"];
+            let list = answer.pointer("/content/application~1json/schema/$ref").expect("a list");
+            let list = document().pointer(list.as_str().expect("a reference").trim_start_matches('#'));
+            let of = &list.expect("a list")["properties"]["items"]["items"];
+            let named = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+            assert_eq!(of["anyOf"], json!([named(whole), named(&format!("{whole}Glance"))]), "{path}");
+        }
+    }
+
+    #[test]
     fn every_operation_says_what_it_does_and_each_answer_what_it_is() {
         for (path, operations) in document()["paths"].as_object().expect("paths") {
             for (method, operation) in operations.as_object().expect("operations") {

@@ -22,33 +22,27 @@ use crate::{
         read::{Base, Json, Once, Query, WhichPage, given},
         repeat,
         site::sign_in_link,
-        wire::{Agent, AgentGlance, AgentRoleWord, ChangedAgent, Id, List, NewAgent},
+        wire::{Agent, AgentRoleWord, ChangedAgent, Id, List, NewAgent, ShownAgent},
     },
 };
 
 /// Agents by name. Who may not change them sees their id and name.
 #[utoipa::path(get, path = "/api/v1/agents", tag = "People", params(WhichPage),
-    responses((status = 200, body = List<Agent>)))]
+    responses((status = 200, body = List<ShownAgent>)))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
     let page = query.0.page()?;
     let mut all = doors.people.agents().await?;
     all.retain(|agent| is_shown(&caller, agent));
     let page = page_of(all, page.limit, page.cursor.as_deref(), |agent| agent.id.to_string())?;
-    Ok(match caller.role {
-        Role::Admin => Answer::ok(&List::of(page, Agent::from)),
-        Role::Agent | Role::Read | Role::Metrics => Answer::ok(&List::of(page, AgentGlance::from)),
-    })
+    Ok(Answer::ok(&List::of(page, |agent| ShownAgent::by(caller.role, agent))))
 }
 
 /// One agent.
 #[utoipa::path(get, path = "/api/v1/agents/{id}", tag = "People", params(("id" = Id, Path,)),
-    responses((status = 200, body = Agent)))]
+    responses((status = 200, body = ShownAgent)))]
 pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
     let agent = seen(&doors, &caller, id.0).await?;
-    Ok(match caller.role {
-        Role::Admin => Answer::ok(&Agent::from(agent)),
-        Role::Agent | Role::Read | Role::Metrics => Answer::ok(&AgentGlance::from(agent)),
-    })
+    Ok(Answer::ok(&ShownAgent::by(caller.role, agent)))
 }
 
 /// An agent to add.

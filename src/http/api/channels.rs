@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{Answered, page_of, shown, tokens::new_secret};
-use crate::flow::registry::Role;
 use crate::{
     domain::{brake::Brake, docket::Entry, event::EventType},
     flow::{audit::Deed, registry},
@@ -18,7 +17,7 @@ use crate::{
         problem::Problem,
         read::{self, Json, Once, Query, WhichPage, given},
         repeat,
-        wire::{Channel, ChannelGlance, List},
+        wire::{Channel, List, ShownChannel},
     },
 };
 
@@ -29,27 +28,21 @@ const CHANGES_MAX: usize = 8;
 
 /// Channels by name. Who may not change them sees their name, title and state.
 #[utoipa::path(get, path = "/api/v1/channels", tag = "Channels", params(WhichPage),
-    responses((status = 200, body = List<Channel>)))]
+    responses((status = 200, body = List<ShownChannel>)))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
     let page = query.0.page()?;
     let mut all = doors.registry.channels().await?;
     all.retain(|channel| caller.sees(&channel.name));
     let page = page_of(all, page.limit, page.cursor.as_deref(), |channel| channel.name.clone())?;
-    Ok(match caller.role {
-        Role::Admin => Answer::ok(&List::of(page, Channel::from)),
-        Role::Agent | Role::Read | Role::Metrics => Answer::ok(&List::of(page, ChannelGlance::from)),
-    })
+    Ok(Answer::ok(&List::of(page, |channel| ShownChannel::by(caller.role, channel))))
 }
 
 /// One channel.
 #[utoipa::path(get, path = "/api/v1/channels/{name}", tag = "Channels", params(("name" = String, Path,)),
-    responses((status = 200, body = Channel)))]
+    responses((status = 200, body = ShownChannel)))]
 pub(crate) async fn one(doors: Data<Doors>, caller: Caller, name: Path<String>) -> Answered {
     let channel = seen(&doors, &caller, &name).await?;
-    Ok(match caller.role {
-        Role::Admin => Answer::ok(&Channel::from(channel)),
-        Role::Agent | Role::Read | Role::Metrics => Answer::ok(&ChannelGlance::from(channel)),
-    })
+    Ok(Answer::ok(&ShownChannel::by(caller.role, channel)))
 }
 
 /// A channel to add.

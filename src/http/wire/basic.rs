@@ -5,11 +5,11 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use utoipa::{
     PartialSchema, ToSchema,
-    openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, Type},
+    openapi::{KnownFormat, ObjectBuilder, Ref, RefOr, Schema, SchemaFormat, Type, schema::AnyOfBuilder},
 };
 use uuid::Uuid;
 
-use crate::domain::time::Time;
+use crate::{domain::time::Time, flow::registry::Role};
 
 /// Reads a string by `FromStr` of another type.
 struct Reads<T>(fn(&str) -> Result<T, String>);
@@ -216,5 +216,46 @@ impl<T> List<T> {
     /// From what a place gave.
     pub(crate) fn of<D>(page: crate::flow::archive::Page<D>, show: impl FnMut(D) -> T) -> Self {
         Self { items: page.items.into_iter().map(show).collect(), next_cursor: page.next }
+    }
+}
+
+/// What an admin sees whole and everybody else at a glance.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Seen<Whole, Glance> {
+    /// By an admin.
+    Whole(Whole),
+    /// By everybody else.
+    Glance(Glance),
+}
+
+impl<Whole, Glance> Seen<Whole, Glance> {
+    /// By somebody in that role.
+    pub(crate) fn by<T: Into<Whole> + Into<Glance>>(role: Role, it: T) -> Self {
+        match role {
+            Role::Admin => Self::Whole(it.into()),
+            Role::Agent | Role::Read | Role::Metrics => Self::Glance(it.into()),
+        }
+    }
+}
+
+impl<Whole: ToSchema, Glance: ToSchema> PartialSchema for Seen<Whole, Glance> {
+    /// Not one of the two: what is whole is also at least a glance.
+    fn schema() -> RefOr<Schema> {
+        let either = AnyOfBuilder::new().item(Ref::from_schema_name(Whole::name()));
+        either.item(Ref::from_schema_name(Glance::name())).into()
+    }
+}
+
+impl<Whole: ToSchema, Glance: ToSchema> ToSchema for Seen<Whole, Glance> {
+    fn name() -> Cow<'static, str> {
+        format!("{}Or{}", Whole::name(), Glance::name()).into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((Whole::name().into_owned(), Whole::schema()));
+        schemas.push((Glance::name().into_owned(), Glance::schema()));
+        Whole::schemas(schemas);
+        Glance::schemas(schemas);
     }
 }

@@ -5,7 +5,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{At, Id, LinkStateWord, RoleWord, basic::Word};
+use super::{
+    At, Id, LinkStateWord, RoleWord,
+    basic::{Seen, Word},
+};
 use crate::{
     domain::brake::Latched,
     flow::{provider::LinkCode, registry},
@@ -103,6 +106,9 @@ impl From<registry::Channel> for ChannelGlance {
         }
     }
 }
+
+/// A channel, as whoever asks may see it.
+pub(crate) type ShownChannel = Seen<Channel, ChannelGlance>;
 
 /// A token of the API.
 #[derive(Debug, Serialize, ToSchema)]

@@ -25,13 +25,13 @@ mod stationery;
 mod endpoint;
 
 pub(crate) use basic::{At, Id, List, Word, vocabulary::*};
-pub(crate) use channel::{Channel, ChannelGlance, NewToken, PhoneLink, Token};
+pub(crate) use channel::{Channel, NewToken, PhoneLink, ShownChannel, Token};
 pub(crate) use conversation::{Conversation, Receipt};
 pub(crate) use draft::{Draft, DraftAsked, DraftSent};
 pub(crate) use endpoint::{ALL_EVENTS, Endpoint, NewEndpoint, WebhookDelivery};
 pub(crate) use event::Event;
 pub(crate) use live::{Generation, GenerationEnded, Present, Typing};
 pub(crate) use message::{Message, Messages, Said, SaidAll, shown};
-pub(crate) use person::{Agent, AgentGlance, ChangedAgent, Me, NewAgent, Raw};
+pub(crate) use person::{Agent, ChangedAgent, Me, NewAgent, Raw, ShownAgent};
 pub(crate) use stationery::{CannedReply, Label};
 pub(crate) use turn::{DeadLetter, FollowUp, Turn};

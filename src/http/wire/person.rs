@@ -7,7 +7,10 @@ use utoipa::{
     openapi::{ObjectBuilder, RefOr, Schema},
 };
 
-use super::{AgentRoleWord, At, Id, RoleWord, basic::Word};
+use super::{
+    AgentRoleWord, At, Id, RoleWord,
+    basic::{Seen, Word},
+};
 use crate::{flow::people, http::auth::Caller};
 
 /// JSON that is kept and given back as it came.
@@ -118,6 +121,9 @@ impl From<people::Agent> for AgentGlance {
         Self { id: Id(agent.id), name: agent.name }
     }
 }
+
+/// An agent, as whoever asks may see them.
+pub(crate) type ShownAgent = Seen<Agent, AgentGlance>;
 
 /// An agent just changed.
 #[derive(Debug, Serialize, ToSchema)]
