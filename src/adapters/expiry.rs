@@ -234,6 +234,10 @@ impl<S: Store> Expiry for S {
         self.write_together(vec![Part::Must(delete), Part::Must(record)]).await
     }
 
+    async fn end_retention(&self) {
+        self.removed().await;
+    }
+
     async fn count_expired(&self, before: Time) -> Result<Rows, Error> {
         let mut counted = Rows::new();
         for kind in Kind::ALL {

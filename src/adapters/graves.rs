@@ -155,7 +155,9 @@ impl<S: Store> Graves for S {
     }
 
     async fn unname_alone(&self, shared: Uuid, traces: Traces) -> Result<(), Error> {
-        self.write_together(without_traces(self, shared, traces)).await.map(drop)
+        self.write_together(without_traces(self, shared, traces)).await?;
+        self.removed().await;
+        Ok(())
     }
 
     async fn remove(&self, erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error> {
@@ -205,7 +207,9 @@ impl<S: Store> Graves for S {
     }
 
     async fn discard_webhooks(&self, letters: Vec<Uuid>) -> Result<u64, Error> {
-        self.write(without_conversation::<S>(&letters)).await
+        let count = self.write(without_conversation::<S>(&letters)).await?;
+        self.removed().await;
+        Ok(count)
     }
 
     async fn kept_answers(&self, after: &str, limit: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
@@ -239,7 +243,10 @@ impl<S: Store> Graves for S {
         .with(EventType::ConversationErased.as_str())
         .with(details);
         record.now(self).push(")");
-        self.write_together(vec![Part::Must(delete.with(erasing.conversation)), Part::Must(record)]).await
+        let parts = vec![Part::Must(delete.with(erasing.conversation)), Part::Must(record)];
+        let is_ended = self.write_together(parts).await?;
+        self.removed().await;
+        Ok(is_ended)
     }
 
     async fn erased_since(&self, since: Time) -> Result<Vec<Uuid>, Error> {

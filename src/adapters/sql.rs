@@ -34,6 +34,11 @@ pub(crate) trait Store: Send + Sync {
     /// row touches none.
     fn write_together(&self, parts: Vec<Part>) -> impl Future<Output = Result<bool, Error>> + Send;
 
+    /// What was to be removed is: it leaves the files, too, as far as that is the store's to do and nobody reads them now.
+    fn removed(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
     /// Reads at most one row.
     fn row(&self, statement: Statement) -> impl Future<Output = Result<Option<Self::Row>, Error>> + Send {
         async { Ok(self.rows(statement).await?.into_iter().next()) }

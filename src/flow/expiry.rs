@@ -91,6 +91,9 @@ pub trait Expiry: Send + Sync {
     /// Removes one of these, if it still is one, and records that it is gone.
     async fn remove_empty(&self, conversation: Uuid, before: Time) -> Result<bool, Error>;
 
+    /// Nothing that has expired is left: what went is to leave the files of the database, too, as far as that can be.
+    async fn end_retention(&self);
+
     /// How many rows would go, by table. Conversations that would be empty only then are not counted.
     async fn count_expired(&self, before: Time) -> Result<Rows, Error>;
 }

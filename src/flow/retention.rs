@@ -70,6 +70,9 @@ impl Retention {
             add(&mut removed, others);
         }
         self.remove_empty(before, &mut removed).await?;
+        if !removed.is_empty() {
+            self.expiry.end_retention().await;
+        }
         Ok(removed)
     }
 

@@ -93,8 +93,9 @@ async fn nothing_of_a_person_is_left_anywhere(world: &World) {
     let conversation = mei.conversation().await;
     let id = conversation["id"].as_str().expect("an id").to_owned();
     assert_eq!(erase(&mei).await, 204);
-    for words in [NUMBER, "100000000000001", "Mei Ling", "secret"] {
+    for words in [NUMBER, "100000000000001", "Mei Ling", "secret condos"] {
         assert_eq!(world.finds(words).await, [""; 0], "{words}");
+        assert!(!world.is_in_file(words), "{words}");
     }
     let told = ["audit.subject", "events.conversation_id"];
     let mut found = world.finds(&id).await;

@@ -37,6 +37,7 @@ async fn what_is_old_is_removed_and_what_is_young_stays(world: &World) {
     for words in ["condos", "M1"] {
         assert_eq!(world.finds(words).await, [""; 0], "{words}");
     }
+    assert!(!world.is_in_file("condos"), "not even of what rows once held");
     assert_eq!(world.process().retain(3).await, Default::default(), "there is no more");
     world.assistant_says("Two flats.");
     mei.writes("M3", "Show me flats").await;

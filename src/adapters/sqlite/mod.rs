@@ -25,7 +25,7 @@ use std::{
 };
 
 use sqlx::{
-    Connection as _, SqlitePool,
+    Connection as _, Executor as _, SqliteConnection, SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
@@ -37,6 +37,9 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// Longest wait for a connection: the writer is handed from batch to batch in milliseconds.
 const ACQUIRE: Duration = Duration::from_secs(5);
+
+/// Whoever cuts the log off waits for readers so long, and writers wait meanwhile.
+const CUT: Duration = Duration::from_millis(100);
 
 /// Connections that read.
 const READERS: u32 = 4;
@@ -85,7 +88,8 @@ impl Sqlite {
             // being in a transaction for ever.
             .before_acquire(|connection, _| Box::pin(std::future::ready(Ok(!connection.is_in_transaction()))))
             .acquire_timeout(ACQUIRE)
-            .connect_with(options.clone())
+            // What is removed is overwritten: the pages of the file keep none of it.
+            .connect_with(options.clone().pragma("secure_delete", "on"))
             .await?;
         let reader = SqlitePoolOptions::new()
             .max_connections(READERS)
@@ -107,6 +111,15 @@ impl Sqlite {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Folds the log into the file and cuts it off: it still holds what has been removed since. On a connection of its own, that
+    /// waits for no reader for long.
+    async fn cut_log(&self) -> Result<(), sqlx::Error> {
+        let options = SqliteConnectOptions::new().filename(&*self.path).busy_timeout(CUT);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        connection.execute("pragma wal_checkpoint(truncate)").await?;
+        connection.close().await
     }
 
     /// Closes every connection, when those in use are given back.

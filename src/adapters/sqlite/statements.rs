@@ -46,6 +46,12 @@ impl Store for Sqlite {
         transaction.commit().await.map_err(failure)?;
         Ok(true)
     }
+
+    async fn removed(&self) {
+        if let Err(error) = self.cut_log().await {
+            tracing::debug!(%error, "the log was not cut off; it will be with the next removal, or at the end");
+        }
+    }
 }
 
 fn query(statement: Statement) -> Query<'static, sqlx::Sqlite, SqliteArguments> {

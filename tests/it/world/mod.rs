@@ -241,6 +241,11 @@ impl World {
         self.database.finds(words).await
     }
 
+    /// Whether these words stand in a file of the database that is ours to keep.
+    pub(crate) fn is_in_file(&self, words: &str) -> bool {
+        self.database.is_in_file(words)
+    }
+
     /// Another process over the database of this one, as another instance is.
     pub(crate) async fn another_beside(&self) -> Arc<Process> {
         self.start_another(self.process().store.clone()).await
