@@ -12,6 +12,8 @@ pub mod conversation;
 
 pub mod message;
 
+pub mod reaction;
+
 pub mod turn;
 
 pub mod tool;

@@ -357,6 +357,10 @@ pub trait Archive: Send + Sync {
     /// Those of these ids that there are, in whatever order.
     async fn placed(&self, ids: &[Uuid]) -> Result<Vec<Placed>, Error>;
 
+    /// What is shown beside these messages, newest first, each with its conversation: those that they quote, and reactions
+    /// among the thousand messages of a conversation after the first of its messages here.
+    async fn beside(&self, ids: &[Uuid]) -> Result<Vec<(Uuid, Message)>, Error>;
+
     /// Sends of unknown fate, the latest attempt first, each with its conversation.
     async fn unknown_sends(&self, limit: usize) -> Result<Vec<Placed>, Error>;
 

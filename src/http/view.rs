@@ -12,7 +12,7 @@ use crate::{
     http::{
         names::Directory,
         problem::Problem,
-        wire::{Conversation, Event, Message},
+        wire::{Beside, Conversation, Event, Message},
     },
 };
 
@@ -71,7 +71,8 @@ impl View {
         let ids = |id: fn(&Recorded) -> Option<Uuid>| -> Vec<Uuid> {
             recorded.iter().filter_map(|recorded| id(recorded)).collect::<HashSet<_>>().into_iter().collect()
         };
-        let (mut conversations, mut messages) = (HashMap::new(), HashMap::new());
+        let (mut conversations, mut messages, mut beside) =
+            (HashMap::new(), HashMap::new(), Beside::default());
         if self.conversation {
             for overview in archive.overviews(&ids(|it| it.event.conversation)).await? {
                 conversations.insert(overview.conversation.id, overview);
@@ -80,6 +81,10 @@ impl View {
         if self.message {
             for placed in archive.placed(&ids(|it| it.event.message)).await? {
                 messages.insert(placed.message.id, placed);
+            }
+            if !messages.is_empty() {
+                let ids: Vec<Uuid> = messages.keys().copied().collect();
+                beside = Beside::of(archive.beside(&ids).await?);
             }
         }
         let shown = recorded.iter().map(|recorded| {
@@ -90,7 +95,8 @@ impl View {
             }
             if self.message {
                 let found = recorded.event.message.and_then(|id| messages.get(&id).cloned());
-                let message = |placed: Placed| Message::of(placed.conversation, placed.message, &names);
+                let message =
+                    |placed: Placed| Message::of(placed.conversation, placed.message, &names, &beside);
                 shown.message = Some(found.map(message));
             }
             shown

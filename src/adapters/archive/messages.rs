@@ -9,7 +9,7 @@ use super::{
 use crate::{
     adapters::{
         rows::Columns,
-        sql::{Statement, Store, cell, decode},
+        sql::{Engine, Statement, Store, cell, decode},
     },
     domain::{chat::ChatId, message::Message},
     flow::{
@@ -150,6 +150,36 @@ pub(super) async fn of_ids<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<Plac
     statement.push(" join conversations c on c.id = m.conversation_id where m.id");
     statement.one_of(S::ENGINE, ids.iter().map(Uuid::to_string).collect()).push(" and ").push(IS_THERE);
     store.rows(statement).await?.iter().map(placed).collect()
+}
+
+/// What those of these ids quote, and reactions to them. A reaction is found by its place: no index knows what it quotes, and
+/// one that comes so much later is not worth reading all that was said since.
+pub(super) async fn beside<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<(Uuid, Message)>, Error> {
+    // PostgreSQL does not see how few lie between two numbers, and would read the whole table: it is made to go by each
+    // conversation. SQLite knows no `lateral`, and keeps the order of a `cross join`.
+    let (quoted, later, and_no_more) = match S::ENGINE {
+        Engine::Postgres => (
+            "m.quoted::json ->> 'provider_message_id'",
+            "lateral (select r.id, r.kind from messages r where",
+            " order by r.seq limit 1000) r where",
+        ),
+        Engine::Sqlite => ("m.quoted ->> 'provider_message_id'", "messages r where", " and"),
+    };
+    let mut statement = Statement::new("with shown as (select m.conversation_id, m.seq, ");
+    statement.push(quoted).push(" as quoted from messages m where m.id");
+    statement.one_of(S::ENGINE, ids.iter().map(Uuid::to_string).collect()).push(") select ");
+    statement.columns::<Message>("m").push(
+        " from messages m where m.id in (select q.id from shown s join messages q \
+         on q.conversation_id = s.conversation_id and q.provider_message_id = s.quoted \
+         union all select r.id from (select s.conversation_id, min(s.seq) as oldest from shown s \
+         group by s.conversation_id) o cross join ",
+    );
+    statement.push(later).push(" r.conversation_id = o.conversation_id and r.seq > o.oldest");
+    statement.push(" and r.seq <= o.oldest + 1000").push(and_no_more);
+    statement.push(" r.kind = 'reaction') order by m.seq desc limit ");
+    statement.bind(i64::try_from(MESSAGES_MAX * 2).unwrap_or(i64::MAX));
+    let found = store.rows(statement).await?;
+    found.iter().map(|row| Ok((cell(row, "conversation_id")?, decode(row)?))).collect()
 }
 
 /// Sends of unknown fate, the latest attempt first.

@@ -102,6 +102,10 @@ impl<S: Store> Archive for S {
         messages::one(self, id).await
     }
 
+    async fn beside(&self, ids: &[Uuid]) -> Result<Vec<(Uuid, Message)>, Error> {
+        messages::beside(self, ids).await
+    }
+
     async fn placed(&self, ids: &[Uuid]) -> Result<Vec<Placed>, Error> {
         messages::of_ids(self, ids).await
     }

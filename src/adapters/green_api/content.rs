@@ -9,6 +9,7 @@ use super::{
 use crate::domain::{
     enclosure::description,
     message::{Kind, Media, OutcomeReason, Quoted},
+    reaction,
 };
 
 /// What stands in place of a text that the provider could not decrypt.
@@ -194,12 +195,8 @@ fn contacts(data: Part<'_>) -> Content {
 }
 
 fn reaction(message: Part<'_>) -> Content {
-    let emoji = words(message);
-    let text = match (is_blank(emoji), quote_text(message.part("quotedMessage"))) {
-        (true, _) => "[reaction removed]".to_owned(),
-        (false, quote) if quote.is_empty() => format!("[reacted {}]", cut(emoji, 16)),
-        (false, quote) => format!("[reacted {} to \"{quote}\"]", cut(emoji, 16)),
-    };
+    let emoji = Some(words(message)).filter(|emoji| !is_blank(emoji)).unwrap_or_default();
+    let text = reaction::text_of(cut(emoji, 16), &quote_text(message.part("quotedMessage")));
     Content::new(Kind::Reaction, text).inert(OutcomeReason::Reaction)
 }
 

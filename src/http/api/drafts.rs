@@ -5,7 +5,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Answered, key, listed, seen, shown, told};
+use super::{Answered, key, listed, messages::beside, seen, shown, told};
 use crate::{
     domain,
     flow::desk::{Approval, Refusal, TEXT_MAX},
@@ -97,7 +97,8 @@ pub(crate) async fn send(
     };
     let draft = of(&doors, id, draft).await?.ok_or_else(Problem::not_found)?;
     let names = doors.directory.names().await;
-    Ok(Answer::accepted(&DraftSent::of(said, draft, &names).ok_or_else(Problem::internal)?))
+    let beside = beside(&doors, &said.messages).await;
+    Ok(Answer::accepted(&DraftSent::of(said, draft, &names, &beside).ok_or_else(Problem::internal)?))
 }
 
 /// Puts a draft away.

@@ -24,7 +24,7 @@ use crate::{
         names::Names,
         problem::Problem,
         read::Query,
-        wire::{At, Id, Message},
+        wire::{At, Beside, Id, Message},
     },
 };
 
@@ -161,7 +161,9 @@ async fn write(
 fn as_lines(page: Vec<Exchanged>, names: &Names) -> Bytes {
     let mut lines = Vec::new();
     for Exchanged { placed, .. } in page {
-        lines.extend_from_slice(&to_json(&Message::of(placed.conversation, placed.message, names)));
+        // Reactions have lines of their own.
+        let line = Message::of(placed.conversation, placed.message, names, &Beside::default());
+        lines.extend_from_slice(&to_json(&line));
         lines.push(b'\n');
     }
     lines.into()

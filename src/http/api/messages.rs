@@ -19,7 +19,7 @@ use crate::{
         doors::Doors,
         problem::Problem,
         read::{self, Form, Json, JsonOrForm, Once, Query},
-        wire::{Id, Message, Messages, Said, SaidAll, shown},
+        wire::{Beside, Id, Message, Messages, Said, SaidAll},
     },
 };
 
@@ -63,7 +63,11 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query
     let (window, limit) = (query.0.window()?, read::limit_of(query.0.limit)?);
     seen(&doors, &caller, id.0).await?;
     let names = doors.directory.names().await;
-    let items = shown(id.0, doors.archive.messages(id.0, window, limit).await?, &names);
+    let found = doors.archive.messages(id.0, window, limit).await?;
+    let ids: Vec<Uuid> = found.iter().map(|message| message.id).collect();
+    let beside = Beside::of(doors.archive.beside(&ids).await?);
+    let items: Vec<Message> =
+        found.into_iter().map(|message| Message::of(id.0, message, &names, &beside)).collect();
     let goes_on = match window {
         Window::Newest | Window::Before(_) => items.len() == limit,
         Window::After(_) => false,
@@ -155,7 +159,8 @@ async fn said(doors: &Doors, caller: &Caller, key: Key, once: Once, body: JsonOr
     match doors.desk.say(key.clone(), words, &caller.who(), once).await {
         Ok(said) => {
             let names = doors.directory.names().await;
-            Ok(Answer::accepted(&Said::first_of(said, &names).ok_or_else(Problem::internal)?))
+            let beside = beside(doors, &said.messages).await;
+            Ok(Answer::accepted(&Said::first_of(said, &names, &beside).ok_or_else(Problem::internal)?))
         }
         Err(refusal) => Err(told(doors, &key, refusal).await),
     }
@@ -205,7 +210,8 @@ pub(crate) async fn say_all(
     match doors.desk.say(key.clone(), words, &caller.who(), once).await {
         Ok(said) => {
             let names = doors.directory.names().await;
-            Ok(Answer::accepted(&SaidAll::of(said, &names)))
+            let beside = beside(&doors, &said.messages).await;
+            Ok(Answer::accepted(&SaidAll::of(said, &names, &beside)))
         }
         Err(refusal) => Err(told(&doors, &key, refusal).await),
     }
@@ -286,5 +292,18 @@ async fn decided(
 /// A message with the names that agents have now.
 async fn in_words(doors: &Doors, conversation: Uuid, message: message::Message) -> Message {
     let names = doors.directory.names().await;
-    Message::of(conversation, message, &names)
+    let beside = beside(doors, std::slice::from_ref(&message)).await;
+    Message::of(conversation, message, &names, &beside)
+}
+
+/// What is shown beside messages of which something was done: that is told in any case, if need be with less beside it.
+pub(super) async fn beside(doors: &Doors, messages: &[message::Message]) -> Beside {
+    let ids: Vec<Uuid> = messages.iter().map(|message| message.id).collect();
+    match doors.archive.beside(&ids).await {
+        Ok(found) => Beside::of(found),
+        Err(error) => {
+            tracing::debug!(%error, "a message is shown without what is beside it");
+            Beside::default()
+        }
+    }
 }

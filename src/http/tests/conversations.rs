@@ -5,7 +5,12 @@ use uuid::Uuid;
 
 use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
-    domain::{chat::ChatId, conversation::Lease, message::Quoted},
+    domain::{
+        chat::ChatId,
+        conversation::Lease,
+        event::EventType,
+        message::{Kind, Quoted, Sender},
+    },
     flow::{
         archive::{Overview, Placed, Said},
         desk::Refusal,
@@ -89,6 +94,47 @@ async fn messages_are_paged_and_quotes_among_them_are_named() {
     assert_eq!(world.get(&format!("{path}?limit=2")).await.json()["next_cursor"], "2");
     assert_eq!(world.get(&format!("{path}?before=2&after=1")).await.status, 400);
     assert_eq!(world.get(&format!("{path}?cursor=x")).await.pointer(), "/cursor");
+}
+
+#[tokio::test]
+async fn a_message_shows_what_stands_of_the_reactions_to_it() {
+    let world = World::new();
+    let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+    let said = fakes::message(1, "one");
+    let reacted = |seq: i64, who: &str, text: &str| {
+        let mut reaction = fakes::message(seq, text);
+        reaction.kind = Kind::Reaction;
+        reaction.sender = Some(Sender { id: who.to_owned(), name: String::new() });
+        reaction.quoted = Some(Quoted { provider_message_id: "P1".to_owned(), text: String::new() });
+        reaction
+    };
+    let reactions = [
+        reacted(2, "mei", "[reacted 😀]"),
+        reacted(3, "tom", "[reacted 👍 to \"one\"]"),
+        reacted(4, "mei", "[reacted 🙏]"),
+        reacted(5, "ann", "[reacted 👍]"),
+        reacted(6, "ann", "[reaction removed]"),
+    ];
+    for message in std::iter::once(said.clone()).chain(reactions) {
+        let chat = ChatId::parse("6580000001@c.us").expect("a chat");
+        let placed = Placed { conversation: id, channel: "default".to_owned(), chat, message };
+        world.shelf.messages.lock().unwrap().push(placed);
+    }
+    let wanted = json!([
+        { "emoji": "👍", "author": "contact", "at": NOW.to_string() },
+        { "emoji": "🙏", "author": "contact", "at": NOW.to_string() },
+    ]);
+    let list = world.get(&format!("/api/v1/conversations/{id}/messages")).await.json();
+    assert_eq!(list["items"][5]["reactions"], wanted);
+    assert_eq!(list["items"][0]["quoted"]["message_id"], said.id.to_string());
+    let one = world.get(&format!("/api/v1/messages/{}", said.id)).await.json();
+    assert_eq!(one["reactions"], wanted);
+
+    let mut event = fakes::event("default", EventType::MessageReceived);
+    event.message = Some(said.id);
+    world.shelf.events.lock().unwrap().push(event);
+    let told = world.get("/api/v1/events?include=message").await.json();
+    assert_eq!(told["items"][0]["message"]["reactions"], wanted);
 }
 
 #[tokio::test]

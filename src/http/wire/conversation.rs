@@ -4,7 +4,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{At, AttentionWord, FollowUp, Id, Message, ModeWord, ReasonWord, StatusWord, basic::Word};
+use super::{
+    At, AttentionWord, Beside, FollowUp, Id, Message, ModeWord, ReasonWord, StatusWord, basic::Word,
+};
 use crate::{
     domain::{chat::ChatId, conversation::Lease, time::Time},
     flow::{
@@ -162,7 +164,10 @@ impl Conversation {
             follow_up: overview.follow_up.map(|follow_up| FollowUp::of(it.id, follow_up)),
             snoozed_until: it.snoozed_until.map(At),
             opted_out: it.opted_out,
-            last_message: overview.last_message.map(|message| Message::of(it.id, message, names)),
+            // What was reacted to it came after it, and would be the last message.
+            last_message: overview
+                .last_message
+                .map(|message| Message::of(it.id, message, names, &Beside::default())),
             created_at: At(it.created_at),
             updated_at: At(it.updated_at),
             r#match: None,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{At, DraftStateWord, Id, Said, basic::Word};
+use super::{At, Beside, DraftStateWord, Id, Said, basic::Word};
 use crate::{domain::draft, flow::desk, http::names::Names};
 
 /// A suggestion for what our side says next. Nothing of it is sent unless a person sends it.
@@ -76,8 +76,8 @@ pub(crate) struct DraftSent {
 
 impl DraftSent {
     /// None if nothing was said.
-    pub(crate) fn of(said: desk::Said, draft: draft::Draft, names: &Names) -> Option<Self> {
+    pub(crate) fn of(said: desk::Said, draft: draft::Draft, names: &Names, beside: &Beside) -> Option<Self> {
         let conversation = said.conversation;
-        Some(Self { said: Said::first_of(said, names)?, draft: Draft::of(conversation, draft) })
+        Some(Self { said: Said::first_of(said, names, beside)?, draft: Draft::of(conversation, draft) })
     }
 }

@@ -1,5 +1,7 @@
 //! A message, in either direction.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -11,7 +13,10 @@ use super::{
     conversation::{Person, person},
 };
 use crate::{
-    domain::message::{self, DeliveryState},
+    domain::{
+        message::{self, DeliveryState, Kind},
+        reaction,
+    },
     flow::{desk, files::Standing},
     http::names::Names,
 };
@@ -60,15 +65,13 @@ struct Sender {
 /// What it answers.
 #[derive(Debug, Serialize, ToSchema)]
 struct Quoted {
-    /// Ours, where it is shown beside.
+    /// Ours; null in a `last_message` and in exports, and where there is none.
     message_id: Option<Id>,
     author: Option<AuthorWord>,
     text: String,
-    #[serde(skip)]
-    provider_message_id: String,
 }
 
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 struct Reaction {
     emoji: String,
     author: AuthorWord,
@@ -109,9 +112,59 @@ struct Delivery {
     read_at: Option<At>,
 }
 
+/// What is shown beside messages: where those are that they quote, and what was reacted to them.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// By conversation and the provider's id.
+    messages: HashMap<(Uuid, String), (Id, AuthorWord)>,
+    /// Newest first, one of each author, by what they are to.
+    reactions: HashMap<(Uuid, String), Vec<message::Message>>,
+}
+
+impl Beside {
+    /// What the archive has beside them, newest first.
+    pub(crate) fn of(found: Vec<(Uuid, message::Message)>) -> Self {
+        let mut beside = Self::default();
+        for (conversation, message) in found {
+            if let Some(id) = &message.provider_message_id {
+                let known = (Id(message.id), Word(message.author));
+                beside.messages.insert((conversation, id.clone()), known);
+            }
+            if let (Kind::Reaction, Some(quoted)) = (message.kind, &message.quoted) {
+                let to = (conversation, quoted.provider_message_id.clone());
+                let reactions = beside.reactions.entry(to).or_default();
+                let by =
+                    |it: &message::Message| (it.author, it.sender.as_ref().map(|sender| sender.id.clone()));
+                if reactions.iter().all(|newer| by(newer) != by(&message)) {
+                    reactions.push(message);
+                }
+            }
+        }
+        beside
+    }
+
+    fn quoted(&self, conversation: Uuid, quoted: message::Quoted) -> Quoted {
+        let found = self.messages.get(&(conversation, quoted.provider_message_id)).copied();
+        let (message_id, author) = found.unzip();
+        Quoted { message_id, author, text: quoted.text }
+    }
+
+    /// Oldest first; what was taken back stands no more.
+    fn reactions(&self, conversation: Uuid, to: &message::Message) -> Vec<Reaction> {
+        let Some(id) = to.provider_message_id.clone() else { return Vec::new() };
+        let all = self.reactions.get(&(conversation, id)).into_iter().flatten().rev();
+        let standing = all.filter(|it| it.deleted_at.is_none()).filter_map(|it| {
+            let emoji = reaction::emoji_of(&it.text)?.to_owned();
+            Some(Reaction { emoji, author: Word(it.author), at: At(it.at) })
+        });
+        standing.collect()
+    }
+}
+
 impl Message {
     /// A message of that conversation.
-    pub(crate) fn of(conversation: Uuid, it: message::Message, names: &Names) -> Self {
+    pub(crate) fn of(conversation: Uuid, it: message::Message, names: &Names, beside: &Beside) -> Self {
+        let reactions = beside.reactions(conversation, &it);
         let standing = names.standing(&it);
         let media = it.media.zip(standing).map(|(media, standing)| Media::of(it.id, media, standing));
         Self {
@@ -124,15 +177,10 @@ impl Message {
             text: it.text,
             agent: person(it.agent, names),
             sender: it.sender.map(|sender| Sender { id: sender.id, name: sender.name }),
-            quoted: it.quoted.map(|quoted| Quoted {
-                message_id: None,
-                author: None,
-                text: quoted.text,
-                provider_message_id: quoted.provider_message_id,
-            }),
+            quoted: it.quoted.map(|quoted| beside.quoted(conversation, quoted)),
             edited_at: it.edited_at.map(At),
             deleted_at: it.deleted_at.map(At),
-            reactions: Vec::new(),
+            reactions,
             media,
             provider_message_id: it.provider_message_id,
             at: At(it.at),
@@ -148,24 +196,6 @@ impl Message {
     pub(crate) const fn seq(&self) -> i64 {
         self.seq
     }
-}
-
-/// Messages of one conversation side by side: what one quotes is named where it is among them.
-pub(crate) fn shown(conversation: Uuid, messages: Vec<message::Message>, names: &Names) -> Vec<Message> {
-    let mut shown: Vec<Message> =
-        messages.into_iter().map(|it| Message::of(conversation, it, names)).collect();
-    for at in 0..shown.len() {
-        let Some(wanted) = shown[at].quoted.as_ref().map(|quoted| &quoted.provider_message_id) else {
-            continue;
-        };
-        let found = shown.iter().find(|other| other.provider_message_id.as_ref() == Some(wanted));
-        let found = found.map(|other| (other.id, other.author));
-        if let (Some(quoted), Some((id, author))) = (shown[at].quoted.as_mut(), found) {
-            quoted.message_id = Some(id);
-            quoted.author = Some(author);
-        }
-    }
-    shown
 }
 
 impl Media {
@@ -223,10 +253,10 @@ pub(crate) struct Said {
 
 impl Said {
     /// A text that is too long for one message was cut: the first of its parts stands for it.
-    pub(crate) fn first_of(said: desk::Said, names: &Names) -> Option<Self> {
+    pub(crate) fn first_of(said: desk::Said, names: &Names, beside: &Beside) -> Option<Self> {
         let first = said.messages.into_iter().next()?;
         let takeover = said.takeover.map(|receipt| Receipt::of(receipt, names));
-        Some(Self { message: Message::of(said.conversation, first, names), takeover })
+        Some(Self { message: Message::of(said.conversation, first, names, beside), takeover })
     }
 }
 
@@ -240,8 +270,8 @@ pub(crate) struct SaidAll {
 
 impl SaidAll {
     /// What was said, with the names that agents have now.
-    pub(crate) fn of(said: desk::Said, names: &Names) -> Self {
-        let shown = |it| Message::of(said.conversation, it, names);
+    pub(crate) fn of(said: desk::Said, names: &Names, beside: &Beside) -> Self {
+        let shown = |it| Message::of(said.conversation, it, names, beside);
         Self {
             items: said.messages.into_iter().map(shown).collect(),
             takeover: said.takeover.map(|receipt| Receipt::of(receipt, names)),

@@ -31,7 +31,7 @@ pub(crate) use draft::{Draft, DraftAsked, DraftSent};
 pub(crate) use endpoint::{ALL_EVENTS, Endpoint, NewEndpoint, WebhookDelivery};
 pub(crate) use event::Event;
 pub(crate) use live::{Generation, GenerationEnded, Present, Typing};
-pub(crate) use message::{Message, Messages, Said, SaidAll, shown};
+pub(crate) use message::{Beside, Message, Messages, Said, SaidAll};
 pub(crate) use person::{Agent, ChangedAgent, Me, NewAgent, Raw, ShownAgent};
 pub(crate) use stationery::{CannedReply, Label};
 pub(crate) use turn::{DeadLetter, FollowUp, Turn};

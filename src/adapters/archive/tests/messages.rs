@@ -20,6 +20,7 @@ use crate::{
 on_both_stores!(
     windows_show_the_newest_first,
     a_message_is_read_back_whole_with_its_place,
+    beside_messages_stand_what_they_quote_and_what_was_reacted,
     a_key_is_known_by_every_id_of_the_chat,
     the_model_reads_only_what_was_said,
     no_window_is_unbounded,
@@ -124,6 +125,32 @@ async fn a_message_is_read_back_whole_with_its_place<S: Trial>(store: &S) {
         assert_eq!(placed.message, message);
     }
     assert_eq!(store.message(Uuid::now_v7()).await.expect("reads"), None);
+}
+
+async fn beside_messages_stand_what_they_quote_and_what_was_reacted<S: Trial>(store: &S) {
+    let (mei, tom) = (begun("shop", "6580000001@c.us"), begun("shop", "6580000002@c.us"));
+    let said = |seq: i64, id: &str, quoted: Option<&str>, kind| {
+        let quoted = quoted.map(|id| Quoted { provider_message_id: id.to_owned(), text: String::new() });
+        let provider_message_id = Some(id.to_owned());
+        Message { provider_message_id, quoted, kind, ..from_contact(seq, "words", NOW) }
+    };
+    for of in [&mei, &tom] {
+        store.keep_conversation(of).await;
+        let all = vec![
+            said(1, "A", None, Kind::Text),
+            said(2, "B", None, Kind::Text),
+            said(3, "C", Some("A"), Kind::Text),
+            said(4, "D", Some("C"), Kind::Reaction),
+            said(1_003, "E", Some("C"), Kind::Reaction),
+            said(1_004, "F", Some("C"), Kind::Reaction),
+        ];
+        store.keep_messages(of, all).await;
+    }
+    let shown = store.messages(mei.id, Window::Before(4), 1).await.expect("reads");
+    let found = store.beside(&[shown[0].id]).await.expect("reads");
+    assert!(found.iter().all(|(of, _)| *of == mei.id), "{found:?}");
+    assert_eq!(found.iter().map(|(_, it)| it.seq).collect::<Vec<_>>(), [1_003, 4, 1]);
+    assert!(store.beside(&[]).await.expect("reads").is_empty());
 }
 
 async fn a_key_is_known_by_every_id_of_the_chat<S: Trial>(store: &S) {

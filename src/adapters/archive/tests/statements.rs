@@ -185,6 +185,7 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
     }
     store.message(id).await?;
     store.placed(&[id]).await?;
+    store.beside(&[id]).await?;
     store.has_message("shop", chat, "key").await?;
     store.unknown_sends(5).await?;
     store.history(id, 5, 5).await?;

@@ -189,6 +189,19 @@ impl Archive for Shelf {
         Ok(None)
     }
 
+    async fn beside(&self, ids: &[Uuid]) -> Result<Vec<(Uuid, Message)>, Error> {
+        let all = self.messages.lock().unwrap();
+        let of: Vec<Uuid> =
+            all.iter().filter(|it| ids.contains(&it.message.id)).map(|it| it.conversation).collect();
+        let mut beside: Vec<_> = all
+            .iter()
+            .filter(|it| of.contains(&it.conversation))
+            .map(|it| (it.conversation, it.message.clone()))
+            .collect();
+        beside.sort_by_key(|(_, message)| std::cmp::Reverse(message.seq));
+        Ok(beside)
+    }
+
     async fn events(&self, filter: &EventFilter, _: &PageOf) -> Result<Page<Recorded>, Error> {
         self.asked.lock().unwrap().push(format!("{filter:?}"));
         Ok(Page { items: self.recorded(0), next: None })
