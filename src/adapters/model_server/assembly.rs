@@ -1,7 +1,7 @@
 //! An answer as it grows, whatever wire it comes by. In: words, calls, counts and an end. Out: the words so far, and at
 //! the end the whole, or why there is none.
 
-use super::failure::failed;
+use super::{COLLEAGUE_MARK, failure::failed};
 use crate::flow::generator::{Failure, FailureKind, ToolCall, Written};
 
 /// Tools called in one answer. More is a model gone astray.
@@ -63,7 +63,7 @@ impl Assembly {
 
     /// The words so far, as the contact would read them.
     pub(crate) fn so_far(&self) -> &str {
-        if THINK_OPEN.starts_with(self.text.trim()) { "" } else { without_thoughts(&self.text) }
+        if THINK_OPEN.starts_with(self.text.trim()) { "" } else { words_of(&self.text) }
     }
 
     /// The answer, if there is one.
@@ -75,7 +75,7 @@ impl Assembly {
             }
             Some(Finish::Ended) => {}
         }
-        let text = without_thoughts(&self.text).trim().to_owned();
+        let text = words_of(&self.text).trim().to_owned();
         if text.is_empty() && self.calls.is_empty() {
             return Err(failed(FailureKind::Empty, "nothing was written"));
         }
@@ -92,11 +92,23 @@ fn named((at, call): (usize, Call)) -> Result<ToolCall, Failure> {
     Ok(ToolCall { id, name: call.name, arguments: call.arguments })
 }
 
-/// Without the block of thoughts that some servers leave at the beginning. Anywhere else the tag is text.
+/// What is for the contact: without the block of thoughts that some servers leave at the beginning, and without the mark of
+/// a colleague, which models take up where they read it before each of their own words.
+fn words_of(text: &str) -> &str {
+    let mut words = without_thoughts(text);
+    while let Some(rest) = words.trim_start().strip_prefix(COLLEAGUE_MARK) {
+        words = rest.trim_start();
+    }
+    words
+}
+
+/// Some servers open the block themselves, in front of what they give: then its end is all that is seen of it. Anywhere else
+/// the tags are text.
 fn without_thoughts(text: &str) -> &str {
-    match text.trim_start().strip_prefix(THINK_OPEN) {
-        Some(thoughts) => thoughts.split_once(THINK_CLOSE).map_or("", |(_, words)| words.trim_start()),
-        None => text,
+    match (text.trim_start().strip_prefix(THINK_OPEN), text.split_once(THINK_CLOSE)) {
+        (Some(thoughts), _) => thoughts.split_once(THINK_CLOSE).map_or("", |(_, words)| words.trim_start()),
+        (None, Some((thoughts, words))) if !thoughts.contains(THINK_OPEN) => words.trim_start(),
+        (None, _) => text,
     }
 }
 
@@ -129,5 +141,20 @@ mod tests {
     fn thoughts_alone_are_nothing_and_a_tag_begun_is_text() {
         assert_eq!(written("<think>Hmm, hmm, hmm").expect_err("a failure").kind, FailureKind::Empty);
         assert_eq!(written("<th").expect("an answer").text, "<th");
+    }
+
+    #[test]
+    fn the_contact_reads_neither_thoughts_that_the_server_began_nor_a_mark_that_the_model_has_learnt() {
+        for (text, read) in [
+            ("They ask for hours.\n</think>\n\nWe open at nine.", "We open at nine."),
+            ("We write <think>so</think> here.", "We write <think>so</think> here."),
+            ("[Written by a human colleague] We open at nine.", "We open at nine."),
+            ("[Written by a human colleague]\n[Written by a human colleague] Yes.", "Yes."),
+            ("Yes. [Written by a human colleague]", "Yes. [Written by a human colleague]"),
+        ] {
+            assert_eq!(written(text).expect("an answer").text, read, "{text}");
+        }
+        let marked = written("[Written by a human colleague]").expect_err("a failure");
+        assert_eq!(marked.kind, FailureKind::Empty);
     }
 }
