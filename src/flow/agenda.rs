@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::{
     conversations,
+    generator::Failure,
     inbox::{self, Begun, Claimant},
     outbox::{self, Owed},
 };
@@ -146,15 +147,10 @@ pub fn after_our_words(docket: &mut Docket, policy: &Policy, id: Uuid) {
 
 /// Whether an owed follow-up has become too late to leave.
 pub fn is_too_late(policy: &Policy, queued_at: Time, now: Time) -> bool {
-    match cadence::judge(policy, queued_at, now) {
-        Verdict::Fire => false,
-        // What the brake held meets hours that it would not have met.
-        Verdict::Wait(_) => !policy.brake.has_held(queued_at),
-        Verdict::Withhold(_) => true,
-    }
+    matches!(cadence::judge(policy, queued_at, now), Verdict::Withhold(_))
 }
 
-/// Until when an owed follow-up waits for the end of quiet hours, which it has met because the brake held it.
+/// Until when an owed follow-up waits for the end of quiet hours, which it has met on its way, or because the brake held it.
 pub fn waits_until(policy: &Policy, queued_at: Time, now: Time) -> Option<Time> {
     match cadence::judge(policy, queued_at, now) {
         Verdict::Wait(at) => Some(at),
@@ -276,14 +272,14 @@ pub fn withhold(docket: &mut Docket, reason: &str) {
 }
 
 /// The model failed at its words: later again, or held back after all attempts.
-pub fn put_off(docket: &mut Docket, policy: &Policy, at_least_ms: Option<i64>, is_final: bool, jitter: f64) {
+pub fn put_off(docket: &mut Docket, policy: &Policy, failure: &Failure, jitter: f64) {
     let Some(attempts) = docket.follow_up().map(|follow_up| follow_up.attempts + 1) else { return };
-    if is_final || attempts >= policy.ai_attempts {
+    if !failure.is_worth_waiting_for(0) || attempts >= policy.ai_attempts {
         withhold(docket, "ai_failure");
         return;
     }
     let now = docket.now;
-    let wait_ms = retry::wait_ms(policy.retry_base_ms, attempts, 60_000, jitter, at_least_ms);
+    let wait_ms = retry::wait_ms(policy.retry_base_ms, attempts, 60_000, jitter, failure.retry_after_ms);
     docket.change_follow_up(|follow_up| {
         follow_up.attempts = attempts;
         follow_up.due_at = now.plus_ms(wait_ms);

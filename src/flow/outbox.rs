@@ -13,7 +13,7 @@ pub use settle::{Settled, count_follow_up, give_up, sent, settle, tell_settled};
 
 use uuid::Uuid;
 
-use super::{conversations, drafts, errands, inbox};
+use super::{agenda, conversations, drafts, errands, inbox};
 use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry},
@@ -277,6 +277,10 @@ pub fn withdraw_reply(docket: &mut Docket, reply: Uuid) -> bool {
             .turn(reply)
             .with("discarded", discarded),
     );
+    // What it has scheduled goes with it: the next answer may want none.
+    if docket.follow_up().is_some_and(|follow_up| follow_up.created_by == actor::ASSISTANT) {
+        agenda::cancel(docket, DeliveryReason::Superseded.as_str(), actor::CONTACT);
+    }
     true
 }
 

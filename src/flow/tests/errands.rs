@@ -6,9 +6,11 @@ use uuid::Uuid;
 use crate::{
     domain::{event::EventType as E, message::DeliveryState as S, mode::Mode, tool::Errand},
     flow::{
-        inbox::Begun,
+        agenda::Wish,
+        inbox::{self, Begun},
         outbox::{self, Claim, Settled},
         play::Play,
+        provider::Amendment,
         reply::{Answer, Committed},
         tools::Asking,
     },
@@ -149,4 +151,20 @@ fn what_was_asked_on_the_way_is_told_by_its_name() {
     play.commits(&begun, &Answer { text: "On its way.".into(), looked_up, ..Answer::default() });
     let completed = play.events.iter().find(|event| event.kind == E::TurnCompleted).unwrap();
     assert_eq!(completed.details["looked_up"], json!(["order_status"]));
+}
+
+#[test]
+fn what_a_reply_has_scheduled_goes_with_it() {
+    let mut play = Play::by(|policy| policy.typing_ms_per_char = 100);
+    play.policy.typing_max_ms = 10_000;
+    play.says("Remind me tomorrow");
+    let begun = play.begins();
+    let wish = Wish { delay_ms: Some(60_000), text: Some("You asked me to.".into()), ..Wish::default() };
+    let answer = Answer { text: "I will.".into(), follow_up: Some(wish), ..Answer::default() };
+    assert_eq!(play.commits(&begun, &answer), Committed::Owed);
+    assert_eq!(play.pending_follow_ups(), 1);
+    let chat = play.conversation.chat.clone();
+    let edit = Amendment { chat, of: "IN1".into(), text: "Forget it, thanks".into(), at: None };
+    play.step(|docket, policy| inbox::amend(docket, policy, &edit, false));
+    assert_eq!((play.in_state(S::Cancelled), play.pending_follow_ups()), (vec!["I will."], 0));
 }

@@ -250,6 +250,19 @@ fn a_follow_up_that_is_owed_already_keeps_its_place_under_the_brake() {
 }
 
 #[test]
+fn a_follow_up_that_meets_the_night_on_its_way_leaves_in_the_morning() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("Still there?", 1_000));
+    play.wait(1_000);
+    play.fires();
+    play.policy.quiet_hours = Hours::parse("00:00-24:00 UTC", "UTC").ok().map(Arc::new);
+    assert!(matches!(play.claims_send().1, outbox::Claim::NotYet(at) if at > play.now));
+    play.policy.quiet_hours = None;
+    assert_eq!(play.sends(), ["Still there?"]);
+}
+
+#[test]
 fn the_brake_holds_no_answer_and_nothing_behind_what_it_holds() {
     let mut play = Play::new();
     play.exchange("m1", "a1");
