@@ -7,23 +7,43 @@ use crate::{
         conversation::Status,
         docket::Docket,
         event::actor,
-        message::{Message, Outcome},
+        message::{Author, DeliveryState, Kind, Message, Outcome},
     },
     flow::conversations,
 };
 
 /// What our side had heard when it last spoke: a reply answers what its turn had read, and a message that came while it
 /// was written has a lower number than the reply itself.
+///
+/// Baton's own words, from the settings, answer nothing.
 fn heard_up_to(docket: &Docket) -> i64 {
     let our_seq = docket.conversation.our_seq;
-    let reply =
-        docket.messages().iter().find(|message| message.seq == our_seq).and_then(|message| message.turn);
+    let last = docket.messages().iter().find(|message| message.seq == our_seq);
+    let is_by_itself = |message: &Message| message.author == Author::System;
+    let last = match last {
+        Some(message) if is_by_itself(message) => {
+            docket.messages().iter().rev().find(|message| is_said(message))
+        }
+        last => last,
+    };
+    let (our_seq, reply) = last.map_or((0, None), |message| (message.seq, message.turn));
     let is_heard = |message: &&Message| {
         reply.is_some()
             && message.turn == reply
             && message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Answered)
     };
     docket.messages().iter().filter(is_heard).map(|message| message.seq).max().unwrap_or(our_seq)
+}
+
+/// Whether the assistant or a person has said it to the contact.
+fn is_said(message: &Message) -> bool {
+    let has_left = message.delivery.as_ref().is_none_or(|delivery| {
+        !matches!(
+            delivery.state,
+            DeliveryState::Queued | DeliveryState::Cancelled | DeliveryState::Failed | DeliveryState::Dead
+        )
+    });
+    matches!(message.author, Author::Assistant | Author::Agent) && message.kind != Kind::Note && has_left
 }
 
 /// A person wants an answer now: everything since our side last spoke waits again. True if there is anything.
