@@ -113,6 +113,10 @@ impl Generator for Generators {
         }
     }
 
+    fn knows_who_asks(&self, channel: &str) -> bool {
+        self.of(channel).is_some_and(|generator| generator.knows_who_asks(channel))
+    }
+
     async fn check(&self) -> Result<String, Failure> {
         match self.of("") {
             Some(generator) => generator.check().await,

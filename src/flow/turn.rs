@@ -212,7 +212,7 @@ impl Turns {
         // Read before the race below: a call to the store is never dropped half-way.
         let request = context::request(&*self.archive, channel, &mut begun).await?;
         let asked_at = (self.clock)();
-        let is_alone = request.lines.len() == 1;
+        let is_alone = request.lines.len() == 1 && !self.generator.knows_who_asks(&request.channel);
         let mut cost = Cost::default();
         let written = tokio::select! {
             biased;

@@ -380,6 +380,10 @@ impl Generator for Fused<dyn Generator> {
         self.fuse.touch("Generator::reply", self.inner.reply(request, progress)).await
     }
 
+    fn knows_who_asks(&self, channel: &str) -> bool {
+        self.inner.knows_who_asks(channel)
+    }
+
     async fn check(&self) -> Result<String, Failure> {
         self.inner.check().await
     }
