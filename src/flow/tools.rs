@@ -59,6 +59,11 @@ pub struct Asked {
     pub looked_up: Vec<String>,
 }
 
+/// Whether a tool needs no other round with the model.
+pub fn ends_a_turn(name: &str) -> bool {
+    matches!(name, "hand_over" | "stay_silent")
+}
+
 /// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones, unless
 /// the model waits for an answer of the business, or a call for it made no sense. While nobody is there to take over, the
 /// model is told until when, and writes once more: what it wrote beside the call would promise somebody.

@@ -22,7 +22,7 @@ use crate::{
         onlookers::Writing,
         reply::{Answer, Cost},
         running::Guard,
-        tools::{Asked, Asking, Gave, Understood, understand},
+        tools::{Asked, Asking, Gave, Understood, ends_a_turn, understand},
     },
 };
 
@@ -68,20 +68,26 @@ impl Turns {
             .record(seconds((self.clock)().since(queued_at)));
         let running = Gauge::new("baton_generations_in_flight");
         let (mut asked, mut used_tools) = (Asked::default(), false);
+        if self.tool_rounds == 0 && request.tools.is_open() {
+            request.tools = Offer::Over(Arc::clone(&channel.policy.tools));
+        }
         for round in 0..=self.tool_rounds {
             let mut written = self.ask(&request, begun, progress).await?;
             cost.input_tokens += written.input_tokens;
             cost.output_tokens += written.output_tokens;
+            let is_over = matches!(request.tools, Offer::Over(_));
             if !request.tools.is_open() {
-                // What was not offered is not done, whatever a model makes up.
-                written.calls.clear();
+                // What was not offered is not done, whatever a model makes up. What ends the turn needs no other round, and
+                // would be promised to the contact and not kept.
+                written.calls.retain(|call| is_over && ends_a_turn(&call.name));
             }
-            let must_speak = begun.turn.purpose == Purpose::Draft || matches!(request.tools, Offer::Over(_));
+            let must_speak = begun.turn.purpose == Purpose::Draft || is_over && written.calls.is_empty();
             if must_speak && written.text.trim().is_empty() {
                 return Err(empty("no words".to_owned()).into());
             }
             used_tools |= !written.calls.is_empty();
-            match understand(written, &mut asked, away_until.as_deref(), &channel.policy.tools) {
+            let away_until = away_until.as_deref().filter(|_| !is_over);
+            match understand(written, &mut asked, away_until, &channel.policy.tools) {
                 Understood::Done(mut answer) => {
                     drop((slot, running));
                     answer.used_tools = used_tools;
