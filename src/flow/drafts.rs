@@ -108,8 +108,9 @@ pub(super) fn fail(
     let now = docket.now;
     // Something newer is to be written anyway, with all its attempts.
     let Some(wish) = wish_of(docket, begun) else { return true };
-    wish.failures += 1;
-    if wish.failures >= policy.ai_attempts || !failure.kind.is_worth_another_try() {
+    wish.failures += i32::from(failure.is_attempt());
+    let waited_ms = now.since(Time(wish.first_at));
+    if wish.failures >= policy.ai_attempts || !failure.is_worth_waiting_for(waited_ms) {
         docket.conversation.memo.draft_wish = None;
         return false;
     }

@@ -138,6 +138,8 @@ words! {
         Empty = "empty",
         /// The model's own filter.
         Filtered = "content_filter",
+        /// Not asked: it has failed too often, and one that asks on trial is enough.
+        Unasked = "breaker_open",
     }
 }
 
@@ -152,11 +154,15 @@ impl FailureKind {
             | Self::Cut
             | Self::Malformed
             | Self::Empty
-            | Self::Filtered => true,
+            | Self::Filtered
+            | Self::Unasked => true,
             Self::Quota | Self::Refused => false,
         }
     }
 }
+
+/// Longest wait for a server that asks for one, or is not asked. Beyond it a person is better than an answer.
+const WAIT_MAX_MS: i64 = 600_000;
 
 /// A generation failed. Its words hold nothing of the server's, which may repeat secrets or a contact's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -170,6 +176,20 @@ pub struct Failure {
     pub detail: String,
 }
 
+impl Failure {
+    /// Whether the model was asked at all.
+    pub fn is_attempt(&self) -> bool {
+        self.kind != FailureKind::Unasked
+    }
+
+    /// Whether another attempt may help, and soon enough for somebody who has waited for so long: a day's quota may be hours
+    /// away, and a model that is not even asked may be gone for good.
+    pub fn is_worth_waiting_for(&self, waited_ms: i64) -> bool {
+        let comes_soon = self.retry_after_ms.is_none_or(|ms| ms <= WAIT_MAX_MS);
+        self.kind.is_worth_another_try() && comes_soon && (self.is_attempt() || waited_ms < WAIT_MAX_MS)
+    }
+}
+
 /// Hears of the words as they come: ten times a second at most, or whoever watches is told more than they can read.
 pub trait Progress: Send + Sync {
     /// So far it reads.
@@ -181,6 +201,11 @@ pub trait Progress: Send + Sync {
 pub trait Generator: Send + Sync {
     /// One answer of the model. Done only with an end marker or a finish reason; anything else is a failure.
     async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure>;
+
+    /// Whether it is told who asks: then what it answers to one may be about nobody else.
+    fn knows_who_asks(&self, _channel: &str) -> bool {
+        false
+    }
 
     /// Whether the server answers, for `baton check`: a few words.
     async fn check(&self) -> Result<String, Failure>;

@@ -49,7 +49,7 @@ impl ModelBreaker {
             Admission::OpenUntil { until, change } => {
                 self.tell(channel, change);
                 Err(Failure {
-                    kind: FailureKind::Unreachable,
+                    kind: FailureKind::Unasked,
                     retry_after_ms: Some(until.since((self.clock)()).max(0)),
                     detail: "the breaker of the model is open".to_owned(),
                 })
@@ -117,6 +117,7 @@ const fn is_answered(kind: FailureKind) -> bool {
         | FailureKind::Unreachable
         | FailureKind::TimedOut
         | FailureKind::Cut
-        | FailureKind::Malformed => false,
+        | FailureKind::Malformed
+        | FailureKind::Unasked => false,
     }
 }

@@ -235,8 +235,17 @@ impl Play {
 
     /// The model fails.
     pub(crate) fn fails(&mut self, begun: &Begun) -> Committed {
-        let failure =
-            Failure { kind: FailureKind::Server, retry_after_ms: None, detail: "status 500".to_owned() };
+        self.fails_with(begun, FailureKind::Server, None)
+    }
+
+    /// The model failed so, and wants to be asked again so much later.
+    pub(crate) fn fails_with(
+        &mut self,
+        begun: &Begun,
+        kind: FailureKind,
+        retry_after_ms: Option<i64>,
+    ) -> Committed {
+        let failure = Failure { kind, retry_after_ms, detail: "status 500".to_owned() };
         self.step(|docket, policy| reply::fail(docket, policy, begun, &failure, reply::Cost::default(), 0.5))
     }
 

@@ -49,8 +49,7 @@ pub fn fail(
     end_turn(docket, begun, TurnState::Failed, Some(failure.kind.as_str()), cost);
     if begun.turn.purpose == Purpose::FollowUp {
         record_failure(docket, begun, failure, "retried");
-        let is_final = !failure.kind.is_worth_another_try();
-        agenda::put_off(docket, policy, failure.retry_after_ms, is_final, jitter);
+        agenda::put_off(docket, policy, failure, jitter);
         return Committed::WillRetry;
     }
     if begun.turn.purpose == Purpose::Draft {
@@ -58,8 +57,9 @@ pub fn fail(
         record_failure(docket, begun, failure, if goes_on { "retried" } else { "handed_over" });
         return if goes_on { Committed::WillRetry } else { Committed::GivenUp };
     }
-    let failures = docket.conversation.memo.failures + 1;
-    if failures < policy.ai_attempts && failure.kind.is_worth_another_try() {
+    let failures = docket.conversation.memo.failures + i32::from(failure.is_attempt());
+    let first_at = docket.conversation.memo.burst_first_at.map_or(begun.at, Time);
+    if failures < policy.ai_attempts && failure.is_worth_waiting_for(docket.now.since(first_at)) {
         record_failure(docket, begun, failure, "retried");
         let wait_ms =
             retry::wait_ms(policy.retry_base_ms, failures, RETRY_CAP_MS, jitter, failure.retry_after_ms);

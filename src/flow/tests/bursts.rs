@@ -13,6 +13,7 @@ use crate::{
     },
     flow::{
         conversations,
+        generator::FailureKind,
         inbox::{self, Admitted, Claim, Claimant},
         outbox::{self, Settled},
         play::Play,
@@ -240,6 +241,51 @@ fn a_newer_message_while_a_send_fails_restarts_both() {
     play.settles(attempt, &Settled::Again(None, "connection refused".into()));
     assert!(matches!(play.writes(&blind, "to m2 alone"), Committed::Discarded(_)));
     assert_eq!(play.begins().burst.len(), 2);
+}
+
+#[test]
+fn a_model_that_is_not_asked_costs_no_attempts_and_nobody_waits_for_it_for_long() {
+    let mut play = Play::new();
+    play.says("m1");
+    let (mut waited, mut tries) = (0, 0);
+    loop {
+        let begun = play.begins();
+        tries += 1;
+        match play.fails_with(&begun, FailureKind::Unasked, Some(25_000)) {
+            Committed::WillRetry => {}
+            outcome => break assert_eq!(outcome, Committed::GivenUp),
+        }
+        play.wait(30_000);
+        waited += 30_000;
+    }
+    assert!(tries > play.policy.ai_attempts && (600_000..660_000).contains(&waited), "{tries} {waited}");
+    assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::AiFailure));
+}
+
+#[test]
+fn a_server_that_wants_to_be_asked_in_hours_is_not_waited_for() {
+    for (retry_after_ms, outcome) in [(600_000, Committed::WillRetry), (43_200_000, Committed::GivenUp)] {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        assert_eq!(play.fails_with(&begun, FailureKind::RateLimited, Some(retry_after_ms)), outcome);
+    }
+}
+
+#[test]
+fn answer_now_takes_what_only_batons_own_words_have_followed() {
+    let mut play = Play::by(|policy| {
+        policy.ai_attempts = 1;
+        policy.fallback_text = Some("A colleague comes.".into());
+    });
+    play.exchange("m0", "a0");
+    play.says("m1");
+    let begun = play.begins();
+    assert_eq!(play.fails(&begun), Committed::GivenUp);
+    assert_eq!(play.sends(), ["A colleague comes."]);
+    assert!(play.step(|docket, _| inbox::answer_now(docket)));
+    let burst = play.begins().burst;
+    assert_eq!(burst.iter().map(|message| message.text.as_str()).collect::<Vec<_>>(), ["m1"]);
 }
 
 #[test]
