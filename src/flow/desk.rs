@@ -289,9 +289,11 @@ impl Desk {
     ) -> Result<Message, Refusal> {
         let placed = self.archive.message(message).await?.ok_or(Refusal::NotFound)?;
         let channel = self.channels.get(&placed.channel).ok_or(Refusal::NotFound)?;
-        let need = Need { messages: vec![message], newest: WITHDRAW_LOOKS_BACK, ..Need::default() };
+        let need =
+            Need { messages: vec![message], newest: WITHDRAW_LOOKS_BACK, itself: true, ..Need::default() };
         let who = who.clone();
         let step = move |docket: &mut Docket| {
+            refuse_merged(docket)?;
             act(docket, &channel.policy, message, &who)?;
             docket.message(message).cloned().ok_or(Refusal::NotFound)
         };
@@ -382,10 +384,14 @@ impl Desk {
             letter: Some(letter),
             messages: letters::subjects_of(&found),
             newest: REPLAY_LOOKS_BACK,
+            itself: true,
             ..Need::default()
         };
         let who = who.clone();
-        let step = move |docket: &mut Docket| letters::replay(docket, &channel.policy, letter, force, &who);
+        let step = move |docket: &mut Docket| {
+            refuse_merged(docket)?;
+            letters::replay(docket, &channel.policy, letter, force, &who)
+        };
         unless_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)?
     }
 
@@ -417,10 +423,19 @@ impl Desk {
             self.ledger.keep(vec![event], vec![put_away]).await?;
             return Ok(());
         };
-        let need = Need { letter: Some(letter), messages: letters::subjects_of(&found), ..Need::default() };
+        let messages = letters::subjects_of(&found);
+        let need = Need { letter: Some(letter), messages, itself: true, ..Need::default() };
         let who = who.clone();
         let step = move |docket: &mut Docket| letters::discard(docket, letter, &who);
         unless_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)?
+    }
+}
+
+/// What is of a conversation that was merged stays there, and nothing leaves from there any more.
+fn refuse_merged(docket: &Docket) -> Result<(), Refusal> {
+    match docket.conversation.memo.merged_into {
+        Some(_) => Err(not_retryable(Some(docket), "its conversation goes on in another one: say it there")),
+        None => Ok(()),
     }
 }
 

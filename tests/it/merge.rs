@@ -1,6 +1,6 @@
 //! Whom the provider knows under two ids is one person: one conversation, one who answers, from the moment it shows it.
 
-use baton::{adapters::scripted::Step, domain::message::ECHO_AWAITED_MS};
+use baton::{adapters::scripted::Step, domain::message::ECHO_AWAITED_MS, flow::generator::FailureKind};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, Chat, World, green_api, on_both_stores};
@@ -13,6 +13,7 @@ on_both_stores!(
     whoever_has_the_later_one_open_works_on_the_one_that_stays,
     who_waits_for_a_person_is_not_lost_with_the_later_one,
     three_ids_of_one_person_are_one_conversation,
+    what_was_given_up_in_the_later_one_can_be_put_away,
     who_is_given_back_stays_with_the_assistant,
     those_that_have_met_are_erased_together,
     who_writes_on_the_phone_takes_over_whichever_id_is_shown,
@@ -189,6 +190,23 @@ async fn who_waits_for_a_person_is_not_lost_with_the_later_one(world: &World) {
     assert_eq!(shows_both(&first, HIDDEN, "M4", "It is me").await, "accepted");
     let stays = first.conversation().await;
     assert_eq!((&stays["mode"], &stays["attention"]["reason"]), (&json!("HUMAN"), &json!("unanswered")));
+}
+
+async fn what_was_given_up_in_the_later_one_can_be_put_away(world: &World) {
+    let (first, second) = both_begin(world).await;
+    world.assistant.add(Step::fails(FailureKind::Refused));
+    second.writes("M3", "What does it cost?").await;
+    world.after(3_000).await;
+    world.assistant_says("Yes?");
+    shows_both(&second, PHONE, "M4", "It is me").await;
+    assert_eq!(first.conversation().await["attention"]["reason"], "ai_failure", "it is not forgotten");
+    world.after(3_000).await;
+    let letters = world.get("/api/v1/dead-letters").await;
+    let letter = format!("/api/v1/dead-letters/{}", letters["items"][0]["id"].as_str().expect("an id"));
+    let replayed = world.ask("POST", &format!("{letter}/retry"), None).await;
+    assert_eq!((replayed.status, &replayed.body["code"]), (409, &json!("not_retryable")), "{replayed:?}");
+    assert_eq!(world.ask("DELETE", &letter, None).await.status, 204);
+    assert_eq!(world.get("/api/v1/dead-letters").await["items"], json!([]));
 }
 
 async fn three_ids_of_one_person_are_one_conversation(world: &World) {
