@@ -4,6 +4,8 @@
 //! In: a person or a command that erases; every few seconds, erasures that nobody goes on with. Out: nothing of the person
 //! but keyed hashes of their messages' keys, and an event that says who erased and how many rows.
 
+mod traces;
+
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
@@ -12,10 +14,11 @@ use std::{
 use serde_json::Value;
 use uuid::Uuid;
 
+use self::traces::Told;
 use super::{
     archive::{Archive, Overview},
     dispatch::Dispatch,
-    graves::{Erasing, Graves, Line, Of, Rows, Traces, Turned},
+    graves::{Erasing, Graves, Of, Rows, Turned},
     intake::body_of,
     ledger::{Error, Key, Ledger, Need, change},
     tombstones::Tombstones,
@@ -37,14 +40,6 @@ const IDLE_MS: i64 = 10_000;
 const TAKEN_UP_MAX: usize = 20;
 /// What others have erased is heard of at the latest so long after.
 const HEARD_MS: i64 = 60_000;
-
-/// Who is told what was taken out of the chats of several people.
-enum Told {
-    /// The erasure, which counts it.
-    Erasing(Erasing),
-    /// Nobody, as no conversation is erased: so many messages.
-    Nobody(i64),
-}
 
 /// The step.
 pub struct Eraser {
@@ -209,45 +204,6 @@ impl Eraser {
         Ok(Some(erasing))
     }
 
-    /// What they wrote in groups, and as stories, is theirs, too; what others wrote there is not. Nothing tells who wrote in
-    /// which, so all are looked through. None: somebody else goes on with it.
-    async fn unname(&self, channel: &str, chats: &[ChatId], mut told: Told) -> Result<Option<Told>, Error> {
-        let mut after = None;
-        loop {
-            let page = self.graves.shared(channel, after, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(Some(told)) };
-            after = Some(*last);
-            for shared in page {
-                let Some(now) = self.unname_in(shared, chats, told).await? else { return Ok(None) };
-                told = now;
-            }
-        }
-    }
-
-    async fn unname_in(&self, shared: Uuid, chats: &[ChatId], mut told: Told) -> Result<Option<Told>, Error> {
-        let (mut after, mut gone) = (Some(0), HashSet::new());
-        while let Some(from) = after {
-            let (lines, next) = self.graves.lines(shared, from, PAGE).await?;
-            after = next;
-            let traces = traces(lines, chats, &mut gone);
-            if traces.is_empty() {
-                continue;
-            }
-            told = match told {
-                Told::Erasing(erasing) => match self.graves.unname(&erasing, shared, traces).await? {
-                    Turned::Removed(now) => Told::Erasing(now),
-                    Turned::Nothing | Turned::Overtaken => return Ok(None),
-                },
-                Told::Nobody(before) => {
-                    let count = i64::try_from(traces.written.len()).unwrap_or(i64::MAX);
-                    self.graves.unname_alone(shared, traces).await?;
-                    Told::Nobody(before.saturating_add(count))
-                }
-            };
-        }
-        Ok(Some(told))
-    }
-
     async fn remove_webhooks(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
         let mut after = None;
         loop {
@@ -311,24 +267,6 @@ fn close(docket: &mut Docket, tombstones: &Tombstones, chats: &[ChatId], actor: 
 
 fn count(all: &mut Rows, more: Rows) {
     more.into_iter().for_each(|(table, rows)| *all.entry(table).or_default() += rows);
-}
-
-/// What of these lines is theirs. Remembers what is gone: it may be quoted further on.
-fn traces(lines: Vec<Line>, chats: &[ChatId], gone: &mut HashSet<String>) -> Traces {
-    let mut traces = Traces::default();
-    for line in lines {
-        let is_theirs =
-            line.writer.as_ref().is_some_and(|writer| chats.iter().any(|chat| chat.as_str() == writer));
-        if is_theirs || line.is_emptied {
-            gone.extend(line.provider_id);
-        }
-        if is_theirs {
-            traces.written.push(line.id);
-        } else if line.quotes.is_some_and(|quoted| gone.contains(&quoted)) {
-            traces.quoting.push(line.id);
-        }
-    }
-    traces
 }
 
 /// Those that name one of these chats.

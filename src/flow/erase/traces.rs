@@ -1,0 +1,88 @@
+//! What somebody wrote among others: in groups, and as stories. It is theirs, and goes with them; the chats stay.
+//!
+//! In: the ids of a person. Out: their messages empty, and what others have quoted of them.
+
+use std::collections::HashSet;
+
+use uuid::Uuid;
+
+use super::{Eraser, PAGE};
+use crate::{
+    domain::chat::ChatId,
+    flow::{
+        graves::{Erasing, Line, Traces, Turned},
+        ledger::Error,
+    },
+};
+
+/// Who is told what was taken out of the chats of several people.
+pub(super) enum Told {
+    /// The erasure, which counts it.
+    Erasing(Erasing),
+    /// Nobody, as no conversation is erased: so many messages.
+    Nobody(i64),
+}
+
+impl Eraser {
+    /// What they wrote in groups, and as stories, is theirs, too; what others wrote there is not. Nothing tells who wrote in
+    /// which, so all are looked through. None: somebody else goes on with it.
+    pub(super) async fn unname(
+        &self,
+        channel: &str,
+        chats: &[ChatId],
+        mut told: Told,
+    ) -> Result<Option<Told>, Error> {
+        let mut after = None;
+        loop {
+            let page = self.graves.shared(channel, after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(Some(told)) };
+            after = Some(*last);
+            for shared in page {
+                let Some(now) = self.unname_in(shared, chats, told).await? else { return Ok(None) };
+                told = now;
+            }
+        }
+    }
+
+    async fn unname_in(&self, shared: Uuid, chats: &[ChatId], mut told: Told) -> Result<Option<Told>, Error> {
+        let (mut after, mut gone) = (Some(0), HashSet::new());
+        while let Some(from) = after {
+            let (lines, next) = self.graves.lines(shared, from, PAGE).await?;
+            after = next;
+            let traces = traces(lines, chats, &mut gone);
+            if traces.is_empty() {
+                continue;
+            }
+            told = match told {
+                Told::Erasing(erasing) => match self.graves.unname(&erasing, shared, traces).await? {
+                    Turned::Removed(now) => Told::Erasing(now),
+                    Turned::Nothing | Turned::Overtaken => return Ok(None),
+                },
+                Told::Nobody(before) => {
+                    let count = i64::try_from(traces.written.len()).unwrap_or(i64::MAX);
+                    self.graves.unname_alone(shared, traces).await?;
+                    Told::Nobody(before.saturating_add(count))
+                }
+            };
+        }
+        Ok(Some(told))
+    }
+}
+
+/// What of these lines is theirs. Remembers what is gone: it may be quoted further on.
+fn traces(lines: Vec<Line>, chats: &[ChatId], gone: &mut HashSet<String>) -> Traces {
+    let mut traces = Traces::default();
+    for line in lines {
+        let is_theirs =
+            line.writer.as_ref().is_some_and(|writer| chats.iter().any(|chat| chat.as_str() == writer));
+        if is_theirs || line.is_emptied {
+            gone.extend(line.provider_id);
+        }
+        if is_theirs {
+            traces.written.push(line.id);
+        } else if line.quotes.is_some_and(|quoted| gone.contains(&quoted)) {
+            traces.quoting.push(line.id);
+        }
+    }
+    traces
+}
