@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     Dialect, Op, Transaction, load,
     load::{Found, Wanted},
-    merged,
+    merged::{self, Elsewhere},
     recent::Recent,
     steps::{self, Case, Played},
     text,
@@ -41,10 +41,8 @@ pub(super) enum Verdict {
     Panicked,
     /// Must run in a later transaction.
     Postponed,
-    /// Did not run: its conversation goes on in that one.
-    Merged(Uuid),
-    /// Did not run: its message is one of that conversation, which was merged into its own.
-    Kept(Uuid),
+    /// Did not run: it belongs there.
+    Elsewhere(Elsewhere),
 }
 
 /// Runs the steps in one transaction. Either all verdicts hold, or nothing has happened, or (a connection that was lost
@@ -89,7 +87,9 @@ async fn run<D: Dialect>(
     let mut chats = chats::<D>(&place.recent, transaction, ops).await?;
     let (mut locked, now) = lock::<D>(place, transaction, ops, &chats).await?;
     let removed = Removed::find::<D>(transaction, ops).await?;
-    let kept = merged::keeping::<D>(transaction, ops, &chats, &locked).await?;
+    let found =
+        |op: &Op| chats.conversation(&op.key).and_then(|id| locked.get(&id)).map(Locked::conversation);
+    let kept = merged::keeping::<D>(transaction, ops, found).await?;
     take_back::<D>(transaction, ops, &removed, &mut chats, &mut locked).await?;
 
     let mut wanted = Wanted::default();
@@ -111,8 +111,8 @@ async fn run<D: Dialect>(
             continue;
         };
         if let Some(elsewhere) = merged::elsewhere(number, op, &it.case.known.conversation, &kept) {
-            verdicts[number] = elsewhere;
-            if let (Verdict::Merged(_), Key::Chat { channel, chat, .. }) = (elsewhere, &op.key) {
+            verdicts[number] = Verdict::Elsewhere(elsewhere);
+            if let (Elsewhere::GoesOn(_), Key::Chat { channel, chat, .. }) = (elsewhere, &op.key) {
                 place.recent.forget_chat(channel, chat.as_str());
             }
             continue;
@@ -176,8 +176,8 @@ async fn take_back<D: Dialect>(
 }
 
 /// A conversation under lock.
-pub(super) struct Locked {
-    pub(super) case: Case,
+struct Locked {
+    case: Case,
     /// Its open business must be read.
     is_read: bool,
     has_follow_up: bool,
@@ -189,6 +189,10 @@ impl Locked {
     const fn of(known: Loaded, stamp: i64) -> Self {
         let case = Case { known, stamp, needs_channel: false, ops: Vec::new() };
         Self { case, is_read: false, has_follow_up: false, request: None, is_full: false }
+    }
+
+    const fn conversation(&self) -> &Conversation {
+        &self.case.known.conversation
     }
 
     /// Takes a step in, or postpones it: a docket has room for one remembered request, and order is kept.
@@ -206,7 +210,7 @@ impl Locked {
 
 /// The chats that steps name, and their conversations.
 #[derive(Default)]
-pub(super) struct Chats {
+struct Chats {
     known: HashMap<(String, String), Uuid>,
     begun: HashMap<Uuid, usize>,
 }
@@ -221,7 +225,7 @@ impl Chats {
         self.known.insert((channel.to_owned(), chat.to_owned()), conversation);
     }
 
-    pub(super) fn conversation(&self, key: &Key) -> Option<Uuid> {
+    fn conversation(&self, key: &Key) -> Option<Uuid> {
         match key {
             Key::Id(id) => Some(*id),
             Key::Chat { channel, chat, .. } => {

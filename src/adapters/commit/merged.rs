@@ -5,24 +5,28 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use super::{
-    Dialect, Op, Transaction,
-    batch::{Chats, Locked, Verdict},
-    text,
-};
+use super::{Dialect, Op, Transaction, text};
 use crate::{adapters::rows::Field as _, domain::conversation::Conversation, flow::ledger::Key};
 
+/// Where a step belongs, if not in the conversation that was found for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Elsewhere {
+    /// The conversation goes on in that one.
+    GoesOn(Uuid),
+    /// The message is one of that one, which was merged into the conversation.
+    IsKept(Uuid),
+}
+
 /// Of each step whose messages are all of a conversation that was merged into its own: that one.
-pub(super) async fn keeping<D: Dialect>(
+pub(super) async fn keeping<'c, D: Dialect>(
     transaction: &mut D::Transaction,
     ops: &[Op],
-    chats: &Chats,
-    locked: &HashMap<Uuid, Locked>,
+    found: impl Fn(&Op) -> Option<&'c Conversation>,
 ) -> Result<HashMap<usize, Uuid>, sqlx::Error> {
     let mut asked: Vec<(usize, Uuid, &str)> = Vec::new();
     for (number, op) in ops.iter().enumerate() {
-        let Some(it) = chats.conversation(&op.key).and_then(|id| locked.get(&id)) else { continue };
-        let pairs = it.case.known.conversation.memo.merged.iter();
+        let Some(conversation) = found(op) else { continue };
+        let pairs = conversation.memo.merged.iter();
         asked.extend(pairs.flat_map(|id| op.need.keys.iter().map(move |key| (number, *id, key.as_str()))));
     }
     if asked.is_empty() {
@@ -44,24 +48,32 @@ pub(super) async fn keeping<D: Dialect>(
         .collect())
 }
 
-/// Where a step belongs, if not in the conversation that was found for it.
+/// Whether that step belongs elsewhere.
 pub(super) fn elsewhere(
     number: usize,
     op: &Op,
     found: &Conversation,
     kept: &HashMap<usize, Uuid>,
-) -> Option<Verdict> {
+) -> Option<Elsewhere> {
     if op.need.itself {
         return None;
     }
-    let merged = found.memo.merged_into.map(Verdict::Merged);
-    merged.or_else(|| kept.get(&number).copied().map(Verdict::Kept))
+    let goes_on = found.memo.merged_into.map(Elsewhere::GoesOn);
+    goes_on.or_else(|| kept.get(&number).copied().map(Elsewhere::IsKept))
 }
 
 impl Op {
+    /// The same step where it belongs.
+    pub(super) fn go(self, elsewhere: Elsewhere) -> Self {
+        match elsewhere {
+            Elsewhere::GoesOn(stays) => self.follow(stays),
+            Elsewhere::IsKept(merged) => self.go_back(merged),
+        }
+    }
+
     /// Goes on in the conversation that stays. One that was found by its chat is found anew first, once: it may have
     /// been found by what was remembered of that chat, and what stays may be gone as well.
-    pub(super) fn follow(mut self, stays: Uuid) -> Self {
+    fn follow(mut self, stays: Uuid) -> Self {
         let is_by_chat = matches!(self.key, Key::Chat { .. });
         if is_by_chat && !std::mem::replace(&mut self.is_found_anew, true) {
             return self;
@@ -71,7 +83,7 @@ impl Op {
     }
 
     /// Goes back to one that was merged.
-    pub(super) fn go_back(mut self, merged: Uuid) -> Self {
+    fn go_back(mut self, merged: Uuid) -> Self {
         self.key = Key::Id(merged);
         self.need.itself = true;
         self

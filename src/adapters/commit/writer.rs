@@ -220,8 +220,7 @@ impl Rest {
             Verdict::Removed(why) => answer(op, Err(Error::Removed(why))),
             Verdict::Panicked => answer(op, Err(Error::Refused("the step panicked".into()))),
             Verdict::Postponed => self.postponed.push(op),
-            Verdict::Merged(stays) => self.postponed.push(op.follow(stays)),
-            Verdict::Kept(merged) => self.postponed.push(op.go_back(merged)),
+            Verdict::Elsewhere(elsewhere) => self.postponed.push(op.go(elsewhere)),
         }
     }
 }
