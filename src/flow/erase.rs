@@ -26,7 +26,6 @@ use super::{
 };
 use crate::domain::{
     chat::ChatId,
-    conversation::Conversation,
     docket::{Docket, Erasure},
     message::{DeliveryState, ECHO_AWAITED_MS, Message},
     time::Time,
@@ -63,29 +62,37 @@ impl Eraser {
     /// Erases the person of that conversation, with all conversations that were merged with it. Returns how many rows are
     /// gone; `Gone` if there is no such conversation.
     pub async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error> {
-        let Some(mut overview) = self.archive.conversation(conversation).await? else {
-            return Err(Error::Gone);
-        };
-        let memo = |overview: &Overview| overview.conversation.memo.clone();
-        while let Some(stays) = memo(&overview).merged_into.or(memo(&overview).same_person) {
-            match self.archive.conversation(stays).await? {
-                Some(other) => overview = other,
-                None => break,
-            }
-        }
-        let Conversation { id, chat, memo, .. } = overview.conversation;
-        let mut chats = overview.aliases;
-        chats.push(chat);
+        let Some(named) = self.archive.conversation(conversation).await? else { return Err(Error::Gone) };
+        let all = self.of_same_person(named).await?;
+        let mut chats: Vec<ChatId> = all.iter().flat_map(|it| it.aliases.clone()).collect();
+        chats.extend(all.iter().map(|it| it.conversation.chat.clone()));
         let mut removed = Rows::new();
-        // The one that stays comes last: while it is there, whoever tries again finds the others by it.
-        for conversation in memo.merged {
-            match self.erase_one(conversation, &chats, actor).await {
-                Err(Error::Gone) => {}
+        for overview in all {
+            match self.erase_one(overview.conversation.id, &chats, actor).await {
+                Err(Error::Gone) if overview.conversation.id != conversation => {}
                 rows => count(&mut removed, rows?),
             }
         }
-        count(&mut removed, self.erase_one(id, &chats, actor).await?);
         Ok(removed)
+    }
+
+    /// All conversations with the person of that one. The one that stays comes last: while it is there, whoever tries again
+    /// finds the others by it.
+    async fn of_same_person(&self, named: Overview) -> Result<Vec<Overview>, Error> {
+        let (mut stays, mut others) = (named, Vec::new());
+        while let Some(earlier) = stays.conversation.memo.merged_into.or(stays.conversation.memo.same_person)
+        {
+            let Some(earlier) = self.archive.conversation(earlier).await? else { break };
+            others.push(std::mem::replace(&mut stays, earlier));
+        }
+        for id in stays.conversation.memo.merged.clone() {
+            let is_known = others.iter().any(|other| other.conversation.id == id);
+            if !is_known && let Some(other) = self.archive.conversation(id).await? {
+                others.push(other);
+            }
+        }
+        others.push(stays);
+        Ok(others)
     }
 
     async fn erase_one(&self, conversation: Uuid, chats: &[ChatId], actor: &str) -> Result<Rows, Error> {

@@ -276,6 +276,9 @@ async fn those_that_have_met_are_erased_together(world: &World) {
         assert_eq!(world.finds(words).await, [""; 0], "{words}");
     }
     assert_eq!(second.conversation().await, Value::Null);
+    // What was on its way comes back, and begins nothing.
+    assert_eq!(second.echoes("LATE", "This is Ana.").await, "ignored");
+    assert_eq!(second.conversation().await, Value::Null);
 }
 
 async fn who_writes_on_the_phone_takes_over_whichever_id_is_shown(world: &World) {
