@@ -274,7 +274,7 @@ pub fn withhold(docket: &mut Docket, reason: &str) {
 /// The model failed at its words: later again, or held back after all attempts.
 pub fn put_off(docket: &mut Docket, policy: &Policy, failure: &Failure, jitter: f64) {
     let Some(attempts) = docket.follow_up().map(|follow_up| follow_up.attempts + 1) else { return };
-    if !failure.is_worth_waiting_for(0) || attempts >= policy.ai_attempts {
+    if !failure.kind.is_worth_another_try() || attempts >= policy.ai_attempts {
         withhold(docket, "ai_failure");
         return;
     }

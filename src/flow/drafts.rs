@@ -115,10 +115,14 @@ pub(super) fn fail(
         return false;
     }
     let wait_ms =
-        retry::wait_ms(policy.retry_base_ms, wish.failures, RETRY_CAP_MS, jitter, failure.retry_after_ms);
+        retry::wait_ms(policy.retry_base_ms, wish.failures, RETRY_CAP_MS, jitter, failure.rest_ms(waited_ms));
     let retry_at = now.plus_ms(wait_ms);
     wish.retry_at = Some(retry_at.0);
     wish.ripe_at = retry_at.0;
+    if wish.by.is_none() && !failure.is_attempt() {
+        // What was not asked has cost nothing.
+        docket.conversation.memo.drafted.pop();
+    }
     true
 }
 

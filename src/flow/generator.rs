@@ -182,6 +182,16 @@ impl Failure {
         self.kind != FailureKind::Unasked
     }
 
+    /// Not again before this long, for somebody who has waited for so long already: who is not asked is looked at less and
+    /// less often.
+    pub fn rest_ms(&self, waited_ms: i64) -> Option<i64> {
+        if self.is_attempt() {
+            return self.retry_after_ms;
+        }
+        let grown = (waited_ms / 2).clamp(2_000, 60_000);
+        Some(self.retry_after_ms.unwrap_or(0).max(grown))
+    }
+
     /// Whether another attempt may help, and soon enough for somebody who has waited for so long: a day's quota may be hours
     /// away, and a model that is not even asked may be gone for good.
     pub fn is_worth_waiting_for(&self, waited_ms: i64) -> bool {

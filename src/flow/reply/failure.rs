@@ -59,10 +59,11 @@ pub fn fail(
     }
     let failures = docket.conversation.memo.failures + i32::from(failure.is_attempt());
     let first_at = docket.conversation.memo.burst_first_at.map_or(begun.at, Time);
-    if failures < policy.ai_attempts && failure.is_worth_waiting_for(docket.now.since(first_at)) {
+    let waited_ms = docket.now.since(first_at);
+    if failures < policy.ai_attempts && failure.is_worth_waiting_for(waited_ms) {
         record_failure(docket, begun, failure, "retried");
         let wait_ms =
-            retry::wait_ms(policy.retry_base_ms, failures, RETRY_CAP_MS, jitter, failure.retry_after_ms);
+            retry::wait_ms(policy.retry_base_ms, failures, RETRY_CAP_MS, jitter, failure.rest_ms(waited_ms));
         let memo = &mut docket.conversation.memo;
         memo.failures = failures;
         memo.retry_at = Some(docket.now.plus_ms(wait_ms).0);

@@ -13,7 +13,7 @@ use crate::{
     },
     flow::{
         conversations,
-        generator::FailureKind,
+        generator::{Failure, FailureKind},
         inbox::{self, Admitted, Claim, Claimant},
         outbox::{self, Settled},
         play::Play,
@@ -255,10 +255,20 @@ fn a_model_that_is_not_asked_costs_no_attempts_and_nobody_waits_for_it_for_long(
             Committed::WillRetry => {}
             outcome => break assert_eq!(outcome, Committed::GivenUp),
         }
-        play.wait(30_000);
-        waited += 30_000;
+        play.wait(60_000);
+        waited += 60_000;
     }
     assert!(tries > play.policy.ai_attempts && (600_000..660_000).contains(&waited), "{tries} {waited}");
+    let rest = |waited_ms| {
+        let failure =
+            Failure { kind: FailureKind::Unasked, retry_after_ms: Some(500), detail: String::new() };
+        failure.rest_ms(waited_ms)
+    };
+    assert_eq!(
+        [0, 20_000, 590_000].map(rest),
+        [Some(2_000), Some(10_000), Some(60_000)],
+        "less and less often"
+    );
     assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::AiFailure));
 }
 
