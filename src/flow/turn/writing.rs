@@ -68,9 +68,6 @@ impl Turns {
             .record(seconds((self.clock)().since(queued_at)));
         let running = Gauge::new("baton_generations_in_flight");
         let (mut asked, mut used_tools) = (Asked::default(), false);
-        if self.tool_rounds == 0 && request.tools.is_open() {
-            request.tools = Offer::Over(Arc::clone(&channel.policy.tools));
-        }
         for round in 0..=self.tool_rounds {
             let mut written = self.ask(&request, begun, progress).await?;
             cost.input_tokens += written.input_tokens;
