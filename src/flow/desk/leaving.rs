@@ -24,6 +24,17 @@ impl Desk {
     /// Frees what an agent holds of what is not closed, except on these channels. Returns how many conversations that were.
     /// Cut off in the middle, it can be done again, and frees the rest.
     pub async fn free(&self, agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal> {
+        let mut all = 0;
+        // One in which somebody writes meanwhile moves to the front of the list, behind whoever reads on.
+        loop {
+            match self.free_once(agent, except, who).await? {
+                0 => return Ok(all),
+                freed => all += freed,
+            }
+        }
+    }
+
+    async fn free_once(&self, agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal> {
         let mut freed = 0;
         for status in [Status::Open, Status::Snoozed] {
             let filter = ConversationFilter {
