@@ -92,10 +92,15 @@ async fn a_step_about_one_of_its_messages_runs_there(store: Shared) {
 }
 
 async fn where_the_one_that_stays_is_gone_there_is_none(store: Shared) {
+    let other = store.another(Arc::clone(&store.heard) as _);
+    change(&*other, opened(2), by_key("first"), push("first")).await.expect("stored");
     let (stays, goes) = merged(&store, &*store.ledger).await;
     store.execute(&format!("delete from conversations where id = '{stays}'")).await.expect("removed");
     let gone = store.change(Key::Id(goes), Need::default(), id).await;
     assert!(matches!(gone, Err(Error::Gone)), "{gone:?}");
-    let begun = store.change(opened(2), Need::default(), id).await.expect("another begins");
-    assert!(begun != goes && begun != stays);
+    // Also for whoever still takes the chat for that of the merged one.
+    for ledger in [&*other, &*store.ledger] {
+        let begun = change(ledger, opened(2), Need::default(), id).await.expect("another begins");
+        assert!(begun != goes && begun != stays);
+    }
 }

@@ -11,10 +11,14 @@ use sqlx::Connection as _;
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
-    sync::watch,
+    sync::{mpsc, oneshot, watch},
     task::{JoinHandle, JoinSet},
 };
 
+use super::super::{
+    ANSWER, Op,
+    writer::{self, Place},
+};
 use super::{
     NOW, by_key, from_us, opened, push,
     store::{Database, Heard, by_its_own_clock, create, on_postgres, on_sqlite, remove, server, soon},
@@ -170,6 +174,34 @@ async fn lines_that_fall_silent_are_left_and_what_was_given_up_is_not_done_later
     soon(store.close()).await;
     line.cut().await;
     remove(&name).await;
+}
+
+#[tokio::test]
+async fn a_step_whose_caller_was_told_that_it_failed_is_not_run() {
+    on_sqlite(|store| async move {
+        let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
+        let place = Place {
+            dialect: sqlite.clone(),
+            recent: Arc::default(),
+            clock: Arc::default(),
+            observer: Arc::clone(&store.heard) as _,
+        };
+        let (queue, steps) = mpsc::channel(4);
+        tokio::spawn(writer::run(place, steps));
+        let now = tokio::time::Instant::now();
+        for (asked_at, stored) in [(now - ANSWER, 0), (now, 1)] {
+            let (answer, outcome) = oneshot::channel();
+            let step = Arc::new(|docket: &mut Docket| {
+                push("a")(docket);
+            });
+            let need = by_key("a");
+            let op = Op { key: opened(1), need, step, asked_at, answer, is_found_anew: false };
+            queue.send(op).await.expect("the writer takes steps");
+            assert_eq!(outcome.await.is_ok(), stored == 1, "nobody waits for the first");
+            assert_eq!(store.number("select count(*) from conversations").await, stored);
+        }
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
