@@ -98,8 +98,7 @@ impl Eraser {
     async fn erase_one(&self, conversation: Uuid, chats: &[ChatId], actor: &str) -> Result<Rows, Error> {
         let (tombstones, chats, actor) = (self.tombstones.clone(), chats.to_vec(), actor.to_owned());
         let step = move |docket: &mut Docket| close(docket, &tombstones, &chats, &actor);
-        let need = Need { itself: true, ..Need::default() };
-        let closed = change(&*self.ledger, Key::Id(conversation), need, step).await;
+        let closed = change(&*self.ledger, Key::Id(conversation), Need::itself(), step).await;
         let erasing = self.graves.erasing(conversation).await?;
         match (closed, erasing) {
             // A step that was repeated because its answer was lost finds no conversation: it has closed it itself.

@@ -165,13 +165,24 @@ impl Intake {
     }
 
     async fn message(&self, channel: &Arc<Channel>, arrival: Arrival, rule: Admit) -> Result<Verdict, Error> {
-        let Some(alias) = arrival.alias.clone() else { return self.admit(channel, arrival, rule).await };
-        // Before, so that a new id finds the conversation of the known one; after, where this message begins it.
-        let chat = arrival.chat.clone();
-        let is_linked = self.link(channel, &chat, &alias).await?;
-        let verdict = self.admit(channel, arrival, rule).await?;
+        let (chat, alias) = (arrival.chat.clone(), arrival.alias.clone());
+        self.linked(channel, &chat, alias.as_ref(), self.admit(channel, arrival, rule)).await
+    }
+
+    /// Runs a step about a chat whose other id is known. They are linked before it, so that a new id finds the conversation
+    /// of the known one; and after it, where it is the step that begins one.
+    async fn linked(
+        &self,
+        channel: &Channel,
+        chat: &ChatId,
+        other: Option<&ChatId>,
+        step: impl Future<Output = Result<Verdict, Error>>,
+    ) -> Result<Verdict, Error> {
+        let Some(other) = other else { return step.await };
+        let is_linked = self.link(channel, chat, other).await?;
+        let verdict = step.await?;
         if !is_linked {
-            self.link(channel, &chat, &alias).await?;
+            self.link(channel, chat, other).await?;
         }
         Ok(verdict)
     }
@@ -283,15 +294,8 @@ impl Intake {
         }
         // What we say may be shown under another id than what they say: a takeover must not miss its conversation.
         let other = self.other_id(channel, &chat).await;
-        if let Some(other) = &other {
-            self.link(channel, &chat, other).await?;
-        }
-        let opening = channel.opening_by_a_person(&chat, reason, by);
-        let verdict = change(&*self.ledger, key(channel, &chat, Some(opening)), need, step).await?;
-        if let Some(other) = &other {
-            self.link(channel, &chat, other).await?;
-        }
-        Ok(verdict)
+        let key = key(channel, &chat, Some(channel.opening_by_a_person(&chat, reason, by)));
+        self.linked(channel, &chat, other.as_ref(), change(&*self.ledger, key, need, step)).await
     }
 
     /// Under which other id the provider knows the person of a chat that has no conversation here, if it says so.

@@ -73,6 +73,11 @@ pub struct Need {
 }
 
 impl Need {
+    /// Nothing but the open business of the very conversation of the key, whether it was merged or not.
+    pub fn itself() -> Self {
+        Self { itself: true, ..Self::default() }
+    }
+
     /// The number after which all messages are wanted, of a conversation that has so many.
     pub fn oldest_of(&self, seq: i64) -> i64 {
         // Numbers have no holes: each message takes the next under the lock of its conversation.

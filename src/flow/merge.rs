@@ -47,21 +47,17 @@ pub async fn merge(
         return Ok(());
     }
     let pair = by_policy(Arc::clone(channels), move |docket, policy| pair(docket, policy, stays, &mode));
-    let Some(later) = change(ledger, Key::Id(later), itself(), pair).await? else { return Ok(()) };
+    let Some(later) = change(ledger, Key::Id(later), Need::itself(), pair).await? else { return Ok(()) };
 
     let (goes, seen) = (later.conversation.id, later.clone());
     let receive = by_policy(Arc::clone(channels), move |docket, policy| receive(docket, policy, &later));
     change(ledger, Key::Id(stays), Need::default(), receive).await?;
     let leave = by_policy(Arc::clone(channels), move |docket, policy| leave(docket, policy, stays, &seen));
-    if change(ledger, Key::Id(goes), itself(), leave).await? {
+    if change(ledger, Key::Id(goes), Need::itself(), leave).await? {
         let tell = move |docket: &mut Docket| record(docket, "merged", goes);
         change(ledger, Key::Id(stays), Need::default(), tell).await?;
     }
     Ok(())
-}
-
-fn itself() -> Need {
-    Need { itself: true, ..Need::default() }
 }
 
 /// A rule by the policy of its channel. One that is not set up here has no rules: nothing happens.
@@ -78,7 +74,7 @@ fn by_policy<T: Default>(
 /// The other one is gone.
 async fn forget(ledger: &dyn Ledger, later: Uuid) -> Result<(), Error> {
     let forget = |docket: &mut Docket| docket.conversation.memo.same_person = None;
-    match change(ledger, Key::Id(later), itself(), forget).await {
+    match change(ledger, Key::Id(later), Need::itself(), forget).await {
         Err(Error::Gone) => Ok(()),
         outcome => outcome,
     }

@@ -42,8 +42,7 @@ async fn by_its_chat_and_by_its_id_it_is_the_one_that_stays(store: Shared) {
     for key in [opened(1), opened(2), Key::Id(stays), Key::Id(goes)] {
         assert_eq!(store.change(key.clone(), Need::default(), id).await.expect("found"), stays, "{key:?}");
     }
-    let itself = || Need { itself: true, ..Need::default() };
-    assert_eq!(store.change(Key::Id(goes), itself(), id).await.expect("found"), goes);
+    assert_eq!(store.change(Key::Id(goes), Need::itself(), id).await.expect("found"), goes);
     assert_eq!(store.number("select count(*) from conversations").await, 2);
     assert_eq!(store.texts("select distinct conversation_id from chats").await, [stays.to_string()]);
     store.clock.advance_ms(60_000);
@@ -60,8 +59,7 @@ async fn what_another_instance_knows_of_its_chat_is_not_gone_by(store: Shared) {
     }
     let (stays, goes) = merged(&store, &*store.ledger).await;
     // It looks at what it takes for that conversation, in between.
-    let itself = Need { itself: true, ..Need::default() };
-    assert_eq!(change(&*other, Key::Id(goes), itself, id).await.expect("found"), goes);
+    assert_eq!(change(&*other, Key::Id(goes), Need::itself(), id).await.expect("found"), goes);
     for text in ["three", "four"] {
         change(&*other, opened(2), by_key(text), push(text)).await.expect("stored");
         let there =
