@@ -29,8 +29,6 @@ use crate::flow::{
 
 /// Rows of one sweep.
 const SWEEP_ROWS: usize = 500;
-/// More that cannot move are not seen past.
-const STUCK_MAX: usize = 20_000;
 /// After the store was away, a conversation is looked at again after this.
 const STORE_AWAY_MS: i64 = 500;
 
@@ -194,7 +192,7 @@ impl Worker {
 
     /// Finds what a lost nudge left: after a start, from an instance that died, on channels that can send again.
     async fn run_sweep(self, work: Work) {
-        let (mut every, mut stuck) = (tokio::time::interval(self.sweep), 0);
+        let mut every = tokio::time::interval(self.sweep);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -202,24 +200,12 @@ impl Worker {
                 () = self.stop.cancelled() => return,
                 _ = every.tick() => {}
             }
-            match self.ledger.due(work, SWEEP_ROWS + stuck).await {
-                Ok(due) => {
-                    let (can_move, cannot) = apart(&due, |channel| self.channels.get(channel).is_some());
-                    can_move.iter().for_each(|due| self.dispatch.remind(work, due));
-                    stuck = cannot.min(STUCK_MAX);
-                }
+            match self.ledger.due(work, &self.channels.names(), SWEEP_ROWS).await {
+                Ok(due) => due.iter().for_each(|due| self.dispatch.remind(work, due)),
                 Err(error) => tracing::debug!(%error, ?work, "a sweep found the store away"),
             }
         }
     }
-}
-
-/// What can move, and how many cannot: they stay due for as long as their channel is not set up here, and would in the end
-/// hide all others from a sweep.
-fn apart(due: &[ledger::Due], is_set_up: impl Fn(&str) -> bool) -> (Vec<&ledger::Due>, usize) {
-    let can_move: Vec<_> = due.iter().filter(|due| is_set_up(&due.channel)).collect();
-    let stuck = due.len() - can_move.len();
-    (can_move, stuck)
 }
 
 /// The sends of one channel.
@@ -271,18 +257,6 @@ fn look_again(outcome: Result<Option<i64>, crate::flow::ledger::Error>, step: &s
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_cannot_move_hides_nothing_from_the_next_sweep() {
-        let due = |channel: &str| ledger::Due {
-            conversation: Uuid::now_v7(),
-            channel: channel.to_owned(),
-            clocks: Default::default(),
-        };
-        let found = [due("gone"), due("shop"), due("gone")];
-        let (can_move, stuck) = apart(&found, |channel| channel == "shop");
-        assert_eq!((can_move, stuck), (vec![&found[1]], 2));
-    }
 
     #[test]
     fn a_full_lane_waits_for_a_send_to_end_and_not_for_the_clock() {

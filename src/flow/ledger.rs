@@ -202,8 +202,9 @@ pub trait Ledger: Send + Sync {
     /// Runs a step on one conversation and saves what it changed. Takes effect whole or not at all.
     async fn run(&self, key: Key, need: Need, step: Erased) -> Result<(), Error>;
 
-    /// Conversations in which that work is due at `now` by the store's clock, most urgent first. Live leases are left out.
-    async fn due(&self, work: Work, limit: usize) -> Result<Vec<Due>, Error>;
+    /// Conversations of these channels in which that work is due by the store's clock, most urgent first. Live leases are
+    /// left out.
+    async fn due(&self, work: Work, channels: &[String], limit: usize) -> Result<Vec<Due>, Error>;
 
     /// How these conversations stand. Extends the leases that still have the fence named, if told for how long.
     /// A conversation that is gone is left out.
@@ -297,7 +298,7 @@ mod tests {
             Ok(())
         }
 
-        async fn due(&self, _: Work, _: usize) -> Result<Vec<Due>, Error> {
+        async fn due(&self, _: Work, _: &[String], _: usize) -> Result<Vec<Due>, Error> {
             Ok(Vec::new())
         }
 

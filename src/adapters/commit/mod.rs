@@ -210,7 +210,7 @@ pub(crate) struct Sql {
     pub(crate) take_back: String,
     /// New events, in this order.
     pub(crate) insert_events: String,
-    /// Conversations with a turn due: `id`, `channel` and the clocks. `{now, limit}`, as the three after it.
+    /// Conversations with a turn due: `id`, `channel` and the clocks. `{now, channels, limit}`, as the three after it.
     pub(crate) due_turns: String,
     /// With a send due, on a channel that can send now.
     pub(crate) due_sends: String,
@@ -308,7 +308,7 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
         asked.await.unwrap_or_else(|elapsed| Err(Error::Unavailable(elapsed.into())))
     }
 
-    async fn due(&self, work: Work, limit: usize) -> Result<Vec<Due>, Error> {
+    async fn due(&self, work: Work, channels: &[String], limit: usize) -> Result<Vec<Due>, Error> {
         let sql = D::sql();
         let sql = match work {
             Work::Turn => &sql.due_turns,
@@ -316,8 +316,9 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
             Work::FollowUp => &sql.due_follow_ups,
             Work::Tend => &sql.due_tends,
         };
-        let rows =
-            self.read(sql, &json!({ "now": self.dialect.clock().map(|now| now.0), "limit": limit })).await?;
+        let now = self.dialect.clock().map(|now| now.0);
+        let asked = json!({ "now": now, "channels": channels, "limit": limit });
+        let rows = self.read(sql, &asked).await?;
         rows.iter().map(due).collect::<Result<_, _>>().map_err(failure)
     }
 

@@ -166,6 +166,9 @@ pub(super) const CLOCK: &str = "floor(extract(epoch from clock_timestamp()) * 10
 const NOW: &str =
     "coalesce(($1::json ->> 'now')::bigint, floor(extract(epoch from statement_timestamp()) * 1000)::bigint)";
 
+/// One of those that are asked about.
+const CHANNELS: &str = "any (array(select json_array_elements_text($1::json -> 'channels')))";
+
 static SQL: LazyLock<Sql> = LazyLock::new(|| {
     Sql {
     now: format!("select {CLOCK} as now where $1::json is not null"),
@@ -327,7 +330,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     due_sends: format!(
         "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
         from conversations c left join channels h on h.name = c.channel
-        where c.send_at <= {NOW} and coalesce(h.state, '') in ('', 'authorized')
+        where c.send_at <= {NOW} and c.channel = {CHANNELS} and coalesce(h.state, '') in ('', 'authorized')
         and coalesce(h.next_send_at, 0) <= {NOW}
         and (h.braked_at is null or c.send_rank - c.send_at < {proactive})
         order by c.send_rank, c.id limit ($1::json ->> 'limit')::bigint",
@@ -337,7 +340,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     due_follow_ups: format!(
         "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
         from conversations c left join channels h on h.name = c.channel
-        where c.follow_up_at <= {NOW} and h.braked_at is null
+        where c.follow_up_at <= {NOW} and c.channel = {CHANNELS} and h.braked_at is null
         order by c.follow_up_at, c.id limit ($1::json ->> 'limit')::bigint"
     ),
     due_tends: due("tend_at"),
@@ -363,7 +366,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
 fn due(clock: &str) -> String {
     format!(
         "select id, channel, turn_at, send_at, send_rank, follow_up_at, tend_at from conversations
-        where {clock} <= {NOW} order by {clock}, id limit ($1::json ->> 'limit')::bigint"
+        where {clock} <= {NOW} and channel = {CHANNELS} order by {clock}, id limit ($1::json ->> 'limit')::bigint"
     )
 }
 

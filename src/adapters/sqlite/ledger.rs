@@ -97,6 +97,9 @@ impl Transaction for sqlx::Transaction<'static, sqlx::Sqlite> {
 
 /// `cross join` keeps the order of the tables: the few that are asked for first, then an index for each. `jsonb_each` gives each
 /// row as it is kept inside; `json_each` would write it out as text, and that be read again, for each of its columns.
+/// Those that are asked about.
+const CHANNELS: &str = "(select value from json_each($1 -> 'channels'))";
+
 static SQL: LazyLock<Sql> = LazyLock::new(|| {
     Sql {
     // Never asked: the process has the clock.
@@ -237,18 +240,19 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     due_sends: format!(
         "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
         from conversations c left join channels h on h.name = c.channel
-        where c.send_at <= $1 ->> 'now' and coalesce(h.state, '') in ('', 'authorized')
+        where c.send_at <= $1 ->> 'now' and c.channel in {CHANNELS} and coalesce(h.state, '') in ('', 'authorized')
         and coalesce(h.next_send_at, 0) <= $1 ->> 'now'
         and (h.braked_at is null or c.send_rank - c.send_at < {proactive})
         order by c.send_rank, c.id limit $1 ->> 'limit'",
         proactive = Lane::Proactive.rank(Time(0))
     ),
     // Those that the brake holds would fill the list, and hide the others.
-    due_follow_ups: "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
+    due_follow_ups: format!(
+        "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
         from conversations c left join channels h on h.name = c.channel
-        where c.follow_up_at <= $1 ->> 'now' and h.braked_at is null
+        where c.follow_up_at <= $1 ->> 'now' and c.channel in {CHANNELS} and h.braked_at is null
         order by c.follow_up_at, c.id limit $1 ->> 'limit'"
-        .to_owned(),
+    ),
     due_tends: due("tend_at"),
     extend: "update conversations
         set lease_until = ($1 ->> 'now') + ($1 ->> 'extend_ms'), turn_at = ($1 ->> 'now') + ($1 ->> 'extend_ms'),
@@ -267,7 +271,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
 fn due(clock: &str) -> String {
     format!(
         "select id, channel, turn_at, send_at, send_rank, follow_up_at, tend_at from conversations
-        where {clock} <= $1 ->> 'now' order by {clock}, id limit $1 ->> 'limit'"
+        where {clock} <= $1 ->> 'now' and channel in {CHANNELS} order by {clock}, id limit $1 ->> 'limit'"
     )
 }
 

@@ -137,7 +137,7 @@ impl Ledger for Away {
         Err(Error::Unavailable("away".into()))
     }
 
-    async fn due(&self, _: Work, _: usize) -> Result<Vec<Due>, Error> {
+    async fn due(&self, _: Work, _: &[String], _: usize) -> Result<Vec<Due>, Error> {
         Err(Error::Unavailable("away".into()))
     }
 

@@ -59,9 +59,9 @@ impl Ledger for Fused<dyn Ledger> {
         done
     }
 
-    async fn due(&self, work: Work, limit: usize) -> Result<Vec<Due>, Error> {
+    async fn due(&self, work: Work, channels: &[String], limit: usize) -> Result<Vec<Due>, Error> {
         self.fuse.alive().await;
-        self.inner.due(work, limit).await
+        self.inner.due(work, channels, limit).await
     }
 
     async fn standings(&self, held: &[Held], extend_ms: Option<i64>) -> Result<Vec<Standing>, Error> {

@@ -30,7 +30,7 @@ use baton::{
         gate::Gate,
         graves::Rows,
         intake::Intake,
-        ledger::{self, Ledger, Observer, Work},
+        ledger::{self, Due, Ledger, Observer, Work},
         media::Fetching,
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
@@ -179,6 +179,7 @@ impl Process {
             tend: Tend { ledger: ledger.clone(), channels: channels.clone() },
             ledger: ledger.clone(),
             dispatch: dispatch.clone(),
+            channels: channels.clone(),
             nudge: Notify::new(),
         };
         let mode_switch = Arc::new(ModeSwitch {
@@ -392,7 +393,7 @@ impl Process {
 
     /// In how many conversations a sweep finds such work.
     pub(crate) async fn found(&self, work: Work) -> usize {
-        self.steps.ledger.due(work, 100).await.expect("the store answers").len()
+        self.steps.found(work).await.len()
     }
 
     /// Counts what nobody asked for, and hears of brakes that others have latched. True if one was latched here.
@@ -509,16 +510,20 @@ struct Steps {
     sender: Arc<Sender>,
     tend: Tend,
     ledger: Arc<dyn Ledger>,
+    channels: Arc<Channels>,
     dispatch: Arc<Dispatch>,
     nudge: Notify,
 }
 
 impl Steps {
+    async fn found(&self, work: Work) -> Vec<Due> {
+        self.ledger.due(work, &self.channels.names(), 500).await.expect("the store answers")
+    }
+
     async fn due(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         for work in WORK {
-            let due = self.ledger.due(work, 500).await.expect("the store answers");
-            steps.extend(due.into_iter().map(|due| (work, due.conversation)));
+            steps.extend(self.found(work).await.into_iter().map(|due| (work, due.conversation)));
         }
         steps
     }
@@ -526,8 +531,7 @@ impl Steps {
     /// The first that is due, beside those.
     async fn next(&self, in_vain: &HashSet<Step>) -> Option<Step> {
         for work in WORK {
-            let due = self.ledger.due(work, 500).await.expect("the store answers");
-            let mut steps = due.into_iter().map(|due| (work, due.conversation));
+            let mut steps = self.found(work).await.into_iter().map(|due| (work, due.conversation));
             if let Some(step) = steps.find(|step| !in_vain.contains(step)) {
                 return Some(step);
             }

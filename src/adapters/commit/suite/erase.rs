@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{Shared, by_key, chat, from_us, look, opened, over_both_stores, push, store::soon};
+use super::{Shared, by_key, chat, from_us, look, opened, over_both_stores, push, store::soon, sweep};
 use crate::{
     domain::{
         docket::{Docket, Erasure},
@@ -55,14 +55,14 @@ async fn nobody_finds_a_conversation_that_is_closed_for_good(store: Shared) {
         docket.push(from_us("owed"));
     };
     store.change(Key::Id(begun), Need::default(), works).await.expect("at work");
-    assert_eq!(store.ledger.due(Work::Send, 10).await.expect("asked").len(), 1);
+    assert_eq!(sweep(&*store.ledger, Work::Send, 10).await.expect("asked").len(), 1);
     store.change(Key::Id(begun), Need::default(), erase).await.expect("closed");
     let told = store.heard.all().pop().expect("a commit");
     assert!(told.is_erased && told.turns.iter().any(|ran| ran.turn.state == TurnState::Cancelled));
     let again = store.change(Key::Id(begun), Need::default(), look).await;
     assert!(matches!(again, Err(Error::Gone)), "{again:?}");
     for work in [Work::Turn, Work::Send, Work::FollowUp, Work::Tend] {
-        assert!(store.ledger.due(work, 10).await.expect("asked").is_empty(), "{work:?}");
+        assert!(sweep(&*store.ledger, work, 10).await.expect("asked").is_empty(), "{work:?}");
     }
     assert_ne!(store.conversation(1).await, begun, "the chat begins another");
     assert_eq!(store.number("select count(*) from erased_chats").await, 1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Shared, by_key, chat, opened, over_both_stores, push};
+use super::{Shared, by_key, chat, opened, over_both_stores, push, sweep};
 use crate::{
     domain::docket::Docket,
     flow::ledger::{Error, Key, Ledger, Need, Work, change},
@@ -47,7 +47,7 @@ async fn by_its_chat_and_by_its_id_it_is_the_one_that_stays(store: Shared) {
     assert_eq!(store.texts("select distinct conversation_id from chats").await, [stays.to_string()]);
     store.clock.advance_ms(60_000);
     for work in [Work::Turn, Work::Send, Work::FollowUp, Work::Tend] {
-        let due = store.ledger.due(work, 10).await.expect("asked");
+        let due = sweep(&*store.ledger, work, 10).await.expect("asked");
         assert!(due.iter().all(|due| due.conversation != goes), "{work:?}");
     }
 }

@@ -37,7 +37,7 @@ use crate::domain::{
     time::Time,
     turn::{Purpose, Turn, TurnState},
 };
-use crate::flow::ledger::{Key, Need};
+use crate::flow::ledger::{Due, Error, Key, Ledger, Need, Work};
 
 /// Runs each function over both stores, as two tests of its name.
 macro_rules! over_both_stores {
@@ -71,6 +71,11 @@ fn opened(number: usize) -> Key {
     let opening =
         Opening { mode: Mode::Ai, reason: Reason::Released, actor: "system".to_owned(), drafting: false };
     Key::Chat { channel: "main".to_owned(), chat: chat(number), opening: Some(opening) }
+}
+
+/// What is due in the channel of [`opened`].
+async fn sweep(ledger: &dyn Ledger, work: Work, limit: usize) -> Result<Vec<Due>, Error> {
+    ledger.due(work, &["main".to_owned()], limit).await
 }
 
 /// What the contact wrote.

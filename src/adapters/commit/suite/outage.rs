@@ -22,6 +22,7 @@ use super::super::{
 use super::{
     NOW, by_key, from_us, opened, push,
     store::{Database, Heard, by_its_own_clock, create, on_postgres, on_sqlite, remove, server, soon},
+    sweep,
 };
 use crate::{
     adapters::{postgres::Postgres, sqlite::Sqlite},
@@ -129,7 +130,7 @@ async fn a_server_that_is_away_is_answered_in_time_and_found_again() {
     let port = line.cut().await;
     let begun = Instant::now();
     let during = join_all((0..300).map(|_| pushed("during"))).await;
-    let reads = ledger.due(Work::Turn, 10).await;
+    let reads = sweep(&*ledger, Work::Turn, 10).await;
     assert!(matches!(reads, Err(Error::Unavailable(_))), "{reads:?}");
     assert!(during.iter().all(|outcome| matches!(outcome, Err(Error::Unavailable(_)))), "all of them");
     assert!(begun.elapsed() < Duration::from_secs(7), "two waits of the pool at most, and the read's own");
@@ -156,18 +157,18 @@ async fn lines_that_fall_silent_are_left_and_what_was_given_up_is_not_done_later
     for text in ["one", "two", "three"] {
         pushed(text).await.expect("stored");
     }
-    join_all((0..8).map(|_| ledger.due(Work::Turn, 10))).await;
+    join_all((0..8).map(|_| sweep(&*ledger, Work::Turn, 10))).await;
 
     line.falls_silent();
     let begun = Instant::now();
-    let reads = join_all((0..8).map(|_| ledger.due(Work::Turn, 10)));
+    let reads = join_all((0..8).map(|_| sweep(&*ledger, Work::Turn, 10)));
     let (during, reads) = soon(async { tokio::join!(pushed("during"), reads) }).await;
     assert!(matches!(during, Err(Error::Unavailable(_))), "{during:?}");
     assert!(reads.iter().all(|read| matches!(read, Err(Error::Unavailable(_)))), "{reads:?}");
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     // Longer than the writer waits for a batch.
     assert_eq!(soon(pushed("after")).await.expect("over a new line"), 4, "what was given up is not there");
-    let reads = join_all((0..8).map(|_| ledger.due(Work::Turn, 10)));
+    let reads = join_all((0..8).map(|_| sweep(&*ledger, Work::Turn, 10)));
     assert!(soon(reads).await.iter().all(Result::is_ok), "over new lines");
     assert_eq!(pushed("during").await.expect("stored"), 5, "nor has it come since");
     drop(ledger);
@@ -350,11 +351,11 @@ async fn a_start_on_sqlite_ends_every_lease_of_the_life_before() {
         store.push(2, "idle").await.expect("stored");
         store.change(opened(3), Need::default(), sends).await.expect("stored");
         store.clock.advance_ms(1_000);
-        assert_eq!(store.ledger.due(Work::Turn, 10).await.expect("a list"), []);
+        assert_eq!(sweep(&*store.ledger, Work::Turn, 10).await.expect("a list"), []);
         let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
         sqlite.recover().await.expect("recovered");
-        assert_eq!(store.ledger.due(Work::Turn, 10).await.expect("a list").len(), 1);
-        assert_eq!(store.ledger.due(Work::Tend, 10).await.expect("a list").len(), 2);
+        assert_eq!(sweep(&*store.ledger, Work::Turn, 10).await.expect("a list").len(), 1);
+        assert_eq!(sweep(&*store.ledger, Work::Tend, 10).await.expect("a list").len(), 2);
         for chat in [1, 3] {
             let docket = store.change(opened(chat), Need::default(), super::look).await.expect("a look");
             assert!(docket.conversation.live_lease(docket.now).is_none());

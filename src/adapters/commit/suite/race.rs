@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{Shared, add_channel, by_key, claim_if, from_us, opened, over_both_stores, push};
+use super::{Shared, add_channel, by_key, claim_if, from_us, opened, over_both_stores, push, sweep};
 use crate::{
     domain::{conversation::Lease, docket::Docket, mode::Mode},
     flow::ledger::{Held, Key, Ledger, Need, Standing, Work, change},
@@ -47,29 +47,33 @@ async fn sends_of_one_channel_see_each_other(store: Shared) {
             .await
             .expect("queued");
     }
-    assert_eq!(store.ledger.due(Work::Send, 100).await.expect("a list").len(), 20);
+    assert_eq!(sweep(&*store.ledger, Work::Send, 100).await.expect("a list").len(), 20);
     let need = Need { channel: true, ..Need::default() };
     let claims = join_all((0..20).map(|chat| store.change(opened(chat), need.clone(), claim))).await;
     assert_eq!(claims.into_iter().filter(|claimed| *claimed.as_ref().expect("asked")).count(), 1);
     assert_eq!(store.number("select count(*) from messages where state = 'sending'").await, 1);
     assert_eq!(store.number("select next_send_at from channels").await, super::NOW.plus_ms(500).0);
-    assert_eq!(store.ledger.due(Work::Send, 100).await.expect("a list"), [], "the channel's pace holds them");
+    assert_eq!(
+        sweep(&*store.ledger, Work::Send, 100).await.expect("a list"),
+        [],
+        "the channel's pace holds them"
+    );
 
     // The pace allows it now, but one is still in flight.
     store.clock.advance_ms(500);
-    assert_eq!(store.ledger.due(Work::Send, 100).await.expect("a list").len(), 19);
+    assert_eq!(sweep(&*store.ledger, Work::Send, 100).await.expect("a list").len(), 19);
     let claims = join_all((0..20).map(|chat| store.change(opened(chat), need.clone(), claim))).await;
     assert_eq!(claims.into_iter().filter(|claimed| *claimed.as_ref().expect("asked")).count(), 0);
 
     store.execute("update channels set state = 'notAuthorized'").await.expect("unlinked");
-    assert_eq!(store.ledger.due(Work::Send, 100).await.expect("a list"), []);
+    assert_eq!(sweep(&*store.ledger, Work::Send, 100).await.expect("a list"), []);
     assert_eq!(
-        store.ledger.due(Work::Tend, 100).await.expect("a list"),
+        sweep(&*store.ledger, Work::Tend, 100).await.expect("a list"),
         [],
         "the lease of the send still runs"
     );
     store.clock.advance_ms(16_000);
-    assert_eq!(store.ledger.due(Work::Tend, 100).await.expect("a list").len(), 1);
+    assert_eq!(sweep(&*store.ledger, Work::Tend, 100).await.expect("a list").len(), 1);
 }
 
 async fn a_lease_is_extended_only_under_its_fence(store: Shared) {
@@ -87,7 +91,7 @@ async fn a_lease_is_extended_only_under_its_fence(store: Shared) {
     store.change(Key::Id(mine), Need::default(), lease("a")).await.expect("leased");
     store.change(Key::Id(lost), Need::default(), lease("a")).await.expect("leased");
     store.change(Key::Id(lost), Need::default(), lease("b")).await.expect("taken over");
-    assert_eq!(store.ledger.due(Work::Turn, 10).await.expect("a list"), [], "live leases are left out");
+    assert_eq!(sweep(&*store.ledger, Work::Turn, 10).await.expect("a list"), [], "live leases are left out");
 
     store.clock.advance_ms(10_000);
     let gone = Uuid::now_v7();
@@ -116,7 +120,7 @@ async fn a_lease_is_extended_only_under_its_fence(store: Shared) {
     store.ledger.standings(&held, None).await.expect("looked at");
     assert_eq!(until(mine).await, 40_000, "a look extends nothing");
     store.clock.advance_ms(25_000);
-    let due = store.ledger.due(Work::Turn, 10).await.expect("a list");
+    let due = sweep(&*store.ledger, Work::Turn, 10).await.expect("a list");
     assert_eq!(due.iter().map(|due| due.conversation).collect::<Vec<_>>(), [lost], "its holder is gone");
 }
 

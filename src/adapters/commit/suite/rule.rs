@@ -3,7 +3,7 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Shared, from_us, opened, over_both_stores};
+use super::{Shared, from_us, opened, over_both_stores, sweep};
 use crate::{
     domain::{
         conversation::Lease,
@@ -185,7 +185,7 @@ async fn work_is_due_in_order_and_not_before_its_time(store: Shared) {
     }
     store.clock.advance_ms(3_000);
     for work in [Work::Turn, Work::Send, Work::FollowUp, Work::Tend] {
-        let due = store.ledger.due(work, 10).await.expect("a list");
+        let due = sweep(&*store.ledger, work, 10).await.expect("a list");
         let mut order = Vec::new();
         for due in &due {
             let clocks = due.clocks;
@@ -197,7 +197,11 @@ async fn work_is_due_in_order_and_not_before_its_time(store: Shared) {
             assert_eq!(due.channel, "main");
         }
         assert_eq!(order, [1_000, 2_000, 3_000], "{work:?}");
-        assert_eq!(store.ledger.due(work, 2).await.expect("a list"), due[..2]);
+        assert_eq!(sweep(&*store.ledger, work, 2).await.expect("a list"), due[..2]);
+        // What is due elsewhere does not hide it.
+        let elsewhere = ["other".to_owned()];
+        assert_eq!(store.ledger.due(work, &elsewhere, 2).await.expect("a list"), []);
+        assert_eq!(store.ledger.due(work, &[], 2).await.expect("a list"), []);
     }
 }
 

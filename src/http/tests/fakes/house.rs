@@ -168,7 +168,7 @@ impl Ledger for House {
         Err(Error::Gone)
     }
 
-    async fn due(&self, _: Work, _: usize) -> Result<Vec<Due>, Error> {
+    async fn due(&self, _: Work, _: &[String], _: usize) -> Result<Vec<Due>, Error> {
         Ok(Vec::new())
     }
 
