@@ -115,30 +115,15 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     Admitted::Stored(id)
 }
 
-/// The same for a message that came to light only later. Its age counts from when it was written, unlike that of a
-/// message which has just come: too old, it goes to a person at once.
-pub fn admit_missed(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitted {
-    let admitted = admit(docket, policy, arrival);
-    let is_old = arrival.at.is_some_and(|at| docket.now.since(at) > policy.stale_ms);
-    if policy.stale_ms > 0 && is_old {
-        leave_to_people(docket, admitted);
-    }
-    admitted
-}
-
 /// The same for one that came before this installation began with a restore: the one before may have answered it.
 pub fn admit_restored(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitted {
     let admitted = admit(docket, policy, arrival);
-    leave_to_people(docket, admitted);
-    admitted
-}
-
-fn leave_to_people(docket: &mut Docket, admitted: Admitted) {
     if let Admitted::Stored(id) = admitted
         && docket.message(id).is_some_and(Message::waits)
     {
         hand_over_stale(docket, &[id]);
     }
+    admitted
 }
 
 /// A repeated delivery changes nothing but a better link to the same file.

@@ -125,7 +125,7 @@ impl Intake {
     /// Takes a message that came to light only later. One that was removed is there for as long as the provider keeps it, and
     /// is no news.
     pub async fn take_missed(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
-        match self.message(channel, arrival, inbox::admit_missed).await {
+        match self.message(channel, arrival, inbox::admit).await {
             Err(Error::Removed(_)) => Ok(Verdict::Ignored),
             verdict => verdict,
         }

@@ -7,7 +7,7 @@ use baton::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::world::{Answer, Chat, World, on_both_stores};
+use crate::world::{Answer, Chat, World, green_api, on_both_stores};
 
 on_both_stores!(
     a_model_that_fails_for_good_leaves_a_dead_letter_that_can_be_replayed,
@@ -414,18 +414,25 @@ async fn a_message_of_another_system_takes_over(world: &World) {
 }
 
 async fn a_message_that_lies_too_long_goes_to_a_person(world: &World) {
-    let mei = world.chat(MEI);
+    const TOO_LONG_MS: i64 = 7 * 60 * MINUTE_MS;
+    let (mei, ana) = (world.chat(MEI), world.chat("6580000002@c.us"));
     mei.writes("M1", "Show me condos").await;
-    world.after(7 * 60 * MINUTE_MS).await;
-    mei.reads(
-        "
-        contact: Show me condos [handed_over, stale]
-        = AI 1, rollout
-        = a person is called: stale
-        = the phone shows nothing
-        ",
-    )
-    .await;
+    world.after(TOO_LONG_MS).await;
+    // The gateway keeps for a day what it could not deliver.
+    let written_at = world.now().plus_ms(-TOO_LONG_MS).0 / 1_000;
+    world.webhook(&green_api::incoming(ana.id, "M2", written_at, "Show me condos")).await;
+    world.after(MINUTE_MS).await;
+    for chat in [mei, ana] {
+        chat.reads(
+            "
+            contact: Show me condos [handed_over, stale]
+            = AI 1, rollout
+            = a person is called: stale
+            = the phone shows nothing
+            ",
+        )
+        .await;
+    }
 }
 
 /// So many others ask and the model fails them, until its breaker opens.

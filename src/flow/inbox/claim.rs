@@ -311,8 +311,9 @@ pub fn free_lease(docket: &mut Docket, claimant: &Claimant) -> Option<Time> {
     None
 }
 
-/// Messages that are too old when their turn comes go to a person. Where a person wants them answered now they are as old as
-/// that wish: whoever has looked at last night's messages has decided.
+/// Messages that are too old when their turn comes go to a person, however late they have come here: their age counts from
+/// when they were written. Where a person wants them answered now they are as old as that wish: whoever has looked at last
+/// night's messages has decided.
 fn leave_stale(docket: &mut Docket, policy: &Policy) {
     if policy.stale_ms == 0 {
         return;
@@ -320,7 +321,8 @@ fn leave_stale(docket: &mut Docket, policy: &Policy) {
     let now = docket.now;
     let wished_at = docket.conversation.memo.wished_at.map(Time);
     let is_stale = |message: &Message| {
-        let since = wished_at.map_or(message.at, |at| at.max(message.at));
+        let written_at = message.provider_at.map_or(message.at, |at| at.min(message.at));
+        let since = wished_at.map_or(written_at, |at| at.max(written_at));
         message.waits() && now.since(since) > policy.stale_ms
     };
     let stale = docket.ids(is_stale);

@@ -17,7 +17,7 @@ use crate::{
         inbox::{self, Admitted, Claim, Claimant},
         outbox::{self, Settled},
         play::Play,
-        provider::Amendment,
+        provider::{Amendment, Arrival},
         reply::{Answer, Committed},
     },
 };
@@ -197,6 +197,20 @@ fn stale_messages_go_to_a_person() {
     assert_eq!(play.claim(), Claim::Nothing);
     assert_eq!(play.message(message).inbound.unwrap().outcome, Outcome::HandedOver);
     assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::Stale);
+}
+
+#[test]
+fn a_message_is_as_old_as_its_words_however_late_it_comes() {
+    let mut play = Play::new();
+    let old =
+        Arrival { at: Some(play.now.plus_ms(-play.policy.stale_ms - 1)), ..play.arrival("OLD", "hello?") };
+    play.step(|docket, policy| inbox::admit(docket, policy, &old));
+    let ahead = Arrival { at: Some(play.now.plus_ms(60_000)), ..play.arrival("NEW", "anybody?") };
+    play.step(|docket, policy| inbox::admit(docket, policy, &ahead));
+    let begun = play.begins();
+    assert_eq!(begun.turn.messages.len(), 1, "the gateway's clock may go ahead");
+    let outcome = |play: &Play, at: usize| play.messages[at].inbound.unwrap().outcome;
+    assert_eq!((outcome(&play, 0), outcome(&play, 1)), (Outcome::HandedOver, Outcome::Pending));
 }
 
 #[test]
