@@ -50,12 +50,24 @@ pub(super) async fn receive(
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let received: Option<Received<'_>> =
-        serde_json::from_str(&text).map_err(|_| unanswered("status 200, but not a notification"))?;
-    Ok(received.map(|received| Notification {
-        receipt: received.receipt,
-        body: received.body.map_or("null", RawValue::get).as_bytes().to_vec(),
-    }))
+    let (receipt, body) = match serde_json::from_str::<Option<Received<'_>>>(&text) {
+        Ok(None) => return Ok(None),
+        Ok(Some(received)) => (received.receipt, received.body.map_or("null", RawValue::get)),
+        Err(_) => {
+            let receipt =
+                receipt_of(&text).ok_or_else(|| unanswered("status 200, but not a notification"))?;
+            (receipt, &*text)
+        }
+    };
+    Ok(Some(Notification { receipt, body: body.as_bytes().to_vec() }))
+}
+
+/// The receipt of a notification that is no JSON. What people write cannot stand for it: there each quote is escaped.
+fn receipt_of(text: &str) -> Option<i64> {
+    let (_, rest) = text.split_once("\"receiptId\"")?;
+    let digits = rest.trim_start().strip_prefix(':')?.trim_start();
+    let end = digits.find(|it: char| !it.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
 }
 
 /// One that is gone already is as good as deleted.

@@ -210,10 +210,11 @@ async fn a_chat_is_marked_as_read_up_to_a_message_or_whole() {
 #[tokio::test]
 async fn a_notification_is_fetched_as_it_would_have_been_posted_and_taken_off_by_its_receipt() {
     let server = MockServer::start().await;
-    // The second body holds half a character: it cannot be read, but it can be taken off the queue.
+    // The second body holds half a character, and the third is no JSON: they cannot be read, but be taken off the queue.
     let bodies = [
         r#"{"receiptId":7,"body":{"typeWebhook":"x"}}"#,
         r#"{"receiptId":8,"body":{"text":"\ud83d"}}"#,
+        r#"{"receiptId": 9, "body": {"text": "\"receiptId\":1", "broken" "here"}}"#,
         "null",
         "",
     ];
@@ -234,13 +235,14 @@ async fn a_notification_is_fetched_as_it_would_have_been_posted_and_taken_off_by
         .await;
     let gateway = gateway_at(&server.uri());
     let mut fetched = Vec::new();
-    for _ in 0..4 {
+    for _ in bodies {
         fetched.push(gateway.receive(Duration::from_secs(10)).await.expect("an answer"));
     }
     let notification = |receipt, body: &str| Some(Notification { receipt, body: body.as_bytes().to_vec() });
     let first = notification(7, r#"{"typeWebhook":"x"}"#);
     let second = notification(8, r#"{"text":"\ud83d"}"#);
-    assert_eq!(fetched, [first, second, None, None]);
+    let third = notification(9, bodies[2]);
+    assert_eq!(fetched, [first, second, third, None, None]);
     gateway.acknowledge(7).await.expect("it is taken off");
     gateway.acknowledge(9).await.expect_err("404 is no answer");
 }
