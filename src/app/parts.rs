@@ -202,6 +202,7 @@ impl Parts {
             sender: Arc::clone(sender),
             tend: Arc::new(Tend {
                 ledger: Arc::clone(&self.ledger),
+                registry: Arc::clone(&self.registry),
                 channels: Arc::clone(&self.numbers.channels),
             }),
             dispatch: Arc::clone(&self.dispatch),

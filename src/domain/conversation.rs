@@ -227,6 +227,9 @@ pub struct Memo {
     /// Those that go on here, or will. Their messages stay with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Uuid>,
+    /// When the provider is asked again under which other id it knows the person: it has not answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_id_at: Option<i64>,
     /// What a newer version beside this one remembers.
     #[serde(flatten)]
     pub beyond: Map<String, Value>,

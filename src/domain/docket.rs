@@ -336,6 +336,7 @@ impl Docket {
             .chain(self.conversation.memo.same_person.filter(|_| self.is_at_rest()).map(|_| self.now))
             .min()
     }
+            .chain(self.conversation.memo.other_id_at.map(Time))
 
     /// Nothing that the contact wrote waits, and nothing is owed them or may be on its way.
     pub fn is_at_rest(&self) -> bool {

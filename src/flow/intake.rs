@@ -14,16 +14,17 @@ use super::{
     channels::{Channel, Channels},
     inbox::{self, Admitted},
     ledger::{self, Error, Key, Ledger, Need, change},
-    merge::merge,
+    merge::{self, link},
+    mode_switch::ANSWER_NOW_MESSAGES,
     provider::{Amendment, Arrival, Incoming, Status, Unreadable},
     reconcile::{self, Copy, Matched},
-    registry::{Linked, Registry},
+    registry::Registry,
     repair,
     start::Start,
     tombstones::{Removal, Tombstones},
 };
 use crate::domain::{
-    chat::{ChatId, ChatKind},
+    chat::ChatId,
     conversation::Opening,
     docket::{Docket, Entry},
     event::{Event, EventType, actor},
@@ -179,24 +180,13 @@ impl Intake {
         step: impl Future<Output = Result<Verdict, Error>>,
     ) -> Result<Verdict, Error> {
         let Some(other) = other else { return step.await };
-        let is_linked = self.link(channel, chat, other).await?;
+        let link = || link(&*self.ledger, &*self.registry, &self.channels, &channel.name, [chat, other]);
+        let is_linked = link().await?;
         let verdict = step.await?;
         if !is_linked {
-            self.link(channel, chat, other).await?;
+            link().await?;
         }
         Ok(verdict)
-    }
-
-    /// Two ids of one person lead to one conversation. False if there is none yet.
-    async fn link(&self, channel: &Channel, chat: &ChatId, alias: &ChatId) -> Result<bool, Error> {
-        match self.registry.link_chats(&channel.name, chat, alias).await? {
-            Linked::Not => return Ok(false),
-            Linked::Together => {}
-            Linked::Apart { earlier, later } => {
-                merge(&*self.ledger, &self.channels, earlier, later).await?;
-            }
-        }
-        Ok(true)
     }
 
     async fn admit(&self, channel: &Arc<Channel>, arrival: Arrival, rule: Admit) -> Result<Verdict, Error> {
@@ -293,21 +283,17 @@ impl Intake {
             outcome => return outcome,
         }
         // What we say may be shown under another id than what they say: a takeover must not miss its conversation.
-        let other = self.other_id(channel, &chat).await;
+        let other = merge::other_id(channel, &chat).await;
+        let is_unknown = other.is_err();
         let key = key(channel, &chat, Some(channel.opening_by_a_person(&chat, reason, by)));
-        self.linked(channel, &chat, other.as_ref(), change(&*self.ledger, key, need, step)).await
-    }
-
-    /// Under which other id the provider knows the person of a chat that has no conversation here, if it says so.
-    async fn other_id(&self, channel: &Channel, chat: &ChatId) -> Option<ChatId> {
-        if chat.kind() != ChatKind::Person {
-            return None;
-        }
-        let told = channel.provider.other_id(chat).await;
-        told.unwrap_or_else(|error| {
-            tracing::debug!(%error, "whether a chat has another id was not told");
-            None
-        })
+        let begin = move |docket: &mut Docket| {
+            if is_unknown {
+                merge::ask_again(docket);
+            }
+            step(docket)
+        };
+        let other = other.ok().flatten();
+        self.linked(channel, &chat, other.as_ref(), change(&*self.ledger, key, need, begin)).await
     }
 
     async fn status(&self, channel: &Arc<Channel>, status: Status) -> Result<Verdict, Error> {

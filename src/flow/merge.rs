@@ -9,11 +9,14 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{
-    channels::Channels,
+    channels::{Channel, Channels},
     conversations::{self, By},
     ledger::{Error, Key, Ledger, Need, change},
+    provider::Unanswered,
+    registry::{Linked, Registry},
 };
 use crate::domain::{
+    chat::{ChatId, ChatKind},
     conversation::{AttentionReason, Conversation},
     docket::{Docket, Entry},
     event::{EventType, actor},
@@ -21,11 +24,46 @@ use crate::domain::{
     policy::Policy,
 };
 
+/// The first time that the provider is asked again for another id.
+const ASK_AGAIN_MS: i64 = 30_000;
+
 /// The later of the two, as it stands.
 #[derive(Debug, Clone)]
 struct Later {
     conversation: Conversation,
     is_at_rest: bool,
+}
+
+/// Under which other id the provider knows the person of a chat, if there is one. An error: it has not said.
+pub async fn other_id(channel: &Channel, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
+    if chat.kind() != ChatKind::Person {
+        return Ok(None);
+    }
+    channel.provider.other_id(chat).await.inspect_err(|error| {
+        tracing::debug!(%error, "whether a chat has another id was not told");
+    })
+}
+
+/// The provider has not said it: it is asked again, each time after as long as the conversation has existed by then.
+pub fn ask_again(docket: &mut Docket) {
+    let age_ms = docket.now.since(docket.conversation.created_at);
+    let at = docket.now.plus_ms(age_ms.max(ASK_AGAIN_MS));
+    docket.conversation.memo.other_id_at = Some(at.0);
+}
+
+/// Two ids of one person lead to one conversation. False if there is none yet.
+pub async fn link(
+    ledger: &dyn Ledger,
+    registry: &dyn Registry,
+    channels: &Arc<Channels>,
+    channel: &str,
+    ids: [&ChatId; 2],
+) -> Result<bool, Error> {
+    match registry.link_chats(channel, ids[0], ids[1]).await? {
+        Linked::Not => Ok(false),
+        Linked::Together => Ok(true),
+        Linked::Apart { earlier, later } => merge(ledger, channels, earlier, later).await.map(|()| true),
+    }
 }
 
 /// Merges the later one into the earlier, as far as that may be done now. What must wait is done in time: the later one

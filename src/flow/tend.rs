@@ -15,11 +15,12 @@ use super::{
     conversations,
     dispatch::Dispatch,
     ledger::{self, Held, Key, Ledger, Need, change},
-    merge::merge,
+    merge::{self, merge},
     mode_switch::ANSWER_NOW_MESSAGES,
     reconcile,
+    registry::Registry,
 };
-use crate::domain::docket::Docket;
+use crate::domain::{chat::ChatId, docket::Docket, time::Time};
 
 /// How often running turns are compared with the store: a message between instances that was lost costs this much.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -28,6 +29,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub struct Tend {
     /// Where conversations are changed.
     pub ledger: Arc<dyn Ledger>,
+    /// Where chats are linked.
+    pub registry: Arc<dyn Registry>,
     /// The rules.
     pub channels: Arc<Channels>,
 }
@@ -43,17 +46,53 @@ impl Tend {
                 conversations::pass_time(docket, &channel.policy);
                 reconcile::expire_leases(docket, &channel.policy);
             }
-            (docket.is_changed(), docket.conversation.memo.same_person.filter(|_| docket.is_at_rest()))
-        };
-        match change(&*self.ledger, Key::Id(conversation), need, step).await {
-            Err(ledger::Error::Gone) => Ok(false),
-            Ok((_, Some(earlier))) => {
-                merge(&*self.ledger, &self.channels, earlier, conversation).await.map(|()| true)
+            let memo = &docket.conversation.memo;
+            let asks = memo.other_id_at.is_some_and(|at| Time(at) <= docket.now);
+            Tended {
+                is_changed: docket.is_changed(),
+                merges_into: memo.same_person.filter(|_| docket.is_at_rest()),
+                asks: asks.then(|| (docket.conversation.channel.clone(), docket.conversation.chat.clone())),
             }
-            Ok((is_changed, None)) => Ok(is_changed),
-            Err(error) => Err(error),
+        };
+        let tended = match change(&*self.ledger, Key::Id(conversation), need, step).await {
+            Err(ledger::Error::Gone) => return Ok(false),
+            tended => tended?,
+        };
+        if let Some((channel, chat)) = &tended.asks {
+            self.ask(conversation, channel, chat).await?;
+        }
+        if let Some(earlier) = tended.merges_into {
+            merge(&*self.ledger, &self.channels, earlier, conversation).await?;
+        }
+        Ok(tended.is_changed || tended.asks.is_some() || tended.merges_into.is_some())
+    }
+
+    /// Asks again under which other id the provider knows the person.
+    async fn ask(&self, conversation: Uuid, channel: &str, chat: &ChatId) -> Result<(), ledger::Error> {
+        let Some(channel) = self.channels.get(channel) else { return Ok(()) };
+        let told = merge::other_id(&channel, chat).await;
+        if let Ok(Some(other)) = &told {
+            merge::link(&*self.ledger, &*self.registry, &self.channels, &channel.name, [chat, other]).await?;
+        }
+        let is_told = told.is_ok();
+        let note = move |docket: &mut Docket| match is_told {
+            true => docket.conversation.memo.other_id_at = None,
+            false => merge::ask_again(docket),
+        };
+        match change(&*self.ledger, Key::Id(conversation), Need::itself(), note).await {
+            Err(ledger::Error::Gone) => Ok(()),
+            noted => noted,
         }
     }
+}
+
+/// What one look at a conversation has come to.
+struct Tended {
+    is_changed: bool,
+    /// The earlier conversation with the same person, if it can go on there now.
+    merges_into: Option<Uuid>,
+    /// The chat whose other id is to be asked for.
+    asks: Option<(String, ChatId)>,
 }
 
 /// The watch over the turns that run here.

@@ -17,6 +17,7 @@ on_both_stores!(
     who_is_given_back_stays_with_the_assistant,
     those_that_have_met_are_erased_together,
     who_writes_on_the_phone_takes_over_whichever_id_is_shown,
+    who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later,
     all_of_a_person_is_erased,
 );
 
@@ -309,6 +310,26 @@ async fn who_writes_on_the_phone_takes_over_whichever_id_is_shown(world: &World)
     let tom = world.chat("6580000002@c.us");
     assert_eq!(tom.phone_writes("P2", "Hello Tom").await, "accepted");
     assert_eq!(tom.conversation().await["mode"], "HUMAN");
+}
+
+async fn who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later(world: &World) {
+    let (hidden, phone) = (world.chat(HIDDEN), world.chat(PHONE));
+    world.gateway.knows_as_one(PHONE, HIDDEN);
+    world.assistant_says("Hello!");
+    hidden.writes("M1", "Hi").await;
+    world.after(3_000).await;
+    world.gateway.keeps_other_ids(true);
+    assert_eq!(phone.phone_writes("P1", "This is Ana.").await, "accepted");
+    world.after(40_000).await;
+    assert_eq!(hidden.conversation().await["mode"], "AI", "nobody knows yet");
+    world.gateway.keeps_other_ids(false);
+    world.after(40_000).await;
+    let (taken, begun) = (hidden.conversation().await, phone.conversation().await);
+    assert_eq!((&taken["mode"], &taken["mode_reason"]), (&json!("HUMAN"), &json!("agent_phone")));
+    assert_eq!(taken["id"], begun["id"]);
+    hidden.writes("M2", "Are you there?").await;
+    world.after(60_000).await;
+    assert_eq!(world.gateway.posts().len(), 1, "the assistant is silent");
 }
 
 async fn all_of_a_person_is_erased(world: &World) {

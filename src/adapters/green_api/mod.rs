@@ -252,7 +252,7 @@ impl Provider for GreenApi {
     async fn other_id(&self, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
         let from = *self.other_ids_from.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if from.is_some_and(|from| from > Instant::now()) {
-            return Ok(None);
+            return Err(fetch::unanswered("not asked so soon after it has not answered"));
         }
         // Of a number it tells the hidden id; of a hidden id, the number at best.
         let number = chat.phone().and_then(|phone| phone.strip_prefix('+')?.parse::<i64>().ok());

@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, VecDeque},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -95,6 +95,7 @@ pub(crate) struct Gateway {
     silence: Mutex<Option<Hold>>,
     links: Mutex<HashMap<String, String>>,
     other_ids: Mutex<HashMap<ChatId, ChatId>>,
+    keeps_other_ids: AtomicBool,
     links_given: AtomicUsize,
 }
 
@@ -122,6 +123,7 @@ impl Gateway {
             silence: Mutex::default(),
             links: Mutex::default(),
             other_ids: Mutex::default(),
+            keeps_other_ids: AtomicBool::new(false),
             links_given: AtomicUsize::new(0),
         }
     }
@@ -184,6 +186,11 @@ impl Gateway {
     pub(crate) fn knows_as_one(&self, one: &str, other: &str) {
         let [one, other] = [one, other].map(|id| ChatId::parse(id).expect("a chat"));
         lock(&self.other_ids).extend([(one.clone(), other.clone()), (other, one)]);
+    }
+
+    /// Whether it refuses to say that.
+    pub(crate) fn keeps_other_ids(&self, keeps: bool) {
+        self.keeps_other_ids.store(keeps, Ordering::Relaxed);
     }
 
     /// How often it gave one.
@@ -320,6 +327,9 @@ impl Provider for Gateway {
     }
 
     async fn other_id(&self, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
+        if self.keeps_other_ids.load(Ordering::Relaxed) {
+            return Err(Unanswered { detail: "status 429".to_owned(), is_refusal: false });
+        }
         Ok(lock(&self.other_ids).get(chat).cloned())
     }
 

@@ -176,7 +176,7 @@ impl Process {
         let steps = Steps {
             turns,
             sender,
-            tend: Tend { ledger: ledger.clone(), channels: channels.clone() },
+            tend: Tend { ledger: ledger.clone(), registry: registry.clone(), channels: channels.clone() },
             ledger: ledger.clone(),
             dispatch: dispatch.clone(),
             channels: channels.clone(),
