@@ -17,6 +17,7 @@ on_both_stores!(
     a_sequence_ends_with_a_takeover_and_after_what_somebody_planned,
     scheduling_again_replaces_the_one_that_waits,
     a_takeover_cancels_the_follow_up_and_allows_no_other,
+    a_follow_up_that_is_withdrawn_on_its_way_was_not_sent,
     in_quiet_hours_a_follow_up_waits_for_the_morning,
     a_follow_up_that_an_outage_made_late_is_withheld,
     the_assistant_writes_a_follow_up_without_words_of_its_own,
@@ -210,6 +211,20 @@ async fn a_takeover_cancels_the_follow_up_and_allows_no_other(world: &World) {
         ",
     )
     .await;
+}
+
+async fn a_follow_up_that_is_withdrawn_on_its_way_was_not_sent(world: &World) {
+    let mei = world.chat(MEI);
+    a_follow_up_is_scheduled(world).await;
+    world.state("notAuthorized").await;
+    world.after(25 * HOUR_MS).await;
+    mei.take_over().await;
+    let of =
+        async |state: &str| world.get(&format!("/api/v1/follow-ups?state={state}")).await["items"].clone();
+    assert_eq!(of("sent").await, json!([]));
+    let withheld = of("withheld").await;
+    assert_eq!(withheld.as_array().map(Vec::len), Some(1), "{withheld}");
+    assert_eq!((&withheld[0]["state"], &withheld[0]["reason"]), (&json!("withheld"), &json!("mode_changed")));
 }
 
 async fn in_quiet_hours_a_follow_up_waits_for_the_morning(world: &World) {

@@ -17,6 +17,9 @@ use crate::{
 
 const LIST: &str = "follow-ups";
 
+/// The message that carried it, where that was withdrawn before it left: then nothing was sent.
+const WITHDRAWN: &str = "left join messages m on m.id = f.message_id and m.state = 'cancelled'";
+
 /// A page of them, each with its conversation.
 pub(super) async fn list<S: Store>(
     store: &S,
@@ -27,10 +30,16 @@ pub(super) async fn list<S: Store>(
     let mut statement = Statement::new("select ");
     statement
         .columns::<FollowUp>("f")
-        .push(" from follow_ups f join conversations c on c.id = f.conversation_id");
+        .push(", m.reason as withdrawn from follow_ups f join conversations c on c.id = f.conversation_id ")
+        .push(WITHDRAWN);
     let mut conditions = Conditions::default();
     let state = wanted.state.unwrap_or(FollowUpState::Pending);
-    conditions.next(&mut statement).push("f.state = ").bind(state.as_str());
+    conditions.next(&mut statement).push(match state {
+        FollowUpState::Pending => "f.state = 'pending'",
+        FollowUpState::Sent => "f.state = 'sent' and m.id is null",
+        FollowUpState::Cancelled => "f.state = 'cancelled'",
+        FollowUpState::Withheld => "(f.state = 'withheld' or f.state = 'sent' and m.id is not null)",
+    });
     conditions.next(&mut statement).push(IS_THERE);
     conditions.channels(&mut statement, S::ENGINE, "c.channel", wanted.channels.as_deref());
     if let Some(conversation) = wanted.conversation {
@@ -45,7 +54,16 @@ pub(super) async fn list<S: Store>(
     }
     statement.push(" order by f.due_at, f.id limit ").bind(cursor::rows_asked(page));
     let rows = store.rows(statement).await?;
-    let found: Result<Vec<(Uuid, FollowUp)>, Error> =
-        rows.iter().map(|row| Ok((cell(row, "conversation_id")?, decode(row)?))).collect();
+    let found: Result<Vec<(Uuid, FollowUp)>, Error> = rows
+        .iter()
+        .map(|row| {
+            let mut follow_up: FollowUp = decode(row)?;
+            if state == FollowUpState::Withheld {
+                let withdrawn = cell::<Option<String>, _>(row, "withdrawn")?;
+                (follow_up.state, follow_up.reason) = (state, follow_up.reason.or(withdrawn));
+            }
+            Ok((cell(row, "conversation_id")?, follow_up))
+        })
+        .collect();
     Ok(cursor::cut(found?, page, |(_, follow_up)| cursor::write(LIST, follow_up.due_at.0, follow_up.id)))
 }

@@ -228,11 +228,13 @@ async fn follow_ups<S: Store>(
 ) -> Result<(), Error> {
     let mut statement = span.statement(
         // Naming every state lets the index on (state, due_at) find the rows.
-        "select (f.due_at - $1) / $3 as bucket, f.state as word, count(*) as found \
+        "select (f.due_at - $1) / $3 as bucket, count(*) as found, \
+         case when f.state = 'sent' and m.id is not null then 'withheld' else f.state end as word \
          from follow_ups f join conversations c on c.id = f.conversation_id \
+         left join messages m on m.id = f.message_id and m.state = 'cancelled' \
          where f.state in ('pending', 'sent', 'cancelled', 'withheld') and f.due_at >= $1 and f.due_at < $2",
     );
-    only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2");
+    only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 3");
     for row in store.rows(statement).await? {
         bucket::<S>(buckets, &row)?.follow_ups.insert(cell(&row, "word")?, found::<S>(&row)?);
     }
