@@ -47,6 +47,18 @@ pub enum Verdict {
     DeadLetter,
 }
 
+impl Verdict {
+    /// In a word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted(_) => "accepted",
+            Self::Duplicate(_) => "duplicate",
+            Self::Ignored => "ignored",
+            Self::DeadLetter => "dead_letter",
+        }
+    }
+}
+
 /// The rule by which a message is let in.
 type Admit = fn(&mut Docket, &Policy, &Arrival) -> Admitted;
 
@@ -132,9 +144,10 @@ impl Intake {
         }
     }
 
-    /// Takes one that came to another installation, of which this one is restored.
-    pub async fn take_restored(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
-        self.message(channel, arrival, inbox::admit_restored).await
+    /// Takes one that somebody may have answered already: a person on the phone, or the installation of which this one is
+    /// restored.
+    pub async fn take_for_people(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
+        self.message(channel, arrival, inbox::admit_for_people).await
     }
 
     /// Takes several messages of the same chat in one transaction.
@@ -257,7 +270,34 @@ impl Intake {
             inbox::amend(docket, &policy, &amendment, is_deletion);
             if docket.is_changed() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) }
         };
-        change(&*self.ledger, key, need, step).await
+        match change(&*self.ledger, key, need, step).await {
+            Err(Error::Gone) => self.ignore(channel, "deletedMessage").await,
+            verdict => verdict,
+        }
+    }
+
+    async fn own_amendment(
+        &self,
+        channel: &Arc<Channel>,
+        amendment: Amendment,
+        is_deletion: bool,
+    ) -> Result<Verdict, Error> {
+        let (key, need) = (key(channel, &amendment.chat, None), self.need_of(channel, &amendment));
+        let step = move |docket: &mut Docket| {
+            let matched = reconcile::take_amendment(docket, &amendment, is_deletion);
+            as_verdict(docket, matched)
+        };
+        match change(&*self.ledger, key, need, step).await {
+            Ok(Verdict::Ignored) | Err(Error::Gone) => {
+                self.ignore(channel, if is_deletion { "deletedMessage" } else { "editedMessage" }).await
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn need_of(&self, channel: &Channel, amendment: &Amendment) -> Need {
+        let tombstones = vec![self.tombstones.of(&channel.name, &amendment.chat, &amendment.of)];
+        Need { keys: vec![amendment.of.clone()], tombstones, ..Need::default() }
     }
 
     async fn copy(&self, channel: &Arc<Channel>, arrival: Arrival, copy: Copy) -> Result<Verdict, Error> {

@@ -5,13 +5,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use metrics::counter;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     channels::Channels,
     intake::{Intake, Verdict},
     ledger,
-    provider::Unanswered,
+    provider::{CREDENTIALS_REFUSED, Unanswered},
     registry::Registry,
 };
 
@@ -71,11 +72,15 @@ impl Poller {
         let received = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Ok(Polled::Stopped),
-            received = channel.provider.receive(WAIT) => received?,
+            received = channel.provider.receive(WAIT) => received,
         };
-        let Some(notification) = received else { return Ok(Polled::Idle) };
+        if received.as_ref().is_err_and(|unanswered| unanswered.is_refusal) {
+            self.registry.set_channel_state(name, CREDENTIALS_REFUSED, (self.intake.clock)()).await?;
+        }
+        let Some(notification) = received? else { return Ok(Polled::Idle) };
         let verdict = self.intake.take(name, &notification.body).await?;
         channel.provider.acknowledge(notification.receipt).await?;
+        counter!("baton_webhooks_total", "result" => verdict.as_str()).increment(1);
         Ok(Polled::Took(verdict))
     }
 

@@ -219,6 +219,9 @@ pub struct Unanswered {
     /// What happened, without secrets.
     pub detail: String,
     /// The provider refused the credentials.
+/// The state assumed while the provider refuses the credentials: nothing will go or come before somebody mends it.
+pub const CREDENTIALS_REFUSED: &str = "credentials_refused";
+
     pub is_refusal: bool,
 }
 

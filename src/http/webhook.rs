@@ -55,21 +55,12 @@ pub(crate) struct Taken {
     message_id: Option<Id>,
 }
 
-const fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Accepted(_) => "accepted",
-        Verdict::Duplicate(_) => "duplicate",
-        Verdict::Ignored => "ignored",
-        Verdict::DeadLetter => "dead_letter",
-    }
-}
-
 pub(crate) fn as_taken(verdict: Verdict) -> Taken {
     let message_id = match verdict {
         Verdict::Accepted(id) | Verdict::Duplicate(id) => id.map(Id),
         Verdict::Ignored | Verdict::DeadLetter => None,
     };
-    Taken { status: word(verdict), message_id }
+    Taken { status: verdict.as_str(), message_id }
 }
 
 /// Takes a webhook of Green API.
@@ -88,8 +79,8 @@ pub(crate) async fn green_api(
     let began = Instant::now();
     let (result, response) = match take(&request, channel.into_inner(), doors.into_inner(), payload).await {
         Ok(verdict) => {
-            let body = to_json(&Stored { status: word(verdict) });
-            (word(verdict), HttpResponse::Ok().content_type("application/json").body(body))
+            let body = to_json(&Stored { status: verdict.as_str() });
+            (verdict.as_str(), HttpResponse::Ok().content_type("application/json").body(body))
         }
         Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
             (problem.code(), HttpResponse::Unauthorized().finish())

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     domain::message::DeliveryReason,
-    flow::provider::{Outgoing, OutgoingFile, Sent, boot_time},
+    flow::provider::{CREDENTIALS_REFUSED, Outgoing, OutgoingFile, Sent, boot_time},
 };
 
 /// Wait after the gateway said that it is asked too often.
@@ -29,9 +29,6 @@ const TOO_OFTEN_MAX_MS: u64 = 300_000;
 
 /// Most that chance adds to it, so that instances do not come back together.
 const TOO_OFTEN_JITTER_MS: u64 = 500;
-
-/// The state assumed while the gateway refuses the token: nothing will go before somebody mends it.
-const CREDENTIALS_REFUSED: &str = "credentials_refused";
 
 pub(super) async fn send(endpoint: &Endpoint, message: &Outgoing) -> Sent {
     if boot_time() > message.begin_by {
