@@ -285,8 +285,19 @@ impl Message {
         };
     }
 
-    /// The contact has other words for it: of a file, for what stands under it. False if they are the same.
-    pub fn reword(&mut self, words: &str) -> bool {
+    /// Its writer has other words for it since then. False if that changes nothing: it is late, or said once more; the newest
+    /// words count, and what is deleted has none.
+    pub fn revise(&mut self, words: &str, at: Time) -> bool {
+        let is_late = self.edited_at.is_some_and(|newest| at < newest);
+        let is_news = !is_late && self.deleted_at.is_none() && self.reword(words);
+        if is_news {
+            self.edited_at = Some(at);
+        }
+        is_news
+    }
+
+    /// Other words for it: of a file, for what stands under it. False if they are the same.
+    fn reword(&mut self, words: &str) -> bool {
         let text = match &mut self.media {
             Some(media) if self.kind != Kind::Voice => {
                 words.clone_into(&mut media.caption);

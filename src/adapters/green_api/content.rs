@@ -7,6 +7,7 @@ use super::{
     wording::{NAME_MAX, QUOTE_MAX, TEXT_MAX, bracketed, cut, is_blank, is_mark, with_words},
 };
 use crate::domain::{
+    chat::ChatId,
     enclosure::description,
     message::{Kind, Media, OutcomeReason, Quoted},
     reaction,
@@ -208,13 +209,24 @@ fn poll(data: Part<'_>) -> Content {
 
 /// Each report carries the whole tally; only what this person chose is news.
 fn vote(data: Part<'_>, sender: &str) -> Content {
+    let sender = ChatId::parse(sender);
+    let voters = |vote: Part<'_>| -> Vec<ChatId> {
+        vote.list("optionVoters").filter_map(|voter| ChatId::parse(voter.as_text())).collect()
+    };
+    let is_sender = |voter: &ChatId| sender.as_ref() == Some(voter);
     let chosen: Vec<&str> = data
         .list("votes")
-        .filter(|vote| vote.list("optionVoters").any(|voter| voter.is_text(sender)))
+        .filter(|vote| voters(*vote).iter().any(is_sender))
         .map(|vote| vote.text("optionName"))
         .collect();
-    let text =
-        if chosen.is_empty() { "[poll vote withdrawn]".to_owned() } else { bracketed("poll vote", &chosen) };
+    // Under the other kind of id it may be anybody's.
+    let may_be_sender = |voter: &ChatId| sender.as_ref().is_some_and(|it| it.may_be_same_person_as(voter));
+    let may_be_theirs = data.list("votes").any(|vote| voters(vote).iter().any(may_be_sender));
+    let text = if chosen.is_empty() && !may_be_theirs {
+        "[poll vote withdrawn]".to_owned()
+    } else {
+        bracketed("poll vote", &chosen)
+    };
     Content::new(Kind::PollVote, text).inert(OutcomeReason::PollVote)
 }
 

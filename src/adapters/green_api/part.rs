@@ -58,9 +58,9 @@ impl<'a> Part<'a> {
         self.0.get(name).and_then(Value::as_array).into_iter().flatten().map(Part)
     }
 
-    /// Whether this is that text, as an item of a list may be.
-    pub(super) fn is_text(self, text: &str) -> bool {
-        self.0.as_str() == Some(text)
+    /// The text that this is, as an item of a list may be; empty if it is none.
+    pub(super) fn as_text(self) -> &'a str {
+        self.0.as_str().unwrap_or_default()
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(part.flag("flag"), None);
         assert!(!Part::of(&value).part("b").is_there());
         assert_eq!(Part::of(&value).part("b").part("c").text("d"), "");
-        assert!(Part::of(&value).list("b").next().is_some_and(|item| item.is_text("x")));
+        assert!(Part::of(&value).list("b").next().is_some_and(|item| item.as_text() == "x"));
         assert_eq!(Part::of(&value).list("a").count(), 0);
     }
 

@@ -142,8 +142,15 @@ fn what_our_own_phone_wrote_is_never_taken_for_a_contact() {
     let mut body = with("/senderData/sender", json!("6590000000:12@s.whatsapp.net"));
     body["senderData"]["chatId"] = json!("100000000000001@lid");
     assert!(matches!(read(body.to_string()), Ok(Incoming::Phone(arrival)) if arrival.alias.is_none()));
-    body["messageData"]["typeMessage"] = json!("editedMessage");
-    assert!(matches!(read(body.to_string()), Ok(Incoming::PhoneUpdate { .. })));
+    body["messageData"] = json!({ "typeMessage": "editedMessage" });
+    assert!(matches!(read(body.to_string()), Ok(Incoming::Ignored(what)) if what == "editedMessage"));
+    body["messageData"]["editedMessageData"] = json!({ "stanzaId": "BAE5", "textMessage": "Until 8." });
+    for kind in ["incomingMessageReceived", "outgoingMessageReceived", "outgoingAPIMessageReceived"] {
+        body["typeWebhook"] = json!(kind);
+        let Ok(Incoming::OwnEdit(edit)) = read(body.to_string()) else { panic!("{kind}") };
+        assert_eq!((edit.of.as_str(), edit.text.as_str()), ("BAE5", "Until 8."));
+    }
+    body["typeWebhook"] = json!("incomingMessageReceived");
     // While the phone is not linked there is no own number, and nobody is it.
     let unlinked = with("/instanceData/wid", json!(""));
     assert!(matches!(read(unlinked.to_string()), Ok(Incoming::Message(_))));
@@ -151,12 +158,24 @@ fn what_our_own_phone_wrote_is_never_taken_for_a_contact() {
 
 #[test]
 fn an_edit_that_cannot_be_read_leaves_the_words_that_could() {
-    for (words, is_taken) in [("Open at 8?", true), ("{{SWE001}}", false)] {
-        let data = json!({ "textMessage": words, "stanzaId": "BAE5" });
+    let table = [
+        (json!({ "textMessage": "Open at 8?" }), Some("Open at 8?")),
+        (json!({ "caption": "Open at 8?" }), Some("Open at 8?")),
+        // What stood under a picture can be taken away.
+        (json!({ "caption": "" }), Some("")),
+        (json!({ "textMessage": "{{SWE001}}" }), None),
+        (json!({ "textMessage": "" }), None),
+        (json!({ "textMessage": "\u{200b}" }), None),
+        (json!({ "textMessage": null }), None),
+        (json!({}), None),
+    ];
+    for (mut data, taken) in table {
+        data["stanzaId"] = json!("BAE5");
+        let words = data.clone();
         let body = saying(json!({ "typeMessage": "editedMessage", "editedMessageData": data }));
         match read(body.to_string()) {
-            Ok(Incoming::Edit(edit)) => assert!(is_taken && edit.text == words, "{words}"),
-            Ok(Incoming::Ignored(what)) => assert!(!is_taken && what == "editedMessage", "{words}"),
+            Ok(Incoming::Edit(edit)) => assert_eq!(Some(edit.text.as_str()), taken, "{words}"),
+            Ok(Incoming::Ignored(what)) => assert!(taken.is_none() && what == "editedMessage", "{words}"),
             other => panic!("{words}: {other:?}"),
         }
     }
