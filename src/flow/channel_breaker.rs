@@ -105,7 +105,8 @@ impl ChannelBreaker {
     }
 
     async fn note(&self, channel: &Channel, kind: EventType) {
-        let is_open = kind == EventType::BreakerOpened;
+        // One for all channels.
+        let is_open = !self.open().is_empty();
         gauge!("baton_breaker_state", "of" => "channel").set(if is_open { 1.0 } else { 0.0 });
         if let Err(error) = self.keep(channel, kind).await {
             tracing::warn!(%error, channel = channel.name, "the journal lacks a change of the breaker");

@@ -82,14 +82,15 @@ impl Problem {
     /// 400, for one field.
     pub fn invalid(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        let mut problem = Self::malformed(detail.clone());
+        let mut problem =
+            Self::new(StatusCode::BAD_REQUEST, "invalid", "The request is not valid", detail.clone());
         problem.0.errors.push(Fault { pointer: pointer.into(), detail });
         problem
     }
 
     /// 400, for the whole.
     pub fn malformed(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "invalid", "The request is not valid", detail)
+        Self::invalid("", detail)
     }
 
     /// 401: nothing was shown that is known.

@@ -78,6 +78,7 @@ async fn a_message_that_waits_can_be_withdrawn_and_one_that_left_cannot(world: &
     assert_eq!(mei.decide("DELETE", "Forget it.", "").await.status, 204);
     let too_late = mei.decide("DELETE", "Hi Mei.", "").await;
     assert_eq!((too_late.status, &too_late.body["code"]), (409, &json!("already_sent")));
+    assert_eq!(mei.decide("DELETE", "Forget it.", "").await.status, 404, "as of whatever is gone");
     first.release();
     world.drain().await;
     mei.reads(

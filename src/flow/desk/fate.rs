@@ -136,7 +136,12 @@ pub(in crate::flow) fn withdraw(
             inbox::wind(docket, policy);
             Ok(())
         }
-        None => Err(Refusal::NotFound),
-        Some(_) => Err(conflict(docket, "already_sent", "it is no longer queued")),
+        None | Some(DeliveryState::Cancelled) => Err(Refusal::NotFound),
+        Some(DeliveryState::Failed | DeliveryState::Dead | DeliveryState::Unknown) => {
+            Err(conflict(docket, "version_conflict", "it is no longer queued"))
+        }
+        Some(
+            DeliveryState::Sending | DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read,
+        ) => Err(conflict(docket, "already_sent", "it is leaving or has left")),
     }
 }

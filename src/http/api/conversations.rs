@@ -55,7 +55,7 @@ pub(crate) struct Which {
     /// three seconds (enough for ten thousand conversations and more); a page may then be short, or empty, and still have a
     /// `next_cursor`, from which it goes on. Counts are then at least so high.
     q: Option<String>,
-    /// `-last_message_at`, `waiting_since` or `-updated_at`.
+    /// `-last_message_at`, `waiting_since` (those who wait for our side, longest first; nobody else) or `-updated_at`.
     #[param(pattern = "^(-last_message_at|waiting_since|-updated_at)$")]
     sort: Option<String>,
     /// At most so many: 1 to 200, 50 if not given.
