@@ -202,7 +202,11 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
         !request.id.is_empty() && docket.conversation.memo.mode_request.as_ref() == Some(&request.id);
     let is_conflict =
         request.expected_version.is_some_and(|version| version != docket.conversation.mode.version);
-    if is_conflict && !is_repeat {
+    if is_repeat {
+        // It had its effect; whoever has switched since has decided later.
+        return Ok(receipt(docket, &Switched::default(), to == Mode::Ai && request.answer_now));
+    }
+    if is_conflict {
         return Err(Refusal::VersionConflict(Box::new(docket.conversation.clone())));
     }
     if to == Mode::Ai && !policy.has_model {
@@ -231,14 +235,12 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
             );
         }
     }
-    if let Some(note) =
-        request.note.as_ref().filter(|note| to == Mode::Ai && !note.trim().is_empty() && !is_repeat)
-    {
+    if let Some(note) = request.note.as_ref().filter(|note| to == Mode::Ai && !note.trim().is_empty()) {
         docket.conversation.memo.note = Some(note.clone());
         desk::words::keep_note(docket, note, &request.actor, request.agent);
     }
     let answering = to == Mode::Ai && request.answer_now && inbox::answer_now(docket);
-    Ok(receipt(docket, &switched, answering || is_repeat && request.answer_now))
+    Ok(receipt(docket, &switched, answering))
 }
 
 /// What a switch did, as it stands in the docket now.
