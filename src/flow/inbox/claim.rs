@@ -294,6 +294,8 @@ pub fn free_lease(docket: &mut Docket, claimant: &Claimant) -> Option<Time> {
     }
     let now = docket.now;
     docket.conversation.lease = None;
+    // Nothing of its owner counts any more, also where nobody begins in its place.
+    docket.conversation.fence += 1;
     if let Some(turn) = docket.edit_turn(lease.turn)
         && turn.state == TurnState::Generating
     {

@@ -209,6 +209,22 @@ fn what_the_assistant_would_write_is_not_due_while_the_day_is_spent() {
     assert_eq!(play.happened(EventType::FollowUpDue), 1);
 }
 
+#[test]
+fn a_follow_up_written_under_a_lease_that_was_freed_does_not_leave_though_nobody_began_in_its_place() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    let wish = Wish { delay_ms: Some(1_000), ..Wish::default() };
+    play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
+    play.wait(1_000);
+    let agenda::Fired::Begun(lost) = play.fires() else { panic!("it begins") };
+    play.wait(play.policy.lock_ttl_ms);
+    play.policy.is_spent = true;
+    assert!(matches!(play.fires(), agenda::Fired::NotYet(_)));
+    play.step(|docket, _| agenda::cancel(docket, "called_off", "agent:ana"));
+    assert_eq!(play.writes(&lost, "Still there?"), Committed::Discarded("fence_moved"));
+    assert!(play.sends().is_empty());
+}
+
 fn latched(play: &Play) -> Brake {
     Brake { latched: Some(Latched { at: play.now, sends: 60, best: 1 }), released_at: None }
 }
