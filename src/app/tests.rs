@@ -54,7 +54,7 @@ impl Provider for Plain {
         }
         let chat = ChatId::parse("6580000001@c.us").expect("a chat id");
         let text = String::from_utf8_lossy(body).into_owned();
-        let mut arrival = Arrival::of_our_side(&chat, &format!("id of {text}"), text, now());
+        let mut arrival = Arrival::plain(&chat, &format!("id of {text}"), text, now());
         arrival.kind = Kind::Text;
         Ok(Incoming::Message(arrival))
     }

@@ -1,10 +1,10 @@
 //! Step: what contacts wrote while nobody heard is found in the provider's journal.
 //!
 //! In: a channel whose journal is due: after each start, after the phone is linked again, and every hour. Out: the messages
-//! that never came, admitted as if they had; those too old for an answer by the assistant go to a person, as do those that
-//! an installation had before this one was restored from its backup.
+//! that never came, admitted as if they had. Those that a person has answered on the phone go to people, who take over with
+//! that answer; so do those that an installation had before this one was restored from its backup.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use super::{
     archive::Archive,
@@ -12,7 +12,7 @@ use super::{
     inbox,
     intake::{Intake, Verdict},
     ledger,
-    provider::Unanswered,
+    provider::{Arrival, Incoming, Unanswered},
     registry::Registry,
 };
 use crate::domain::time::Time;
@@ -20,7 +20,7 @@ use crate::domain::time::Time;
 /// The state of an account that hears its contacts.
 const LINKED: &str = "authorized";
 /// After a start or a new link the provider first delivers what it kept, and repeats a refused webhook only after a
-/// minute. Its own order tells questions from those that a person has answered on the phone since; the journal does not.
+/// minute. What is left to it comes in its own order.
 const SETTLE_MS: i64 = 180_000;
 /// The journal is looked through this often, and again this soon if that failed.
 const EVERY_MS: i64 = 3_600_000;
@@ -99,22 +99,39 @@ impl Repair {
         }
         let from = since.max(now.plus_ms(-BACK_MS));
         let minutes = now.since(from) / 60_000 + 1;
-        let restored_at = self.registry.restored_at().await?;
-        let mut missed = 0;
+        let mut missed = Vec::new();
         for arrival in channel.provider.journal(minutes).await? {
             let is_ripe = arrival.at.is_some_and(|at| at >= from && now.since(at) >= SETTLE_MS);
-            if !is_ripe || self.archive.has_message(name, &arrival.chat, &inbox::key_of(&arrival)).await? {
-                continue;
-            }
-            let is_from_before = restored_at.is_some_and(|restored_at| arrival.at <= Some(restored_at));
-            let taken = match is_from_before {
-                true => self.intake.take_restored(&channel, arrival).await,
-                false => self.intake.take_missed(&channel, arrival).await,
-            };
-            if let Verdict::Accepted(_) = taken? {
-                missed += 1;
+            if is_ripe && !self.archive.has_message(name, &arrival.chat, &inbox::key_of(&arrival)).await? {
+                missed.push(arrival);
             }
         }
-        Ok(missed)
+        if missed.is_empty() {
+            return Ok(0);
+        }
+        // Nor was it heard who has answered them on the phone meanwhile.
+        let typed = channel.provider.typed(minutes).await?;
+        let answers =
+            |answer: &Arrival, arrival: &Arrival| answer.chat == arrival.chat && answer.at >= arrival.at;
+        let typed = typed.into_iter().filter(|answer| missed.iter().any(|arrival| answers(answer, arrival)));
+        let mut typed: VecDeque<Arrival> = typed.collect();
+        let restored_at = self.registry.restored_at().await?;
+        let mut count = 0;
+        for arrival in missed {
+            while let Some(answer) = typed.pop_front_if(|answer| answer.at < arrival.at) {
+                self.intake.take_incoming(&channel, Incoming::Phone(answer)).await?;
+            }
+            let is_from_before = restored_at.is_some_and(|restored_at| arrival.at <= Some(restored_at));
+            let is_answered = typed.iter().any(|answer| answers(answer, &arrival));
+            let taken = match is_from_before || is_answered {
+                true => self.intake.take_for_people(&channel, arrival).await,
+                false => self.intake.take_missed(&channel, arrival).await,
+            };
+            count += usize::from(matches!(taken?, Verdict::Accepted(_)));
+        }
+        for answer in typed {
+            self.intake.take_incoming(&channel, Incoming::Phone(answer)).await?;
+        }
+        Ok(count)
     }
 }

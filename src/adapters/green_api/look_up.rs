@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::{
     part::{Part, strip_nul},
-    read::progress,
-    wording::{NAME_MAX, TEXT_MAX, cut},
+    read::{is_update, progress},
+    wording::{NAME_MAX, TEXT_MAX, bracketed, cut, is_blank},
 };
 use crate::{
     domain::{chat::ChatId, enclosure, time::Time},
-    flow::provider::Trace,
+    flow::provider::{Arrival, Trace},
 };
 
 /// What waits there. Each entry repeats its request in `body`; those of 2021 were flat.
@@ -31,7 +31,7 @@ pub(super) fn queue(answer: &Value) -> Vec<Trace> {
 /// What has left through the API: what a person typed on the phone is in the same list.
 pub(super) fn journal(answer: &Value) -> Vec<Trace> {
     entries(answer, |entry| {
-        if entry.flag("sendByApi") != Some(true) {
+        if !is_by_api(entry) {
             return None;
         }
         let (state, reason) = progress(entry.text("statusMessage"));
@@ -39,11 +39,36 @@ pub(super) fn journal(answer: &Value) -> Vec<Trace> {
             id: id(entry.text("idMessage")),
             chat: ChatId::parse(entry.text("chatId"))?,
             text: words(entry),
-            at: entry.integer("timestamp").map(|seconds| Time(seconds.saturating_mul(1_000))),
+            at: at(entry),
             state,
             reason,
         })
     })
+}
+
+/// The rest of that list, oldest first: what a person typed on the phone.
+pub(super) fn typed(answer: &Value) -> Vec<Arrival> {
+    let mut typed = entries(answer, |entry| {
+        if is_by_api(entry) || is_update(entry.text("typeMessage")) {
+            return None;
+        }
+        let chat = ChatId::parse(entry.text("chatId"))?;
+        let words = match words(entry) {
+            words if is_blank(&words) => bracketed("unsupported message", &[]),
+            words => words,
+        };
+        Some(Arrival::plain(&chat, &id(entry.text("idMessage"))?, words, at(entry)?))
+    });
+    typed.sort_by_key(|arrival| arrival.at);
+    typed
+}
+
+fn is_by_api(entry: Part<'_>) -> bool {
+    entry.flag("sendByApi") == Some(true)
+}
+
+fn at(entry: Part<'_>) -> Option<Time> {
+    entry.integer("timestamp").map(|seconds| Time(seconds.saturating_mul(1_000)))
 }
 
 /// How many messages wait there. One example of the vendor has a letter of another alphabet in the key.
@@ -52,7 +77,7 @@ pub(super) fn count(answer: &Value) -> Option<i64> {
     by_name.or_else(|| answer.as_object()?.values().find_map(Value::as_i64))
 }
 
-fn entries(answer: &Value, read: impl Fn(Part<'_>) -> Option<Trace>) -> Vec<Trace> {
+fn entries<T>(answer: &Value, read: impl Fn(Part<'_>) -> Option<T>) -> Vec<T> {
     let mut answer = answer.clone();
     strip_nul(&mut answer);
     answer.as_array().into_iter().flatten().filter_map(|entry| read(Part::of(entry))).collect()
@@ -127,6 +152,34 @@ mod tests {
         for odd in [json!(null), json!({}), json!("queue")] {
             assert!(queue(&odd).is_empty(), "{odd}");
         }
+    }
+
+    #[test]
+    fn what_was_typed_on_the_phone_is_the_rest_of_the_journal_without_what_changes_a_message() {
+        let entry = |id: &str, kind: &str, more: Value| {
+            let mut entry = json!({"type": "outgoing", "idMessage": id, "timestamp": 1_700_000_000, "typeMessage": kind,
+                "chatId": "6580000001@c.us", "sendByApi": false});
+            entry.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            entry
+        };
+        let answer = json!([
+            entry("A2", "imageMessage", json!({"caption": "", "timestamp": 1_700_000_060})),
+            entry("A1", "textMessage", json!({"textMessage": "Yes, we do."})),
+            entry("B1", "textMessage", json!({"textMessage": "by us", "sendByApi": true})),
+            entry("A3", "reactionMessage", json!({})),
+            entry("A4", "deletedMessage", json!({})),
+            entry("A5", "textMessage", json!({"textMessage": "to nobody", "chatId": ""})),
+            null,
+        ]);
+        let typed: Vec<(Option<String>, String, i64)> =
+            typed(&answer).into_iter().map(|it| (it.id, it.text, it.at.unwrap_or_default().0)).collect();
+        assert_eq!(
+            typed,
+            [
+                (Some("A1".to_owned()), "Yes, we do.".to_owned(), 1_700_000_000_000),
+                (Some("A2".to_owned()), "[unsupported message]".to_owned(), 1_700_000_060_000),
+            ]
+        );
     }
 
     #[test]

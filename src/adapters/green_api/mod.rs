@@ -224,6 +224,11 @@ impl Provider for GreenApi {
         fetch::journal(&self.endpoint, &self.channel, minutes, self.timeout).await
     }
 
+    async fn typed(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
+        let answer = self.endpoint.list("lastOutgoingMessages", Some(minutes), self.timeout).await;
+        Ok(look_up::typed(&self.answered(answer)?))
+    }
+
     async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered> {
         let (method, minutes) = match place {
             LookUp::Queue => ("showMessagesQueue", None),

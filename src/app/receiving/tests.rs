@@ -16,8 +16,10 @@ use crate::{
     },
     domain::{
         chat::ChatId,
+        conversation::Conversation,
         event::Event,
         message::{Message, Outcome},
+        mode::{Mode, Reason},
         policy::Policy,
         time::Time,
         turn::{DeadLetter, LetterKind},
@@ -45,6 +47,7 @@ on_both_stores!(
     of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves,
     told_to_stop_nothing_is_taken_in_hand,
     what_was_missed_is_found_once,
+    what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it,
     what_came_before_a_restore_goes_to_a_person,
     while_the_phone_is_not_linked_nothing_counts_as_looked_through,
     a_phone_linked_again_makes_the_journal_due,
@@ -57,7 +60,7 @@ fn mira() -> ChatId {
 }
 
 fn said(id: &str, ms_ago: i64) -> Arrival {
-    Arrival::of_our_side(&mira(), id, format!("text {id}"), NOW.plus_ms(-ms_ago))
+    Arrival::plain(&mira(), id, format!("text {id}"), NOW.plus_ms(-ms_ago))
 }
 
 fn unanswered() -> Unanswered {
@@ -71,6 +74,7 @@ struct Gateway {
     acknowledged: Mutex<usize>,
     loses_acknowledgement: AtomicBool,
     journal: Mutex<Vec<Arrival>>,
+    typed: Mutex<Vec<Arrival>>,
     is_unlinked: AtomicBool,
 }
 
@@ -117,6 +121,10 @@ impl Provider for Gateway {
         let from = NOW.plus_ms(-minutes * 60_000);
         let journal = self.journal.lock().expect("whole");
         Ok(journal.iter().filter(|arrival| arrival.at >= Some(from)).cloned().collect())
+    }
+
+    async fn typed(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
+        Ok(self.typed.lock().expect("whole").clone())
     }
 
     async fn look_up(&self, _: LookUp) -> Result<Vec<Trace>, Unanswered> {
@@ -236,6 +244,11 @@ impl<S: Trial + Clone + 'static> Shop<S> {
         all
     }
 
+    async fn conversation(&self, chat: &ChatId) -> Conversation {
+        let found = self.store.conversation_of("shop", chat).await.expect("reads");
+        found.expect("it has begun").conversation
+    }
+
     async fn texts(&self) -> Vec<String> {
         self.messages().await.into_iter().map(|message| message.text).collect()
     }
@@ -340,6 +353,39 @@ async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {
         .collect();
     let wanted = [("text known", Outcome::Pending), ("text missed", Outcome::Pending)];
     assert_eq!(fates, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+}
+
+async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S: Trial + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    let other = ChatId::parse("6580000002@c.us").expect("a chat id");
+    let unanswered = Arrival { chat: other.clone(), ..said("unanswered", 2 * HOUR) };
+    *shop.gateway.journal.lock().expect("whole") =
+        vec![said("answered", 2 * HOUR), unanswered, said("since then", HOUR / 3)];
+    let typed = |chat: &ChatId, id: &str, ms_ago: i64| {
+        Arrival::plain(chat, id, format!("by hand {id}"), NOW.plus_ms(-ms_ago))
+    };
+    *shop.gateway.typed.lock().expect("whole") =
+        vec![typed(&mira(), "P1", HOUR), typed(&other, "P2", 3 * HOUR), typed(&mira(), "P3", HOUR / 2)];
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 3);
+    let told: Vec<_> =
+        shop.messages().await.into_iter().map(|it| (it.text, it.inbound.map(|it| it.outcome))).collect();
+    let wanted = [
+        ("text answered", Some(Outcome::HandedOver)),
+        ("by hand P1", None),
+        ("by hand P3", None),
+        ("text since then", Some(Outcome::LeftToHuman)),
+    ];
+    assert_eq!(told, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+    let taken = shop.conversation(&mira()).await;
+    assert_eq!((taken.mode.mode, taken.mode.reason), (Mode::Human, Reason::AgentPhone));
+    assert_eq!(
+        (taken.attention, taken.waiting_since.is_some()),
+        (None, true),
+        "for what came since then alone"
+    );
+    assert_eq!(shop.conversation(&other).await.mode.mode, Mode::Ai, "what was typed before answers nothing");
 }
 
 async fn what_came_before_a_restore_goes_to_a_person<S: Trial + Clone + 'static>(store: &S) {
