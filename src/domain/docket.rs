@@ -39,7 +39,7 @@ use super::{
     draft::Draft,
     event::{Event, EventType},
     label::Label,
-    message::{DeliveryState, Message},
+    message::{Author, DeliveryState, Message},
     time::Time,
     turn::{DeadLetter, FollowUp, FollowUpState, Turn, TurnState},
 };
@@ -275,6 +275,9 @@ impl Docket {
         event.conversation = Some(self.conversation.id);
         event.conv_seq = Some(self.conversation.event_seq);
         event.mode_version = Some(self.conversation.mode.version);
+        // Of what a turn has written it is known.
+        let written = event.message.and_then(|id| self.message(id)).filter(|it| it.author != Author::Contact);
+        event.turn = event.turn.or_else(|| written.and_then(|message| message.turn));
         self.dirty.events.push(event);
     }
 
@@ -333,10 +336,10 @@ impl Docket {
             .chain(self.conversation.mode.until)
             .chain(self.conversation.snoozed_until)
             .chain(self.conversation.memo.overdue_at.map(Time))
+            .chain(self.conversation.memo.other_id_at.map(Time))
             .chain(self.conversation.memo.same_person.filter(|_| self.is_at_rest()).map(|_| self.now))
             .min()
     }
-            .chain(self.conversation.memo.other_id_at.map(Time))
 
     /// Nothing that the contact wrote waits, and nothing is owed them or may be on its way.
     pub fn is_at_rest(&self) -> bool {

@@ -104,7 +104,7 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
         drafts::contact_wrote(docket, policy, false);
     } else if starts_turn {
         docket.conversation.contact_seq = docket.conversation.seq;
-        let is_answerable = wants(docket, policy, arrival, id);
+        let is_answerable = wants(docket, policy, arrival.kind, &arrival.text, id);
         note_moment(docket, policy);
         drafts::contact_wrote(docket, policy, is_answerable);
         arrive(docket, policy, id);
@@ -112,11 +112,14 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     for parked in docket.unpark(|parked| parked.provider_message_id == key && is_amendment(parked)) {
         amend_with(docket, policy, id, &parked.report);
     }
+    if docket.message(id).is_some_and(|message| message.deleted_at.is_some()) {
+        no_longer_waits(docket, policy);
+    }
     Admitted::Stored(id)
 }
 
-/// The same for one that came before this installation began with a restore: the one before may have answered it.
-pub fn admit_restored(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitted {
+/// The same for one that somebody may have answered already.
+pub fn admit_for_people(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitted {
     let admitted = admit(docket, policy, arrival);
     if let Admitted::Stored(id) = admitted
         && docket.message(id).is_some_and(Message::waits)
@@ -242,11 +245,11 @@ pub(super) fn not_readable(docket: &mut Docket, policy: &Policy, id: Uuid) {
 }
 
 /// Words with a meaning of their own: the contact asks for a person, or wants no follow-ups. False: nobody answers to that.
-fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) -> bool {
-    if arrival.kind != Kind::Text {
+fn wants(docket: &mut Docket, policy: &Policy, kind: Kind, text: &str, id: Uuid) -> bool {
+    if kind != Kind::Text {
         return true;
     }
-    if phrases::is_phrase(&arrival.text, &policy.handover_words) {
+    if phrases::is_phrase(text, &policy.handover_words) {
         let was_ai = docket.conversation.mode.mode == Mode::Ai;
         let is_somebody_there = office::away_until(policy, docket.now).is_none();
         if was_ai && !is_somebody_there {
@@ -266,7 +269,7 @@ fn wants(docket: &mut Docket, policy: &Policy, arrival: &Arrival, id: Uuid) -> b
         if let (true, Some(text)) = (is_new && is_somebody_there, &policy.handover_text) {
             outbox::say_farewell(docket, policy, text, None);
         }
-    } else if phrases::is_phrase(&arrival.text, &policy.opt_out_words) {
+    } else if phrases::is_phrase(text, &policy.opt_out_words) {
         let is_new = !std::mem::replace(&mut docket.conversation.opted_out, true);
         if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut())
             && inbound.outcome == Outcome::Pending

@@ -118,7 +118,9 @@ impl Intake {
                 self.note(channel, entry).await?;
                 Ok(Verdict::Accepted(None))
             }
-            Incoming::PhoneUpdate { what, .. } | Incoming::Ignored(what) => self.ignore(channel, &what).await,
+            Incoming::OwnEdit(amendment) => self.own_amendment(channel, amendment, false).await,
+            Incoming::OwnDeletion(amendment) => self.own_amendment(channel, amendment, true).await,
+            Incoming::Ignored(what) => self.ignore(channel, &what).await,
             Incoming::OtherInstance => self.ignore(channel, "other_instance").await,
         }
     }
@@ -261,10 +263,12 @@ impl Intake {
         amendment: Amendment,
         is_deletion: bool,
     ) -> Result<Verdict, Error> {
-        let opening = channel.opening(&amendment.chat);
-        let key = key(channel, &amendment.chat, Some(opening));
-        let tombstones = vec![self.tombstones.of(&channel.name, &amendment.chat, &amendment.of)];
-        let need = Need { keys: vec![amendment.of.clone()], tombstones, ..Need::default() };
+        // Words without their original are better than none; a deletion without one begins nothing.
+        let opening = (!is_deletion).then(|| channel.opening(&amendment.chat));
+        let key = key(channel, &amendment.chat, opening);
+        // Whether the contact still waits for something.
+        let newest = if is_deletion { ANSWER_NOW_MESSAGES } else { 0 };
+        let need = Need { newest, ..self.need_of(channel, &amendment) };
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             inbox::amend(docket, &policy, &amendment, is_deletion);

@@ -200,7 +200,7 @@ impl Play {
 
     /// As it comes from the provider.
     pub(crate) fn arrival(&self, id: &str, text: &str) -> Arrival {
-        let mut arrival = Arrival::of_our_side(&self.conversation.chat, id, text.to_owned(), self.now);
+        let mut arrival = Arrival::plain(&self.conversation.chat, id, text.to_owned(), self.now);
         arrival.kind = Kind::Text;
         arrival.fingerprint = format!("fingerprint of {id}");
         arrival

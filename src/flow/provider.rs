@@ -22,13 +22,10 @@ pub enum Incoming {
     Deletion(Amendment),
     /// A person of the business wrote on the phone itself: a takeover.
     Phone(Arrival),
-    /// The same person reacted, edited or deleted there: no takeover.
-    PhoneUpdate {
-        /// The chat.
-        chat: ChatId,
-        /// What it was, as the provider names it.
-        what: String,
-    },
+    /// Our side edited a message of its own, on the phone or through another system: no takeover.
+    OwnEdit(Amendment),
+    /// Our side deleted one so.
+    OwnDeletion(Amendment),
     /// A message that left through the API.
     Echo(Arrival),
     /// How far a message got.
@@ -75,8 +72,8 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// A text of our side, as far as it is known from a report.
-    pub fn of_our_side(chat: &ChatId, id: &str, text: String, at: Time) -> Self {
+    /// A text of which nothing else is known.
+    pub fn plain(chat: &ChatId, id: &str, text: String, at: Time) -> Self {
         Self {
             chat: chat.clone(),
             alias: None,
@@ -219,11 +216,11 @@ pub struct Unanswered {
     /// What happened, without secrets.
     pub detail: String,
     /// The provider refused the credentials.
-/// The state assumed while the provider refuses the credentials: nothing will go or come before somebody mends it.
-pub const CREDENTIALS_REFUSED: &str = "credentials_refused";
-
     pub is_refusal: bool,
 }
+
+/// The state assumed while the provider refuses the credentials: nothing will go or come before somebody mends it.
+pub const CREDENTIALS_REFUSED: &str = "credentials_refused";
 
 /// What there is to link a phone with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -301,6 +298,11 @@ pub trait Provider: Send + Sync {
     /// What contacts wrote in these last minutes, oldest first, each as its webhook would have said it.
     async fn journal(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered>;
 
+    /// What a person of the business has typed on the phone in these last minutes, oldest first.
+    async fn typed(&self, _minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
+        Ok(Vec::new())
+    }
+
     /// What texts of our side are there. What is not listed may be there all the same: an empty list proves nothing.
     async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered>;
 
@@ -310,7 +312,7 @@ pub trait Provider: Send + Sync {
         Ok(None)
     }
 
-    /// Under which other id WhatsApp knows the same person. None: it is not told, or there is none.
+    /// Under which other id WhatsApp knows the same person. None: there is none that it tells.
     async fn other_id(&self, _chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
         Ok(None)
     }

@@ -15,7 +15,12 @@ pub use status::take_status;
 use uuid::Uuid;
 
 use self::status::{put_letter_away, report};
-use super::{conversations, conversations::By, drafts, inbox, outbox, provider::Arrival};
+use super::{
+    conversations,
+    conversations::By,
+    drafts, inbox, outbox,
+    provider::{Amendment, Arrival},
+};
 use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry, Parked, Report},
@@ -77,9 +82,38 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
     }
     if let Some(ours) = by_words(docket, &arrival.text, arrival.at) {
         confirm(docket, policy, ours, &key, "echo");
+        if copy == Copy::Phone {
+            // An echo under the wrong label, or a person who has typed once more what seemed lost: stopped once too often is
+            // the safe side.
+            conversations::cause(docket, policy, by(copy));
+            a_person_wrote(docket, policy, actor::PHONE);
+        }
         return Matched::Ours(ours);
     }
     Matched::Foreign(somebody_else(docket, policy, arrival, copy))
+}
+
+/// Our side has other words for a message of its own, or has deleted it, there: it stays in its place, and nobody takes over.
+pub fn take_amendment(docket: &mut Docket, amendment: &Amendment, is_deletion: bool) -> Matched {
+    let now = docket.now;
+    let ours = by_provider_id(docket, &amendment.of).and_then(|id| docket.message(id)).cloned();
+    let Some(mut message) = ours.filter(|message| message.author != Author::Contact) else {
+        return Matched::Nothing;
+    };
+    let id = message.id;
+    let kind = match is_deletion {
+        true if message.deleted_at.is_none() => {
+            message.deleted_at = Some(now);
+            EventType::MessageDeleted
+        }
+        false if message.revise(&amendment.text, amendment.at.unwrap_or(now)) => EventType::MessageEdited,
+        _ => return Matched::Ours(id),
+    };
+    if let Some(stored) = docket.edit(id) {
+        *stored = message;
+    }
+    docket.record(Entry::of(kind).by(actor::PHONE).message(id));
+    Matched::Ours(id)
 }
 
 /// The message with that id, or the one that had it before: that one need not be loaded.
@@ -245,7 +279,7 @@ pub fn decide_parked(docket: &mut Docket, policy: &Policy) {
             confirm(docket, policy, id, &parked.provider_message_id, "parked_echo");
         } else {
             let copy = if phone { Copy::Phone } else { Copy::Api };
-            let arrival = Arrival::of_our_side(
+            let arrival = Arrival::plain(
                 &docket.conversation.chat,
                 &parked.provider_message_id,
                 text,
@@ -270,15 +304,26 @@ pub fn decide_parked(docket: &mut Docket, policy: &Policy) {
 
 /// A message of our side that is not ours: a person at the phone, or another program. Either takes over.
 fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: Copy) -> Uuid {
-    let (origin, reason, by) = match copy {
-        Copy::Phone => (Origin::Phone, Reason::AgentPhone, actor::PHONE),
-        Copy::Api => (Origin::OtherSystem, Reason::OtherSystem, actor::OTHER_SYSTEM),
+    let origin = match copy {
+        Copy::Phone => Origin::Phone,
+        Copy::Api => Origin::OtherSystem,
     };
-    conversations::cause(docket, policy, By::of(reason, by));
+    let by = by(copy);
+    conversations::cause(docket, policy, by);
+    // As the phone names it, until the contact does.
+    let name = &mut docket.conversation.contact_name;
+    *name = name.take().or_else(|| arrival.contact_name.clone());
     let id = docket.push(inbox::message_of(arrival, Author::Agent, origin));
-    docket.record(Entry::of(EventType::MessageSent).by(by).message(id).with("origin", origin.as_str()));
-    a_person_wrote(docket, policy, by);
+    docket.record(Entry::of(EventType::MessageSent).by(by.actor).message(id).with("origin", origin.as_str()));
+    a_person_wrote(docket, policy, by.actor);
     id
+}
+
+const fn by(copy: Copy) -> By<'static> {
+    match copy {
+        Copy::Phone => By::of(Reason::AgentPhone, actor::PHONE),
+        Copy::Api => By::of(Reason::OtherSystem, actor::OTHER_SYSTEM),
+    }
 }
 
 /// A person of our side has written: they have read everything before, and nobody waits any more.

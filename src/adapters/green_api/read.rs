@@ -40,6 +40,11 @@ pub(super) fn read_value(channel: &str, instance: &str, value: &mut Value) -> Re
     Webhook { channel, body, sender: body.part("senderData"), message: body.part("messageData") }.read()
 }
 
+/// Whether what is typed on the phone is no message, but changes one.
+pub(super) fn is_update(kind: &str) -> bool {
+    matches!(kind, "reactionMessage" | "editedMessage" | "deletedMessage" | "pollUpdateMessage")
+}
+
 /// How far a message got, by the gateway's word for it, and why it failed.
 pub(super) fn progress(word: &str) -> (Option<DeliveryState>, Option<DeliveryReason>) {
     match word {
@@ -92,9 +97,7 @@ impl Webhook<'_> {
         match kind {
             "editedMessage" | "deletedMessage" if is_story => Ok(Incoming::Ignored(kind.to_owned())),
             // What could be read once stays, rather than words that say that these cannot.
-            "editedMessage" if wording::is_mark(words(self.message)) => {
-                Ok(Incoming::Ignored(kind.to_owned()))
-            }
+            "editedMessage" if self.is_edit_unreadable() => Ok(Incoming::Ignored(kind.to_owned())),
             "editedMessage" => Ok(Incoming::Edit(self.amendment(chat, "editedMessageData")?)),
             "deletedMessage" => Ok(Incoming::Deletion(self.amendment(chat, "deletedMessageData")?)),
             _ => {
@@ -120,12 +123,28 @@ impl Webhook<'_> {
         if matches!(chat.kind(), ChatKind::Broadcast | ChatKind::Newsletter) {
             return Ok(Incoming::Ignored(self.body.text("typeWebhook").to_owned()));
         }
-        match self.message.text("typeMessage") {
-            kind @ ("reactionMessage" | "editedMessage" | "deletedMessage" | "pollUpdateMessage") => {
-                Ok(Incoming::PhoneUpdate { chat, what: kind.to_owned() })
+        Ok(self.update(&chat).unwrap_or_else(|| Incoming::Phone(self.ours(chat))))
+    }
+
+    /// What changes a message of our side, instead of being one.
+    fn update(&self, chat: &ChatId) -> Option<Incoming> {
+        let kind = self.message.text("typeMessage");
+        let amendment = |data| self.amendment(chat.clone(), data).ok();
+        let update = match kind {
+            "editedMessage" if !self.is_edit_unreadable() => {
+                amendment("editedMessageData").map(Incoming::OwnEdit)
             }
-            _ => Ok(Incoming::Phone(self.ours(chat))),
-        }
+            "deletedMessage" => amendment("deletedMessageData").map(Incoming::OwnDeletion),
+            _ => None,
+        };
+        update.or_else(|| is_update(kind).then(|| Incoming::Ignored(kind.to_owned())))
+    }
+
+    /// Whether the gateway shows none of the new words. Of a file they may be none.
+    fn is_edit_unreadable(&self) -> bool {
+        let is_of_file = self.message.part("editedMessageData").fields().contains_key("caption");
+        let words = words(self.message);
+        wording::is_mark(words) || (wording::is_blank(words) && !is_of_file)
     }
 
     /// A message left through the API: one of ours, or another program's.
@@ -133,6 +152,9 @@ impl Webhook<'_> {
         let chat = self.chat()?;
         if matches!(chat.kind(), ChatKind::Broadcast | ChatKind::Newsletter) {
             return Ok(Incoming::Ignored(self.body.text("typeWebhook").to_owned()));
+        }
+        if let Some(update) = self.update(&chat) {
+            return Ok(update);
         }
         let arrival = self.ours(chat);
         // Matched by what was posted, which knows no descriptions.

@@ -4,17 +4,22 @@
 
 use uuid::Uuid;
 
-use super::{begin_new_burst, supersede, wind};
+use super::{Admitted, admit, arrive, begin_new_burst, fate, supersede, wait_for_us, wants, wind};
 use crate::{
     domain::{
         docket::{Docket, Entry, Parked, Report},
         event::{EventType, actor},
         message::{Author, Message, Outcome, OutcomeReason},
+        mode::Mode,
+        phrases,
         policy::{BurstPolicy, Policy},
         time::Time,
         turn::TurnState,
     },
-    flow::{conversations, drafts, outbox, provider::Amendment},
+    flow::{
+        conversations, drafts, outbox,
+        provider::{Amendment, Arrival},
+    },
 };
 
 /// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet.
@@ -28,8 +33,23 @@ pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_del
         message.author == Author::Contact && message.provider_message_id.as_deref() == Some(&amendment.of)
     });
     match original.map(|message| message.id) {
-        Some(id) => amend_with(docket, policy, id, &report),
-        None => docket.park(&amendment.of, report),
+        Some(id) => {
+            amend_with(docket, policy, id, &report);
+            if is_deletion {
+                waits_for_nothing(docket, policy);
+            }
+        }
+        None if is_deletion => docket.park(&amendment.of, report),
+        // Its original is lost, or comes later and is known then.
+        None => {
+            let at = amendment.at.unwrap_or(docket.now);
+            let arrival = Arrival::plain(&amendment.chat, &amendment.of, amendment.text.clone(), at);
+            if let Admitted::Stored(id) = admit(docket, policy, &arrival)
+                && let Some(message) = docket.edit(id)
+            {
+                message.edited_at = Some(at);
+            }
+        }
     }
 }
 
@@ -45,13 +65,11 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
     let waited = message.waits();
     let kind = match report {
         Report::Edit { text, provider_at } => {
-            let edited_at = provider_at.map_or(now, Time);
-            // Late, or once more: the newest words count, and what is deleted has none.
-            let is_late = message.edited_at.is_some_and(|newest| edited_at < newest);
-            if is_late || message.deleted_at.is_some() || !message.reword(text) {
+            // A text has words: without any, the gateway does not show them.
+            let is_hollow = text.is_empty() && message.media.is_none();
+            if is_hollow || !message.revise(text, provider_at.map_or(now, Time)) {
                 return;
             }
-            message.edited_at = Some(edited_at);
             EventType::MessageEdited
         }
         Report::Deletion if message.deleted_at.is_none() => {
@@ -66,6 +84,9 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
     docket.record(Entry::of(kind).by(actor::CONTACT).message(id));
     if is_unanswered(docket, id) {
         drafts::contact_wrote(docket, policy, true);
+        if kind == EventType::MessageEdited && reads_anew(docket, policy, id) {
+            return;
+        }
     }
     if !waited && !is_covered {
         return;
@@ -76,9 +97,49 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
         supersede(docket, policy, first_at);
     }
     if kind == EventType::MessageDeleted {
-        withdraw_deleted(docket, policy, id);
+        withdraw(docket, policy, id, OutcomeReason::Deleted);
     }
     wind(docket, policy);
+}
+
+/// The new words may have a meaning of their own, as the old ones may have had. True if they have changed who answers, or
+/// that anybody does.
+fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
+    let Some(message) = docket.message(id) else { return false };
+    let (kind, text) = (message.kind, message.text.clone());
+    let has_opted_out = message.inbound.is_some_and(|it| it.reason == Some(OutcomeReason::OptedOut));
+    if has_opted_out && !phrases::is_phrase(&text, &policy.opt_out_words) {
+        docket.conversation.opted_out = false;
+        let fate = fate(docket, None, true);
+        if let Some(message) = docket.edit(id) {
+            message.inbound = Some(fate);
+        }
+        wait_for_us(docket, policy);
+        wants(docket, policy, kind, &text, id);
+        arrive(docket, policy, id);
+        return true;
+    }
+    let mode = docket.conversation.mode.mode;
+    let is_for_somebody = has_opted_out || wants(docket, policy, kind, &text, id);
+    if !is_for_somebody && mode == Mode::Ai {
+        withdraw(docket, policy, id, OutcomeReason::OptedOut);
+    }
+    !is_for_somebody || docket.conversation.mode.mode != mode
+}
+
+/// With that message deleted, nobody may wait for anything any more. Needs the newest messages.
+fn waits_for_nothing(docket: &mut Docket, policy: &Policy) {
+    let our_seq = docket.conversation.our_seq;
+    let is_left = |message: &Message| {
+        let fate = message.inbound.map(|inbound| inbound.outcome);
+        message.seq > our_seq
+            && message.deleted_at.is_none()
+            && matches!(fate, Some(Outcome::Pending | Outcome::LeftToHuman | Outcome::HandedOver))
+    };
+    if !docket.messages().iter().any(is_left) {
+        docket.conversation.waiting_since = None;
+        conversations::wind_overdue(docket, policy);
+    }
 }
 
 /// Whether it is something to answer, and our side has said nothing since.
@@ -89,14 +150,14 @@ fn is_unanswered(docket: &Docket, id: Uuid) -> bool {
     })
 }
 
-/// A deleted message is answered by nobody. If nothing else is left of what a turn or a reply is about, that ends too.
-fn withdraw_deleted(docket: &mut Docket, policy: &Policy, id: Uuid) {
+/// That message is answered by nobody. If nothing else is left of what a turn or a reply is about, that ends too.
+fn withdraw(docket: &mut Docket, policy: &Policy, id: Uuid, why: OutcomeReason) {
     let reply = docket.message(id).and_then(|message| message.turn);
     if let Some(message) = docket.edit(id)
         && let Some(inbound) = &mut message.inbound
     {
         inbound.outcome = Outcome::Ignored;
-        inbound.reason = Some(OutcomeReason::Deleted);
+        inbound.reason = Some(why);
         message.turn = None;
     }
     let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn));
@@ -105,7 +166,7 @@ fn withdraw_deleted(docket: &mut Docket, policy: &Policy, id: Uuid) {
             && !docket.messages().iter().any(|message| turn.messages.contains(&message.id) && message.waits())
     });
     if is_moot {
-        conversations::cancel_turn(docket, TurnState::Cancelled, OutcomeReason::Deleted.as_str(), |_| {
+        conversations::cancel_turn(docket, TurnState::Cancelled, why.as_str(), |_| {
             Entry::of(EventType::TurnSuperseded).action("restarted").by(actor::CONTACT)
         });
     }

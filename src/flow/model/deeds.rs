@@ -214,8 +214,9 @@ impl World {
         let message = self.play.message(id);
         let of = message.provider_message_id.clone().unwrap();
         let text = if is_deletion { String::new() } else { format!("{} Really?", message.text) };
-        let (chat, need) =
-            (self.play.conversation.chat.clone(), Need { keys: vec![of.clone()], ..Need::default() });
+        let chat = self.play.conversation.chat.clone();
+        let newest = if is_deletion { mode_switch::ANSWER_NOW_MESSAGES } else { 0 };
+        let need = Need { keys: vec![of.clone()], newest, ..Need::default() };
         let amendment = Amendment { chat, of, text, at: None };
         self.step(&need, |docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
     }

@@ -260,6 +260,7 @@ fn a_person_is_called(world: &World) -> Promise {
     let ours = world.play.messages.iter().filter(has_left).map(|message| message.seq).max().unwrap_or(0);
     let waits = world.play.messages.iter().any(|message| {
         message.seq > ours
+            && message.deleted_at.is_none()
             && message
                 .inbound
                 .is_some_and(|it| matches!(it.outcome, Outcome::LeftToHuman | Outcome::HandedOver))

@@ -15,9 +15,11 @@ use crate::{
         conversations,
         generator::{Failure, FailureKind},
         inbox::{self, Admitted, Claim, Claimant},
+        ledger::Need,
         outbox::{self, Settled},
         play::Play,
         provider::{Amendment, Arrival},
+        reconcile::{self, Matched},
         reply::{Answer, Committed},
     },
 };
@@ -445,4 +447,101 @@ fn a_message_that_is_ripe_as_it_comes_begins_its_turn_with_its_admission() {
     play.switches(Mode::Human);
     let (_, begun) = comes(&mut play, "IN1", &claimant());
     assert_eq!(begun, None, "a person answers");
+}
+
+fn edits(play: &mut Play, of: &str, text: &str) {
+    let chat = play.conversation.chat.clone();
+    let amendment = Amendment { chat, of: of.into(), text: text.into(), at: Some(play.now) };
+    play.step(|docket, policy| inbox::amend(docket, policy, &amendment, false));
+}
+
+#[test]
+fn what_was_a_wish_and_is_edited_to_a_question_is_answered() {
+    let mut play = Play::new();
+    let id = play.says("Stop");
+    assert!(play.conversation.opted_out);
+    edits(&mut play, "IN1", "Stop by tomorrow at 5, are you open?");
+    assert!(!play.conversation.opted_out);
+    assert!(play.conversation.waiting_since.is_some());
+    assert_eq!(play.begins().burst.iter().map(|it| it.id).collect::<Vec<_>>(), [id]);
+}
+
+#[test]
+fn what_is_edited_to_a_wish_is_one() {
+    let mut play = Play::by(|policy| policy.handover_words = vec!["human".into()]);
+    play.says("humna");
+    let begun = play.begins();
+    edits(&mut play, "IN1", "human");
+    assert_eq!(
+        (play.conversation.mode.mode, play.conversation.mode.reason),
+        (Mode::Human, Reason::ContactAsked)
+    );
+    assert!(matches!(play.writes(&begun, "Humna?"), Committed::Discarded(_)));
+
+    let mut play = Play::new();
+    let id = play.says("stpo");
+    let begun = play.begins();
+    edits(&mut play, "IN1", "stop");
+    assert!(play.conversation.opted_out);
+    let inbound = play.message(id).inbound.unwrap();
+    assert_eq!((inbound.outcome, inbound.reason), (Outcome::Ignored, Some(OutcomeReason::OptedOut)));
+    assert!(matches!(play.writes(&begun, "Stpo?"), Committed::Discarded(_)));
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(play.conversation.waiting_since, None);
+}
+
+#[test]
+fn an_edit_whose_original_is_lost_is_a_message_and_the_original_is_known_when_it_comes() {
+    let mut play = Play::new();
+    edits(&mut play, "LOST", "Do you deliver?");
+    let late = play.arrival("LOST", "Do you delvier?");
+    assert!(matches!(
+        play.step(|docket, policy| inbox::admit(docket, policy, &late)),
+        Admitted::Duplicate(_)
+    ));
+    let begun = play.begins();
+    assert_eq!(begun.burst.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["Do you deliver?"]);
+    assert!(begun.burst[0].edited_at.is_some());
+}
+
+#[test]
+fn who_deletes_what_they_waited_with_waits_no_more_for_a_person() {
+    let mut play = Play::new();
+    play.switches(Mode::Human);
+    play.says("m1");
+    play.says("m2");
+    let delete = |play: &mut Play, of: &str| {
+        let chat = play.conversation.chat.clone();
+        let amendment = Amendment { chat, of: of.into(), text: String::new(), at: None };
+        play.step_with(&Need { newest: 9, ..Need::default() }, |docket, policy| {
+            inbox::amend(docket, policy, &amendment, true);
+        });
+    };
+    delete(&mut play, "IN2");
+    assert!(play.conversation.waiting_since.is_some(), "for the other");
+    delete(&mut play, "IN1");
+    assert_eq!((play.conversation.waiting_since, play.conversation.memo.overdue_at), (None, None));
+}
+
+#[test]
+fn what_our_side_edits_or_deletes_there_is_changed_here_and_takes_nothing_over() {
+    let mut play = Play::new();
+    play.exchange("m1", "It costs 50.");
+    let ours = play.messages[1].provider_message_id.clone().unwrap();
+    let change = |play: &mut Play, text: &str, is_deletion| {
+        let chat = play.conversation.chat.clone();
+        let amendment = Amendment { chat, of: ours.clone(), text: text.into(), at: Some(play.now) };
+        play.step(|docket, _| reconcile::take_amendment(docket, &amendment, is_deletion))
+    };
+    for (text, is_deletion) in [("It costs 500.", false), ("", true), ("", true)] {
+        assert!(matches!(change(&mut play, text, is_deletion), Matched::Ours(_)));
+    }
+    assert_eq!(play.messages[1].text, "It costs 500.");
+    assert!(play.messages[1].deleted_at.is_some());
+    assert_eq!((play.happened(EventType::MessageEdited), play.happened(EventType::MessageDeleted)), (1, 1));
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    let chat = play.conversation.chat.clone();
+    let of_contact = Amendment { chat, of: "IN1".into(), text: "m0".into(), at: None };
+    let matched = play.step(|docket, _| reconcile::take_amendment(docket, &of_contact, false));
+    assert_eq!(matched, Matched::Nothing, "what the contact wrote is theirs");
 }

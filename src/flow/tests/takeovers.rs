@@ -16,7 +16,7 @@ use crate::{
         mode_switch::{self, Request},
         outbox::{self, Settled},
         play::Play,
-        reconcile::Copy,
+        reconcile::{Copy, Matched},
         reply::{Answer, Committed},
     },
 };
@@ -391,4 +391,36 @@ fn a_note_that_is_left_while_a_turn_runs_is_for_the_next() {
     assert_eq!(begun.note.as_deref(), Some("give her 10 %"));
     play.writes(&begun, "a2");
     assert_eq!(play.conversation.memo.note, None, "once");
+}
+
+#[test]
+fn the_words_of_a_lost_answer_typed_on_the_phone_are_its_end_and_take_over() {
+    for copy in [Copy::Phone, Copy::Api] {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "a1");
+        let (attempt, _) = play.claims_send();
+        play.settles(attempt, &Settled::Unclear("timed out".into()));
+        assert!(matches!(play.copy("P1", "a1", copy), Matched::Ours(_)));
+        assert_eq!(play.in_state(S::Sent), ["a1"], "{copy:?}: it is not sent again");
+        let mode = if copy == Copy::Phone { Mode::Human } else { Mode::Ai };
+        assert_eq!(play.conversation.mode.mode, mode, "{copy:?}");
+    }
+}
+
+#[test]
+fn a_switch_that_is_run_again_does_not_undo_who_has_switched_since() {
+    let mut play = Play::new();
+    play.switches(Mode::Human);
+    let request = Request { id: "r".to_owned(), ..Request::default() };
+    let switch = |play: &mut Play| {
+        play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap()
+    };
+    assert!(switch(&mut play).changed);
+    play.copy("P1", "Let me look", Copy::Phone);
+    let version = play.conversation.mode.version;
+    let receipt = switch(&mut play);
+    assert_eq!((receipt.changed, receipt.conversation.mode.mode), (false, Mode::Human));
+    assert_eq!(play.conversation.mode.version, version);
 }

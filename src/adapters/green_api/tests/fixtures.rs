@@ -46,7 +46,8 @@ fn class(incoming: &Incoming) -> &'static str {
         Incoming::Edit(_) => "edit",
         Incoming::Deletion(_) => "deletion",
         Incoming::Phone(_) => "phone",
-        Incoming::PhoneUpdate { .. } => "phone update",
+        Incoming::OwnEdit(_) => "own edit",
+        Incoming::OwnDeletion(_) => "own deletion",
         Incoming::Echo(_) => "echo",
         Incoming::Status(_) => "status",
         Incoming::State(_) => "state",
@@ -67,8 +68,8 @@ const CLASSES: [(&str, &str); 20] = [
     ("in_edited", "edit"),
     ("in_deleted", "deletion"),
     ("out_phone_", "phone"),
-    ("out_phone_reaction", "phone update"),
-    ("out_phone_deleted", "phone update"),
+    ("out_phone_reaction", "ignored"),
+    ("out_phone_deleted", "own deletion"),
     ("out_api_", "echo"),
     ("status_", "status"),
     ("status_instance_changed", "ignored"),
@@ -222,10 +223,8 @@ fn what_our_side_sent_keeps_its_own_words() {
     assert_eq!(echo.id.as_deref(), Some("BAE50C1D2E3F4A5B"));
     let Incoming::Echo(file) = fixture("out_api_file_echo") else { panic!("an echo") };
     assert_eq!((file.kind, file.text.as_str()), (Kind::Document, "Our current price list"));
-    let Incoming::PhoneUpdate { chat, what } = fixture("out_phone_deleted") else {
-        panic!("an update by phone")
-    };
-    assert_eq!((chat.as_str(), what.as_str()), ("6580000001@c.us", "deletedMessage"));
+    let Incoming::OwnDeletion(deleted) = fixture("out_phone_deleted") else { panic!("a deletion by phone") };
+    assert_eq!(deleted.chat.as_str(), "6580000001@c.us");
 }
 
 #[test]
