@@ -193,6 +193,8 @@ pub struct EventFilter {
     pub conversation: Option<Uuid>,
     /// On one of these channels, or about what all of them share; None: on all.
     pub channels: Option<Vec<String>>,
+    /// On this one alone.
+    pub channel: Option<String>,
     /// Who looks: what an agent keeps for themselves is told to nobody else.
     pub viewer: Option<Uuid>,
     /// Of these types; empty: of all.

@@ -52,6 +52,7 @@ impl View {
     pub(crate) fn shows(&self, recorded: &Recorded) -> bool {
         let (wanted, event) = (&self.filter, &recorded.event);
         wanted.conversation.is_none_or(|id| event.conversation == Some(id))
+            && wanted.channel.as_ref().is_none_or(|channel| event.channel == *channel)
             && event.is_for(wanted.viewer, wanted.channels.as_deref())
             && (wanted.kinds.is_empty() || wanted.kinds.contains(&event.kind))
             && wanted.message.is_none_or(|id| event.message == Some(id))

@@ -55,6 +55,10 @@ async fn events_are_narrowed_and_come_in_either_order(world: &World) {
     let his = events(world, &format!("conversation_id={id}&order=desc")).await;
     assert!(his.len() > 4 && his.iter().all(|event| event["conversation_id"] == tom["id"]));
     assert_eq!(events(world, "channel=default").await, all);
+    let label = json!({ "name": "VIP" });
+    assert_eq!(world.ask("POST", "/api/v1/labels", Some(label)).await.status, 201);
+    assert_eq!(types(&events(world, "type=label_updated").await), ["label_updated"]);
+    assert_eq!(events(world, "channel=default").await, all, "what is of no channel is not of this one");
     assert_eq!(events(world, "channel=other").await, Vec::<Value>::new());
     for (query, pointer) in [("type=turn", "/type"), ("since=noon", "/since"), ("order=up", "/order")] {
         let reply = world.ask("GET", &format!("/api/v1/events?{query}"), None).await;

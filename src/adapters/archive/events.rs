@@ -94,6 +94,9 @@ fn narrowed<S: Store>(statement: &mut Statement, wanted: &EventFilter) -> Condit
         conditions.next(statement).push("(e.channel").one_of(S::ENGINE, channels.clone());
         statement.push(" or e.kind").one_of(S::ENGINE, shared).push(")");
     }
+    if let Some(channel) = &wanted.channel {
+        conditions.next(statement).push("e.channel = ").bind(channel.as_str());
+    }
     if wanted.conversation.is_none() && might_be_for_some(&wanted.kinds) {
         only_for_the_viewer(conditions.next(statement), wanted);
     }

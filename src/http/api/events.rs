@@ -60,6 +60,7 @@ pub(crate) async fn timeline(
     let filter = EventFilter {
         conversation: Some(id.0),
         channels: None,
+        channel: None,
         viewer: caller.agent,
         kinds: which.kinds.map(|kinds| kinds.0).unwrap_or_default(),
         message: which.message_id.map(|id| id.0),
@@ -111,7 +112,8 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>
     let page = read::page(which.limit, which.cursor)?;
     let filter = EventFilter {
         conversation: which.conversation_id.map(|id| id.0),
-        channels: caller.within(which.channel),
+        channels: caller.within(None),
+        channel: which.channel,
         viewer: caller.agent,
         kinds: which.kinds.map(|kinds| kinds.0).unwrap_or_default(),
         message: None,
