@@ -145,6 +145,8 @@ impl Worker {
                 self.start_sends(channel, lane, &done);
                 self.dispatch.set_crowded(channel, !lane.waiting.is_empty());
             }
+            // Every wake-up looks at all lanes: those of channels that are still would be most of them.
+            lanes.retain(|_, lane| !lane.is_idle());
         }
     }
 
@@ -221,6 +223,11 @@ impl Lane {
     fn opens_at(&self, at_once: usize) -> Option<Instant> {
         (!self.waiting.is_empty() && self.running < at_once).then_some(self.opens_at)
     }
+
+    /// Nothing is lost with it: one that must not open yet has a conversation that waits.
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.running == 0
+    }
 }
 
 impl Default for Lane {
@@ -268,5 +275,16 @@ mod tests {
         assert_eq!(lane.opens_at(1), None);
         assert_eq!(lane.opens_at(2), Some(lane.opens_at));
         assert_eq!(lane.opens_at(0), None, "a channel that is not known");
+    }
+
+    #[test]
+    fn a_lane_is_kept_for_as_long_as_a_send_waits_or_runs() {
+        let mut lane = Lane::default();
+        assert!(lane.is_idle());
+        lane.running = 1;
+        assert!(!lane.is_idle());
+        lane.waiting.insert((0, Uuid::nil()));
+        lane.running = 0;
+        assert!(!lane.is_idle());
     }
 }
