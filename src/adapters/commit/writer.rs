@@ -54,9 +54,11 @@ impl<D> Place<D> {
             self.observer.committed(commits);
         }
         for (stamp, open) in known {
-            if open.conversation.erased_at.is_some() || open.conversation.memo.merged_into.is_some() {
+            if open.conversation.erased_at.is_some() {
                 self.recent.forget(open.conversation.id);
-            } else {
+            } else if open.conversation.memo.merged_into.is_none() {
+                // Nothing is kept of one that was merged. Its chats are forgotten as somebody comes by them: to look through
+                // all chats at each late status of its messages would hold up every writer.
                 self.recent.keep(stamp, open);
             }
         }
