@@ -79,6 +79,14 @@ impl Question {
     }
 }
 
+impl Answered {
+    /// What is kept of a turn that is answered by words alone, if its answer may be given again.
+    pub(super) fn of(channel: &Channel, begun: &Begun, alone: bool) -> Option<Self> {
+        let question = Question::of(channel, begun)?;
+        Some(Self { question, conversation: begun.conversation, turn: begun.turn.id, alone, at: begun.at })
+    }
+}
+
 fn is_text_alone(message: &Message) -> bool {
     message.kind == Kind::Text && message.quoted.is_none()
 }
@@ -104,11 +112,8 @@ pub(super) async fn recall(
 }
 
 /// Keeps that this turn answered its question, once its words are owed. An answer that is not kept is only not given again.
-pub(super) async fn remember(answers: &dyn Answers, channel: &Channel, begun: &Begun, alone: bool) {
-    let Some(question) = Question::of(channel, begun) else { return };
-    let (conversation, turn, at) = (begun.conversation, begun.turn.id, begun.at);
-    let answered = Answered { question, conversation, turn, alone, at };
-    if let Err(error) = answers.keep_answer(&answered).await {
+pub(super) async fn remember(answers: &dyn Answers, answered: &Answered) {
+    if let Err(error) = answers.keep_answer(answered).await {
         tracing::debug!(%error, "an answer was not kept for later");
     }
 }

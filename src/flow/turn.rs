@@ -27,7 +27,7 @@ use writing::{Unwritten, Words};
 
 use super::{
     agenda,
-    answers::{self, Answers},
+    answers::{self, Answered, Answers},
     archive::Archive,
     channels::{Channel, Channels},
     context,
@@ -228,13 +228,12 @@ impl Turns {
                 let answer = Answer { cost, ..answer };
                 let (turn, written_at, before_ms) =
                     (begun.turn.id, (self.clock)(), begun.late_ms + asked_at.since(claimed_at));
-                let by_words_alone = (!answer.used_tools).then(|| begun.clone());
+                let answered = if answer.used_tools { None } else { Answered::of(channel, &begun, is_alone) };
                 let is_drafted = begun.turn.purpose == Purpose::Draft;
                 // In a box, as all that comes after the model: a task is as large as its largest step, and many wait here.
                 let ended = Box::pin(self.commit(channel, begun, answer)).await;
-                if let (Ok(Ended { committed: Committed::Owed, .. }), Some(begun)) = (&ended, by_words_alone)
-                {
-                    answers::remember(&*self.answers, channel, &begun, is_alone).await;
+                if let (Ok(Ended { committed: Committed::Owed, .. }), Some(answered)) = (&ended, answered) {
+                    answers::remember(&*self.answers, &answered).await;
                 }
                 if !is_drafted {
                     // What the model took is not ours; what comes before and after it is.
