@@ -10,14 +10,14 @@ pub fn log(event: &Event) {
     if !event.kind.is_decision() {
         return;
     }
-    let details = serde_json::Value::Object(event.details.clone());
     tracing::info!(
         target: "baton::journal",
         timestamp = %event.at,
         conversation_id = event.conversation.map(tracing::field::display),
         event_type = event.kind.as_str(),
         action_taken = event.action.as_deref().unwrap_or("noted"),
-        %details,
+        // Inside, so that nothing is written where no line is.
+        details = %serde_json::to_string(&event.details).unwrap_or_default(),
         "decided"
     );
 }
