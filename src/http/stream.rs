@@ -14,7 +14,10 @@ use super::{
     problem::Problem,
     view::View,
 };
-use crate::flow::{archive::Tail, ledger::Error};
+use crate::flow::{
+    archive::{Recorded, Tail},
+    ledger::Error,
+};
 
 /// Frames on their way to one client.
 const FRAMES_MAX: usize = 64;
@@ -112,33 +115,40 @@ impl Client {
             };
             let Some(last) = frames.last() else { return Ok(()) };
             let last = last.recorded.id.clone();
-            let mut has_shown = false;
-            for frame in frames.iter().filter(|frame| self.view.shows(&frame.recorded)) {
-                self.listener.keep().await?;
-                self.show(frame).await?;
-                has_shown = true;
-                self.at.clone_from(&frame.recorded.id);
+            let shown: Vec<&Frame> = frames
+                .iter()
+                .map(|frame| &**frame)
+                .filter(|frame| self.view.shows(&frame.recorded))
+                .collect();
+            for together in shown.chunks(FRAMES_MAX) {
+                for (frame, bytes) in together.iter().zip(self.written(together).await?) {
+                    self.listener.keep().await?;
+                    self.send(bytes).await?;
+                    self.at.clone_from(&frame.recorded.id);
+                }
             }
             self.at = last;
             self.listener.keep().await?;
-            if !has_shown && frames.len() >= READ_MAX {
+            if shown.is_empty() && frames.len() >= READ_MAX {
                 // An id alone: where to go on from, and a sign of life over many events that are not for this client.
                 self.send(format!("id: {}\n\n", self.at).into()).await?;
             }
         }
     }
 
-    async fn show(&self, frame: &Frame) -> Result<(), Ended> {
+    /// Frames as this client gets them. What is shown beside them is looked up for all at once, and for no more than may be
+    /// on their way anyhow: what waits long for a slow client would be old.
+    async fn written(&self, frames: &[&Frame]) -> Result<Vec<Bytes>, Ended> {
         if !self.view.includes() {
-            return self.send(frame.bytes.clone()).await;
+            return Ok(frames.iter().map(|frame| frame.bytes.clone()).collect());
         }
+        let recorded: Vec<&Recorded> = frames.iter().map(|frame| &frame.recorded).collect();
         let (archive, directory) = (&*self.doors.archive, &self.doors.directory);
-        let shown = self.view.events(archive, directory, &[&frame.recorded]).await.map_err(|_| Ended)?;
-        for event in shown {
-            let (id, kind) = (&frame.recorded.id, frame.recorded.event.kind);
-            self.send(write_frame(Some(id), kind.as_str(), &to_json(&event))).await?;
-        }
-        Ok(())
+        let events = self.view.events(archive, directory, &recorded).await.map_err(|_| Ended)?;
+        let write = |recorded: &Recorded, event| {
+            write_frame(Some(&recorded.id), recorded.event.kind.as_str(), &to_json(event))
+        };
+        Ok(recorded.into_iter().zip(&events).map(|(recorded, event)| write(recorded, event)).collect())
     }
 
     /// Events that the feed may not give yet are in the lists already. They come here too, once it may.
