@@ -12,6 +12,7 @@ use super::{
 use crate::{
     adapters::backup::{LockedKeys, Packed, PartFile},
     config::{Passphrase, Settings},
+    flow::vault::Vault as _,
 };
 
 /// Where a backup goes.

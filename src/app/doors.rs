@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use execution::redis_server::Server;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -31,15 +31,16 @@ use crate::{
         ledger::Error,
         mode_switch::ModeSwitch,
         notify::{AT_ONCE_IN_ALL, Notifier},
-        provider::{Incoming, LinkCode, Provider as _},
+        provider::{Incoming, Provider as _},
         sign_in::SignIn,
+        vault,
     },
     http::{
         auth::Auth,
         doors::Doors,
         feed::Feed,
         names::Directory,
-        ports::{self, Behaviour, Bubble, ModelFault, ProviderFault, Readiness, Screen, Secret, Setting},
+        ports::{self, Behaviour, Bubble, ModelFault, ProviderFault, Readiness, Screen, Setting},
         site::Site,
         told::Told,
     },
@@ -86,7 +87,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         endpoints: Arc::clone(&parts.endpoints),
         receivers: Arc::new(Outward::new(settings.webhook_hosts.clone())?),
         bodies: Arc::new(Told { archive: Arc::clone(&parts.archive), directory: Arc::clone(&directory) }),
-        vault: Arc::clone(&behind.vault) as Arc<dyn ports::Vault>,
+        vault: Arc::clone(&behind.vault) as Arc<dyn vault::Vault>,
         slots: Arc::new(Semaphore::new(AT_ONCE_IN_ALL)),
         lease: Duration::from_millis(settings.lock_ttl_ms.unsigned_abs()),
         clock: now,
@@ -151,44 +152,6 @@ fn as_setting(described: crate::config::Described) -> Setting {
             Source::Default => "default",
         },
         channel_key: described.channel_key.map(str::to_owned),
-    }
-}
-
-#[async_trait]
-impl ports::Channels for Numbers {
-    async fn knows(&self, channel: &str) -> bool {
-        self.knows(channel).await
-    }
-
-    fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
-        self.webhook_tokens(channel)
-    }
-
-    fn check(&self, settings: &Map<String, Value>) -> Result<(), (String, String)> {
-        self.check(settings)
-    }
-
-    async fn changed(&self) {
-        if let Err(error) = self.load().await {
-            tracing::warn!(
-                error = format!("{error:#}"),
-                "channels were not loaded; they will be within a second"
-            );
-        }
-    }
-
-    async fn link_code(&self, channel: &str) -> LinkCode {
-        self.link_code(channel).await
-    }
-}
-
-impl ports::Vault for Vault {
-    fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        self.seal(plain)
-    }
-
-    fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
-        self.open(sealed)
     }
 }
 

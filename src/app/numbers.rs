@@ -8,7 +8,8 @@ use std::{
 };
 
 use anyhow::Context as _;
-use serde_json::Map;
+use async_trait::async_trait;
+use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use super::{now, vault::Vault};
@@ -24,8 +25,9 @@ use crate::{
         provider::{LinkCode, Provider},
         registry::{self, Registry},
         repair,
+        vault::Vault as _,
     },
-    http::ports::{Secret, Secrets},
+    http::ports::{self, Secret, Secrets},
 };
 
 /// The channel that the environment sets up.
@@ -261,15 +263,25 @@ impl Numbers {
         self.accounts.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// The tokens of a channel's door; None if it has none.
-    pub(super) fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
-        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
-        tokens.get(channel).filter(|tokens| !tokens.is_empty()).cloned()
+    /// The provider has said that the phone is linked, or is not: whoever waits for that hears of it now, and not when the
+    /// webhook comes.
+    async fn look_again(&self, channel: &Channel) {
+        let Ok(state) = channel.provider.state().await else { return };
+        if let Err(error) = repair::keep_state(&*self.registry, &channel.name, &state, now()).await {
+            tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
+        }
     }
 
-    /// Whether there is such a channel. One that is not known here may have been added by another instance just now;
-    /// names that nobody knows are not asked for again within a second.
-    pub(super) async fn knows(&self, channel: &str) -> bool {
+    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<String, Time>> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl ports::Channels for Numbers {
+    // One that is not known here may have been added by another instance just now; names that nobody knows are not asked
+    // for again within a second.
+    async fn knows(&self, channel: &str) -> bool {
         if self.channels.get(channel).is_some() {
             return true;
         }
@@ -296,9 +308,29 @@ impl Numbers {
         is_found()
     }
 
-    /// What there is to link a channel's phone with. Not more than a few are asked at once: pages ask again and again for
-    /// as long as they are open, and a gateway may take its time.
-    pub(super) async fn link_code(&self, channel: &str) -> LinkCode {
+    fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
+        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
+        tokens.get(channel).filter(|tokens| !tokens.is_empty()).cloned()
+    }
+
+    fn check(&self, overrides: &Map<String, Value>) -> Result<(), (String, String)> {
+        let wrong = |wrong: crate::config::Wrong| (wrong.setting, wrong.problem);
+        let policy = self.settings.policy().map_err(wrong)?;
+        self.settings.overlay(&policy, overrides).map(drop).map_err(wrong)
+    }
+
+    async fn changed(&self) {
+        if let Err(error) = self.load().await {
+            tracing::warn!(
+                error = format!("{error:#}"),
+                "channels were not loaded; they will be within a second"
+            );
+        }
+    }
+
+    // Not more than a few are asked at once: pages ask again and again for as long as they are open, and a gateway may
+    // take its time.
+    async fn link_code(&self, channel: &str) -> LinkCode {
         let unavailable = |detail: &str| LinkCode::Unavailable { detail: detail.to_owned() };
         let Some(found) = self.channels.get(channel) else {
             return unavailable("the channel is not set up here");
@@ -314,26 +346,6 @@ impl Numbers {
             Ok(code @ LinkCode::Unavailable { .. }) => code,
             Err(unanswered) => unavailable(&unanswered.detail),
         }
-    }
-
-    /// The provider has said that the phone is linked, or is not: whoever waits for that hears of it now, and not when the
-    /// webhook comes.
-    async fn look_again(&self, channel: &Channel) {
-        let Ok(state) = channel.provider.state().await else { return };
-        if let Err(error) = repair::keep_state(&*self.registry, &channel.name, &state, now()).await {
-            tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
-        }
-    }
-
-    /// Whether a channel may override these settings so.
-    pub(super) fn check(&self, overrides: &Map<String, serde_json::Value>) -> Result<(), (String, String)> {
-        let wrong = |wrong: crate::config::Wrong| (wrong.setting, wrong.problem);
-        let policy = self.settings.policy().map_err(wrong)?;
-        self.settings.overlay(&policy, overrides).map(drop).map_err(wrong)
-    }
-
-    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<String, Time>> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -23,6 +23,7 @@ use crate::{
     flow::{
         dispatch::Dispatch,
         restored::{self, Policies, Settled},
+        vault::Vault as _,
     },
 };
 

@@ -28,6 +28,7 @@ use crate::{
         repeats::Repeats,
         stationery::Stationery,
         tombstones::{KEY_BYTES, Tombstones},
+        vault::Vault as _,
     },
 };
 

@@ -6,7 +6,11 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
 use super::key_file::KeyFile;
-use crate::{adapters::backup::Resealed, config::Passphrase};
+use crate::{
+    adapters::backup::Resealed,
+    config::Passphrase,
+    flow::vault::{self, Vault as _},
+};
 
 /// Says how the rest was sealed.
 const VERSION: u8 = 1;
@@ -56,28 +60,6 @@ impl Vault {
         BY.0
     }
 
-    /// Seals with the first key, under a fresh nonce.
-    pub(super) fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        self.look_again();
-        let mut nonce = [0; NONCE_LEN];
-        getrandom::fill(&mut nonce).ok()?;
-        let mut sealed = plain.to_vec();
-        self.read()
-            .first()?
-            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from([VERSION]), &mut sealed)
-            .ok()?;
-        Some([&[VERSION][..], &nonce, &sealed].concat())
-    }
-
-    /// Opens what any of the keys has sealed; None if none has, or it was tampered with.
-    pub(super) fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
-        let opened = self.open_by(sealed).or_else(|| {
-            self.look_again();
-            self.open_by(sealed)
-        });
-        opened.map(|(_, plain)| plain)
-    }
-
     /// What is to take the place of what was sealed, so that the first key alone opens it.
     pub(super) fn reseal(&self, sealed: &[u8]) -> Resealed {
         match self.open_by(sealed) {
@@ -110,6 +92,29 @@ impl Vault {
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<LessSafeKey>> {
         self.keys.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl vault::Vault for Vault {
+    // With the first key, under a fresh nonce.
+    fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.look_again();
+        let mut nonce = [0; NONCE_LEN];
+        getrandom::fill(&mut nonce).ok()?;
+        let mut sealed = plain.to_vec();
+        self.read()
+            .first()?
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from([VERSION]), &mut sealed)
+            .ok()?;
+        Some([&[VERSION][..], &nonce, &sealed].concat())
+    }
+
+    fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
+        let opened = self.open_by(sealed).or_else(|| {
+            self.look_again();
+            self.open_by(sealed)
+        });
+        opened.map(|(_, plain)| plain)
     }
 }
 

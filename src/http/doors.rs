@@ -10,7 +10,7 @@ use super::{
     auth::{Auth, Caller},
     feed::Feed,
     names::Directory,
-    ports::{Channels, Desk, Eraser, Health, Intake, ModeSwitch, SandboxDoor, Setting, Vault},
+    ports::{Channels, Desk, Eraser, Health, Intake, ModeSwitch, SandboxDoor, Setting},
     problem::Problem,
     site::Site,
 };
@@ -29,6 +29,7 @@ use crate::{
         repeats::Repeats,
         sign_in::SignIn,
         stationery::Stationery,
+        vault::Vault,
     },
 };
 

@@ -294,8 +294,6 @@ words! {
     }
 }
 
-pub use crate::flow::vault::Vault;
-
 /// The secrets of a channel, as they are sealed.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -48,6 +48,7 @@ use baton::{
         tend::Tend,
         tombstones::{KEY_BYTES, Tombstones},
         turn::{self, Perceiving, Turns},
+        vault::Vault,
     },
     http::{
         self,
@@ -621,7 +622,7 @@ impl ports::Channels for House {
     }
 }
 
-impl ports::Vault for House {
+impl Vault for House {
     fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
         Some(plain.to_vec())
     }

@@ -23,8 +23,9 @@ use crate::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         provider::LinkCode,
         registry::{Channel, Linked, Registry, Token},
+        vault::Vault,
     },
-    http::ports::{Channels, Health, Readiness, Secret, Vault},
+    http::ports::{Channels, Health, Readiness, Secret},
 };
 
 /// Channels, tokens, secrets and health of the installation.
