@@ -4,7 +4,7 @@ use std::{fs::File, io::Write};
 
 use uuid::Uuid;
 
-use super::stores::Store;
+use super::stores::{Store, on};
 use crate::adapters::{
     backup::{self, Error, Found, LockedKeys, Movable, Packed, Read, Resealed},
     postgres::Postgres,
@@ -38,34 +38,22 @@ impl Store {
         keys: Option<LockedKeys>,
         to: impl Write + Send,
     ) -> Result<Packed, Error> {
-        match self {
-            Self::Postgres(postgres) => backup::save(postgres, keys, to).await,
-            Self::Sqlite(sqlite) => backup::save(sqlite, keys, to).await,
-        }
+        on!(self, store => backup::save(store, keys, to).await)
     }
 
     /// What it holds.
     pub(super) async fn look(&self) -> Result<Found, Error> {
-        match self {
-            Self::Postgres(postgres) => backup::look(postgres).await,
-            Self::Sqlite(sqlite) => backup::look(sqlite).await,
-        }
+        on!(self, store => backup::look(store).await)
     }
 
     /// Takes the rows of a backup in.
     pub(super) async fn load(&self, schema: i64, read: Read<File>) -> Result<(), Error> {
-        match self {
-            Self::Postgres(postgres) => backup::load(postgres, schema, read).await,
-            Self::Sqlite(sqlite) => backup::load(sqlite, schema, read).await,
-        }
+        on!(self, store => backup::load(store, schema, read).await)
     }
 
     /// Conversations in which something is under way.
     pub(super) async fn unfinished(&self) -> Result<Vec<Uuid>, Error> {
-        match self {
-            Self::Postgres(postgres) => backup::unfinished(postgres).await,
-            Self::Sqlite(sqlite) => backup::unfinished(sqlite).await,
-        }
+        on!(self, store => backup::unfinished(store).await)
     }
 
     /// Goes through everything that is sealed.
@@ -73,19 +61,13 @@ impl Store {
         &self,
         each: impl FnMut(&[u8]) -> Resealed + Send,
     ) -> Result<Vec<Seals>, Error> {
-        let seals = match self {
-            Self::Postgres(postgres) => backup::reseal(postgres, each).await,
-            Self::Sqlite(sqlite) => backup::reseal(sqlite, each).await,
-        };
+        let seals = on!(self, store => backup::reseal(store, each).await);
         Ok(seals?.into_iter().map(Into::into).collect())
     }
 
     /// It is whole now, and an installation of its own.
     pub(super) async fn renew(&self, id: &str, generation: &str) -> Result<(), Error> {
-        match self {
-            Self::Postgres(postgres) => backup::renew(postgres, id, generation).await,
-            Self::Sqlite(sqlite) => backup::renew(sqlite, id, generation).await,
-        }
+        on!(self, store => backup::renew(store, id, generation).await)
     }
 
     /// The newest migration that this program knows for it.

@@ -1,4 +1,4 @@
-//! Which database: the three places over it, from its address.
+//! Which database: the places over it, from its address.
 
 use std::sync::Arc;
 
@@ -31,6 +31,17 @@ use crate::{
         vault::Vault as _,
     },
 };
+
+/// The same of either database.
+macro_rules! on {
+    ($self:expr, $store:ident => $same:expr) => {
+        match $self {
+            Store::Postgres($store) => $same,
+            Store::Sqlite($store) => $same,
+        }
+    };
+}
+pub(super) use on;
 
 /// A database, connected.
 #[derive(Clone)]
@@ -74,19 +85,13 @@ impl Store {
 
     /// Brings the tables up to date.
     pub(super) async fn migrate(&self) -> anyhow::Result<()> {
-        let outcome = match self {
-            Self::Postgres(postgres) => postgres.migrate().await,
-            Self::Sqlite(sqlite) => sqlite.migrate().await,
-        };
+        let outcome = on!(self, store => store.migrate().await);
         outcome.context("the database cannot be migrated")
     }
 
     /// Whether every migration of this program was applied.
     pub(super) async fn is_migrated(&self) -> anyhow::Result<bool> {
-        let outcome = match self {
-            Self::Postgres(postgres) => postgres.is_migrated().await,
-            Self::Sqlite(sqlite) => sqlite.is_migrated().await,
-        };
+        let outcome = on!(self, store => store.is_migrated().await);
         outcome.context("the database does not answer")
     }
 
@@ -103,10 +108,7 @@ impl Store {
 
     /// Whether a restore has begun here and not ended.
     pub(super) async fn is_half_restored(&self) -> Result<bool, Error> {
-        match self {
-            Self::Postgres(postgres) => backup::is_half_done(postgres).await,
-            Self::Sqlite(sqlite) => backup::is_half_done(sqlite).await,
-        }
+        on!(self, store => backup::is_half_done(store).await)
     }
 
     /// Refuses to go on with tables of another version.
@@ -139,106 +141,67 @@ impl Store {
 
     /// Where conversations are changed. Starts the writers on this runtime.
     pub(super) fn ledger(&self, observer: Arc<dyn Observer>) -> Arc<dyn Ledger> {
-        match self {
-            Self::Postgres(postgres) => postgres.ledger(observer),
-            Self::Sqlite(sqlite) => sqlite.ledger(observer),
-        }
+        on!(self, store => store.ledger(observer))
     }
 
     /// Where they are read.
     pub(super) fn archive(&self) -> Arc<dyn Archive> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// Where channels and tokens are.
     pub(super) fn registry(&self) -> Arc<dyn Registry> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// Where agents, sessions and sign-in links are.
     pub(super) fn people(&self) -> Arc<dyn People> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// Where labels and canned replies are.
     pub(super) fn stationery(&self) -> Arc<dyn Stationery> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// What requests were answered.
     pub(super) fn repeats(&self) -> Arc<dyn Repeats> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// Who has done what to the installation.
     pub(super) fn audit(&self) -> Arc<dyn Audit> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// Files that people send.
     pub(super) fn enclosures(&self) -> Arc<dyn Enclosures> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// Endpoints of webhooks, and what they are told.
     pub(super) fn endpoints(&self) -> Arc<dyn Endpoints> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// How many generations have begun.
     pub(super) fn starts(&self) -> Arc<dyn Starts> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// What was answered before.
     pub(super) fn answers(&self) -> Arc<dyn Answers> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// Where the rows of people who are erased go.
     pub(super) fn graves(&self) -> Arc<dyn Graves> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// Where it is found what is older than allowed.
     pub(super) fn expiry(&self) -> Arc<dyn Expiry> {
-        match self {
-            Self::Postgres(postgres) => Arc::new(postgres.clone()),
-            Self::Sqlite(sqlite) => Arc::new(sqlite.clone()),
-        }
+        on!(self, store => Arc::new(store.clone()))
     }
 
     /// How removed messages are known. The key is random and kept sealed, so that what was removed stays known whatever
@@ -275,10 +238,7 @@ impl Store {
 
     /// Closes every connection, when those in use are given back.
     pub(super) async fn close(&self) {
-        match self {
-            Self::Postgres(postgres) => postgres.close().await,
-            Self::Sqlite(sqlite) => sqlite.close().await,
-        }
+        on!(self, store => store.close().await)
     }
 
     /// Where the data is, for people.
