@@ -359,8 +359,8 @@ impl Intake {
     }
 
     async fn state(&self, channel: &Arc<Channel>, state: &str) -> Result<Verdict, Error> {
-        let before = repair::keep_state(&*self.registry, &channel.name, state, (self.clock)()).await?;
-        Ok(if before.is_some() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) })
+        let is_changed = repair::keep_state(&*self.registry, &channel.name, state, (self.clock)()).await?;
+        Ok(if is_changed { Verdict::Accepted(None) } else { Verdict::Duplicate(None) })
     }
 
     /// Whose it was is not noted: such an event hangs on no conversation, and would outlive its person.

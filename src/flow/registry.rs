@@ -122,8 +122,8 @@ pub trait Registry: Send + Sync {
     /// Removes a channel that has no conversations. False if there is none, or it has some.
     async fn remove_channel(&self, name: &str) -> Result<bool, Error>;
 
-    /// The provider reports this state. Returns the one before if it differs, and records `channel_state_changed`.
-    async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<Option<String>, Error>;
+    /// The provider reports this state. Where it differs from the one before, records `channel_state_changed`, and says so.
+    async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<bool, Error>;
 
     /// No send of this channel before then.
     async fn hold_channel(&self, name: &str, until: Time) -> Result<(), Error>;

@@ -44,18 +44,18 @@ pub enum Trouble {
     Store(#[from] ledger::Error),
 }
 
-/// Keeps the state that the provider reports. Linked again, the journal is due when what was kept has come.
+/// Keeps the state that the provider reports; whether it is another one. Linked again, the journal is due when what was kept has come.
 pub async fn keep_state(
     registry: &dyn Registry,
     name: &str,
     state: &str,
     now: Time,
-) -> Result<Option<String>, ledger::Error> {
-    let before = registry.set_channel_state(name, state, now).await?;
-    if before.is_some() && state == LINKED {
+) -> Result<bool, ledger::Error> {
+    let is_changed = registry.set_channel_state(name, state, now).await?;
+    if is_changed && state == LINKED {
         registry.wind_repair(name, now.plus_ms(SETTLE_MS)).await?;
     }
-    Ok(before)
+    Ok(is_changed)
 }
 
 /// The step.

@@ -12,8 +12,6 @@ mod backup;
 
 mod statements;
 
-mod registry;
-
 mod retired;
 
 mod line;

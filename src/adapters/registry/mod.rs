@@ -12,12 +12,13 @@ use uuid::Uuid;
 use super::{
     failure,
     rows::{Columns, Json},
-    sql::{Statement, Store, cell},
+    sql::{Engine, Part, Statement, Store, cell},
 };
 use crate::{
     domain::{
         brake::{Brake, Latched},
         chat::ChatId,
+        event::{EventType, actor},
         time::Time,
         words::UnknownWord,
     },
@@ -38,19 +39,8 @@ const CHANNELS: &str = "select c.name, c.title, c.provider, c.instance, c.api_ur
 const TOKENS: &str =
     "select t.id, t.name, t.role, t.channels, t.agent, t.expires_at, t.created_at from tokens t";
 
-/// The one change that differs between the databases: the row and its event, both or neither.
-pub(crate) trait ChannelStates: Store {
-    /// Returns the state before, if it differs.
-    fn change_state(
-        &self,
-        name: &str,
-        state: &str,
-        now: Time,
-    ) -> impl Future<Output = Result<Option<String>, Error>> + Send;
-}
-
 #[async_trait]
-impl<S: ChannelStates> Registry for S {
+impl<S: Store> Registry for S {
     async fn installation(&self) -> Result<String, Error> {
         let row = self.row(Statement::new("select i.id from installation i")).await?;
         cell(&row.ok_or_else(|| Error::Refused("the installation has no row".into()))?, "id")
@@ -93,8 +83,22 @@ impl<S: ChannelStates> Registry for S {
         Ok(self.write(statement.with(name)).await? > 0)
     }
 
-    async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<Option<String>, Error> {
-        self.change_state(name, state, now).await
+    async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<bool, Error> {
+        // Two reports at once: the second waits for the row, and compares itself with what the first has written.
+        let lock = Statement::new("update channels set state = state where name = $1 and state <> $2");
+        let lock = lock.with(name).with(state);
+        let object = match S::ENGINE {
+            Engine::Postgres => "json_build_object",
+            Engine::Sqlite => "json_object",
+        };
+        let mut event = Statement::new("insert into events (at, channel, actor, kind, details) select ");
+        event.bind(now).push(", c.name, ").bind(actor::SYSTEM).push(", ");
+        event.bind(EventType::ChannelStateChanged.as_str()).push(", cast(").push(object);
+        event.push("('from', c.state, 'to', cast(").bind(state).push(" as text)) as text) from channels c");
+        event.push(" where c.name = ").bind(name);
+        let change = Statement::new("update channels set state = $2, updated_at = $3 where name = $1");
+        let change = change.with(name).with(state).with(now);
+        self.write_together(vec![Part::Must(lock), Part::Must(event), Part::Must(change)]).await
     }
 
     async fn hold_channel(&self, name: &str, until: Time) -> Result<(), Error> {

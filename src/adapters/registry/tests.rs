@@ -149,10 +149,10 @@ async fn a_change_of_state_is_recorded_once<S: Trial>(store: &S) {
     let set = async |state: &str, ms| {
         store.set_channel_state("shop", state, NOW.plus_ms(ms)).await.expect("writes")
     };
-    assert_eq!(set("authorized", 1).await.as_deref(), Some(""));
-    assert_eq!(set("authorized", 2).await, None, "nothing new");
-    assert_eq!(set("blocked", 3).await.as_deref(), Some("authorized"));
-    assert_eq!(store.set_channel_state("other", "authorized", NOW).await.expect("writes"), None);
+    assert!(set("authorized", 1).await);
+    assert!(!set("authorized", 2).await, "nothing new");
+    assert!(set("blocked", 3).await);
+    assert!(!store.set_channel_state("other", "authorized", NOW).await.expect("writes"));
     let shop = store.channels().await.expect("reads").remove(0);
     assert_eq!((shop.state.as_str(), shop.updated_at), ("blocked", NOW.plus_ms(3)));
     let events: Vec<_> = recorded(store).await.into_iter().map(|recorded| recorded.event).collect();

@@ -12,8 +12,6 @@ mod backup;
 
 mod statements;
 
-mod registry;
-
 mod server_lock;
 
 pub use server_lock::{AlreadyServing, ServerLock};

@@ -10,7 +10,6 @@ pub(crate) use rows::{answered, begun, event, from_contact, from_us, letter, sch
 
 use super::{
     postgres::Postgres,
-    registry::ChannelStates,
     rows::{ConversationRow, DraftRow, EventRow, FollowUpRow, LetterRow, MessageRow, Table, TurnRow},
     sql::{Engine, Store},
     sqlite::Sqlite,
@@ -125,7 +124,7 @@ pub(crate) async fn bare_sqlite() -> (Sqlite, tempfile::TempDir) {
 }
 
 /// A store that a test can put rows into, past all rules.
-pub(crate) trait Trial: Store + ChannelStates {
+pub(crate) trait Trial: Store {
     /// Runs a statement with one text.
     fn put(&self, text: String, json: String) -> impl Future<Output = ()> + Send;
 

@@ -104,7 +104,7 @@ impl Registry for Fused<dyn Registry> {
         self.fuse.touch("Registry::remove_channel", self.inner.remove_channel(name)).await
     }
 
-    async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<Option<String>, Error> {
+    async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<bool, Error> {
         let act = self.inner.set_channel_state(name, state, now);
         self.fuse.touch("Registry::set_channel_state", act).await
     }

@@ -8,7 +8,6 @@ use uuid::Uuid;
 use super::{super::cursor, first};
 use crate::{
     adapters::{
-        registry::ChannelStates,
         sql::{Engine, Part, Statement, Store},
         trial::{NOW, Trial, begun, on_both_stores},
     },
@@ -73,12 +72,6 @@ impl<S: Store> Store for Noting<'_, S> {
             self.note(&part.clone().into_parts().0);
         }
         self.store.write_together(parts).await
-    }
-}
-
-impl<S: ChannelStates> ChannelStates for Noting<'_, S> {
-    async fn change_state(&self, name: &str, state: &str, now: Time) -> Result<Option<String>, Error> {
-        self.store.change_state(name, state, now).await
     }
 }
 
@@ -205,7 +198,7 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
     Ok(())
 }
 
-async fn registry<S: ChannelStates>(store: &S) -> Result<(), Error> {
+async fn registry<S: Store>(store: &S) -> Result<(), Error> {
     let channel = Channel {
         name: "shop".to_owned(),
         title: None,

@@ -84,8 +84,8 @@ impl Registry for House {
         Ok(all.len() < before)
     }
 
-    async fn set_channel_state(&self, _: &str, _: &str, _: Time) -> Result<Option<String>, Error> {
-        Ok(None)
+    async fn set_channel_state(&self, _: &str, _: &str, _: Time) -> Result<bool, Error> {
+        Ok(false)
     }
 
     async fn hold_channel(&self, _: &str, _: Time) -> Result<(), Error> {
