@@ -130,10 +130,6 @@ fn check(incoming: &Incoming, body: &[u8]) {
             check_amendment(amendment);
             assert_eq!(amendment.text, "");
         }
-        Incoming::PhoneUpdate { chat, what } => {
-            check_chat(chat);
-            assert!(what.ends_with("Message"), "{what}");
-        }
         Incoming::Status(status) => check_status(status),
         Incoming::State(state) => {
             bounded(state, NAME_MAX);

@@ -32,11 +32,6 @@ pub struct Latched {
 }
 
 impl Brake {
-    /// Whether what was due at that time was held back by it, or is: for that, nobody may call it late.
-    pub fn has_held(&self, due_at: Time) -> bool {
-        self.latched.is_some() || self.released_at.is_some_and(|released_at| released_at > due_at)
-    }
-
     /// From when the time counts for which something due at that moment could have left.
     pub fn free_from(&self, due_at: Time) -> Time {
         self.released_at.map_or(due_at, |released_at| due_at.max(released_at))
@@ -75,12 +70,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_before_the_release_was_held_and_what_is_due_later_was_not() {
-        let latched = Latched { at: Time(10), sends: 60, best: 1 };
-        assert!(Brake { latched: Some(latched), released_at: None }.has_held(Time(99)));
+    fn what_was_due_before_the_release_is_late_from_the_release_on() {
         let released = Brake { latched: None, released_at: Some(Time(20)) };
-        assert!(released.has_held(Time(19)) && !released.has_held(Time(20)));
         assert_eq!((released.free_from(Time(19)), released.free_from(Time(21))), (Time(20), Time(21)));
-        assert!(!Brake::default().has_held(Time(0)));
+        assert_eq!(Brake::default().free_from(Time(19)), Time(19));
     }
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{
     channels::{Channel, Channels},
     inbox::{self, Admitted},
-    ledger::{self, Error, Key, Ledger, Need, change},
+    ledger::{Error, Key, Ledger, Need, change},
     merge::{self, link},
     mode_switch::ANSWER_NOW_MESSAGES,
     provider::{Amendment, Arrival, Incoming, Status, Unreadable},
@@ -450,11 +450,6 @@ pub(super) fn body_of(kept: &Value) -> Vec<u8> {
     let encoded = (kept["encoding"] == "base64").then(|| kept["data"].as_str()).flatten();
     let decoded = encoded.and_then(|data| base64::engine::general_purpose::STANDARD.decode(data).ok());
     decoded.unwrap_or_else(|| kept.to_string().into_bytes())
-}
-
-/// Only the store's trouble is worth another delivery.
-pub const fn must_come_again(error: &ledger::Error) -> bool {
-    matches!(error, Error::Unavailable(_))
 }
 
 #[cfg(test)]

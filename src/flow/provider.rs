@@ -116,8 +116,6 @@ pub struct Status {
     pub state: Option<DeliveryState>,
     /// Why it failed.
     pub reason: Option<DeliveryReason>,
-    /// It was sent by the API; None if not said.
-    pub by_api: Option<bool>,
     /// The provider's word and description, for people.
     pub detail: String,
 }

@@ -116,8 +116,8 @@ impl Webhook<'_> {
         }
     }
 
-    /// A person of the business wrote on the phone. What is missing harms nothing here: to stop the assistant once too
-    /// often is the safe side.
+    /// A person of the business wrote on the phone; who reacts, edits or deletes there takes nothing over. What is missing
+    /// harms nothing here: to stop the assistant once too often is the safe side.
     fn phone(&self) -> Result<Incoming, Unreadable> {
         let chat = self.chat()?;
         if matches!(chat.kind(), ChatKind::Broadcast | ChatKind::Newsletter) {
@@ -222,7 +222,7 @@ impl Webhook<'_> {
         // Not the provider's description of it, which may name people: this is noted where no conversation is found.
         let detail = cut(word, NAME_MAX).to_owned();
         let chat = ChatId::parse(self.body.text("chatId"));
-        Ok(Incoming::Status(Status { chat, id, state, reason, by_api: self.body.flag("sendByApi"), detail }))
+        Ok(Incoming::Status(Status { chat, id, state, reason, detail }))
     }
 
     /// A call is shown like a message; each step of it is one of its own, though they share an id.

@@ -121,7 +121,6 @@ impl Sandbox {
                 id: id.clone(),
                 state: Some(state),
                 reason: None,
-                by_api: Some(true),
                 detail: state.to_string(),
             };
             self.report(Incoming::Status(status), faults).await;

@@ -23,8 +23,6 @@ pub struct Changes {
     pub now: Time,
     /// The facts as they are now.
     pub conversation: Conversation,
-    /// They are to be inserted.
-    pub is_new: bool,
     /// They differ from what was loaded (clocks included).
     pub is_changed: bool,
     /// When somebody must look again.
@@ -121,7 +119,6 @@ impl Docket {
             .partition(|turn| dirty.new_turns.contains(&turn.id));
         Changes {
             now: self.now,
-            is_new: self.before.is_new,
             is_changed,
             clocks,
             typing,

@@ -231,19 +231,19 @@ fn what_our_side_sent_keeps_its_own_words() {
 fn each_status_says_how_far_a_message_got() {
     use {DeliveryReason as R, DeliveryState as S};
     let table = [
-        ("status_sent", Some(S::Sent), None, Some(true)),
-        ("status_delivered", Some(S::Delivered), None, Some(true)),
-        ("status_read", Some(S::Read), None, Some(true)),
-        ("status_failed", Some(S::Failed), Some(R::Refused), Some(true)),
-        ("status_failed_with_description", Some(S::Failed), Some(R::Refused), Some(true)),
-        ("status_no_account", Some(S::Failed), Some(R::NoAccount), Some(true)),
-        ("status_not_in_group", Some(S::Failed), Some(R::Refused), Some(true)),
-        ("status_yellow_card", Some(S::Failed), Some(R::Refused), Some(true)),
-        ("status_phone_sent_read", Some(S::Read), None, Some(false)),
+        ("status_sent", Some(S::Sent), None),
+        ("status_delivered", Some(S::Delivered), None),
+        ("status_read", Some(S::Read), None),
+        ("status_failed", Some(S::Failed), Some(R::Refused)),
+        ("status_failed_with_description", Some(S::Failed), Some(R::Refused)),
+        ("status_no_account", Some(S::Failed), Some(R::NoAccount)),
+        ("status_not_in_group", Some(S::Failed), Some(R::Refused)),
+        ("status_yellow_card", Some(S::Failed), Some(R::Refused)),
+        ("status_phone_sent_read", Some(S::Read), None),
     ];
-    for (name, state, reason, by_api) in table {
+    for (name, state, reason) in table {
         let Incoming::Status(status) = fixture(name) else { panic!("{name} is a status") };
-        assert_eq!((status.state, status.reason, status.by_api), (state, reason, by_api), "{name}");
+        assert_eq!((status.state, status.reason), (state, reason), "{name}");
         assert!(status.chat.is_some() && !status.id.is_empty(), "{name}");
     }
     let Incoming::Status(status) = fixture("status_failed_with_description") else { panic!("a status") };

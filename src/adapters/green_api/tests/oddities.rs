@@ -322,7 +322,7 @@ fn a_status_of_an_unknown_word_changes_nothing() {
         let body =
             json!({"typeWebhook": "outgoingMessageStatus", "idMessage": "B", "status": word, "chatId": 5});
         let Ok(Incoming::Status(status)) = read(body.to_string()) else { panic!("{body}") };
-        assert_eq!((status.state, status.reason, status.chat, status.by_api), (None, None, None, None));
+        assert_eq!((status.state, status.reason, status.chat), (None, None, None));
     }
 }
 
