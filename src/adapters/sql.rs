@@ -126,7 +126,7 @@ impl Statement {
 
     /// The columns of a domain value's table, each with the alias in front.
     pub(crate) fn columns<T: Stored>(&mut self, alias: &'static str) -> &mut Self {
-        self.text.push_str(&rows::columns::<T>(alias));
+        self.text.push_str(&rows::columns::<T::Row>(alias));
         self
     }
 

@@ -15,7 +15,8 @@ use crate::{
         commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
         rows::{
             ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, Field as _, FollowUpRow,
-            LabelRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
+            LabelRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow, columns,
+            overwriting,
         },
     },
     domain::{lane::Lane, time::Time},
@@ -223,7 +224,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     turns: format!(
         "select {} from json_array_elements($1::json -> 'turns') k
         join turns t on t.id = k ->> 1 and t.conversation_id = k ->> 0",
-        aliased::<TurnRow>("t")
+        columns::<TurnRow>("t")
     ),
     follow_ups: format!(
         "select {} from follow_ups
@@ -250,7 +251,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     drafts: format!(
         "select {} from json_array_elements($1::json -> 'drafts') k
         join drafts d on d.id = k ->> 1 and d.conversation_id = k ->> 0",
-        aliased::<DraftRow>("d")
+        columns::<DraftRow>("d")
     ),
     requests: format!(
         "select {} from requests where key = any (array(select json_array_elements_text($1::json -> 'requests')))",
@@ -259,7 +260,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     labels: format!(
         "select t.conversation_id, {} from conversation_labels t join labels l on l.id = t.label_id
         where t.conversation_id = any (array(select json_array_elements_text($1::json -> 'labels')))",
-        aliased::<LabelRow>("l")
+        columns::<LabelRow>("l")
     ),
     channels: "select name, state, next_send_at, sends from channels
         where name = any (array(select json_array_elements_text($1::json))) order by name for update"
@@ -273,9 +274,9 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     save_messages: update::<MessageRow>(),
     save_turns: update::<TurnRow>(),
     insert_turns: insert::<TurnRow>(),
-    put_follow_ups: put::<FollowUpRow>(),
-    put_letters: put::<LetterRow>(),
-    put_drafts: put::<DraftRow>(),
+    put_follow_ups: overwriting::<FollowUpRow>(&insert::<FollowUpRow>()),
+    put_letters: overwriting::<LetterRow>(&insert::<LetterRow>()),
+    put_drafts: overwriting::<DraftRow>(&insert::<DraftRow>()),
     insert_parked: insert::<ParkedRow>(),
     delete_parked: format!(
         "delete from parked where id = any (array(select json_array_elements_text($1::json))) and {IF}"
@@ -370,10 +371,6 @@ fn due(clock: &str) -> String {
     )
 }
 
-fn aliased<T: Table>(alias: &str) -> String {
-    T::COLUMNS.iter().map(|column| format!("{alias}.{column}")).collect::<Vec<_>>().join(", ")
-}
-
 /// Rows into a table, in the order given.
 fn insert<T: Table>() -> String {
     let (table, columns) = (T::NAME, T::COLUMNS.join(", "));
@@ -395,11 +392,4 @@ fn update<T: Table>() -> String {
         where old.id = new.id and {IF}",
         columns.join(", ")
     )
-}
-
-/// Rows into a table, or over those of the same id.
-fn put<T: Table>() -> String {
-    let columns: Vec<String> =
-        T::COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect();
-    format!("{} on conflict (id) do update set {}", insert::<T>(), columns.join(", "))
 }

@@ -80,12 +80,16 @@ pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, sqlx::Error> {
     T::of_row(<T::Row as Table>::read(row)?)
 }
 
-/// The columns of a domain value's table, for a `select`; with an alias in front of each if it is not empty.
-pub(crate) fn columns<T: Stored>(alias: &str) -> String {
+/// The columns of a table, for a `select`; with an alias in front of each if it is not empty.
+pub(crate) fn columns<T: Table>(alias: &str) -> String {
     let dot = if alias.is_empty() { "" } else { "." };
-    let columns: Vec<String> =
-        <T::Row as Table>::COLUMNS.iter().map(|column| format!("{alias}{dot}{column}")).collect();
-    columns.join(", ")
+    T::COLUMNS.iter().map(|column| format!("{alias}{dot}{column}")).collect::<Vec<_>>().join(", ")
+}
+
+/// An `insert` whose rows go over those of the same id.
+pub(crate) fn overwriting<T: Table>(insert: &str) -> String {
+    let columns = T::COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect::<Vec<_>>();
+    format!("{insert} on conflict (id) do update set {}", columns.join(", "))
 }
 
 /// Declares the row of a table: a struct whose fields are the columns. Both databases read what is left out as null.

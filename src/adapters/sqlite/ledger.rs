@@ -11,7 +11,7 @@ use crate::{
         commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
         rows::{
             ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, FollowUpRow, LabelRow, LetterRow,
-            MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow,
+            MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow, columns, overwriting,
         },
     },
     domain::{lane::Lane, time::Time},
@@ -144,12 +144,12 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     turns: format!(
         "select {} from jsonb_each($1, '$.turns') k
         cross join turns t on t.id = k.value ->> 1 and t.conversation_id = k.value ->> 0",
-        aliased::<TurnRow>("t")
+        columns::<TurnRow>("t")
     ),
     follow_ups: format!(
         "select {} from jsonb_each($1, '$.follow_ups') k
         cross join follow_ups f on f.conversation_id = k.value and f.state = 'pending'",
-        aliased::<FollowUpRow>("f")
+        columns::<FollowUpRow>("f")
     ),
     letters: format!(
         "with wanted (id) as (
@@ -164,12 +164,12 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     parked: format!(
         "select {} from jsonb_each($1, '$.open') k
         cross join parked p on p.conversation_id = k.value order by p.at, p.id",
-        aliased::<ParkedRow>("p")
+        columns::<ParkedRow>("p")
     ),
     drafts: format!(
         "select {} from jsonb_each($1, '$.drafts') k
         cross join drafts d on d.id = k.value ->> 1 and d.conversation_id = k.value ->> 0",
-        aliased::<DraftRow>("d")
+        columns::<DraftRow>("d")
     ),
     requests: format!(
         "select {} from requests where key in (select value from jsonb_each($1, '$.requests'))",
@@ -178,7 +178,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     labels: format!(
         "select t.conversation_id, {} from jsonb_each($1, '$.labels') k
         cross join conversation_labels t on t.conversation_id = k.value cross join labels l on l.id = t.label_id",
-        aliased::<LabelRow>("l")
+        columns::<LabelRow>("l")
     ),
     channels: "select name, state, next_send_at, sends from channels
         where name in (select value from jsonb_each($1)) order by name"
@@ -192,9 +192,9 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     save_messages: update::<MessageRow>(),
     save_turns: update::<TurnRow>(),
     insert_turns: insert::<TurnRow>(),
-    put_follow_ups: put::<FollowUpRow>(),
-    put_letters: put::<LetterRow>(),
-    put_drafts: put::<DraftRow>(),
+    put_follow_ups: overwriting::<FollowUpRow>(&insert::<FollowUpRow>()),
+    put_letters: overwriting::<LetterRow>(&insert::<LetterRow>()),
+    put_drafts: overwriting::<DraftRow>(&insert::<DraftRow>()),
     insert_parked: insert::<ParkedRow>(),
     delete_parked: "delete from parked where id in (select value from jsonb_each($1))".to_owned(),
     save_channels: "update channels set state = k.value ->> 'state', next_send_at = k.value ->> 'next_send_at',
@@ -275,10 +275,6 @@ fn due(clock: &str) -> String {
     )
 }
 
-fn aliased<T: Table>(alias: &str) -> String {
-    T::COLUMNS.iter().map(|column| format!("{alias}.{column}")).collect::<Vec<_>>().join(", ")
-}
-
 /// Rows into a table, in the order given.
 fn insert<T: Table>() -> String {
     let values: Vec<String> = T::COLUMNS.iter().map(|column| format!("value ->> '{column}'")).collect();
@@ -298,11 +294,4 @@ fn update<T: Table>() -> String {
         "update {table} set {} from jsonb_each($1) new where {table}.id = new.value ->> 'id'",
         columns.join(", ")
     )
-}
-
-/// Rows into a table, or over those of the same id.
-fn put<T: Table>() -> String {
-    let columns: Vec<String> =
-        T::COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect();
-    format!("{} on conflict (id) do update set {}", insert::<T>(), columns.join(", "))
 }
