@@ -1,10 +1,6 @@
 //! Statements that both databases understand, and rows of either by column name.
 //! In: questions of the archive and the registry, every value bound. Out: rows, to be decoded once for both.
 
-use sqlx::{
-    SqlSafeStr as _,
-    migrate::{Migration, MigrationType, Migrator},
-};
 use uuid::Uuid;
 
 use super::{
@@ -213,17 +209,6 @@ impl From<Option<Vec<u8>>> for Bound {
     }
 }
 
-/// Migrations by their names and texts, numbered in this order.
-pub(crate) fn migrator<const N: usize>(files: [(&'static str, &'static str); N]) -> Migrator {
-    let migration = |(version, (name, sql)): (i64, (&'static str, &'static str))| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-    };
-    let mut migrator = Migrator::with_migrations((1..).zip(files).map(migration).collect());
-    // A newer version may have migrated while this one still serves, or is started once more: migrations only add.
-    migrator.set_ignore_missing(true);
-    migrator
-}
-
 /// Reads a domain value from a row that has all columns of its table.
 pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, Error> {
     rows::decode(row).map_err(failure)
@@ -232,20 +217,4 @@ pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, Error> {
 /// Reads one column.
 pub(crate) fn cell<T: Field, R: Columns>(row: &R, column: &str) -> Result<T, Error> {
     T::read(row, column).map_err(failure)
-}
-
-/// A migration is known by its number for good: each file's is its place in the list, so one can only be added at the end.
-#[cfg(test)]
-pub(crate) fn hold_against_files(migrator: &Migrator, folder: &str) {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(folder);
-    let entries = std::fs::read_dir(&folder).expect("the migrations are there");
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    files.sort();
-    assert_eq!(files.len(), migrator.iter().count(), "{files:?}");
-    for (file, migration) in files.iter().zip(migrator.iter()) {
-        let name = file.file_name().and_then(|name| name.to_str()).expect("a name");
-        let number: i64 = name.split('_').next().and_then(|digits| digits.parse().ok()).expect("a number");
-        assert_eq!(number, migration.version, "{name}");
-        assert_eq!(std::fs::read_to_string(file).expect("it can be read"), migration.sql.as_str(), "{name}");
-    }
 }

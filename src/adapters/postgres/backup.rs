@@ -1,13 +1,12 @@
 //! Connections for a backup: of their own, without the limits under which the work is done.
 
-use sqlx::{
-    ConnectOptions as _, PgConnection,
-    migrate::{MigrateError, Migrator},
-    postgres::PgConnectOptions,
-};
+use sqlx::{ConnectOptions as _, PgConnection, migrate::MigrateError, postgres::PgConnectOptions};
 
 use super::{Postgres, migrate::migrations};
-use crate::adapters::backup::Movable;
+use crate::adapters::{
+    backup::Movable,
+    migrations::{newest, up_to},
+};
 
 impl Postgres {
     /// A connection on which nothing is given up for taking long.
@@ -30,11 +29,10 @@ impl Movable for Postgres {
     }
 
     async fn migrate_to(&self, schema: i64) -> Result<(), MigrateError> {
-        let older = migrations().iter().filter(|migration| migration.version <= schema).cloned().collect();
-        self.apply(&Migrator::with_migrations(older)).await
+        self.apply(&up_to(schema, &migrations())).await
     }
 
     fn newest() -> i64 {
-        migrations().iter().map(|migration| migration.version).max().unwrap_or(0)
+        newest(&migrations())
     }
 }

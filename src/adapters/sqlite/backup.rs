@@ -1,12 +1,12 @@
 //! Connections for a backup, from the pools: SQLite gives up no statement for taking long.
 
-use sqlx::{
-    migrate::{MigrateError, Migrator},
-    pool::PoolConnection,
-};
+use sqlx::{migrate::MigrateError, pool::PoolConnection};
 
 use super::{Sqlite, migrate::migrations};
-use crate::adapters::backup::Movable;
+use crate::adapters::{
+    backup::Movable,
+    migrations::{newest, up_to},
+};
 
 impl Movable for Sqlite {
     type Session = PoolConnection<sqlx::Sqlite>;
@@ -20,11 +20,10 @@ impl Movable for Sqlite {
     }
 
     async fn migrate_to(&self, schema: i64) -> Result<(), MigrateError> {
-        let older = migrations().iter().filter(|migration| migration.version <= schema).cloned().collect();
-        self.apply(&Migrator::with_migrations(older)).await
+        self.apply(&up_to(schema, &migrations())).await
     }
 
     fn newest() -> i64 {
-        migrations().iter().map(|migration| migration.version).max().unwrap_or(0)
+        newest(&migrations())
     }
 }

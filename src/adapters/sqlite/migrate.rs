@@ -3,33 +3,10 @@
 use sqlx::migrate::{MigrateError, Migrator};
 
 use super::Sqlite;
-use crate::adapters::sql::migrator;
+use crate::adapters::migrations::{migrations, newest};
 
-/// The migrations, in order, numbered by it. One that was released is never changed, and a new one is added at the end.
 pub(super) fn migrations() -> Migrator {
-    migrator([
-        ("spine", include_str!("../../../migrations/sqlite/0001_spine.sql")),
-        ("unclear attempts", include_str!("../../../migrations/sqlite/0002_unclear_attempts.sql")),
-        ("generation starts", include_str!("../../../migrations/sqlite/0003_generation_starts.sql")),
-        ("cached answers", include_str!("../../../migrations/sqlite/0004_cached_answers.sql")),
-        ("stamps", include_str!("../../../migrations/sqlite/0005_stamps.sql")),
-        ("words", include_str!("../../../migrations/sqlite/0006_words.sql")),
-        ("people", include_str!("../../../migrations/sqlite/0007_people.sql")),
-        (
-            "labels and canned replies",
-            include_str!("../../../migrations/sqlite/0008_labels_and_canned_replies.sql"),
-        ),
-        ("drafts", include_str!("../../../migrations/sqlite/0009_drafts.sql")),
-        ("kept answers", include_str!("../../../migrations/sqlite/0010_kept_answers.sql")),
-        ("enclosures", include_str!("../../../migrations/sqlite/0011_enclosures.sql")),
-        ("erasures", include_str!("../../../migrations/sqlite/0012_erasures.sql")),
-        ("retention", include_str!("../../../migrations/sqlite/0013_retention.sql")),
-        ("audit", include_str!("../../../migrations/sqlite/0014_audit.sql")),
-        ("endpoints", include_str!("../../../migrations/sqlite/0015_endpoints.sql")),
-        ("brakes", include_str!("../../../migrations/sqlite/0016_brakes.sql")),
-        ("idempotency keys", include_str!("../../../migrations/sqlite/0017_idempotency_keys.sql")),
-        ("bytes", include_str!("../../../migrations/sqlite/0018_bytes.sql")),
-    ])
+    migrations!("sqlite")
 }
 
 impl Sqlite {
@@ -49,11 +26,10 @@ impl Sqlite {
 
     /// Whether every migration of this program was applied. A database that was never touched has none.
     pub async fn is_migrated(&self) -> Result<bool, sqlx::Error> {
-        let newest = migrations().iter().map(|migration| migration.version).max().unwrap_or(0);
         let applied = sqlx::query_scalar::<_, i64>(
             "select version from _sqlx_migrations where success and version = $1",
         )
-        .bind(newest)
+        .bind(newest(&migrations()))
         .fetch_optional(&self.reader)
         .await;
         match applied {
@@ -75,11 +51,6 @@ mod tests {
 
     /// The version before turns had another purpose.
     const BEFORE_DRAFTS: &str = "drafts";
-
-    #[test]
-    fn each_file_has_the_number_under_which_it_is_listed() {
-        crate::adapters::sql::hold_against_files(&migrations(), "sqlite");
-    }
 
     #[tokio::test]
     async fn a_column_that_is_made_anew_keeps_what_it_held_and_what_refers_to_its_table() {

@@ -11,7 +11,7 @@ use super::{
     sweep,
 };
 use crate::{
-    adapters::{postgres::Postgres, sql::migrator},
+    adapters::{migrations::migrator, postgres::Postgres},
     flow::ledger::{Error, Ledger, Work, change},
 };
 
