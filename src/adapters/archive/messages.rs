@@ -136,19 +136,15 @@ pub(super) async fn exchanged<S: Store>(
 
 /// One message, and where it is.
 pub(super) async fn one<S: Store>(store: &S, id: Uuid) -> Result<Option<Placed>, Error> {
-    let mut statement = Statement::new("select ");
-    statement.columns::<Message>("m").push(", c.chat_id from messages m");
-    statement.push(" join conversations c on c.id = m.conversation_id where m.id = ").bind(id);
-    statement.push(" and ").push(IS_THERE);
+    let mut statement = select_placed();
+    statement.push(" and m.id = ").bind(id);
     store.row(statement).await?.as_ref().map(placed).transpose()
 }
 
 /// Those of these ids, and where they are.
 pub(super) async fn of_ids<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<Placed>, Error> {
-    let mut statement = Statement::new("select ");
-    statement.columns::<Message>("m").push(", c.chat_id from messages m");
-    statement.push(" join conversations c on c.id = m.conversation_id where m.id");
-    statement.one_of(S::ENGINE, ids.iter().map(Uuid::to_string).collect()).push(" and ").push(IS_THERE);
+    let mut statement = select_placed();
+    statement.push(" and m.id").one_of(S::ENGINE, ids.iter().map(Uuid::to_string).collect());
     store.rows(statement).await?.iter().map(placed).collect()
 }
 
@@ -185,12 +181,16 @@ pub(super) async fn beside<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<(Uui
 /// Sends of unknown fate, the latest attempt first.
 pub(super) async fn unknown<S: Store>(store: &S, limit: usize) -> Result<Vec<Placed>, Error> {
     let limit = i64::try_from(limit.min(MESSAGES_MAX)).unwrap_or(i64::MAX);
+    let mut statement = select_placed();
+    statement.push(" and m.state = 'unknown' order by m.attempt_at desc limit ").bind(limit);
+    store.rows(statement).await?.iter().map(placed).collect()
+}
+
+fn select_placed() -> Statement {
     let mut statement = Statement::new("select ");
     statement.columns::<Message>("m").push(", c.chat_id from messages m");
-    statement.push(" join conversations c on c.id = m.conversation_id where m.state = 'unknown'");
-    statement.push(" and ").push(IS_THERE);
-    statement.push(" order by m.attempt_at desc limit ").bind(limit);
-    store.rows(statement).await?.iter().map(placed).collect()
+    statement.push(" join conversations c on c.id = m.conversation_id where ").push(IS_THERE);
+    statement
 }
 
 fn placed<R: Columns>(row: &R) -> Result<Placed, Error> {
