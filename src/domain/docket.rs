@@ -141,6 +141,14 @@ impl Docket {
         &self.messages
     }
 
+    /// Whether a part of that reply may still leave, or is leaving. What may is open business, so all of it is there.
+    pub fn is_owed(&self, reply: Uuid) -> bool {
+        self.messages.iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
+            delivery.reply == reply
+                && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
+        })
+    }
+
     /// The newest of them that a model reads as what was said, oldest first; None if there may be more in the store.
     pub fn words(&self, limit: usize) -> Option<Vec<Message>> {
         let said = self.messages.iter().rev();

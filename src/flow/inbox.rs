@@ -353,7 +353,7 @@ pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended:
         amend::withdraw_moot(docket, policy, Some(reply));
     }
     let may_restart = policy.burst == BurstPolicy::Interrupt && !docket.conversation.memo.is_flood;
-    if !may_restart || !outbox::is_owed(docket, reply) {
+    if !may_restart || !docket.is_owed(reply) {
         return;
     }
     let is_newer = is_amended

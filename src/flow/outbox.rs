@@ -205,17 +205,10 @@ pub fn cancel(docket: &mut Docket, id: Uuid, reason: DeliveryReason, by: &str) {
     let_go(docket, reply, reason);
 }
 
-/// Whether a part of that reply may still leave, or is leaving.
-pub(super) fn is_owed(docket: &Docket, reply: Uuid) -> bool {
-    docket.messages().iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
-        delivery.reply == reply && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
-    })
-}
-
 /// Nothing of a reply is left to leave, and nothing has: what it was to answer waits again where a newer message took
 /// its place, and is left to people everywhere else.
 fn let_go(docket: &mut Docket, reply: Uuid, reason: DeliveryReason) {
-    if is_owed(docket, reply) {
+    if docket.is_owed(reply) {
         return;
     }
     errands::forget(docket, reply);

@@ -115,7 +115,7 @@ pub fn commit(
         Purpose::Reply => {
             errands::keep(docket, begun.turn.id, &answer.errands);
             let committed = reply(docket, policy, begun, answer, jitter);
-            if !outbox::is_owed(docket, begun.turn.id) {
+            if !docket.is_owed(begun.turn.id) {
                 errands::tell(docket, begun.turn.id);
             }
             committed

@@ -97,7 +97,7 @@ impl Docket {
         let merged_into = self.conversation.memo.merged_into.filter(|_| !was_merged);
         let mut open = self.open_business();
         let ran = moves::ran(&self.turns, &self.dirty);
-        let moved = moves::moved(&self.messages, &ran, &self.dirty);
+        let moved = moves::moved(&self, &ran);
         let dirty = self.dirty;
         let ids = |labels: Vec<Label>| labels.iter().map(|label| label.id).collect();
         let (mut new_messages, mut messages) = (Vec::new(), Vec::new());

@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use super::Dirty;
+use super::{Dirty, Docket};
 use crate::domain::{
     message::{Delivery, DeliveryState, Inbound, Message, Outcome},
     time::Time,
@@ -67,10 +67,12 @@ pub(super) fn ran(turns: &[Turn], dirty: &Dirty) -> Vec<Ran> {
     changed.chain(begun).collect()
 }
 
-pub(super) fn moved(messages: &[Message], ran: &[Ran], dirty: &Dirty) -> Vec<Moved> {
+pub(super) fn moved(docket: &Docket, ran: &[Ran]) -> Vec<Moved> {
+    let dirty = &docket.dirty;
     let is_new = |message: &Message| dirty.new_messages.contains(&message.id);
     let is_asked = |message: &Message| ran.iter().any(|ran| ran.turn.messages.contains(&message.id));
-    let told = messages
+    let told = docket
+        .messages
         .iter()
         .filter(|message| is_new(message) || dirty.messages.contains_key(&message.id) || is_asked(message));
     let of = |message: &Message| Moved {
@@ -79,16 +81,9 @@ pub(super) fn moved(messages: &[Message], ran: &[Ran], dirty: &Dirty) -> Vec<Mov
         turn: message.turn,
         inbound: message.inbound,
         delivery: message.delivery.clone(),
-        is_reply_owed: message.delivery.as_ref().is_some_and(|delivery| is_owed(messages, delivery.reply)),
+        is_reply_owed: message.delivery.as_ref().is_some_and(|delivery| docket.is_owed(delivery.reply)),
         before: (!is_new(message))
             .then(|| dirty.messages.get(&message.id).copied().unwrap_or_else(|| Stood::of(message))),
     };
     told.map(of).collect()
-}
-
-/// What may still leave is open business, so all of it is there.
-fn is_owed(messages: &[Message], reply: Uuid) -> bool {
-    messages.iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
-        delivery.reply == reply && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
-    })
 }
