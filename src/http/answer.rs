@@ -9,6 +9,7 @@ use actix_web::{
 };
 use bytes::Bytes;
 use futures_util::{Stream, stream};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -282,14 +283,8 @@ fn named(name: &str) -> String {
     let name = if name.trim().is_empty() { "file" } else { name.trim() };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ');
     let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-    let mut whole = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_') {
-            whole.push(char::from(byte));
-        } else {
-            whole.push_str(&format!("%{byte:02X}"));
-        }
-    }
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
+    let whole = utf8_percent_encode(name, ESCAPED);
     format!("filename=\"{plain}\"; filename*=UTF-8''{whole}")
 }
 

@@ -1,6 +1,7 @@
 //! Labels: words that people put on conversations. Everybody reads them, an admin writes them.
 
 use actix_web::web::{Data, Path};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -220,16 +221,10 @@ async fn noted(
     Ok(())
 }
 
-/// Where it is. A name may hold anything, so all but letters and digits of ASCII are written as bytes.
+/// Where it is. A name may hold anything, also dots, which alone would lead elsewhere.
 fn path_of(name: &str) -> String {
-    let mut path = "/api/v1/labels/".to_owned();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => path.push(char::from(byte)),
-            _ => path.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    path
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
+    format!("/api/v1/labels/{}", utf8_percent_encode(name, ESCAPED))
 }
 
 fn name(pointer: &str, name: String) -> Result<String, Problem> {

@@ -1,6 +1,9 @@
 //! What a client sends goes into the queue. 200 says that it is queued, and no more.
 
+use std::fmt::Display;
+
 use bytes::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{
@@ -111,10 +114,7 @@ pub(super) fn fresh_id(origin: &str, digits: usize) -> String {
 }
 
 /// A name as part of an address.
-fn escaped(name: &str) -> String {
-    let escape = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    name.bytes().map(escape).collect()
+fn escaped(name: &str) -> impl Display {
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
+    utf8_percent_encode(name, ESCAPED)
 }
