@@ -40,6 +40,8 @@ mod invitations;
 
 mod demo;
 
+mod browser;
+
 mod simulator;
 
 mod own_api;

@@ -8,6 +8,7 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::{
+    browser,
     instance::{Instance, until_told_to_stop},
     invitations, now,
     numbers::SANDBOX,
@@ -39,8 +40,8 @@ const READ_EVERY: Duration = Duration::from_millis(120);
 /// The story waits for a scene at most so long.
 const SCENE: Duration = Duration::from_secs(30);
 
-/// Runs the demo until it is told to stop.
-pub async fn demo(settings: Settings) -> anyhow::Result<()> {
+/// Runs the demo until it is told to stop. The link that signs in is told, and opened in a browser if that is wanted.
+pub async fn demo(settings: Settings, opens_browser: bool) -> anyhow::Result<()> {
     let settings = Arc::new(settings);
     let token = settings.api_token.as_ref().context("the demo needs a token")?.expose().to_owned();
     let instance = Instance::start(Arc::clone(&settings), true, metrics::start()?).await?;
@@ -48,6 +49,9 @@ pub async fn demo(settings: Settings) -> anyhow::Result<()> {
     let base = invitations::base(&settings, instance.address);
     let link = invitations::for_admin(&*instance.people, &base, now()).await?;
     say(&opening(&instance.address.to_string(), &link, &instance.data()));
+    if opens_browser {
+        browser::open(&link);
+    }
     let teller = tokio::spawn(tell(Arc::clone(&instance.archive)));
     let story = Story {
         phones: instance.sandbox.clone().context("the sandbox is off")?,

@@ -23,6 +23,9 @@ pub(super) struct Demo {
     /// Keep the data in this folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Open the link that signs in, in the browser of this machine
+    #[arg(long)]
+    open: bool,
 }
 
 /// What is set for the real thing and must not be touched by a play.
@@ -45,7 +48,7 @@ impl Demo {
             .unwrap_or_else(|| std::env::temp_dir().join(format!("baton-demo-{}", uuid::Uuid::now_v7())));
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let outcome = match for_play(settings, &folder) {
-            Ok(settings) => app::demo(settings).await,
+            Ok(settings) => app::demo(settings, self.open).await,
             Err(error) => Err(error),
         };
         if !is_kept {

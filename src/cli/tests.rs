@@ -18,7 +18,7 @@ fn every_command_of_the_contract_can_be_typed() {
     for words in [
         "serve",
         "serve --no-migrate",
-        "demo --keep /tmp/play",
+        "demo --keep /tmp/play --open",
         "migrate",
         "check --json",
         "check --live",

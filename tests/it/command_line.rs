@@ -4,6 +4,8 @@ mod models;
 
 mod tools;
 
+mod demo;
+
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::Path,
