@@ -116,11 +116,7 @@ impl Agent {
 }
 
 async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result<()> {
-    let known = opened.registry.channels().await?;
-    let is_known = |name: &&String| known.iter().any(|channel| channel.name == **name);
-    if let Some(strange) = wish.channels.iter().flatten().find(|name| !is_known(name)) {
-        bail!("there is no channel {strange}");
-    }
+    require_channels(opened, wish.channels.as_deref()).await?;
     let now = opened.ledger.now().await?;
     let before_at = wish.email.split('@').next().unwrap_or_default();
     let agent = people::Agent {
@@ -165,6 +161,16 @@ async fn tell(opened: &Opened, agent: &people::Agent, action: &'static str, now:
 
 fn base(settings: &Settings) -> String {
     app::base(settings, settings.listen)
+}
+
+/// Refuses names that no channel has.
+pub(super) async fn require_channels(opened: &Opened, names: Option<&[String]>) -> anyhow::Result<()> {
+    let known = opened.registry.channels().await?;
+    let is_known = |name: &&String| known.iter().any(|channel| channel.name == **name);
+    if let Some(strange) = names.into_iter().flatten().find(|name| !is_known(name)) {
+        bail!("there is no channel {strange}");
+    }
+    Ok(())
 }
 
 async fn find(opened: &Opened, email: &str) -> anyhow::Result<people::Agent> {

@@ -75,12 +75,8 @@ fn told(file: &str, saved: &Saved, seconds: f64) -> String {
 
 /// Rows by table, without those that have none.
 pub(super) fn by_table(rows: &std::collections::BTreeMap<String, u64>) -> String {
-    let rows: Vec<_> = rows
-        .iter()
-        .filter(|(_, rows)| **rows > 0)
-        .map(|(table, rows)| [table.replace('_', " "), rows.to_string()])
-        .collect();
-    print::table(["TABLE", "ROWS"], &rows)
+    let rows = rows.iter().filter(|(_, rows)| **rows > 0);
+    print::counts(rows.map(|(table, rows)| (table.replace('_', " "), rows)))
 }
 
 #[cfg(test)]

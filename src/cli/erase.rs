@@ -90,7 +90,5 @@ impl Erase {
 }
 
 fn in_words(removed: &Rows) -> String {
-    let rows: Vec<[String; 2]> =
-        removed.iter().map(|(table, count)| [table.clone(), count.to_string()]).collect();
-    format!("erased\n{}", print::table(["TABLE", "ROWS"], &rows))
+    format!("erased\n{}", print::counts(removed))
 }

@@ -112,7 +112,10 @@ async fn set(opened: &Opened, chat: Chat, to: mode::Mode, wish: Wish, format: Fo
         print::text(&receipt_in_words(&receipt))?;
     }
     if !receipt.settled {
-        bail!("not settled: {} may still reach the contact", count(receipt.in_flight.len(), "message"));
+        bail!(
+            "not settled: {} may still reach the contact",
+            print::count(receipt.in_flight.len(), "message")
+        );
     }
     Ok(())
 }
@@ -135,13 +138,16 @@ fn receipt_in_words(receipt: &Receipt) -> String {
         told.push("a generation was stopped".to_owned());
     }
     if receipt.parts_discarded > 0 {
-        told.push(format!("{} withdrawn", count(receipt.parts_discarded, "message")));
+        told.push(format!("{} withdrawn", print::count(receipt.parts_discarded, "message")));
     }
     if receipt.follow_up_cancelled {
         told.push("the follow-up was called off".to_owned());
     }
     if !receipt.at_provider.is_empty() {
-        told.push(format!("{} at the provider, beyond recall", count(receipt.at_provider.len(), "message")));
+        told.push(format!(
+            "{} at the provider, beyond recall",
+            print::count(receipt.at_provider.len(), "message")
+        ));
     }
     if receipt.answering {
         told.push("the assistant answers now".to_owned());
@@ -182,10 +188,6 @@ fn receipt_as_json(receipt: &Receipt) -> Value {
         "at_provider": ids(&receipt.at_provider),
         "answering": receipt.answering,
     })
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn to_mode(text: &str) -> Result<mode::Mode, String> {

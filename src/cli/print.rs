@@ -1,7 +1,7 @@
 //! Answers of commands, on stdout: aligned columns for people, JSON for programs.
 
 use std::{
-    fmt::Write as _,
+    fmt::{Display, Write as _},
     io::{self, Write as _},
 };
 
@@ -52,6 +52,17 @@ pub(super) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> St
         text.push('\n');
     }
     text
+}
+
+/// How many rows of each table.
+pub(super) fn counts(rows: impl IntoIterator<Item = (impl Display, impl Display)>) -> String {
+    let rows: Vec<_> = rows.into_iter().map(|(table, rows)| [table.to_string(), rows.to_string()]).collect();
+    table(["TABLE", "ROWS"], &rows)
+}
+
+/// So many of them: `1 message`, `2 messages`.
+pub(super) fn count(of: usize, what: &str) -> String {
+    format!("{of} {what}{}", if of == 1 { "" } else { "s" })
 }
 
 /// A span of time as people say it, in its largest unit: `850 ms`, `12 s`, `3 min`, `2 h`, `5 d`.

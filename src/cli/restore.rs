@@ -78,7 +78,7 @@ fn unfinished(settled: Option<Settled>) -> String {
             told,
             "Held as unknown: {} owed in the backup, which may have left since; until the provider's echo, queue or journal \
              shows it, or a person confirms it or sends it again.",
-            count(held, "message")
+            print::count(held, "message")
         );
     }
     if handed_over > 0 {
@@ -86,11 +86,11 @@ fn unfinished(settled: Option<Settled>) -> String {
             told,
             "Handed over to people: {} of contacts, waiting for the assistant in the backup, which may have been answered \
              since.",
-            count(handed_over, "message")
+            print::count(handed_over, "message")
         );
     }
     if withheld > 0 {
-        let _ = writeln!(told, "Withheld: {} come due since.", count(withheld, "follow-up"));
+        let _ = writeln!(told, "Withheld: {} come due since.", print::count(withheld, "follow-up"));
     }
     if told.is_empty() {
         told.push_str("Nothing was owed.\n");
@@ -103,8 +103,11 @@ fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
     let (resealed, unopened) = (sum(|seals| seals.resealed), sum(|seals| seals.unopened));
     let mut told = String::new();
     if resealed > 0 {
-        let _ =
-            writeln!(told, "Encrypted anew, with the key that is set here: {}.", count(resealed, "secret"));
+        let _ = writeln!(
+            told,
+            "Encrypted anew, with the key that is set here: {}.",
+            print::count(resealed, "secret")
+        );
     }
     if unopened == 0 {
         return told;
@@ -112,7 +115,7 @@ fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
     let _ = write!(
         told,
         "Opened by no key that is set here: {}, of channels first of all. ",
-        count(unopened, "secret")
+        print::count(unopened, "secret")
     );
     let _ = match &restored.missing_key {
         Some(path) => writeln!(
@@ -132,14 +135,6 @@ fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
         );
     }
     told
-}
-
-/// So many of them.
-fn count(of: usize, what: &str) -> String {
-    match of {
-        1 => format!("1 {what}"),
-        of => format!("{of} {what}s"),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use anyhow::bail;
 use serde_json::json;
 
 use super::print::{self, Format};
-use crate::{app, config::Settings, flow::graves::Rows};
+use crate::{app, config::Settings};
 
 /// Remove what is older than allowed
 #[derive(Debug, clap::Subcommand)]
@@ -31,14 +31,8 @@ impl Retention {
             let what = if dry_run { "would_remove" } else { "removed" };
             print::json(&json!({ "days": settings.retention_days, what: rows }))?;
         } else {
-            print::text(&in_words(&rows))?;
+            print::text(&print::counts(&rows))?;
         }
         Ok(())
     }
-}
-
-fn in_words(rows: &Rows) -> String {
-    let rows: Vec<[String; 2]> =
-        rows.iter().map(|(table, count)| [table.clone(), count.to_string()]).collect();
-    print::table(["TABLE", "ROWS"], &rows)
 }

@@ -4,7 +4,10 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::print::{self, Format};
+use super::{
+    agent::require_channels,
+    print::{self, Format},
+};
 use crate::{
     app::{self, Opened},
     config::Settings,
@@ -93,11 +96,7 @@ impl Token {
 }
 
 async fn create(opened: &Opened, wish: Wish) -> anyhow::Result<(registry::Token, String)> {
-    let known = opened.registry.channels().await?;
-    let is_known = |name: &&String| known.iter().any(|channel| channel.name == **name);
-    if let Some(strange) = wish.channels.iter().flatten().find(|name| !is_known(name)) {
-        bail!("there is no channel {strange}");
-    }
+    require_channels(opened, wish.channels.as_deref()).await?;
     let now = opened.ledger.now().await?;
     if wish.expires_at.is_some_and(|at| at <= now) {
         bail!("--expires-at must be in the future");
