@@ -152,6 +152,7 @@ async fn lists<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error
     for descending in [false, true] {
         for (conversation, list) in [(Some(id), "timeline"), (None, "events")] {
             let narrow = EventFilter {
+                channel: Some("shop".to_owned()),
                 conversation,
                 channels: channels(),
                 viewer: Some(id),
