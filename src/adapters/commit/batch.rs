@@ -16,6 +16,7 @@ use super::{
     steps::{self, Case, Played},
     text,
     tombstones::Removed,
+    unheard::Unheard,
     writer::Place,
 };
 use crate::{
@@ -47,7 +48,11 @@ pub(super) enum Verdict {
 
 /// Runs the steps in one transaction. Either all verdicts hold, or nothing has happened, or (a connection that was lost
 /// at the very end) everything may have.
-pub(super) async fn commit<D: Dialect>(place: &Place<D>, ops: &[Op]) -> Result<Vec<Verdict>, sqlx::Error> {
+pub(super) async fn commit<D: Dialect>(
+    place: &Place<D>,
+    ops: &[Op],
+    unheard: &mut Option<Unheard>,
+) -> Result<Vec<Verdict>, sqlx::Error> {
     let mut transaction = place.dialect.begin().await?;
     match run::<D>(place, &mut transaction, ops).await {
         Ok((verdicts, None)) => {
@@ -57,8 +62,10 @@ pub(super) async fn commit<D: Dialect>(place: &Place<D>, ops: &[Op]) -> Result<V
         Ok((verdicts, Some((played, channels, begun)))) => {
             if played.commits.is_empty() {
                 transaction.rollback().await?;
-            } else {
-                transaction.commit().await?;
+            } else if let Err(error) = transaction.commit().await {
+                let Played { stamp, commits, .. } = played;
+                *unheard = Some(Unheard { stamp, commits, verdicts });
+                return Err(error);
             }
             for (channel, chat, conversation) in begun {
                 place.recent.keep_chat(&channel, &chat, conversation);

@@ -11,9 +11,10 @@ use super::{
     Dialect, Guard, Op,
     batch::Verdict,
     recent::Recent,
-    steps::{self, Case},
+    steps::{self, Case, Played},
     text,
     tombstones::Asked,
+    unheard::Unheard,
     writer::Place,
 };
 use crate::{
@@ -22,11 +23,12 @@ use crate::{
     flow::ledger::{Key, Need},
 };
 
-/// Runs the steps, if all that they need is known. None: nothing has happened.
+/// Runs the steps, if all that they need is known. None: nothing has happened. After an error it may have, unheard.
 pub(super) async fn commit<D: Dialect>(
     place: &Place<D>,
     own: &mut Option<D::Own>,
     ops: &[Op],
+    unheard: &mut Option<Unheard>,
 ) -> Result<Option<Vec<Verdict>>, sqlx::Error> {
     let now = place.dialect.clock().or_else(|| place.clock.now());
     let (Some(now), true) = (now, place.dialect.has_short_way() && place.recent.is_trusted()) else {
@@ -39,12 +41,15 @@ pub(super) async fn commit<D: Dialect>(
     let played = steps::play(cases, &mut channels, ops, now).ok().filter(|played| !played.found_full);
     let Some(played) = played else { return Ok(None) };
     let saved = place.dialect.save_if(own, guard, played.save.statements(D::sql())?).await;
+    let verdicts = vec![Verdict::Done; ops.len()];
     let now = match saved {
         Ok(now) => now,
         // Its data: the long way finds out whose.
         Err(error) if Trouble::of(&error) == Trouble::Data => None,
         Err(error) => {
             place.recent.forget_channels();
+            let Played { stamp, commits, .. } = played;
+            *unheard = Some(Unheard { stamp, commits, verdicts });
             return Err(error);
         }
     };
@@ -56,7 +61,7 @@ pub(super) async fn commit<D: Dialect>(
     place.recent.trust();
     place.clock.hear(now);
     place.committed(&played.commits, played.known, &channels);
-    Ok(Some(vec![Verdict::Done; ops.len()]))
+    Ok(Some(verdicts))
 }
 
 /// What steps need, as far as it was found.

@@ -22,6 +22,8 @@ mod save;
 
 mod tombstones;
 
+mod unheard;
+
 mod merged;
 
 #[cfg(test)]

@@ -28,6 +28,8 @@ pub(super) struct Case {
 
 /// What steps have come to.
 pub(super) struct Played {
+    /// What they stamp all that they changed with.
+    pub(super) stamp: i64,
     /// What they changed.
     pub(super) save: Save,
     /// What is to be told once it is committed.
@@ -48,8 +50,13 @@ pub(super) fn play(
 ) -> Result<Played, usize> {
     cases.sort_by_key(|case| case.ops[0]);
     let stamp = new_stamp();
-    let mut played =
-        Played { save: Save::stamping(stamp), commits: Vec::new(), known: Vec::new(), found_full: false };
+    let mut played = Played {
+        stamp,
+        save: Save::stamping(stamp),
+        commits: Vec::new(),
+        known: Vec::new(),
+        found_full: false,
+    };
     for case in cases {
         let channel = case.known.conversation.channel.clone();
         let mut loaded = case.known;

@@ -1,6 +1,7 @@
 //! The writer's loop, and what becomes of a batch that fails.
 //!
-//! A batch that lost its connection is run once more; its steps find their own earlier effect if the commit did happen.
+//! A batch that lost its connection is run once more, unless its commit did happen; where others have written since, so that
+//! this cannot be told, its steps find their own earlier effect.
 //! One that fails for its data, or waited too long for someone else's lock, is run step by step, so that one bad row or
 //! one locked conversation harms nobody else. What still fails is answered as such, and a step whose caller was told that it
 //! failed is not run any more.
@@ -177,23 +178,29 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
     }
 }
 
-/// Runs a batch, and once more over another connection if it lost its own, perhaps at the very end. Steps that were given up
-/// by then are let go of: a takeover that takes effect minutes later is nobody's.
+/// Runs a batch, and once more over another connection if it lost its own, unless that was at the very end and all has
+/// happened. Steps that were given up by then are let go of: a takeover that takes effect minutes later is nobody's.
 async fn twice<D: Dialect>(
     place: &Place<D>,
     own: &mut Option<D::Own>,
     ops: &mut Vec<Op>,
 ) -> Result<Vec<Verdict>, sqlx::Error> {
     ops.retain(|op| !op.is_given_up());
-    let outcome = match known::commit(place, own, ops).await {
+    let mut unheard = None;
+    let outcome = match known::commit(place, own, ops, &mut unheard).await {
         Ok(Some(verdicts)) => return Ok(verdicts),
-        Ok(None) => batch::commit(place, ops).await,
+        Ok(None) => batch::commit(place, ops, &mut unheard).await,
         Err(error) => Err(error),
     };
     match outcome {
         Err(error) if deserves_another(&error) => {
+            if let Some(unheard) = unheard
+                && let Some(verdicts) = unheard.find(place).await?
+            {
+                return Ok(verdicts);
+            }
             ops.retain(|op| !op.is_given_up());
-            batch::commit(place, ops).await
+            batch::commit(place, ops, &mut None).await
         }
         outcome => outcome,
     }

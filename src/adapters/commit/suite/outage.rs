@@ -2,14 +2,17 @@
 
 use std::{
     pin::pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use futures_util::{future::join_all, poll};
 use sqlx::Connection as _;
 use tokio::{
-    io::copy_bidirectional,
+    io::{copy, copy_bidirectional},
     net::{TcpListener, TcpStream},
     sync::{mpsc, oneshot, watch},
     task::{JoinHandle, JoinSet},
@@ -75,6 +78,7 @@ struct Line {
     port: u16,
     task: JoinHandle<()>,
     silences: watch::Sender<usize>,
+    losses: watch::Sender<usize>,
 }
 
 impl Line {
@@ -84,24 +88,46 @@ impl Line {
         let options = server();
         let target = (options.get_host().to_owned(), options.get_port());
         let (silences, silence) = watch::channel(0);
+        let (losses, loss) = watch::channel(0);
+        let is_lost = Arc::new(AtomicBool::new(false));
         let task = tokio::spawn(async move {
             let mut calls = JoinSet::new();
             while let Ok((mut here, _)) = listener.accept().await {
                 let (target, mut silence, before) = (target.clone(), silence.clone(), *silence.borrow());
+                let (mut loss, lost, is_lost) = (loss.clone(), *loss.borrow(), Arc::clone(&is_lost));
                 calls.spawn(async move {
                     let mut there = TcpStream::connect(target).await.expect("the server answers");
                     // Ends with either side; which of them, and how, is not the test's concern.
                     let both = copy_bidirectional(&mut here, &mut there);
-                    tokio::select! {
+                    let loses = tokio::select! {
                         _ = both => return,
-                        _ = silence.wait_for(|silences| *silences > before) => {}
+                        silent = silence.wait_for(|silences| *silences > before) => silent.is_err(),
+                        loses = loss.wait_for(|losses| *losses > lost) => loses.is_ok(),
+                    };
+                    if loses {
+                        let (mut asked, _) = here.split();
+                        let (answered, mut asks) = there.split();
+                        tokio::select! {
+                            _ = copy(&mut asked, &mut asks) => return,
+                            _ = answered.readable() => {}
+                        }
+                        let is_first = !is_lost.swap(true, Ordering::SeqCst);
+                        if !is_first {
+                            drop(copy_bidirectional(&mut here, &mut there).await);
+                        }
+                        return;
                     }
                     // Open, and nothing comes any more, however long one waits.
                     std::future::pending::<()>().await;
                 });
             }
         });
-        Self { port, task, silences }
+        Self { port, task, silences, losses }
+    }
+
+    /// The next answer is lost, and its connection with it. Once.
+    fn loses_an_answer(&self) {
+        self.losses.send_modify(|losses| *losses += 1);
     }
 
     /// Nothing comes over the connections that are open now; new ones work.
@@ -140,6 +166,34 @@ async fn a_server_that_is_away_is_answered_in_time_and_found_again() {
     assert_eq!(pushed("before").await.expect("found"), 1);
     drop(ledger);
     store.close().await;
+    line.cut().await;
+    remove(&name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_whose_commit_was_not_heard_of_is_not_run_again() {
+    let name = create().await;
+    let line = Line::open(0).await;
+    let options = server().host("127.0.0.1").port(line.port).database(&name);
+    let store = Postgres::open(options, 8, Arc::new(ManualClock::at(NOW))).await.expect("connected");
+    store.migrate().await.expect("it takes the migrations");
+    let heard = Arc::new(Heard::default());
+    let ledger = store.ledger(heard.clone());
+    let counted = || {
+        change(&*ledger, opened(1), Need::default(), |docket: &mut Docket| {
+            docket.conversation.unread += 1;
+            docket.conversation.unread
+        })
+    };
+    for number in 1..=3 {
+        assert_eq!(counted().await.expect("stored"), number);
+    }
+    line.loses_an_answer();
+    assert_eq!(soon(counted()).await.expect("it was committed"), 4);
+    assert_eq!(soon(counted()).await.expect("stored"), 5, "not twice");
+    assert_eq!(heard.all().len(), 5, "and it was told");
+    drop(ledger);
+    soon(store.close()).await;
     line.cut().await;
     remove(&name).await;
 }

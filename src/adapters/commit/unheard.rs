@@ -1,0 +1,40 @@
+//! A transaction whose connection was lost at its very end. Nobody has heard whether it was committed, but that can be asked:
+//! a step that has had its effect must not run once more over what others have done since.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{Dialect, Transaction, batch::Verdict, text, writer::Place};
+use crate::{adapters::rows::Field as _, flow::ledger::Committed};
+
+/// Such a transaction.
+pub(super) struct Unheard {
+    /// What all conversations that it has changed are stamped with.
+    pub(super) stamp: i64,
+    /// What is to be told if it was committed.
+    pub(super) commits: Vec<Committed>,
+    /// What has become of its steps then.
+    pub(super) verdicts: Vec<Verdict>,
+}
+
+impl Unheard {
+    /// The verdicts, if it was committed: then one of the conversations carries its stamp, unless others have changed them all
+    /// since. Waits until it has ended.
+    pub(super) async fn find<D: Dialect>(
+        self,
+        place: &Place<D>,
+    ) -> Result<Option<Vec<Verdict>>, sqlx::Error> {
+        let ids: BTreeSet<String> =
+            self.commits.iter().map(|commit| commit.standing.conversation.to_string()).collect();
+        let mut transaction = place.dialect.begin().await?;
+        let locked = transaction.fetch(&D::sql().lock, &text(&ids)?).await;
+        transaction.rollback().await?;
+        for row in &locked? {
+            if i64::read(row, "stamp")? == self.stamp {
+                place.recent.forget_channels();
+                place.committed(&self.commits, Vec::new(), &HashMap::new());
+                return Ok(Some(self.verdicts));
+            }
+        }
+        Ok(None)
+    }
+}
