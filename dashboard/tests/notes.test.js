@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answers, line, refusal, rest } from "./page.js";
+import { having } from "./drawn.js";
 import { conversation } from "./made.js";
 import { keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
@@ -12,20 +13,13 @@ import { NoteDialog } from "../app/inbox/mode_menu.js";
 import { Notes } from "../app/inbox/notes.js";
 import { opened, show } from "../app/inbox/opened.js";
 
-/** The first of what is drawn that has such a property. */
-function drawn(of, name) {
-  if (Array.isArray(of)) return of.map((one) => drawn(one, name)).find(Boolean);
-  if (!of?.props) return undefined;
-  return name in of.props ? of.props : drawn(of.props.children, name);
-}
-
 test("the note beside the thread waits for who looks elsewhere, and is forgotten with an erased conversation", async (t) => {
   me.value = { id: "ana", role: "agent" };
   const feed = line();
   answers.set("GET /events", feed.answer);
   t.after(openFeed());
   t.after(() => show(null));
-  const field = (id) => (show(id), drawn(Notes({ thread: opened.peek().thread }), "onInput"));
+  const field = (id) => (show(id), having(Notes({ thread: opened.peek().thread }), "onInput"));
   field("mei").onInput({ target: { value: "owes us 40" } });
   lay("mei", { text: "Dear Mei" });
   assert.deepEqual(["bo", "mei"].map((id) => field(id).value), ["", "owes us 40"]);
@@ -40,7 +34,7 @@ test("a note for the AI stays in its dialog until it has been taken", async () =
   const it = conversation({ id: "mei", mode: "HUMAN", mode_actor: "agent:ana", contact: { name: "Mei", phone: null }, updated_at: "1" });
   keep(it);
   let closed = 0;
-  const { onSend, words } = drawn(NoteDialog({ it, onClose: () => (closed += 1) }), "onSend");
+  const { onSend, words } = having(NoteDialog({ it, onClose: () => (closed += 1) }), "onSend");
   const given = new FormData();
   given.set("note", "The refund is agreed.");
   const held = { ...it, mode_version: 2, updated_at: "2", assignee: { id: "bo", name: "Bo" } };

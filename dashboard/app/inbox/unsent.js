@@ -1,10 +1,12 @@
 // What was written here and the server has not confirmed: never shown as more than that.
 
 import { html } from "../vendor/preact.js";
-import { FileLine } from "./attached.js";
+import { isRepeatable } from "../state/owed.js";
 import { Icon } from "../parts/icon.js";
+import { minute } from "../parts/now.js";
 import { problemText } from "../parts/toast.js";
 import { clock, t } from "../words/index.js";
+import { FileLine } from "./attached.js";
 
 /** @import { Owed } from "../state/owed.js" */
 
@@ -13,10 +15,12 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   const { problem } = it;
   // A refusal is certain; with anything else it may have arrived all the same.
   const isRefused = problem !== null && problem.status >= 400 && problem.status < 500 && problem.status !== 408 && problem.status !== 429;
-  // What may have arrived is not written anew by one click: then it could arrive twice.
   const isStale = problem?.code === "stale";
   // The page was loaded anew, and a page cannot keep a file.
   const isLost = it.file !== null && it.file?.blob === null;
+  // What may have arrived is not written anew by one click: then it could arrive twice. Once the server may have forgotten that
+  // it had it, trying again could do the same, and to write it anew, having looked, is the way that is left.
+  const isSafe = isRepeatable(it, Math.max(minute.value, Date.now()));
   return html`<div class="speech-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
     <div class="speech">
       <p class="speech-by"><${Icon} name=${it.kind === "note" ? "note" : "person"} />${it.kind === "note" ? t("bubble.note_by", { name: t("you") }) : t("you")}</p>
@@ -30,11 +34,11 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
           : isLost ? t("unsent.file_lost") : problem.code === "interrupted" ? t("unsent.interrupted") : t("unsent.unconfirmed")}</p>
         <p class="buttons">
           ${isStale ? html`<button type="button" onClick=${() => onAgain(it, true)}>${t("unsent.force")}</button>`
-          : !isRefused && !isLost && html`<button type="button" onClick=${() => onAgain(it)}><${Icon} name="retry" />${t("retry")}</button>`}
-          ${(isRefused || isStale) && html`<button type="button" onClick=${() => onEdit(it)}><${Icon} name="pen" />${t("unsent.edit")}</button>`}
+          : !isRefused && !isLost && isSafe && html`<button type="button" onClick=${() => onAgain(it)}><${Icon} name="retry" />${t("retry")}</button>`}
+          ${(isRefused || (!isSafe && !isLost)) && html`<button type="button" onClick=${() => onEdit(it)}><${Icon} name="pen" />${t("unsent.edit")}</button>`}
           <button type="button" onClick=${() => onDiscard(it)}><${Icon} name="trash" />${t("unsent.discard")}</button>
         </p>
-        ${!isRefused && !isLost && html`<p class="hint">${t("unsent.once")}</p>`}
+        ${!isRefused && !isLost && html`<p class="hint">${isSafe ? t("unsent.once") : t("unsent.old")}</p>`}
       </div>`}
     </div>
   </div>`;

@@ -23,6 +23,15 @@ import { Problem } from "../wire/api.js";
  *   that it began as.
  */
 
+/**
+ * For so long the server certainly knows the key of what it has taken; it keeps them for a day. After that a second try would
+ * be another message.
+ */
+const REPEATABLE_MS = 23 * 3_600_000;
+
+/** Whether it can be tried again without arriving twice. @param {Owed} it @param {number} now */
+export const isRepeatable = (it, now) => now - Date.parse(it.at) < REPEATABLE_MS;
+
 /** @param {string} id */
 const keyOf = (id) => `baton.owed.${id}`;
 

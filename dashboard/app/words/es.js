@@ -373,6 +373,7 @@ export const es = {
   "unsent.edit": "Volver al campo de texto",
   "unsent.discard": "Descartar",
   "unsent.once": "Reintentar es seguro: no puede llegar dos veces.",
+  "unsent.old": "Se escribió hace demasiado tiempo para reintentar sin riesgo: podría llegar dos veces. Solo si no aparece en la conversación, devuélvelo al campo de texto.",
   "unsent.elsewhere": "Sin confirmar: lo que escribiste en la conversación con {name}.",
   "unsent.open": "Abrir",
 

@@ -373,6 +373,7 @@ export const pt = {
   "unsent.edit": "De volta ao campo de texto",
   "unsent.discard": "Descartar",
   "unsent.once": "Tentar de novo é seguro: não pode chegar duas vezes.",
+  "unsent.old": "Foi escrita há tempo demais para tentar de novo sem risco: poderia chegar duas vezes. Só se ela não aparecer na conversa, leve-a de volta ao campo de texto.",
   "unsent.elsewhere": "Não confirmado: o que você escreveu na conversa com {name}.",
   "unsent.open": "Abrir",
 

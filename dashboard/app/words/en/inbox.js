@@ -113,6 +113,7 @@ export const inbox = {
   "unsent.edit": "Back to the text field",
   "unsent.discard": "Discard",
   "unsent.once": "Trying again is safe: it cannot arrive twice.",
+  "unsent.old": "Written too long ago to try again safely: it could arrive twice. Only if it does not stand in the thread, take it back to the text field.",
   "unsent.elsewhere": "Not confirmed: what you wrote in the conversation with {name}.",
   "unsent.open": "Open",
 

@@ -1,0 +1,24 @@
+// What the server has not confirmed, as it is shown, and what is offered about it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import "./page.js";
+import { drawn } from "./drawn.js";
+import { Unsent } from "../app/inbox/unsent.js";
+import { Problem } from "../app/wire/api.js";
+import { en } from "../app/words/en.js";
+
+const HOUR_MS = 3_600_000;
+const unreachable = () => new Problem({ status: 0, code: "unreachable" });
+const owed = (more) => ({ key: "k", kind: "text", text: "yes", draft: null, quoted: null, file: null, at: new Date().toISOString(), after: 0, problem: unreachable(), ...more });
+/** Which of these stand there. */
+const said = (it, ...keys) => keys.filter((key) => drawn(Unsent({ it })).includes(en[key]));
+const offers = (it) => said(it, "retry", "unsent.edit", "unsent.discard", "unsent.once", "unsent.old");
+
+test("what was not confirmed is tried again for as long as the server knows whether it had it, and then written anew", () => {
+  assert.deepEqual(offers(owed()), ["retry", "unsent.discard", "unsent.once"]);
+  const old = new Date(Date.now() - 25 * HOUR_MS).toISOString();
+  assert.deepEqual(offers(owed({ at: old })), ["unsent.edit", "unsent.discard", "unsent.old"]);
+  // A refusal is certain, however long ago.
+  assert.deepEqual(offers(owed({ at: old, problem: new Problem({ status: 422, code: "invalid" }) })), ["unsent.edit", "unsent.discard"]);
+});
