@@ -3,10 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answers, later, line, rest } from "./page.js";
+import { drawn } from "./drawn.js";
 import { conversation } from "./made.js";
 import { conversation as known, keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
-import { followSettling, outcomes, showReceipt, takeOver } from "../app/inbox/modes.js";
+import { dropOutcome, followSettling, outcomes, showReceipt, takeOver } from "../app/inbox/modes.js";
+import { Outcome } from "../app/inbox/receipt.js";
 
 const receipt = (more) => ({ mode: "HUMAN", mode_version: 2, changed: true, settled: true, in_flight: [], at_provider: [], mode_until: null, assignee: null, ...more });
 const mei = (more) => conversation({ id: "mei", contact: { name: "Mei", phone: null }, updated_at: "1", ...more });
@@ -42,4 +44,31 @@ test("what is settled later is noticed, and what another switch has made history
   feed.write("mode_changed", { type: "mode_changed", conversation_id: "mei", mode_version: 6 });
   await rest();
   assert.equal(outcomes.peek().has("mei"), false);
+});
+
+test("of a switch whose answer is lost nobody knows, until the feed tells of it", async (t) => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  t.after(followSettling());
+  t.after(openFeed());
+  await rest();
+  const it = mei({ id: "lost", mode: "AI", mode_version: 1 });
+  keep(it);
+  const taken = { type: "mode_changed", conversation_id: "lost", mode_version: 2 };
+  const lose = async (meanwhile) => {
+    const answer = later();
+    answers.set("PUT /conversations/lost/mode", () => answer.answer);
+    const going = takeOver(known("lost").peek());
+    await meanwhile?.();
+    answer.fail();
+    await going;
+  };
+  await lose();
+  assert.equal(drawn(Outcome({ it })), "Baton cannot be reached. Nobody knows whether it was done. Take over again");
+  feed.write("mode_changed", taken);
+  await rest();
+  assert.equal(outcomes.peek().has("lost"), false);
+  // The feed may be faster than it takes to notice.
+  await lose(() => keep(mei({ id: "lost", mode: "HUMAN", mode_version: 2, updated_at: "2" })));
+  assert.equal(outcomes.peek().has("lost"), false);
 });

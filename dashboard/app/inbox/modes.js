@@ -53,8 +53,9 @@ export function showReceipt(id, receipt, asked = null) {
  * @returns {Promise<Wire.Receipt | null>} null: it was refused, or nobody knows
  */
 async function change(id, body) {
+  const before = conversation(id).peek();
   // To move the clock, or to ask for an answer, changes nobody.
-  if (conversation(id).peek()?.mode !== body.mode) pressed.value = { id, to: body.mode };
+  if (before?.mode !== body.mode) pressed.value = { id, to: body.mode };
   try {
     /** @type {Wire.Receipt} */
     const receipt = await put(`/conversations/${id}/mode`, body);
@@ -71,11 +72,16 @@ async function change(id, body) {
       if (error.code === "no_model") isModelMissing.value = true;
       const now = error.status === 409 && error.current?.id ? error.current : null;
       if (now) keep(now);
+      // Nobody has answered, and the feed has told of the switch.
+      if (error.mayBeDone && isSwitched(before, conversation(id).peek(), body.mode)) return dropOutcome(id);
       setOutcome(id, { receipt: null, problem: error, conflict: error.code === "version_conflict" ? now : null, isSettled: true, asked: null });
     });
     return null;
   }
 }
+
+/** @param {Wire.Conversation | null} before @param {Wire.Conversation | null} after @param {Wire.Mode} mode */
+const isSwitched = (before, after, mode) => after !== null && after.mode === mode && after.mode_version > (before?.mode_version ?? 0);
 
 /** At once, whatever the version: to stop the AI is never refused. @param {Wire.Conversation} it */
 export const takeOver = (it) => change(it.id, { mode: "HUMAN" });
@@ -117,7 +123,8 @@ export function followSettling() {
     const shown = id && outcomes.peek().get(id);
     if (!id || !shown) return;
     if (event.type === "takeover_settled" && shown.receipt?.mode === "HUMAN") setOutcome(id, { ...shown, isSettled: true });
-    // Another switch since: what the last one did is no longer how things stand.
-    if (event.type === "mode_changed" && shown.receipt && (event.mode_version ?? 0) > shown.receipt.mode_version) dropOutcome(id);
+    // Another switch since: what the last one did is no longer how things stand. One that nobody has answered was this, perhaps.
+    const upTo = (shown.receipt ?? shown.conflict)?.mode_version ?? 0;
+    if (event.type === "mode_changed" && (event.mode_version ?? 0) > upTo) dropOutcome(id);
   });
 }

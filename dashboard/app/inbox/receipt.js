@@ -18,11 +18,14 @@ export function Outcome({ it }) {
   return html`<div class="outcome" role="status">
     ${outcome?.receipt && html`<${Receipt} it=${it} receipt=${outcome.receipt} isSettled=${outcome.isSettled} asked=${outcome.asked} />`}
     ${outcome?.conflict && html`<${Said} it=${it} look="is-warn" text=${t("mode.conflict", { who: holderName(heldBy(outcome.conflict)) })} />`}
-    ${outcome?.problem && !outcome.conflict && outcome.problem.code !== "no_model" && html`<${Said} it=${it} look="is-bad" text=${t("mode.not_changed", { why: problemText(outcome.problem) })}>
+    ${outcome?.problem && !outcome.conflict && outcome.problem.code !== "no_model" && html`<${Said} it=${it} look="is-bad" text=${notChanged(outcome.problem)}>
       ${it.mode === "AI" && html`<button type="button" onClick=${() => void takeOver(it)}><${Icon} name="retry" />${t("mode.take_again")}</button>`}
     </${Said}>`}
   </div>`;
 }
+
+/** @param {import("../wire/api.js").Problem} problem */
+const notChanged = (problem) => (problem.mayBeDone ? problemText(problem) : t("mode.not_changed", { why: problemText(problem) }));
 
 /** @param {{it: Wire.Conversation, receipt: Wire.Receipt, isSettled: boolean, asked: "answer" | "clock" | null}} props */
 function Receipt({ it, receipt, isSettled, asked }) {

@@ -40,6 +40,7 @@ export function sayProblem(error) {
 
 /** @param {Problem} problem */
 export function problemText(problem) {
+  if (problem.mayBeDone) return t("problem.unanswered");
   if (problem.code === "unreachable") return t("problem.unreachable");
   // A proxy in front, which has words of its own, is not there for long either.
   if (problem.status === 503 || problem.code === "unavailable") return t("problem.unavailable");

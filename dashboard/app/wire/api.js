@@ -2,7 +2,7 @@
 
 /** What the server refused, or why it was not reached. */
 export class Problem extends Error {
-  /** @param {{status: number, code: string, title?: string, detail?: string, errors?: {pointer: string, detail: string}[], current?: any, retryAfter?: number | null}} it */
+  /** @param {{status: number, code: string, title?: string, detail?: string, errors?: {pointer: string, detail: string}[], current?: any, retryAfter?: number | null, mayBeDone?: boolean}} it */
   constructor(it) {
     super(it.detail || it.title || it.code);
     this.status = it.status;
@@ -13,6 +13,8 @@ export class Problem extends Error {
     this.current = it.current ?? null;
     /** Seconds. */
     this.retryAfter = it.retryAfter ?? null;
+    /** What was asked for changes something, and no answer came: it may have been done all the same. */
+    this.mayBeDone = it.mayBeDone ?? false;
   }
 }
 
@@ -68,7 +70,7 @@ export async function call(method, path, how = {}) {
     answer = await fetch(address(path, how.query), { method, headers, body, signal: how.signal });
   } catch (error) {
     if (how.signal?.aborted) throw error;
-    throw new Problem({ status: 0, code: "unreachable" });
+    throw new Problem({ status: 0, code: "unreachable", mayBeDone: method !== "GET" });
   }
   if (answer.ok) return answer.status === 204 ? null : await answer.json();
   throw await refused(answer);
