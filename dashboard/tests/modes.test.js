@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answers, later, line, rest } from "./page.js";
 import { drawn } from "./drawn.js";
-import { conversation } from "./made.js";
+import { conversation, delivery, message } from "./made.js";
 import { conversation as known, keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
 import { dropOutcome, followSettling, outcomes, showReceipt, takeOver } from "../app/inbox/modes.js";
@@ -44,6 +44,33 @@ test("what is settled later is noticed, and what another switch has made history
   feed.write("mode_changed", { type: "mode_changed", conversation_id: "mei", mode_version: 6 });
   await rest();
   assert.equal(outcomes.peek().has("mei"), false);
+});
+
+test("what was under way at a takeover and is of unknown fate in the end is not called settled", async (t) => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  t.after(followSettling());
+  t.after(openFeed());
+  await rest();
+  const it = mei({ mode: "HUMAN", mode_version: 7, updated_at: "7" });
+  const says = () => drawn(Outcome({ it }));
+  const tell = async (type, more) => {
+    feed.write(type, { type, conversation_id: "mei", ...more });
+    await rest();
+  };
+  const fate = (seq, state) => ({ message: message(seq, "assistant", { delivery: delivery(state) }) });
+  keep(it);
+  const under = receipt({ mode_version: 7, settled: false, in_flight: ["m1", "m2"] });
+  showReceipt("mei", under);
+  assert.match(says(), /Not settled yet: 2 messages may still arrive/);
+  await tell("message_sent", fate(1, "sent"));
+  await tell("send_uncertain", fate(2, "unknown"));
+  await tell("takeover_settled");
+  assert.match(says(), /Nobody knows yet whether 1 message arrived/);
+  assert.doesNotMatch(says(), /Settled now/);
+  // It is found at the provider, or a person says that it arrived.
+  await tell("send_reconciled", fate(2, "sent"));
+  assert.match(says(), /Settled now/);
 });
 
 test("of a switch whose answer is lost nobody knows, until the feed tells of it", async (t) => {

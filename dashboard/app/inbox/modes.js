@@ -116,15 +116,26 @@ export async function setDrafting(it, drafting) {
   }
 }
 
+/**
+ * What was under way and has met its end since is so no more. One of unknown fate has not, although nobody sends it now.
+ * @param {Wire.Receipt} receipt @param {Wire.Message} message @returns {Wire.Receipt}
+ */
+function withoutEnded(receipt, { id, delivery }) {
+  if (!delivery || delivery.state === "sending" || delivery.state === "unknown") return receipt;
+  return { ...receipt, in_flight: receipt.in_flight.filter((one) => one !== id) };
+}
+
 /** Follows what settles after its answer; returns what ends that. */
 export function followSettling() {
   return hear((event) => {
     const id = event.conversation_id;
     const shown = id && outcomes.peek().get(id);
     if (!id || !shown) return;
-    if (event.type === "takeover_settled" && shown.receipt?.mode === "HUMAN") setOutcome(id, { ...shown, isSettled: true });
+    const { receipt } = shown;
+    if (receipt && event.message) setOutcome(id, { ...shown, receipt: withoutEnded(receipt, event.message) });
+    if (event.type === "takeover_settled" && receipt?.mode === "HUMAN") setOutcome(id, { ...shown, isSettled: true });
     // Another switch since: what the last one did is no longer how things stand. One that nobody has answered was this, perhaps.
-    const upTo = (shown.receipt ?? shown.conflict)?.mode_version ?? 0;
+    const upTo = (receipt ?? shown.conflict)?.mode_version ?? 0;
     if (event.type === "mode_changed" && (event.mode_version ?? 0) > upTo) dropOutcome(id);
   });
 }

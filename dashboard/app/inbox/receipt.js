@@ -29,13 +29,12 @@ const notChanged = (problem) => (problem.mayBeDone ? problemText(problem) : t("m
 
 /** @param {{it: Wire.Conversation, receipt: Wire.Receipt, isSettled: boolean, asked: "answer" | "clock" | null}} props */
 function Receipt({ it, receipt, isSettled, asked }) {
-  const now = { ...receipt, settled: isSettled, in_flight: isSettled && !receipt.settled ? [] : receipt.in_flight };
-  const open = unsettled(now);
+  const open = unsettled({ ...receipt, settled: isSettled });
   const isOurs = receipt.mode === "HUMAN" && it.mode === "HUMAN" && canAct(it);
   return html`<${Said} it=${it} look=${open.length > 0 ? "is-warn" : "is-good"} text=${asked !== "clock" ? words(sentences(receipt)) : receipt.mode_until ? t("receipt.clock", { when: appointment(receipt.mode_until) }) : t("receipt.clock_stopped")}>
     ${receipt.mode === "AI" && asked === "answer" && !receipt.answering && html`<b>${t("receipt.nothing_to_answer")}</b>`}
     ${open.length > 0 && html`<b class="unsettled">${words(open)}</b>`}
-    ${isSettled && !receipt.settled && html`<b>${t("receipt.settled")}</b>`}
+    ${isSettled && !receipt.settled && receipt.in_flight.length === 0 && html`<b>${t("receipt.settled")}</b>`}
     ${isOurs && receipt.changed && html`<button type="button" onClick=${() => void giveBack(it)}><${Icon} name="undo" />${t("receipt.undo")}</button>`}
   </${Said}>`;
 }
