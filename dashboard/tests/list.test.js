@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { answers, asked, line, pass, refusal, rest } from "./page.js";
 import { conversation } from "./made.js";
-import { again, begin, filter, isListed, list, listProblem, more } from "../app/state/conversations.js";
+import { again, begin, filter, isListed, list, listProblem, more, needed } from "../app/state/conversations.js";
 import { connection, open as openFeed } from "../app/state/feed.js";
 import { FIRST } from "../app/state/filter.js";
+import { openSuggestions } from "../app/inbox/suggestions.js";
 
 const LIST = "GET /conversations";
 const page = (...ids) => ({ items: ids.map((id) => conversation({ id, updated_at: "1", created_at: id, last_message: null, labels: [], attention: null })), next_cursor: null });
@@ -66,4 +67,24 @@ test("a page that could not be loaded is the one that is tried again", async (t)
   answers.set(LIST, page("b"));
   await again();
   assert.deepEqual([list.peek(), asked.findLast(({ path }) => path === LIST).query.cursor], [["a", "b"], "next"]);
+});
+
+test("numbers and a suggestion that could not be asked for are asked for again when the line is there again", async (t) => {
+  answers.set(LIST, page("a"));
+  answers.set("GET /conversations/a/drafts", { items: [], next_cursor: null });
+  const feed = await live(t);
+  const suggestions = openSuggestions("a");
+  t.after(suggestions.close);
+  await pass(2_000);
+  answers.set("GET /conversations/counts", refusal(503, "unavailable"));
+  answers.set("GET /conversations/a/drafts", refusal(503, "unavailable"));
+  feed.write("attention_raised", { type: "attention_raised", conversation_id: "a", conversation: page("a").items[0] });
+  feed.write("draft_created", { type: "draft_created", conversation_id: "a", details: {} });
+  await pass(2_000);
+  answers.set("GET /conversations/counts", { needs_you: 1 });
+  answers.set("GET /conversations/a/drafts", { items: [{ id: "d", state: "fresh", text: "yes" }], next_cursor: null });
+  answers.set("GET /events", line().answer);
+  feed.close();
+  await pass(2_000);
+  assert.deepEqual([connection.peek(), needed.peek(), suggestions.fresh.peek()?.id], ["live", 1, "d"]);
 });

@@ -1,7 +1,7 @@
 // The AI's suggestions for the conversation that is open: the fresh one, as long as it is.
 
 import { batch, signal } from "../vendor/preact.js";
-import { hear, keepLoaded } from "../state/feed.js";
+import { hear, keepLoaded, whenBack } from "../state/feed.js";
 import { Problem, get, post, remove } from "../wire/api.js";
 import { sayProblem } from "../parts/toast.js";
 
@@ -21,16 +21,20 @@ export function openSuggestions(id) {
   const isThere = signal(true);
   const closed = new AbortController();
   let patience = 0;
+  /** It could not be asked for: what is shown is of before. */
+  let isOld = false;
 
   async function load() {
     try {
       /** @type {Wire.Page<Wire.Draft>} */
       const { items } = await get(`/conversations/${id}/drafts`, { limit: 5 }, closed.signal);
       fresh.value = items.find((it) => it.state === "fresh") ?? null;
+      isOld = false;
     } catch (error) {
       if (closed.signal.aborted) return;
       if (!(error instanceof Problem)) throw error;
       if (error.status === 404) isThere.value = false;
+      isOld = error.status !== 404;
     }
   }
   function wait(/** @type {boolean} */ on) {
@@ -61,6 +65,7 @@ export function openSuggestions(id) {
 
   const ends = [
     keepLoaded(() => void load()),
+    whenBack(() => isOld && void load()),
     hear((event) => {
       if (event.conversation_id !== id) return;
       if (event.type === "draft_created") {

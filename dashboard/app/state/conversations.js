@@ -217,6 +217,8 @@ function place() {
 }
 
 let countsDue = 0;
+/** They could not be asked for: the numbers shown are of before. */
+let areCountsOld = false;
 /** Soon, and once for all that happens meanwhile. */
 function countSoon() {
   if (countsDue) return;
@@ -235,9 +237,11 @@ async function count() {
       counts.value = mine;
       needed.value = (all || mine).needs_you;
     });
+    areCountsOld = false;
   } catch (error) {
     // The list tells of trouble; numbers beside it stay as they were.
     if (!(error instanceof Problem)) throw error;
+    areCountsOld = true;
   }
 }
 
@@ -254,6 +258,7 @@ export function begin() {
       void count();
     }),
     whenBack(() => listProblem.peek() && void again()),
+    whenBack(() => areCountsOld && void count()),
     hear((event) => {
       if (event.type === "conversation_erased" && event.conversation_id) return drop(event.conversation_id);
       const it = event.conversation;
