@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answers, asked, later, line, pass, refusal, rest } from "./page.js";
-import { message } from "./made.js";
+import { delivery, message } from "./made.js";
 import { open as openFeed } from "../app/state/feed.js";
 import { setOwed } from "../app/state/owed.js";
 import { openThread } from "../app/state/thread.js";
@@ -75,6 +75,27 @@ test("what changed while one jumped is looked for", async (t) => {
   all[9] = message(10, "contact", { outcome: "ignored" });
   await pass(150);
   assert.equal(thread.messages.peek().get(10).outcome, "ignored");
+});
+
+test("what was read before the feed told of more does not undo it", async (t) => {
+  const of = (state) => message(3, "agent", { delivery: delivery(state) });
+  const all = [...many(2), of("sending")];
+  const { feed, thread } = await openedAt(t, all, 3);
+  await pass(150);
+  const slow = later();
+  answers.set(MESSAGES, slow.answer);
+  thread.lookAgain();
+  await pass(150);
+  feed.write("delivery_updated", { type: "delivery_updated", conversation_id: "c", message: of("unknown") });
+  await rest();
+  slow.give({ items: [...all].reverse(), next_cursor: null });
+  await pass(10_000);
+  assert.equal(thread.messages.peek().get(3).delivery.state, "unknown");
+  // What is read after that is newer again.
+  answers.set(MESSAGES, archive([...many(2), of("sent")]));
+  thread.lookAgain();
+  await pass(150);
+  assert.equal(thread.messages.peek().get(3).delivery.state, "sent");
 });
 
 test("what could not be read is read when one tries again, and by itself when the line is there again", async (t) => {

@@ -51,6 +51,8 @@ export function openThread(id, at = null) {
   let loading = null;
   /** What could not be loaded. @type {(() => Promise<void>) | null} */
   let failed = null;
+  /** What the feed has told of since that was asked for: it may be newer than what was read. @type {Map<number, Wire.Message>} */
+  const heard = new Map();
 
   const newestKnown = () => Math.max(0, ...messages.peek().keys());
   const oldestKnown = () => Math.min(...messages.peek().keys());
@@ -64,7 +66,12 @@ export function openThread(id, at = null) {
   }
 
   /** @param {Record<string, any>} query @returns {Promise<Wire.Page<Wire.Message>>} */
-  const read = (query) => get(`/conversations/${id}/messages`, { limit: PAGE, ...query }, closed.signal);
+  async function read(query) {
+    heard.clear();
+    /** @type {Wire.Page<Wire.Message>} */
+    const page = await get(`/conversations/${id}/messages`, { limit: PAGE, ...query }, closed.signal);
+    return { ...page, items: page.items.map((it) => heard.get(it.seq) ?? it) };
+  }
 
   /** Loads, and keeps why that failed. @param {() => Promise<void>} how */
   function tryTo(how) {
@@ -214,6 +221,7 @@ export function openThread(id, at = null) {
     hear((event) => {
       if (event.conversation_id !== id) return;
       const it = event.message;
+      if (it && loading) heard.set(it.seq, it);
       // Standing further back, what is newer comes when it is scrolled to.
       if (it && isLoaded.peek() && (!hasNewer.peek() || messages.peek().has(it.seq))) keep([it]);
       if (changesMessages(event)) lookAgain();
