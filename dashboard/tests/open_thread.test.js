@@ -77,6 +77,16 @@ test("what changed while one jumped is looked for", async (t) => {
   assert.equal(thread.messages.peek().get(10).outcome, "ignored");
 });
 
+test("what happens to a message that is not loaded tears no gap into those that are", async (t) => {
+  const all = many(100);
+  const { feed, thread } = await openedAt(t, all, null);
+  feed.write("delivery_updated", { type: "delivery_updated", conversation_id: "c", message: message(10, "agent") });
+  await rest();
+  await thread.older();
+  await thread.older();
+  assert.deepEqual(seqs(thread), all.map((it) => it.seq));
+});
+
 test("what was read before the feed told of more does not undo it", async (t) => {
   const of = (state) => message(3, "agent", { delivery: delivery(state) });
   const all = [...many(2), of("sending")];

@@ -222,8 +222,9 @@ export function openThread(id, at = null) {
       if (event.conversation_id !== id) return;
       const it = event.message;
       if (it && loading) heard.set(it.seq, it);
-      // Standing further back, what is newer comes when it is scrolled to.
-      if (it && isLoaded.peek() && (!hasNewer.peek() || messages.peek().has(it.seq))) keep([it]);
+      // What is older than all that is loaded, or newer where we stand further back, comes when it is scrolled to.
+      const isBeyond = it && ((hasOlder.peek() && it.seq < oldestKnown()) || (hasNewer.peek() && it.seq > newestKnown()));
+      if (it && isLoaded.peek() && !isBeyond) keep([it]);
       if (changesMessages(event)) lookAgain();
     }),
   ];
