@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import "./page.js";
 import { message } from "./made.js";
-import { clear, deskOf, lay, letGo, put, takeUp, turnToContact } from "../app/inbox/desk.js";
+import { clear, deskOf, lay, letGo, put, putBack, takeUp, turnToContact } from "../app/inbox/desk.js";
 
 const draft = (id, text = `suggestion ${id}`) => ({ id, text });
 const stands = () => {
@@ -68,4 +68,15 @@ test("what is put back takes nothing of what stands there", () => {
   lay("c", { text: "first", file });
   put("c", { text: "second", file: null, quoted: null, isNote: false });
   assert.deepEqual([...stands(), deskOf("c").peek().file], ["first\nsecond", "text", file]);
+});
+
+test("a suggestion that somebody else has sent is none any more where its words are put back", () => {
+  const owed = (code, status) => ({ kind: "draft", text: "my own words", quoted: null, draft: draft(1), file: null, problem: { code, status } });
+  putBack("c", owed("stale", 409));
+  assert.deepEqual(stands(), ["my own words", "draft 1"]);
+  for (const [code, status] of [["already_sent", 409], ["not_found", 404]]) {
+    clear("c");
+    putBack("c", owed(code, status));
+    assert.deepEqual(stands(), ["my own words", "text"]);
+  }
 });

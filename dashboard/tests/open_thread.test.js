@@ -168,3 +168,22 @@ test("what waits its turn when the conversation is erased is sent to nobody", as
   await Promise.all(sends);
   assert.equal(asked.filter(({ path }) => path === "POST /conversations/c/notes").length, 1);
 });
+
+test("what was sent although its suggestion is stale is the same request when it is tried again", async (t) => {
+  const SEND = "POST /conversations/c/drafts/d/send";
+  const { thread } = await openedAt(t, many(3), 2);
+  const tried = async (answer, how) => {
+    answers.set(SEND, answer);
+    await thread.bring(thread.owed.peek()[0], how).catch(() => {});
+  };
+  answers.set(SEND, refusal(409, "stale"));
+  await thread.say({ kind: "draft", text: "yes", draft: { id: "d", text: "yes" }, quoted: null, file: null }).catch(() => {});
+  await tried(() => Promise.reject(new TypeError("no line")), { force: true });
+  // Also by the page that is here after a reload.
+  assert.equal(JSON.parse(sessionStorage.getItem("baton.owed.c"))[0].force, true);
+  await tried({ message: message(4, "agent", { text: "yes" }) });
+  const requests = asked.filter(({ path }) => path === SEND);
+  assert.deepEqual(requests.map(({ body }) => body), [{}, { force: true }, { force: true }]);
+  assert.equal(new Set(requests.map(({ headers }) => headers["idempotency-key"])).size, 1);
+  assert.deepEqual(thread.owed.peek(), []);
+});

@@ -4,7 +4,7 @@ import { signal } from "../vendor/preact.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
-/** @import { Suggestion } from "../state/owed.js" */
+/** @import { Owed, Suggestion } from "../state/owed.js" */
 
 /** @typedef {{text: string, isNote: boolean, quoted: Wire.Message | null, draft: Suggestion | null, file: File | null}} Desk `draft`: the suggestion that the text began as; a `file` is not kept beyond this page */
 
@@ -54,6 +54,13 @@ export function put(id, words) {
     ...words, quoted: words.quoted ?? quoted, file: words.file ?? file,
     isNote: Boolean(words.isNote) || (stands && isNote), text: stands ? `${text.trimEnd()}\n${words.text}` : words.text,
   });
+}
+
+/** What was refused, to be changed. @param {string} id @param {Owed} it */
+export function putBack(id, { text, quoted, draft, kind, file, problem }) {
+  // A suggestion that somebody has sent meanwhile, or that is not there any more, is none: under it nothing goes, whatever is written.
+  const isOver = problem?.code === "already_sent" || problem?.status === 404;
+  put(id, { text, quoted, draft: isOver ? null : draft, isNote: kind === "note", file: file?.blob ?? null });
 }
 
 /**

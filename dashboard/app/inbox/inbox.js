@@ -13,7 +13,7 @@ import { close } from "./acts.js";
 import { Composer } from "./composer.js";
 import { Context } from "./context.js";
 import { isTold } from "./decisions.js";
-import { lay, put, turnToContact } from "./desk.js";
+import { lay, putBack, turnToContact } from "./desk.js";
 import { Draft, SuggestNow } from "./drafts.js";
 import { Head } from "./head.js";
 import { List } from "./list.js";
@@ -103,7 +103,7 @@ export function Pane({ open }) {
       <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => leaveUnread(open)} />
       ${!it.merged_into && html`<${Mode} it=${it} />`}
       <${Thread} open=${open} it=${it} events=${events} acts=${acts} onReply=${() => reply()}
-        onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), put(open.id, { text: one.text, quoted: one.quoted, draft: one.draft, isNote: one.kind === "note", file: one.file?.blob ?? null }), write())} />
+        onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), putBack(open.id, one), write())} />
       <${Draft} it=${it} open=${open} onEdit=${() => write()} />
       ${it.merged_into ? html`<${Merged} from=${it.id} to=${it.merged_into} />`
       : mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}

@@ -17,10 +17,10 @@ import { Problem } from "../wire/api.js";
  * What we are about to send: shown at once, and never as more than it is.
  * @typedef {{
  *   key: string, kind: "text" | "note" | "draft", text: string, draft: Suggestion | null, quoted: Wire.Message | null, file: Enclosed | null,
- *   at: string, after: number, problem: Problem | null,
+ *   at: string, after: number, force: boolean, problem: Problem | null,
  * }} Owed
  *   `key` makes a second try safe. `after` is the newest sequence number known when it was written. `draft` is the suggestion
- *   that it began as.
+ *   that it began as; `force`: it goes although that is no longer fresh, at every further try too, or it would be another request.
  */
 
 /**

@@ -169,7 +169,7 @@ export function openThread(id, at = null) {
    * @returns {Promise<Wire.Receipt | null>} what the takeover stopped
    */
   async function say(words) {
-    const it = { ...words, key: crypto.randomUUID(), at: new Date().toISOString(), after: newestKnown(), problem: null };
+    const it = { ...words, key: crypto.randomUUID(), at: new Date().toISOString(), after: newestKnown(), force: false, problem: null };
     setOwed(id, [...owed.peek(), it]);
     return await bring(it);
   }
@@ -178,18 +178,19 @@ export function openThread(id, at = null) {
    * Brings what is owed to the server, again if need be, once what was written before has been answered or has failed.
    * @param {Owed} it @param {{force?: boolean}} [how] `force`: although the suggestion is no longer fresh
    */
-  function bring(it, { force } = {}) {
-    mark(it, null);
-    return inTurn(id, () => send(it, force));
+  function bring(it, { force = it.force } = {}) {
+    const going = { ...it, force };
+    mark(going, null);
+    return inTurn(id, () => send(going));
   }
 
-  /** @param {Owed} it @param {boolean} [force] */
-  async function send(it, force) {
+  /** @param {Owed} it */
+  async function send(it) {
     // Erased while it waited.
     if (!owed.peek().some((other) => other.key === it.key)) return null;
     const [path, body] = routeOf(it);
     try {
-      const answer = await post(`/conversations/${id}${path}`, force ? { ...body, force } : body, { key: it.key });
+      const answer = await post(`/conversations/${id}${path}`, body, { key: it.key });
       batch(() => {
         // Suggestions may answer with the message inside; whichever it is, it has its place in the sequence.
         const message = answer?.message ?? answer;
@@ -247,7 +248,7 @@ function changesMessages(event) {
 function routeOf(it) {
   if (it.kind === "note") return ["/notes", { text: it.text }];
   // Without a text it goes as it was suggested, and counts as that.
-  if (it.draft) return [`/drafts/${it.draft.id}/send`, it.text === it.draft.text ? {} : { text: it.text }];
+  if (it.draft) return [`/drafts/${it.draft.id}/send`, { ...(it.text !== it.draft.text && { text: it.text }), ...(it.force && { force: true }) }];
   if (it.file?.blob) {
     const form = new FormData();
     form.append("file", it.file.blob, it.file.name);
