@@ -6,6 +6,8 @@ import { useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 const END_PX = 48;
 /** So near to an edge the next page is asked for. */
 const EDGE_PX = 600;
+/** What stays what it is, whatever is loaded around it. */
+const MESSAGE = "[id^=message-]";
 
 /**
  * @param {any[]} drawn whatever, when it changes, may have changed what is drawn
@@ -15,7 +17,8 @@ export function useScroller(drawn, edges) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const isAtEnd = useSignal(true);
   const isStuck = useRef(true);
-  const anchor = useRef(/** @type {{line: Element, top: number} | null} */ (null));
+  /** `newest` is the last message in the line, `bottom` where the line ends in the view. */
+  const anchor = useRef(/** @type {{line: HTMLElement, top: number, newest: string | null, bottom: number} | null} */ (null));
   /** Where we left it: if it stands elsewhere, somebody has scrolled, and the event that says so is still to come. */
   const left = useRef(0);
   const now = useRef(edges);
@@ -35,8 +38,21 @@ export function useScroller(drawn, edges) {
       if (line.offsetTop + line.offsetHeight > top) high = middle;
       else low = middle + 1;
     }
+    // What tells of days and of what is being loaded goes or stays at the top when older messages come before it.
+    while (low < lines.length - 1 && !lines[low].querySelector(MESSAGE)) low += 1;
     const line = /** @type {HTMLElement | undefined} */ (lines[low]);
-    anchor.current = line ? { line, top: line.offsetTop - top } : null;
+    if (!line) return void (anchor.current = null);
+    const newest = [...line.querySelectorAll(MESSAGE)].at(-1)?.id ?? null;
+    anchor.current = { line, top: line.offsetTop - top, newest, bottom: line.offsetTop + line.offsetHeight - top };
+  }
+  /** How far what was at the top of the view has moved since. @param {HTMLElement} shown */
+  function moved(shown) {
+    const before = anchor.current;
+    if (!before) return 0;
+    if (before.line.isConnected) return before.line.offsetTop - shown.scrollTop - before.top;
+    // The earlier parts of a reply have come: it is another line, which ends as before.
+    const line = before.newest && document.getElementById(before.newest)?.closest("li");
+    return line ? line.offsetTop + line.offsetHeight - shown.scrollTop - before.bottom : 0;
   }
   function look() {
     const shown = box.current;
@@ -58,15 +74,15 @@ export function useScroller(drawn, edges) {
     if (shown.scrollTop !== left.current) return look();
     if (isStuck.current && now.current.isEnd) {
       shown.scrollTop = shown.scrollHeight;
-    } else if (anchor.current?.line.isConnected) {
-      const moved = /** @type {HTMLElement} */ (anchor.current.line).offsetTop - shown.scrollTop - anchor.current.top;
-      if (moved !== 0) shown.scrollTop += moved;
+    } else {
+      const by = moved(shown);
+      if (by !== 0) shown.scrollTop += by;
     }
     // What has grown below may have moved the end away from where one stands.
     isAtEnd.value = shown.scrollHeight - shown.scrollTop - shown.clientHeight < END_PX;
     remember();
-    // What does not fill the view is never scrolled: nobody else asks for what comes next.
-    if (shown.scrollHeight <= shown.clientHeight) reach(shown);
+    // What does not fill the view is never scrolled, nor what stands at its edge already: nobody else asks for what comes next.
+    reach(shown);
   }
   useLayoutEffect(settle, drawn);
   useLayoutEffect(() => {
