@@ -54,9 +54,20 @@ export function useScroller(drawn, edges) {
     const line = before.newest && document.getElementById(before.newest)?.closest("li");
     return line ? line.offsetTop + line.offsetHeight - shown.scrollTop - before.bottom : 0;
   }
+  /**
+   * Whether it stands where we have left it. What is drawn may have changed since: what is shorter now cannot stand as far down.
+   * @param {HTMLElement} shown
+   */
+  function isAsLeft(shown) {
+    const furthest = shown.scrollHeight - shown.clientHeight;
+    return shown.scrollTop === left.current || (furthest < left.current && shown.scrollTop > furthest - 1);
+  }
+  /** @returns {void} */
   function look() {
     const shown = box.current;
     if (!shown) return;
+    // That we have put it there, or the browser, is told late: nobody has scrolled.
+    if (isAsLeft(shown)) return settle();
     const rest = shown.scrollHeight - shown.scrollTop - shown.clientHeight;
     isAtEnd.value = rest < END_PX;
     isStuck.current = rest < END_PX && now.current.isEnd;
@@ -68,10 +79,11 @@ export function useScroller(drawn, edges) {
     if (shown.scrollTop < EDGE_PX) now.current.onTop();
     if (shown.scrollHeight - shown.scrollTop - shown.clientHeight < EDGE_PX) now.current.onEnd();
   }
+  /** @returns {void} */
   function settle() {
     const shown = box.current;
     if (!shown) return;
-    if (shown.scrollTop !== left.current) return look();
+    if (!isAsLeft(shown)) return look();
     if (isStuck.current && now.current.isEnd) {
       shown.scrollTop = shown.scrollHeight;
     } else {
