@@ -2,13 +2,27 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./page.js";
 import { files, line } from "./sources.js";
-import { isComposing } from "../app/parts/keys.js";
+import { isComposing, nameOf } from "../app/parts/keys.js";
 
 test("the Enter that ends a composition is no Enter, also where the composition has ended by then", () => {
   const pressed = (given) => isComposing({ key: "Enter", keyCode: 13, isComposing: false, ...given });
   assert.equal(pressed({ isComposing: true, keyCode: 229 }), true);
   assert.equal(pressed({ keyCode: 229 }), true, "Safari");
   assert.equal(pressed({}), false);
+});
+
+test("a key is what it is marked with, in whatever letters one writes, with Caps Lock too", () => {
+  const pressed = (key, code, given) => nameOf({ key, code, shiftKey: false, metaKey: false, ctrlKey: false, ...given });
+  for (const key of ["t", "T", "е", "Е", "א", "τ", "ف"]) assert.equal(pressed(key, "KeyT"), "t", key);
+  for (const key of ["R", "r", "К"]) assert.equal(pressed(key, "KeyR", { shiftKey: true }), "R", key);
+  assert.equal(pressed("л", "KeyK", { ctrlKey: true }), "mod+k");
+  assert.equal(pressed("K", "KeyK", { metaKey: true, shiftKey: true }), "mod+k");
+  // Where Latin letters lie elsewhere, it is they that count; and signs are what they are.
+  assert.equal(pressed("k", "KeyT"), "k");
+  assert.equal(pressed("?", "Digit7", { shiftKey: true }), "?");
+  assert.equal(pressed("Enter", "Enter"), "Enter");
+  assert.equal(pressed("ö", "Semicolon"), "ö");
+  assert.equal(nameOf({}), "");
 });
 
 test("every part that answers Enter or Escape in a field asks so, and in one way", () => {

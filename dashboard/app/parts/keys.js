@@ -4,7 +4,7 @@ import { signal, useEffect } from "../vendor/preact.js";
 
 /**
  * @typedef {{key: string, words: string, run: (event: KeyboardEvent) => void, whileTyping?: boolean}} Binding
- *   `key` as `KeyboardEvent.key`; `mod+k` is Ctrl or Command with k.
+ *   `key` as `nameOf` says it; `mod+k` is Ctrl or Command with k.
  */
 
 /** The newest first: what lies on top answers before what lies under it. @type {import("../vendor/preact.js").Signal<Binding[]>} */
@@ -23,12 +23,23 @@ function isTyping(target) {
  */
 export const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
+/**
+ * What a key is called: what it writes. Where people write in other letters, a key is the Latin one that it is marked with, too;
+ * and with Caps Lock a small letter is still that. A browser that fills in a form tells of keys that have no name.
+ * @param {Pick<KeyboardEvent, "key" | "code" | "shiftKey" | "metaKey" | "ctrlKey">} event
+ */
+export function nameOf({ key = "", code = "", shiftKey, metaKey, ctrlKey }) {
+  const isForeign = [...key].length === 1 && !/^[ -~]$/.test(key);
+  const letter = isForeign ? /^Key([A-Z])$/.exec(code)?.[1] : /^[a-z]$/i.exec(key)?.[0];
+  const name = !letter ? key : shiftKey ? letter.toUpperCase() : letter.toLowerCase();
+  return metaKey || ctrlKey ? `mod+${name.toLowerCase()}` : name;
+}
+
 document.addEventListener("keydown", (event) => {
   if (isComposing(event) || event.altKey) return;
   // A dialog has the page for itself.
   const isModal = document.querySelector("dialog[open]") !== null;
-  const isMod = event.metaKey || event.ctrlKey;
-  const name = isMod ? `mod+${event.key.toLowerCase()}` : event.key;
+  const name = nameOf(event);
   const found = bindings.peek().find((binding) => binding.key === name);
   if (!found || (isModal && !found.whileTyping)) return;
   if (isTyping(event.target) && !found.whileTyping) return;
