@@ -6,6 +6,7 @@ import { answers, asked, later, line, pass, refusal, rest } from "./page.js";
 import { delivery, message } from "./made.js";
 import { open as openFeed } from "../app/state/feed.js";
 import { setOwed } from "../app/state/owed.js";
+import { me } from "../app/state/session.js";
 import { openThread } from "../app/state/thread.js";
 
 const MESSAGES = "GET /conversations/c/messages";
@@ -170,6 +171,7 @@ test("what waits its turn when the conversation is erased is sent to nobody", as
 });
 
 test("what was sent although its suggestion is stale is the same request when it is tried again", async (t) => {
+  me.value = { id: "ana" };
   const SEND = "POST /conversations/c/drafts/d/send";
   const { thread } = await openedAt(t, many(3), 2);
   const tried = async (answer, how) => {
@@ -180,7 +182,7 @@ test("what was sent although its suggestion is stale is the same request when it
   await thread.say({ kind: "draft", text: "yes", draft: { id: "d", text: "yes" }, quoted: null, file: null }).catch(() => {});
   await tried(() => Promise.reject(new TypeError("no line")), { force: true });
   // Also by the page that is here after a reload.
-  assert.equal(JSON.parse(sessionStorage.getItem("baton.owed.c"))[0].force, true);
+  assert.equal(JSON.parse(sessionStorage.getItem("baton.owed.ana.c"))[0].force, true);
   await tried({ message: message(4, "agent", { text: "yes" }) });
   const requests = asked.filter(({ path }) => path === SEND);
   assert.deepEqual(requests.map(({ body }) => body), [{}, { force: true }, { force: true }]);

@@ -1,6 +1,7 @@
 // What is being written in each conversation: kept when one looks elsewhere, and when the page is loaded anew.
 
 import { signal } from "../vendor/preact.js";
+import { me } from "../state/session.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
@@ -13,8 +14,8 @@ const CLEAR = { text: "", isNote: false, quoted: null, draft: null, file: null }
 /** @type {Map<string, Signal<Desk>>} */
 const all = new Map();
 
-/** @param {string} id */
-const keyOf = (id) => `baton.desk.${id}`;
+/** A tab may be somebody else's next. @param {string} id */
+const keyOf = (id) => `baton.desk.${me.peek()?.id ?? ""}.${id}`;
 
 /** @param {string} id */
 export function deskOf(id) {

@@ -3,6 +3,7 @@
 
 import { signal } from "../vendor/preact.js";
 import { Problem } from "../wire/api.js";
+import { me } from "./session.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
@@ -32,8 +33,8 @@ const REPEATABLE_MS = 23 * 3_600_000;
 /** Whether it can be tried again without arriving twice. @param {Owed} it @param {number} now */
 export const isRepeatable = (it, now) => now - Date.parse(it.at) < REPEATABLE_MS;
 
-/** @param {string} id */
-const keyOf = (id) => `baton.owed.${id}`;
+/** A tab may be somebody else's next. @param {string} id */
+const keyOf = (id) => `baton.owed.${me.peek()?.id ?? ""}.${id}`;
 
 /** @type {Map<string, Signal<Owed[]>>} */
 const all = new Map();

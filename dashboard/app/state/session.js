@@ -16,6 +16,9 @@ export const unreached = signal(null);
 /** Whether somebody sat here until the server no longer knew them. */
 export const hasEnded = signal(false);
 
+/** Whose page this is. What it knows, and what is written in it, is for nobody else. @type {string | null} */
+let whose = null;
+
 whenUnauthorized(() => {
   hasEnded.value ||= me.peek() !== null;
   me.value = null;
@@ -25,7 +28,11 @@ whenUnauthorized(() => {
 /** Asks the server. A server that can't be reached is asked again by whoever shows that. */
 export async function look() {
   try {
-    me.value = await get("/me");
+    /** @type {Wire.Me} */
+    const found = await get("/me");
+    if (whose !== null && whose !== found.id) await anew();
+    whose = found.id;
+    me.value = found;
     unreached.value = null;
     hasEnded.value = false;
   } catch (error) {
@@ -35,6 +42,12 @@ export async function look() {
   } finally {
     isKnown.value = true;
   }
+}
+
+/** Leaves the page for a new one of the same address: what is asked of this one goes no further. */
+function anew() {
+  location.reload();
+  return new Promise(() => {});
 }
 
 /** @param {{email: string, password: string} | {link: string}} proof */
