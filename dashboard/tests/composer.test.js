@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./page.js";
+import { pastedFiles } from "../app/inbox/attached.js";
 import { fill, matching, slashed, unfilled, valuesOf } from "../app/inbox/variables.js";
 
 const known = { contact: { name: "Mei Lin", phone: null }, agent: "Ana", channel: "The shop" };
@@ -31,4 +33,13 @@ test("a slash looks for a canned reply where a word begins, and nowhere else", (
 test("shortcuts that begin so come first, then those that hold it, then texts", () => {
   const all = [{ shortcut: "z", text: "our hours" }, { shortcut: "open-hours", text: "" }, { shortcut: "hours", text: "" }, { shortcut: "x", text: "" }];
   assert.deepEqual(matching(all, "Hou").map((it) => it.shortcut), ["hours", "open-hours", "z"]);
+});
+
+test("what is pasted with its words is those words; a picture alone is a file, and so is one with its name", () => {
+  const files = [new File(["x"], "cells.png", { type: "image/png" })];
+  const pasted = (text) => pastedFiles({ getData: () => text, files });
+  assert.equal(pasted("Blue bowl\t40\r\n"), undefined);
+  assert.equal(pasted(""), files);
+  assert.equal(pasted("cells.png\n"), files);
+  assert.equal(pastedFiles(null), undefined);
 });

@@ -24,6 +24,17 @@ export function firstOf(files, isNote) {
   return { file, problem: files.length > 1 ? t("composer.one_file", { name }) : "" };
 }
 
+/**
+ * The files of what is pasted. Spreadsheets and word processors put a picture of the words beside the words: then it is those
+ * that are meant. A file that was copied comes with its name.
+ * @param {DataTransfer | null} pasted
+ */
+export function pastedFiles(pasted) {
+  const names = [...(pasted?.files ?? [])].map((file) => file.name);
+  const lines = pasted?.getData("text/plain").split(/\r?\n/).filter((line) => line.trim() !== "") ?? [];
+  return lines.every((line) => names.includes(line)) ? pasted?.files : undefined;
+}
+
 /** The button. @param {{onFiles: (files: FileList) => void}} props */
 export function Attach({ onFiles }) {
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));

@@ -9,7 +9,7 @@ import { Icon } from "../parts/icon.js";
 import { isComposing } from "../parts/keys.js";
 import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
-import { Attach, Attached, firstOf } from "./attached.js";
+import { Attach, Attached, firstOf, pastedFiles } from "./attached.js";
 import { Canned, SHOWN, optionId } from "./canned.js";
 import { clear, deskOf, lay, letGo } from "./desk.js";
 import { heldBy } from "./holding.js";
@@ -170,7 +170,7 @@ export function Composer({ it, open, field, tools }) {
     ${file && html`<${Attached} file=${file} onDrop=${() => (lay(it.id, { file: null }), field.current?.focus())} />`}
     <textarea ref=${field} rows="1" dir="auto" value=${desk.text} aria-label=${label} placeholder=${label} aria-describedby="composer-said"
       aria-autocomplete="list" aria-controls=${asked && found.length ? "canned" : undefined} aria-activedescendant=${asked && found.length ? optionId(chosen.value) : undefined}
-      onInput=${type} onKeyDown=${key} onKeyUp=${moved} onClick=${moved} onPaste=${(/** @type {ClipboardEvent} */ event) => take(event.clipboardData?.files, event)}></textarea>
+      onInput=${type} onKeyDown=${key} onKeyUp=${moved} onClick=${moved} onPaste=${(/** @type {ClipboardEvent} */ event) => take(pastedFiles(event.clipboardData), event)}></textarea>
     <p id="composer-said" class="composer-said" role="status">${said.value || lengthWords(desk.text.length, over, max)
       || (missing.length > 0 ? t("composer.fill_in", { names: missing.map((name) => `{{${name}}}`).join(", ") }) : "")}</p>
     <div class="composer-tools">
