@@ -156,6 +156,20 @@ test("what is written arrives in the order it was written in, also in a thread t
   setOwed("c", []);
 });
 
+test("a send that nobody answers is given up in the end, and what waits behind it goes", async (t) => {
+  asked.length = 0;
+  const { thread } = await openedAt(t, many(3), 2);
+  const write = (text) => thread.say({ kind: "text", text, draft: null, quoted: null, file: null }).catch(() => {});
+  answers.set("POST /conversations/c/messages", ({ body }) => (body.text === "a" ? new Promise(() => {}) : message(4, "agent", { text: body.text })));
+  const sends = [write("a"), write("b")];
+  await pass(30_000);
+  assert.deepEqual(thread.owed.peek().map((it) => [it.text, it.problem]), [["a", null], ["b", null]]);
+  await pass(10_000);
+  await Promise.all(sends);
+  assert.deepEqual(thread.owed.peek().map((it) => [it.text, it.problem?.code]), [["a", "unreachable"]]);
+  setOwed("c", []);
+});
+
 test("what waits its turn when the conversation is erased is sent to nobody", async (t) => {
   const first = later();
   asked.length = 0;

@@ -29,6 +29,11 @@ export function whenUnauthorized(what) {
   strangers.add(what);
 }
 
+/** Who has not answered by then does not: a stream that is silent for so long is given up, too. */
+const ANSWER_MS = 40_000;
+/** With a file, which the server waits two minutes for. */
+const FILE_MS = 150_000;
+
 /** Below which all of the API lies, but for the doors of the webhooks. */
 const BASE = "/api/v1";
 
@@ -65,15 +70,22 @@ export async function call(method, path, how = {}) {
     body = JSON.stringify(how.body);
   }
   if (how.key) headers["idempotency-key"] = how.key;
-  let answer;
+  const line = new AbortController();
+  const hangUp = () => line.abort();
+  if (how.signal?.aborted) hangUp();
+  how.signal?.addEventListener("abort", hangUp);
+  const patience = setTimeout(hangUp, how.body instanceof FormData ? FILE_MS : ANSWER_MS);
   try {
-    answer = await fetch(address(path, how.query), { method, headers, body, signal: how.signal });
+    const answer = await fetch(address(path, how.query), { method, headers, body, signal: line.signal });
+    if (!answer.ok) throw await refused(answer);
+    return answer.status === 204 ? null : await answer.json();
   } catch (error) {
-    if (how.signal?.aborted) throw error;
+    if (error instanceof Problem || how.signal?.aborted) throw error;
     throw new Problem({ status: 0, code: "unreachable", mayBeDone: method !== "GET" });
+  } finally {
+    clearTimeout(patience);
+    how.signal?.removeEventListener("abort", hangUp);
   }
-  if (answer.ok) return answer.status === 204 ? null : await answer.json();
-  throw await refused(answer);
 }
 
 /** Why it was refused; whoever must know that we are strangers is told. @param {Response} answer */
