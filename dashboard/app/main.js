@@ -6,6 +6,7 @@ import { open as openFeed } from "./state/feed.js";
 import { begin as followMyself } from "./state/myself.js";
 import { look, me } from "./state/session.js";
 import { begin as keepShelves } from "./state/shelf.js";
+import { guard as guardLeaving } from "./inbox/leaving.js";
 import { followSettling } from "./inbox/modes.js";
 import { Shell } from "./shell.js";
 
@@ -21,6 +22,7 @@ effect(() => {
   ends = id ? [followConversations(), keepShelves(), followMyself(), followSettling(), openFeed()] : [];
 });
 
+guardLeaving();
 const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 render(html`<${Shell} />`, root);
 void look().catch((error) => {

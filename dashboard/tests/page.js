@@ -10,10 +10,12 @@ const storage = () => {
   return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => void kept.set(key, value), removeItem: (key) => void kept.delete(key) };
 };
 const nothing = () => {};
+/** What is done when something happens to the window, by its name. */
+export const happens = {};
 const element = { addEventListener: nothing, removeEventListener: nothing, querySelector: () => null };
 
 Object.assign(globalThis, {
-  window: globalThis, addEventListener: nothing, location: new URL("http://baton.test/inbox"),
+  window: globalThis, addEventListener: (name, run) => void (happens[name] = run), location: new URL("http://baton.test/inbox"),
   sessionStorage: storage(), localStorage: storage(), matchMedia: () => ({ matches: false, ...element }), CSS: { supports: () => true },
   document: { ...element, hidden: false, hasFocus: () => true, documentElement: { dataset: {}, lang: "" } },
   history: { pushState: (_state, _title, path) => (globalThis.location = new URL(path, location)) },

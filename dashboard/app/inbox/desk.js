@@ -24,6 +24,9 @@ export function deskOf(id) {
   return found;
 }
 
+/** Whether anything stands in a field, anywhere. */
+export const isAnyWritten = () => [...all.values()].some((it) => it.peek().text.trim() !== "" || it.peek().file !== null);
+
 /** The note beside the thread is another text than that below it, and has a desk of its own. @param {string} id */
 export const beside = (id) => `${id}.beside`;
 

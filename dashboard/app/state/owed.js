@@ -49,6 +49,9 @@ export function owedOf(id) {
 /** Whether something was written there that the server has not confirmed, and nobody is bringing it any more. @param {string} id */
 export const isUnsent = (id) => owedOf(id).value.some((it) => it.problem !== null);
 
+/** Whether anything is not confirmed, anywhere. */
+export const isAnyOwed = () => [...all.values()].some((it) => it.peek().length > 0);
+
 /** @param {string} id @param {Owed[]} items */
 export function setOwed(id, items) {
   owedOf(id).value = items;
