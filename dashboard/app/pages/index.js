@@ -2,6 +2,7 @@
 // nothing but answer never needs them.
 
 import { html, signal, useEffect } from "../vendor/preact.js";
+import { fetchLate } from "../parts/fetching.js";
 import { t } from "../words/index.js";
 
 /** @typedef {() => any} Component */
@@ -35,15 +36,8 @@ export const isPage = (name) => name in FETCH;
 
 /** @param {string} name */
 async function fetchPage(name) {
-  /** @type {Component | null} */
-  let page = null;
-  try {
-    [page] = await Promise.all([FETCH[name](), SHEETS[name] && fetchSheet(SHEETS[name])]);
-  } catch (error) {
-    // A file that does not come is a server that is away. A fault inside the file is ours, and is to be seen.
-    if (!(error instanceof TypeError)) throw error;
-  }
-  fetched.value = { ...fetched.peek(), [name]: page };
+  const both = await fetchLate(() => Promise.all([FETCH[name](), SHEETS[name] && fetchSheet(SHEETS[name])]));
+  fetched.value = { ...fetched.peek(), [name]: both && both[0] };
 }
 
 /** @param {{name: string}} props */

@@ -21,7 +21,7 @@ export const ru = {
   "live": "На связи",
   "live.connecting": "Подключение…",
   "live.reconnecting": "Подключаемся снова… данные могли устареть",
-  "page.not_fetched": "Не удалось загрузить страницу: Baton недоступен.",
+  "page.not_fetched": "Не удалось загрузить страницу: Baton недоступен или уже обновлён.",
   "problem.unreachable": "Нет связи с Baton.",
   "problem.unanswered": "Нет связи с Baton. Неизвестно, сделано ли это.",
   "problem.unavailable": "Сейчас Baton не может этого сделать. Повторите попытку чуть позже.",
