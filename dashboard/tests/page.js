@@ -69,6 +69,6 @@ export function later() {
 export function line() {
   let to;
   const answer = new Response(new ReadableStream({ start: (it) => void (to = it) }));
-  const write = (type, data) => to.enqueue(new TextEncoder().encode(`event: ${type}\ndata: ${JSON.stringify(data)}\n\n`));
+  const write = (type, data, id) => to.enqueue(new TextEncoder().encode(`${id ? `id: ${id}\n` : ""}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`));
   return { answer: () => answer, write, close: () => to.close() };
 }

@@ -4,7 +4,8 @@
 
 import { effect, signal, untracked } from "../vendor/preact.js";
 import { address } from "../wire/api.js";
-import { follow } from "../wire/stream.js";
+import { followTogether } from "../wire/together.js";
+import { me } from "./session.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
@@ -50,7 +51,8 @@ export const whenBack = (retry) => effect(() => {
 
 /** Opens the feed; returns what closes it. */
 export function open() {
-  const close = follow(address("/events", { include: "conversation,message" }), {
+  // What one person may see is not what another may.
+  const close = followTogether(`baton.feed.${me.peek()?.id ?? ""}`, address("/events", { include: "conversation,message" }), {
     onOpen: () => {
       connection.value = "live";
     },

@@ -21,17 +21,17 @@ const RETRY_MAX_MS = 15_000;
  * Opens a stream, and opens it again whenever it ends, from where it was.
  * @param {string} url
  * @param {Listener} listener
+ * @param {string} [lastId] goes on after that
  * @returns {() => void} closes it for good
  */
-export function follow(url, listener) {
+export function follow(url, listener, lastId = "") {
   const closed = new AbortController();
-  void run(url, listener, closed.signal);
+  void run(url, lastId, listener, closed.signal);
   return () => closed.abort();
 }
 
-/** @param {string} url @param {Listener} listener @param {AbortSignal} closed */
-async function run(url, listener, closed) {
-  let lastId = "";
+/** @param {string} url @param {string} lastId @param {Listener} listener @param {AbortSignal} closed */
+async function run(url, lastId, listener, closed) {
   let wait = RETRY_MIN_MS;
   const onFrame = (/** @type {Frame} */ frame) => {
     // Only what came in whole counts: that is where it goes on.

@@ -1,0 +1,99 @@
+// One stream for all tabs of a browser: it gives the pages of a site few lines together, and those that wait for news would
+// leave none to ask or say anything by. One tab follows it and tells the others; when it is gone, another goes on from there.
+
+import { follow } from "./stream.js";
+
+/** @import { Frame, Listener } from "./stream.js" */
+
+/** Whoever looks at a tab that nobody tells how things stand waits no longer than that: then a line of its own is better than none. */
+const TOLD_MS = 5_000;
+
+/**
+ * @typedef {{kind: "ask"} | {kind: "stands", hello: Frame | null} | {kind: "frame", frame: Frame} | {kind: "lost"}} Word
+ *   what tabs tell each other; `hello` is null while there is no line
+ */
+
+/**
+ * As `follow`, together with the other tabs that call it by the same name. Without TLS a browser lets no tab know of another:
+ * then each follows for itself.
+ * @param {string} name @param {string} url @param {Listener} listener
+ * @returns {() => void} ends it for this tab
+ */
+export function followTogether(name, url, listener) {
+  if (!navigator.locks) return follow(url, listener);
+  const closed = new AbortController();
+  const others = new BroadcastChannel(name);
+  /** One's own line. @type {(() => void) | null} */
+  let hangUp = null;
+  /** Whether it is we who tell the others. */
+  let isTeller = false;
+  /** What the line began with, for as long as it is there. @type {Frame | null} */
+  let hello = null;
+  let lastId = "";
+  let patience = 0;
+
+  /** @param {Word} word */
+  const tell = (word) => isTeller && others.postMessage(word);
+  /** @param {Frame} frame */
+  function hear(frame) {
+    if (frame.id) lastId = frame.id;
+    if (frame.type === "hello") hello = frame;
+    listener.onFrame(frame);
+    tell({ kind: "frame", frame });
+  }
+  function dial() {
+    clearTimeout(patience);
+    hangUp ??= follow(url, {
+      ...listener,
+      onFrame: hear,
+      onLost: (problem) => {
+        hello = null;
+        listener.onLost?.(problem);
+        tell({ kind: "lost" });
+      },
+    }, lastId);
+  }
+  /** Asks how things stand, where others are to tell. */
+  function ask() {
+    clearTimeout(patience);
+    if (hangUp) return;
+    others.postMessage(/** @type {Word} */ ({ kind: "ask" }));
+    if (!document.hidden) patience = window.setTimeout(dial, TOLD_MS);
+  }
+
+  others.onmessage = ({ data }) => {
+    /** @type {Word} */
+    const word = data;
+    if (word.kind === "ask") return void tell({ kind: "stands", hello: hello && { ...hello, id: lastId } });
+    // Who follows for themselves has heard it.
+    if (hangUp) return;
+    clearTimeout(patience);
+    if (word.kind === "lost") {
+      hello = null;
+      listener.onLost?.(null);
+    }
+    const frame = word.kind === "frame" ? word.frame : word.kind === "stands" && !hello ? word.hello : null;
+    // What comes before it is known how things stand is loaded then.
+    if (!frame || (!hello && frame.type !== "hello")) return;
+    if (frame.type === "hello") listener.onOpen?.();
+    hear(frame);
+  };
+  const begin = () => {
+    isTeller = true;
+    dial();
+    return new Promise((done) => closed.signal.addEventListener("abort", done));
+  };
+  navigator.locks.request(name, { signal: closed.signal }, begin).catch((error) => {
+    if (!closed.signal.aborted) throw error;
+  });
+  ask();
+  document.addEventListener("visibilitychange", ask);
+
+  return () => {
+    closed.abort();
+    clearTimeout(patience);
+    document.removeEventListener("visibilitychange", ask);
+    others.close();
+    hangUp?.();
+  };
+}

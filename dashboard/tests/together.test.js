@@ -1,0 +1,133 @@
+// Several tabs of one browser: they share one line for news.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+import { answers, asked, line, pass, rest } from "./page.js";
+import { followTogether } from "../app/wire/together.js";
+
+const URL = "/api/v1/events";
+const dialled = () => asked.filter(({ path }) => path === "GET /events").map(({ headers }) => headers["last-event-id"] ?? null);
+
+/** Locks as a browser keeps them: one holds it, the others wait in turn. */
+function locks() {
+  const waiting = [];
+  let isHeld = false;
+  const next = () => {
+    const first = !isHeld && waiting.shift();
+    if (!first) return;
+    isHeld = true;
+    first().finally(() => {
+      isHeld = false;
+      next();
+    });
+  };
+  return {
+    request: (_name, { signal }, hold) => new Promise((done, refuse) => {
+      const mine = () => hold().then(done);
+      waiting.push(mine);
+      signal.addEventListener("abort", () => {
+        if (waiting.includes(mine)) waiting.splice(waiting.indexOf(mine), 1);
+        refuse(signal.reason);
+      });
+      queueMicrotask(next);
+    }),
+  };
+}
+
+let channels;
+class Channel {
+  constructor() { channels.push(this); }
+  postMessage(data) {
+    for (const other of channels) if (other !== this) queueMicrotask(() => channels.includes(other) && other.onmessage?.({ data: structuredClone(data) }));
+  }
+  close() { channels = channels.filter((other) => other !== this); }
+}
+
+let ends;
+/** Another tab, and what it hears. */
+function tab() {
+  const heard = [];
+  const end = followTogether("feed", URL, {
+    onOpen: () => heard.push("open"), onLost: () => heard.push("lost"),
+    onFrame: ({ type, data }) => heard.push(type === "hello" ? type : data.n),
+  });
+  ends.push(end);
+  return { heard, end };
+}
+
+/** What one has heard since it was looked at last. */
+const said = ({ heard }) => heard.splice(0);
+
+beforeEach(() => {
+  channels = [];
+  ends = [];
+  asked.length = 0;
+  globalThis.BroadcastChannel = Channel;
+  navigator.locks = locks();
+});
+afterEach(() => {
+  ends.forEach((end) => end());
+  delete navigator.locks;
+});
+
+test("however many tabs there are, one follows the stream, and all hear", async () => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  const tabs = [tab(), tab()];
+  await rest();
+  feed.write("hello", {}, "e1");
+  await rest();
+  tabs.push(tab());
+  await rest();
+  feed.write("said", { n: 1 }, "e2");
+  await pass(10_000);
+  assert.deepEqual(tabs.map(said), Array(3).fill(["open", "hello", 1]));
+  assert.equal(dialled().length, 1);
+});
+
+test("when the tab that follows is closed another goes on from there, and a cut is told to all", async () => {
+  const [first, second] = [line(), line()];
+  answers.set("GET /events", first.answer);
+  const tabs = [tab(), tab(), tab()];
+  await rest();
+  first.write("hello", {}, "e1");
+  first.write("said", { n: 1 }, "e2");
+  await rest();
+  tabs.forEach(said);
+  answers.set("GET /events", second.answer);
+  tabs.shift().end();
+  await rest();
+  assert.deepEqual(dialled(), [null, "e2"]);
+  second.write("hello", {}, "e2");
+  second.write("said", { n: 2 }, "e3");
+  await rest();
+  assert.deepEqual(tabs.map((it) => said(it).filter((word) => word !== "open")), [["hello", 2], ["hello", 2]]);
+  answers.set("GET /events", line().answer);
+  second.close();
+  await rest();
+  assert.deepEqual(tabs.map(said), [["lost"], ["lost"]]);
+});
+
+test("a tab that is seen and told nothing follows for itself; one that is hidden waits", async () => {
+  answers.set("GET /events", line().answer);
+  // It holds the line, and says nothing: as one that the browser has put to sleep.
+  void navigator.locks.request("feed", { signal: new AbortController().signal }, () => new Promise(() => {}));
+  document.hidden = true;
+  tab();
+  document.hidden = false;
+  await pass(4_000);
+  tab();
+  await pass(4_000);
+  assert.equal(dialled().length, 0);
+  await pass(1_000);
+  assert.equal(dialled().length, 1);
+});
+
+test("where a browser lets no tab know of another, each follows for itself", async () => {
+  delete navigator.locks;
+  answers.set("GET /events", () => line().answer());
+  tab();
+  tab();
+  await rest();
+  assert.equal(dialled().length, 2);
+});
