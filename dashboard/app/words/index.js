@@ -1,6 +1,7 @@
 // Every word that people read, in their language; and numbers and times as they write them.
 
 import { computed, effect, signal } from "../vendor/preact.js";
+import { today } from "../parts/now.js";
 import { choose } from "../state/language.js";
 import { preferences } from "../state/preferences.js";
 import { en } from "./en.js";
@@ -88,7 +89,7 @@ export const appointment = (at) =>
   dates("appointment", { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).format(new Date(at));
 /** The day, as a separator names it. @param {string | number | Date} at */
 export function day(at) {
-  const days = Math.round((midnight(new Date()) - midnight(new Date(at))) / 86_400_000);
+  const days = daysAgo(at);
   if (days === 0) return t("day.today");
   if (days === 1) return t("day.yesterday");
   if (days > 1 && days < 7) return dates("weekday", { weekday: "long" }).format(new Date(at));
@@ -96,14 +97,14 @@ export function day(at) {
 }
 /** Short, for a list: today the clock, this week the day, then the date. @param {string | number | Date} at */
 export function lately(at) {
-  const days = Math.round((midnight(new Date()) - midnight(new Date(at))) / 86_400_000);
+  const days = daysAgo(at);
   if (days === 0) return clock(at);
   if (days > 0 && days < 7) return dates("short weekday", { weekday: "short" }).format(new Date(at));
   return dates("short day", { day: "numeric", month: "short" }).format(new Date(at));
 }
 
-/** @param {Date} at */
-const midnight = (at) => new Date(at.getFullYear(), at.getMonth(), at.getDate()).getTime();
+/** Whoever says so says it anew at midnight. @param {string | number | Date} at */
+const daysAgo = (at) => Math.round((today.value - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000);
 
 /**
  * A length of time in its largest unit, as `3 min`; below ten seconds with a decimal.
