@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import "./page.js";
+import { answers } from "./page.js";
 import { drawn } from "./drawn.js";
 import { Unsent } from "../app/inbox/unsent.js";
-import { Problem } from "../app/wire/api.js";
+import { Problem, post } from "../app/wire/api.js";
 import { en } from "../app/words/en.js";
 
 const HOUR_MS = 3_600_000;
@@ -21,4 +21,11 @@ test("what was not confirmed is tried again for as long as the server knows whet
   assert.deepEqual(offers(owed({ at: old })), ["unsent.edit", "unsent.discard", "unsent.old"]);
   // A refusal is certain, however long ago.
   assert.deepEqual(offers(owed({ at: old, problem: new Problem({ status: 422, code: "invalid" }) })), ["unsent.edit", "unsent.discard"]);
+});
+
+test("what is too large for a proxy in front is said to be that, and not to be tried again", async () => {
+  answers.set("POST /conversations/mei/messages", new Response("<h1>nginx</h1>", { status: 413 }));
+  const problem = await post("/conversations/mei/messages", new FormData()).catch((error) => error);
+  assert.deepEqual(offers(owed({ problem })), ["unsent.edit", "unsent.discard"]);
+  assert.match(drawn(Unsent({ it: owed({ problem }) })), /larger than what is let through to Baton/);
 });

@@ -44,6 +44,7 @@ export function problemText(problem) {
   if (problem.code === "unreachable") return t("problem.unreachable");
   // A proxy in front, which has words of its own, is not there for long either.
   if (problem.status === 503 || problem.code === "unavailable") return t("problem.unavailable");
+  if (problem.code === "too_large" && !problem.detail) return t("problem.too_large");
   if (problem.code === "forbidden") return t("problem.forbidden");
   return problem.errors.length > 0
     ? problem.errors.map(({ pointer, detail }) => `${pointer.replace(/^\//, "")}: ${detail}`).join("; ")

@@ -102,7 +102,7 @@ async function problemOf(answer) {
     return new Problem({ retryAfter, ...(await answer.json()), status: answer.status });
   } catch {
     // A proxy in front answers in words of its own.
-    return new Problem({ status: answer.status, code: "unavailable", retryAfter });
+    return new Problem({ status: answer.status, code: answer.status === 413 ? "too_large" : "unavailable", retryAfter });
   }
 }
 

@@ -25,6 +25,7 @@ export const es = {
   "problem.unreachable": "No se puede contactar con Baton.",
   "problem.unanswered": "No se puede contactar con Baton. No se sabe si se hizo.",
   "problem.unavailable": "Baton no puede hacerlo en este momento. Inténtalo de nuevo enseguida.",
+  "problem.too_large": "Es más grande de lo que se deja pasar hasta Baton.",
   "problem.forbidden": "No tienes permiso para hacerlo.",
   "day.today": "Hoy",
   "day.yesterday": "Ayer",

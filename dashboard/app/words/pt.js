@@ -25,6 +25,7 @@ export const pt = {
   "problem.unreachable": "Não foi possível falar com o Baton.",
   "problem.unanswered": "Não foi possível falar com o Baton. Não se sabe se foi feito.",
   "problem.unavailable": "O Baton não consegue fazer isso agora. Tente de novo em instantes.",
+  "problem.too_large": "É maior do que se deixa passar até o Baton.",
   "problem.forbidden": "Você não tem permissão para isso.",
   "day.today": "Hoje",
   "day.yesterday": "Ontem",

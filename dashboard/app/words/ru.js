@@ -25,6 +25,7 @@ export const ru = {
   "problem.unreachable": "Нет связи с Baton.",
   "problem.unanswered": "Нет связи с Baton. Неизвестно, сделано ли это.",
   "problem.unavailable": "Сейчас Baton не может этого сделать. Повторите попытку чуть позже.",
+  "problem.too_large": "Это больше, чем пропускают к Baton.",
   "problem.forbidden": "У вас нет прав на это действие.",
   "day.today": "Сегодня",
   "day.yesterday": "Вчера",

@@ -23,6 +23,7 @@ export const shell = {
   "problem.unreachable": "Baton cannot be reached.",
   "problem.unanswered": "Baton cannot be reached. Nobody knows whether it was done.",
   "problem.unavailable": "Baton cannot do that right now. Try again in a moment.",
+  "problem.too_large": "It is larger than what is let through to Baton.",
   "problem.forbidden": "You may not do that.",
   "day.today": "Today",
   "day.yesterday": "Yesterday",
