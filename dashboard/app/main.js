@@ -1,13 +1,14 @@
 // The start: who sits here decides what is shown, and the feed runs for as long as somebody does.
 
-import { effect, html, render } from "./vendor/preact.js";
+import { effect, html, render, untracked } from "./vendor/preact.js";
 import { begin as followConversations } from "./state/conversations.js";
 import { open as openFeed } from "./state/feed.js";
 import { begin as followMyself } from "./state/myself.js";
-import { look, me } from "./state/session.js";
+import { isKnown, look, me } from "./state/session.js";
 import { begin as keepShelves } from "./state/shelf.js";
 import { guard as guardLeaving } from "./inbox/leaving.js";
 import { followSettling } from "./inbox/modes.js";
+import { isLookedAt } from "./parts/looked.js";
 import { Shell } from "./shell.js";
 
 /** @type {(() => void)[]} */
@@ -20,6 +21,11 @@ effect(() => {
   whose = id;
   ends.forEach((end) => end());
   ends = id ? [followConversations(), keepShelves(), followMyself(), followSettling(), openFeed()] : [];
+});
+
+// All tabs share the session: in another one somebody may have left, come back, or come in as somebody else.
+effect(() => {
+  if (isLookedAt.value && untracked(() => isKnown.value)) look().catch(() => {});
 });
 
 guardLeaving();
