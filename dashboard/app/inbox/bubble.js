@@ -86,7 +86,7 @@ function Part({ it, thread, isAlone, name }) {
 /** @param {{of: NonNullable<Wire.Message["quoted"]>, thread: Thread}} props */
 function Quote({ of, thread }) {
   const by = of.author ? actorName(of.author) : "";
-  const inside = html`${by && html`<b>${by}</b>`}<span>${of.text || t("bubble.quoted_gone")}</span>`;
+  const inside = html`${by && html`<b>${by}</b>`}<span dir="auto">${of.text || t("bubble.quoted_gone")}</span>`;
   return of.message_id
     ? html`<button type="button" class="quote" onClick=${() => void toQuoted(thread, of.message_id)}>${inside}</button>`
     : html`<div class="quote">${inside}</div>`;
@@ -107,6 +107,6 @@ function More({ it, parts, acts }) {
 /** What happened, rather than was said: a reaction, a call, a vote. */
 export const Aside = memo(function Aside(/** @type {{it: Wire.Message}} */ { it }) {
   return html`<p class="aside" id="message-${it.seq}" tabindex="-1">
-    ${t("aside", { name: authorName(it), what: word("aside", it.kind) })} ${it.text} <time datetime=${it.at} title=${moment(it.at)}>${clock(it.at)}</time>
+    ${t("aside", { name: authorName(it), what: word("aside", it.kind) })} <bdi>${it.text}</bdi> <time datetime=${it.at} title=${moment(it.at)}>${clock(it.at)}</time>
   </p>`;
 });

@@ -165,7 +165,7 @@ export function Composer({ it, open, field, tools }) {
       onDragOver=${(/** @type {DragEvent} */ event) => event.preventDefault()} onDrop=${(/** @type {DragEvent} */ event) => take(event.dataTransfer?.files, event)}>
     ${asked && html`<${Canned} found=${found} at=${chosen.value} preview=${(/** @type {Wire.CannedReply} */ one) => fill(one.text, values)} onChoose=${choose} />`}
     <${Told} it=${it} />
-    ${desk.quoted && !desk.isNote && html`<div class="composer-quote"><${Icon} name="reply" /><p><b>${authorName(desk.quoted)}</b> <span>${summary(desk.quoted).text || t("bubble.quoted_gone")}</span></p>
+    ${desk.quoted && !desk.isNote && html`<div class="composer-quote"><${Icon} name="reply" /><p><b>${authorName(desk.quoted)}</b> <span dir="auto">${summary(desk.quoted).text || t("bubble.quoted_gone")}</span></p>
       <button type="button" class="bare" aria-label=${t("composer.drop_quote")} onClick=${() => lay(it.id, { quoted: null })}><${Icon} name="close" /></button></div>`}
     ${file && html`<${Attached} file=${file} onDrop=${() => (lay(it.id, { file: null }), field.current?.focus())} />`}
     <textarea ref=${field} rows="1" dir="auto" value=${desk.text} aria-label=${label} placeholder=${label} aria-describedby="composer-said"

@@ -32,13 +32,13 @@ export function Notes({ thread }) {
   }
   return html`<div class="notes">
     ${mayAct() && html`<form onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), add())}>
-      <textarea rows="2" value=${written} placeholder=${t("notes.placeholder")} aria-label=${t("notes.add")} onKeyDown=${key}
+      <textarea rows="2" dir="auto" value=${written} placeholder=${t("notes.placeholder")} aria-label=${t("notes.add")} onKeyDown=${key}
         onInput=${(/** @type {InputEvent} */ event) => lay(desk, { text: /** @type {HTMLTextAreaElement} */ (event.target).value })}></textarea>
       <button>${t("notes.add")}</button>
     </form>`}
     <ul role="list">
       ${notes.map((it) => html`<li key=${it.id}>
-        <p>${it.text}</p>
+        <p dir="auto">${it.text}</p>
         <p class="hint"><${Icon} name="note" /> ${authorName(it)} · <time datetime=${it.at} title=${moment(it.at)}>${lately(it.at)}</time>
           <button type="button" class="link" onClick=${() => void toMessage(thread, it.seq)}>${t("notes.show")}</button></p>
       </li>`)}

@@ -55,12 +55,12 @@ function When({ it }) {
 /** @param {{it: Wire.Conversation, q: string}} props */
 function Preview({ it, q }) {
   const found = q && it.match?.snippet;
-  if (found) return html`<span class="row-preview">${hits(found, q).map(({ text, isHit }) => (isHit ? html`<mark>${text}</mark>` : text))}</span>`;
+  if (found) return html`<span class="row-preview" dir="auto">${hits(found, q).map(({ text, isHit }) => (isHit ? html`<mark>${text}</mark>` : text))}</span>`;
   const last = it.last_message;
-  if (!last) return html`<span class="row-preview">${t("row.nothing")}</span>`;
+  if (!last) return html`<span class="row-preview" dir="auto">${t("row.nothing")}</span>`;
   const { kind, text } = summary(last);
   const isGone = last.delivery?.state === "cancelled";
-  return html`<span class="row-preview ${isGone ? "is-cancelled" : ""}">
+  return html`<span dir="auto" class="row-preview ${isGone ? "is-cancelled" : ""}">
     <${Writer} of=${last} />${last.kind === "note" && html`<${Icon} name="note" label=${t("row.note")} />`}${kind && kind !== "note" && word("kind", kind)}${kind && kind !== "note" && text && ": "}${text}
   </span>`;
 }
@@ -71,5 +71,6 @@ function Writer({ of }) {
   if (of.author === "assistant") return html`<span class="is-ai"><${Icon} name="spark" label=${t("row.by_ai")} /></span>`;
   if (of.origin === "phone") return html`<${Icon} name="phone" label=${t("row.by_phone")} />`;
   if (of.author === "system") return html`<${Icon} name="bolt" label=${t("row.by_system")} />`;
-  return html`<b>${authorName(of)}: </b>`;
+  // Beside the words it does not say in which direction they run.
+  return html`<b dir="auto">${authorName(of)}: </b>`;
 }

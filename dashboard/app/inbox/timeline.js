@@ -33,7 +33,7 @@ export function Timeline({ id, thread, decisions, about, onAll }) {
   const story = other ?? decisions;
 
   return html`<div class="timeline">
-    ${about ? html`<div class="timeline-about"><p><b>${t("timeline.about")}</b> “${summary(about).text}”</p>
+    ${about ? html`<div class="timeline-about"><p><b>${t("timeline.about")}</b> “<bdi>${summary(about).text}</bdi>”</p>
         <button type="button" onClick=${onAll}>${t("timeline.all_messages")}</button></div>`
     : html`<label class="is-check"><input type="checkbox" checked=${isWhole.value} onChange=${() => (isWhole.value = !isWhole.peek())} /><span>${t("timeline.whole")}</span></label>`}
     <ol role="list">

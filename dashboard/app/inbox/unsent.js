@@ -24,7 +24,7 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   return html`<div class="speech-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
     <div class="speech">
       <p class="speech-by"><${Icon} name=${it.kind === "note" ? "note" : "person"} />${it.kind === "note" ? t("bubble.note_by", { name: t("you") }) : t("you")}</p>
-      ${it.quoted && html`<div class="quote"><span>${it.quoted.text}</span></div>`}
+      ${it.quoted && html`<div class="quote"><span dir="auto">${it.quoted.text}</span></div>`}
       ${it.file && html`<${FileLine} name=${it.file.name} size=${it.file.size} />`}
       ${it.text && html`<p class="says" dir="auto">${it.text}</p>`}
       <p class="speech-foot"><time datetime=${it.at}>${clock(it.at)}</time>
