@@ -8,7 +8,7 @@ import { conversation, delivery, message } from "./made.js";
 import { conversation as known, keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
 import { dropOutcome, followSettling, outcomes, showReceipt, takeOver } from "../app/inbox/modes.js";
-import { Outcome } from "../app/inbox/receipt.js";
+import { Result } from "../app/inbox/receipt.js";
 
 const receipt = (more) => ({ mode: "HUMAN", mode_version: 2, changed: true, settled: true, in_flight: [], at_provider: [], mode_until: null, assignee: null, ...more });
 const mei = (more) => conversation({ id: "mei", contact: { name: "Mei", phone: null }, updated_at: "1", ...more });
@@ -53,7 +53,7 @@ test("what was under way at a takeover and is of unknown fate in the end is not 
   t.after(openFeed());
   await rest();
   const it = mei({ mode: "HUMAN", mode_version: 7, updated_at: "7" });
-  const says = () => drawn(Outcome({ it }));
+  const says = () => drawn(Result({ it, outcome: outcomes.peek().get("mei") }));
   const tell = async (type, more) => {
     feed.write(type, { type, conversation_id: "mei", ...more });
     await rest();
@@ -91,7 +91,7 @@ test("of a switch whose answer is lost nobody knows, until the feed tells of it"
     await going;
   };
   await lose();
-  assert.equal(drawn(Outcome({ it })), "Baton cannot be reached. Nobody knows whether it was done. Take over again");
+  assert.equal(drawn(Result({ it, outcome: outcomes.peek().get("lost") })), "Baton cannot be reached. Nobody knows whether it was done. Take over again");
   feed.write("mode_changed", taken);
   await rest();
   assert.equal(outcomes.peek().has("lost"), false);

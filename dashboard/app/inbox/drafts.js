@@ -1,8 +1,9 @@
 // Above the field: what the AI suggests. It goes out only by a person's hand, and goes away when it is of no use any more.
 
-import { html } from "../vendor/preact.js";
+import { html, useRef } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
+import { useKeptFocus } from "../parts/kept_focus.js";
 import { useKeys } from "../parts/keys.js";
 import { say } from "../parts/toast.js";
 import { lately, moment, t } from "../words/index.js";
@@ -12,8 +13,10 @@ import { seeThrough } from "./saying.js";
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Opened } from "./opened.js" */
 
-/** @param {{it: Wire.Conversation, open: Opened, onEdit: () => void}} props */
-export function Draft({ it, open, onEdit }) {
+/** @param {{it: Wire.Conversation, open: Opened, field: {current: HTMLElement | null}, onEdit: () => void}} props */
+export function Draft({ it, open, field, onEdit }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useKeptFocus(box, () => field.current);
   const { suggestions, thread } = open;
   const draft = suggestions.fresh.value;
   const isUsed = thread.owed.value.some((one) => one.draft?.id === draft?.id);
@@ -32,7 +35,7 @@ export function Draft({ it, open, onEdit }) {
   useKeys([{ key: "u", words: t("keys.use_draft"), run: edit }], [draft, it.id]);
   if (!mayAct() || isUsed) return null;
   if (!draft) return suggestions.isAsked.value && html`<section class="draft is-asked" role="status"><p><${Icon} name="pen" />${t("draft.asked")}</p></section>`;
-  return html`<section class="draft" aria-label=${t("draft")}>
+  return html`<section class="draft" ref=${box} aria-label=${t("draft")}>
     <header><${Icon} name="pen" /><b>${t("draft")}</b><time datetime=${draft.created_at} title=${moment(draft.created_at)}>${lately(draft.created_at)}</time></header>
     <p class="says" dir="auto">${draft.text}</p>
     <footer>

@@ -104,7 +104,7 @@ export function Pane({ open }) {
       ${!it.merged_into && html`<${Mode} it=${it} />`}
       <${Thread} open=${open} it=${it} events=${events} acts=${acts} onReply=${() => reply()}
         onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), putBack(open.id, one), write())} />
-      <${Draft} it=${it} open=${open} onEdit=${() => write()} />
+      <${Draft} it=${it} open=${open} field=${field} onEdit=${() => write()} />
       ${it.merged_into ? html`<${Merged} from=${it.id} to=${it.merged_into} />`
       : mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
     </section>

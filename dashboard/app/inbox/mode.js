@@ -1,10 +1,11 @@
 // Who answers: one pill, always in the same place, and beside it the button that changes it. What is pressed shows before
 // the server has said anything.
 
-import { html, useSignal } from "../vendor/preact.js";
+import { html, useRef, useSignal } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
 import { Confirm } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";
+import { useKeptFocus } from "../parts/kept_focus.js";
 import { useKeys } from "../parts/keys.js";
 import { say } from "../parts/toast.js";
 import { t } from "../words/index.js";
@@ -15,13 +16,16 @@ import { ModeMenu } from "./mode_menu.js";
 import { modeSign } from "./mode_sign.js";
 import { giveBack, isModelMissing, pressed, takeFrom, takeOver } from "./modes.js";
 import { holderName } from "./names.js";
-import { Outcome } from "./receipt.js";
+import { Outcome, menuOf } from "./receipt.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
 /** @param {{it: Wire.Conversation}} props */
 export function Mode({ it }) {
   const isAsked = useSignal(false);
+  const acts = useRef(/** @type {HTMLElement | null} */ (null));
+  // The menu is always there. On the other of both buttons a second press would undo the first.
+  useKeptFocus(acts, () => menuOf(acts.current));
   const held = heldBy(it);
   const isOthers = held.who === "agent";
   const going = pressed.value?.id === it.id ? pressed.value.to : null;
@@ -30,12 +34,12 @@ export function Mode({ it }) {
     : modeSign(it);
 
   function take() {
-    if (!mayAct()) return;
+    if (!mayAct() || going === "HUMAN") return;
     if (isOthers && canHold()) void takeFrom(it);
     else void takeOver(it);
   }
   function give() {
-    if (!mayAct()) return;
+    if (!mayAct() || going === "AI") return;
     if (it.mode === "AI") say(t("mode.ai_already"));
     else if (isOthers) isAsked.value = true;
     else void giveBack(it);
@@ -49,10 +53,10 @@ export function Mode({ it }) {
     <div class="mode-line">
       <p class="mode-pill ${going ? "is-going" : ""}" role="status" aria-label=${t("mode.who")}><${Icon} name=${sign.icon} /><span>${sign.words}</span></p>
       ${it.mode_until && it.mode === "HUMAN" && !going && html`<${BackClock} it=${it} />`}
-      ${mayAct() && html`<div class="mode-acts">
+      ${mayAct() && html`<div class="mode-acts" ref=${acts}>
         ${isOthers ? canHold() && html`<button type="button" onClick=${take}><${Icon} name="hand" />${t("mode.take_from", { name: holderName(held) })}<kbd aria-hidden="true">t</kbd></button>`
-        : (it.mode === "AI" || held.who === "nobody") && html`<button type="button" class="take" aria-keyshortcuts="t" disabled=${going === "HUMAN"} onClick=${take}><${Icon} name="hand" />${t("mode.take")}<kbd aria-hidden="true">t</kbd></button>`}
-        ${it.mode === "HUMAN" && !isOthers && html`<button type="button" aria-keyshortcuts="g" disabled=${going === "AI"} onClick=${give}><${Icon} name="spark" />${t("mode.give")}<kbd aria-hidden="true">g</kbd></button>`}
+        : (it.mode === "AI" || held.who === "nobody") && html`<button type="button" class="take" aria-keyshortcuts="t" aria-disabled=${going === "HUMAN" ? "true" : undefined} onClick=${take}><${Icon} name="hand" />${t("mode.take")}<kbd aria-hidden="true">t</kbd></button>`}
+        ${it.mode === "HUMAN" && !isOthers && html`<button type="button" aria-keyshortcuts="g" aria-disabled=${going === "AI" ? "true" : undefined} onClick=${give}><${Icon} name="spark" />${t("mode.give")}<kbd aria-hidden="true">g</kbd></button>`}
         <${ModeMenu} it=${it} isOthers=${isOthers} onGive=${give} />
       </div>`}
     </div>

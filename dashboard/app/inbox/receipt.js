@@ -1,7 +1,8 @@
 // Under the pill: what the last switch did, or why it did not.
 
-import { html } from "../vendor/preact.js";
+import { html, useRef } from "../vendor/preact.js";
 import { Icon } from "../parts/icon.js";
+import { useKeptFocus } from "../parts/kept_focus.js";
 import { problemText } from "../parts/toast.js";
 import { appointment, span, t } from "../words/index.js";
 import { canAct, heldBy } from "./holding.js";
@@ -11,17 +12,26 @@ import { sentences, unsettled } from "./receipts.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
+/** What else can be done about who answers: it stays when what was pressed beside it goes. @param {HTMLElement | null} near */
+export const menuOf = (near) => near?.closest(".mode-bar")?.querySelector("[aria-haspopup=menu]");
+
 /** @param {{it: Wire.Conversation}} props */
 export function Outcome({ it }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const outcome = outcomes.value.get(it.id);
+  useKeptFocus(box, () => menuOf(box.current));
   // The region is there before its words are, or a reader would not hear of them.
-  return html`<div class="outcome" role="status">
-    ${outcome?.receipt && html`<${Receipt} it=${it} receipt=${outcome.receipt} isSettled=${outcome.isSettled} asked=${outcome.asked} />`}
-    ${outcome?.conflict && html`<${Said} it=${it} look="is-warn" text=${t("mode.conflict", { who: holderName(heldBy(outcome.conflict)) })} />`}
-    ${outcome?.problem && !outcome.conflict && outcome.problem.code !== "no_model" && html`<${Said} it=${it} look="is-bad" text=${notChanged(outcome.problem)}>
+  return html`<div class="outcome" role="status" ref=${box}>${outcome && html`<${Result} it=${it} outcome=${outcome} />`}</div>`;
+}
+
+/** @param {{it: Wire.Conversation, outcome: import("./modes.js").Outcome}} props */
+export function Result({ it, outcome: { receipt, problem, conflict, isSettled, asked } }) {
+  return html`
+    ${receipt && html`<${Receipt} it=${it} receipt=${receipt} isSettled=${isSettled} asked=${asked} />`}
+    ${conflict && html`<${Said} it=${it} look="is-warn" text=${t("mode.conflict", { who: holderName(heldBy(conflict)) })} />`}
+    ${problem && !conflict && problem.code !== "no_model" && html`<${Said} it=${it} look="is-bad" text=${notChanged(problem)}>
       ${it.mode === "AI" && html`<button type="button" onClick=${() => void takeOver(it)}><${Icon} name="retry" />${t("mode.take_again")}</button>`}
-    </${Said}>`}
-  </div>`;
+    </${Said}>`}`;
 }
 
 /** @param {import("../wire/api.js").Problem} problem */
