@@ -328,20 +328,11 @@ async fn count_spending(archive: &dyn Archive, settings: &Settings, numbers: &Nu
     let Some(prices) = &settings.ai_prices else { return };
     let Some(today) = day_began(&settings.time_zone, now()) else { return };
     for channel in numbers.channels.names().iter().filter_map(|name| numbers.channels.get(name)) {
-        let Some(ceiling) = channel.policy.ai_spend_per_day else { continue };
+        if channel.policy.ai_spend_per_day.is_none() {
+            continue;
+        }
         match archive.usage(&channel.name, today).await {
-            Ok(usage) => {
-                let spent = spending::cost_of(prices, &usage);
-                if spent >= ceiling && !channel.policy.is_spent {
-                    tracing::warn!(
-                        channel = channel.name,
-                        spent,
-                        ceiling,
-                        "the ceiling of cost is reached for today"
-                    );
-                }
-                numbers.set_spent(&channel.name, spent >= ceiling);
-            }
+            Ok(usage) => numbers.set_spent(&channel.name, spending::cost_of(prices, &usage)),
             Err(error) => {
                 tracing::debug!(%error, channel = channel.name, "what was spent is not known this time")
             }

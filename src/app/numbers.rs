@@ -1,6 +1,9 @@
 //! The channels as they run here: each with its rules, its gateway and the tokens of its door, loaded from the registry
 //! and loaded again when a row changes.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError, RwLock},
@@ -58,8 +61,9 @@ pub(super) struct Numbers {
     accounts: RwLock<BTreeSet<String>>,
     unknown: tokio::sync::Mutex<HashMap<String, Instant>>,
     loaded: Mutex<HashMap<String, Time>>,
-    /// Those whose ceiling of cost is reached today.
-    spent: RwLock<BTreeSet<String>>,
+    /// What those with a ceiling of cost have spent today, as it was counted last. Held while any channel is put in: of a
+    /// count and a change of the same moment neither may undo the other.
+    spent: Mutex<HashMap<String, f64>>,
     linking: Semaphore,
 }
 
@@ -83,7 +87,7 @@ impl Numbers {
             accounts: RwLock::default(),
             unknown: tokio::sync::Mutex::default(),
             loaded: Mutex::default(),
-            spent: RwLock::default(),
+            spent: Mutex::default(),
             linking: Semaphore::new(LINKING_MAX),
         }
     }
@@ -170,6 +174,7 @@ impl Numbers {
                 self.locked().remove(&name);
                 self.tokens.write().unwrap_or_else(PoisonError::into_inner).remove(&name);
                 self.accounts.write().unwrap_or_else(PoisonError::into_inner).remove(&name);
+                self.spent().remove(&name);
             }
         }
         // The sandbox's row stays when the sandbox is off, with its conversations.
@@ -177,7 +182,8 @@ impl Numbers {
             if self.locked().get(&row.name) == Some(&row.updated_at) {
                 continue;
             }
-            match self.set_up(&row) {
+            let mut spent = self.spent();
+            match self.set_up(&row, &mut spent) {
                 Ok((channel, tokens)) => {
                     self.tokens
                         .write()
@@ -200,7 +206,11 @@ impl Numbers {
         Ok(())
     }
 
-    fn set_up(&self, row: &registry::Channel) -> anyhow::Result<(Channel, Vec<Secret>)> {
+    fn set_up(
+        &self,
+        row: &registry::Channel,
+        spent: &mut HashMap<String, f64>,
+    ) -> anyhow::Result<(Channel, Vec<Secret>)> {
         let mut policy = self.settings.policy()?;
         let is_sandbox = row.provider == SANDBOX;
         if is_sandbox {
@@ -210,7 +220,11 @@ impl Numbers {
             policy.has_model = false;
         }
         let mut policy: Policy = self.settings.overlay(&policy, &row.settings)?;
-        policy.is_spent = self.spent.read().unwrap_or_else(PoisonError::into_inner).contains(&row.name);
+        if policy.ai_spend_per_day.is_none() {
+            // Nothing is counted any more: what was counted says nothing of the day on which a ceiling is set again.
+            spent.remove(&row.name);
+        }
+        policy.is_spent = is_reached(policy.ai_spend_per_day, spent.get(&row.name));
         policy.brake = row.brake;
         let secrets = self.secrets(row);
         let provider: Arc<dyn Provider> = if is_sandbox {
@@ -229,14 +243,22 @@ impl Numbers {
         Ok((Channel { name: row.name.clone(), policy: Arc::new(policy), provider }, tokens))
     }
 
-    /// What became known of a channel's ceiling of cost. What has begun goes on.
-    pub(super) fn set_spent(&self, name: &str, is_spent: bool) {
-        let mut spent = self.spent.write().unwrap_or_else(PoisonError::into_inner);
-        let is_news = if is_spent { spent.insert(name.to_owned()) } else { spent.remove(name) };
-        if let Some(channel) = self.channels.get(name).filter(|_| is_news) {
-            let policy = Policy { is_spent, ..Policy::clone(&channel.policy) };
-            self.channels.put(Channel { policy: Arc::new(policy), ..Channel::clone(&channel) });
+    /// What a channel has spent today. What has begun goes on.
+    pub(super) fn set_spent(&self, name: &str, cost: f64) {
+        let mut spent = self.spent();
+        // Its ceiling may have been taken away, and the channel too, while this was counted.
+        let Some(channel) = self.channels.get(name) else { return };
+        let Some(ceiling) = channel.policy.ai_spend_per_day else { return };
+        spent.insert(name.to_owned(), cost);
+        let is_spent = is_reached(Some(ceiling), Some(&cost));
+        if is_spent == channel.policy.is_spent {
+            return;
         }
+        if is_spent {
+            tracing::warn!(channel = name, spent = cost, ceiling, "the ceiling of cost is reached for today");
+        }
+        let policy = Policy { is_spent, ..Policy::clone(&channel.policy) };
+        self.channels.put(Channel { policy: Arc::new(policy), ..Channel::clone(&channel) });
     }
 
     /// The account behind a row.
@@ -270,6 +292,10 @@ impl Numbers {
         if let Err(error) = repair::keep_state(&*self.registry, &channel.name, &state, now()).await {
             tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
         }
+    }
+
+    fn spent(&self) -> std::sync::MutexGuard<'_, HashMap<String, f64>> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<String, Time>> {
@@ -347,6 +373,10 @@ impl ports::Channels for Numbers {
             Err(unanswered) => unavailable(&unanswered.detail),
         }
     }
+}
+
+fn is_reached(ceiling: Option<f64>, spent: Option<&f64>) -> bool {
+    ceiling.zip(spent).is_some_and(|(ceiling, spent)| *spent >= ceiling)
 }
 
 fn blank(name: &str, provider: &str, now: Time) -> registry::Channel {

@@ -1,0 +1,73 @@
+//! Channels over a real registry, as they are loaded when their rows change.
+
+use serde_json::json;
+
+use super::*;
+use crate::{
+    adapters::{http_client::http_client, trial},
+    app::vault::KEY_BYTES,
+};
+
+/// Numbers over a SQLite file of their own, where these settings are set.
+async fn numbers(set: &[(&str, &str)]) -> (Numbers, tempfile::TempDir) {
+    let (store, folder) = trial::sqlite().await;
+    let settings = Settings::default().adjusted(&[], set).expect("right");
+    let numbers = Numbers::new(
+        Arc::new(store),
+        Arc::new(settings),
+        Arc::new(Vault::new(&[1; KEY_BYTES], &[]).expect("a vault")),
+        http_client(super::super::CONNECT).expect("a client"),
+        None,
+    );
+    (numbers, folder)
+}
+
+/// The row of a channel on this instance.
+fn row(numbers: &Numbers, name: &str, instance: &str) -> registry::Channel {
+    let secrets = Secrets { token: Some("token".to_owned()), ..Secrets::default() };
+    registry::Channel {
+        instance: Some(instance.to_owned()),
+        sealed: numbers.vault.seal(&secrets.to_bytes()),
+        ..blank(name, "green_api", Time(1))
+    }
+}
+
+/// Gives it another ceiling, which is loaded as after any change.
+async fn set_ceiling(numbers: &Numbers, row: &mut registry::Channel, ceiling: serde_json::Value) {
+    let before = row.updated_at;
+    row.settings.insert("ai_spend_per_day".to_owned(), ceiling);
+    row.settings.retain(|_, value| !value.is_null());
+    row.updated_at = before.plus_ms(1);
+    assert!(numbers.registry.put_channel(row, before).await.expect("written"));
+    numbers.load().await.expect("loaded");
+}
+
+fn is_spent(numbers: &Numbers) -> bool {
+    numbers.channels.get("shop").expect("loaded").policy.is_spent
+}
+
+#[tokio::test]
+async fn a_ceiling_that_is_raised_or_taken_away_silences_nobody_any_more() {
+    let (numbers, _folder) = numbers(&[("ai_prices", "gpt=1/1")]).await;
+    let mut shop = row(&numbers, "shop", "7105000001");
+    assert!(numbers.registry.add_channel(&shop).await.expect("written"));
+    numbers.load().await.expect("loaded");
+
+    set_ceiling(&numbers, &mut shop, json!(1)).await;
+    numbers.set_spent("shop", 2.0);
+    assert!(is_spent(&numbers), "more than 1 was spent");
+    set_ceiling(&numbers, &mut shop, json!(100)).await;
+    assert!(!is_spent(&numbers), "100 is far");
+    set_ceiling(&numbers, &mut shop, json!(1)).await;
+    assert!(is_spent(&numbers), "what was spent is still spent");
+
+    set_ceiling(&numbers, &mut shop, json!(null)).await;
+    assert!(!is_spent(&numbers), "without a ceiling none is reached");
+    // A count that had begun before.
+    numbers.set_spent("shop", 2.0);
+    assert!(!is_spent(&numbers));
+    set_ceiling(&numbers, &mut shop, json!(1)).await;
+    assert!(!is_spent(&numbers), "what was counted before says nothing of another day");
+    numbers.set_spent("shop", 0.5);
+    assert!(!is_spent(&numbers), "there is something left");
+}
