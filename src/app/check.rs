@@ -2,7 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{CONNECT, generators::Generators, numbers::Numbers, redis, stores::Store, with_causes};
+use super::{
+    CONNECT,
+    generators::Generators,
+    numbers::{DEFAULT, Numbers},
+    redis,
+    stores::Store,
+    with_causes,
+};
 use crate::{
     adapters::{
         green_api,
@@ -191,6 +198,7 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
         )]);
     }
     let mut findings = look_for_twins(&rows);
+    findings.extend(look_for_the_default(&settings, &rows));
     for row in rows.iter().filter(|row| row.provider == "green_api") {
         let account = match numbers.account(row) {
             Ok(account) => account,
@@ -276,13 +284,23 @@ fn look_at_door(settings: &Settings, channel: &str, found: &green_api::Settings)
 /// Two channels on one account would each get half of what comes, and answer it twice.
 fn look_for_twins(rows: &[Channel]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (at, row) in rows.iter().enumerate().filter(|(_, row)| row.instance.is_some()) {
-        if let Some(twin) = rows[..at].iter().find(|other| other.instance == row.instance) {
+    for (at, row) in rows.iter().enumerate() {
+        if let Some(twin) = rows[..at].iter().find(|other| other.shares_account_with(row)) {
             let detail = format!("{} and {} are the same account", twin.name, row.name);
             findings.push(Finding::wrong("channel", detail, "remove one of them"));
         }
     }
     findings
+}
+
+/// The instance of the settings is that of another channel: the server has not set it up.
+fn look_for_the_default(settings: &Settings, rows: &[Channel]) -> Option<Finding> {
+    let instance = settings.green_api_instance.as_ref()?;
+    let of_it = |row: &&Channel| row.instance.as_ref() == Some(instance);
+    let is_set_up = rows.iter().filter(of_it).any(|row| row.name == DEFAULT);
+    let other = rows.iter().find(of_it).filter(|_| !is_set_up)?;
+    let detail = format!("{DEFAULT} is not set up: BATON_GREEN_API_INSTANCE is that of {}", other.name);
+    Some(Finding::wrong("channel", detail, "take it out of the settings, or off that channel"))
 }
 
 /// Where the provider reaches us.

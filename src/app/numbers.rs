@@ -106,7 +106,20 @@ impl Numbers {
                 managed_by_environment: true,
                 ..before.clone().unwrap_or_else(|| blank(DEFAULT, "green_api", now))
             };
-            self.write(before, channel, now).await?;
+            let other = rows.iter().find(|row| row.shares_account_with(&channel));
+            if let Some(other) = other {
+                tracing::error!(
+                    instance,
+                    channel = other.name,
+                    "the instance of BATON_GREEN_API_INSTANCE is on another channel too, and each customer would be \
+                     answered twice: take it out of the settings, or off that channel"
+                );
+            }
+            // Two that share it from before go on as they are: which of them is to go, nobody here can say.
+            let has_it = before.as_ref().is_some_and(|before| before.instance == channel.instance);
+            if other.is_none() || has_it {
+                self.write(before, channel, now).await?;
+            }
         } else if let Some(before) = row(DEFAULT).filter(|row| row.managed_by_environment) {
             // The environment no longer names it: from now on the API may change it.
             let channel = registry::Channel { managed_by_environment: false, ..before.clone() };

@@ -56,6 +56,13 @@ pub struct Channel {
     pub updated_at: Time,
 }
 
+impl Channel {
+    /// Whether both are one account of the provider. Each of them would take what comes there for its own, and answer it.
+    pub fn shares_account_with(&self, other: &Self) -> bool {
+        self.instance.is_some() && self.instance == other.instance && self.name != other.name
+    }
+}
+
 /// A token of the API. Only its hash is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -112,11 +119,12 @@ pub trait Registry: Send + Sync {
     /// All channels, by name.
     async fn channels(&self) -> Result<Vec<Channel>, Error>;
 
-    /// A new channel. False if the name is taken.
+    /// A new channel. False if the name is taken, or the account is another channel's.
     async fn add_channel(&self, channel: &Channel) -> Result<bool, Error>;
 
     /// Overwrites a channel but for its state and its brake. False if there is none of that name, or it was changed since
-    /// that moment, which was that of its last change when it was read.
+    /// that moment, which was that of its last change when it was read; or if it is to have an account that is another
+    /// channel's.
     async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error>;
 
     /// Removes a channel that has no conversations. False if there is none, or it has some.

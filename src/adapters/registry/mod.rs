@@ -61,19 +61,22 @@ impl<S: Store> Registry for S {
     async fn add_channel(&self, channel: &Channel) -> Result<bool, Error> {
         let statement = Statement::new(
             "insert into channels (title, provider, instance, api_url, sealed, settings, managed_by_environment, \
-             updated_at, name, state, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) \
-             on conflict (name) do nothing",
+             updated_at, name, state, created_at) select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 \
+             where not exists (select 1 from channels t where t.instance = $3) on conflict (name) do nothing",
         );
         let statement = described(statement, channel).with(channel.state.as_str()).with(channel.created_at);
-        Ok(self.write(statement).await? > 0)
+        self.write_together(vec![Part::May(accounts_stay()), Part::Must(statement)]).await
     }
 
     async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error> {
+        // Two that share an account from before stay changeable: that is how they are parted.
         let statement = Statement::new(
             "update channels set title = $1, provider = $2, instance = $3, api_url = $4, sealed = $5, settings = $6, \
-             managed_by_environment = $7, updated_at = $8 where name = $9 and updated_at = $10",
+             managed_by_environment = $7, updated_at = $8 where name = $9 and updated_at = $10 \
+             and (instance = $3 or not exists (select 1 from channels t where t.instance = $3 and t.name <> $9))",
         );
-        Ok(self.write(described(statement, channel).with(changed_at)).await? > 0)
+        let statement = described(statement, channel).with(changed_at);
+        self.write_together(vec![Part::May(accounts_stay()), Part::Must(statement)]).await
     }
 
     async fn remove_channel(&self, name: &str) -> Result<bool, Error> {
@@ -235,6 +238,11 @@ impl<S: Store> Registry for S {
     async fn forget_requests(&self, before: Time) -> Result<u64, Error> {
         self.write(Statement::new("delete from requests where at < $1").with(before)).await
     }
+}
+
+/// Holds back whoever else gives an account to a channel until this transaction ends: of two, one sees what the other did.
+fn accounts_stay() -> Statement {
+    Statement::new("update installation set id = id")
 }
 
 /// The values that adding and overwriting have in common, in their order.

@@ -25,6 +25,8 @@ use crate::{
 on_both_stores!(
     an_installation_has_one_id,
     channels_are_added_once_and_read_back_whole,
+    an_account_is_one_channels_also_of_two_that_ask_for_it_at_once,
+    two_that_share_an_account_from_before_can_be_parted,
     overwriting_a_channel_leaves_its_state,
     a_channel_with_conversations_stays,
     a_change_of_state_is_recorded_once,
@@ -42,7 +44,7 @@ fn channel(name: &str) -> Channel {
         name: name.to_owned(),
         title: Some("Shop".to_owned()),
         provider: "green_api".to_owned(),
-        instance: Some("7105000001".to_owned()),
+        instance: Some(format!("instance of {name}")),
         api_url: Some("https://example.test".to_owned()),
         sealed: Some(vec![0, 1, 255]),
         settings: json!({ "burst_quiet_ms": 500 }).as_object().cloned().expect("an object"),
@@ -80,6 +82,41 @@ async fn channels_are_added_once_and_read_back_whole<S: Trial>(store: &S) {
     assert_eq!(store.channels().await.expect("reads"), [bare, shop]);
     let refused = store.add_channel(&channel("No Such Name")).await;
     assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+}
+
+async fn an_account_is_one_channels_also_of_two_that_ask_for_it_at_once<S: Trial>(store: &S) {
+    for round in 0..8 {
+        let instance = Some(format!("71050{round}"));
+        let of = |name: &str| Channel { instance: instance.clone(), ..channel(&format!("{name}-{round}")) };
+        let (one, two) = (of("one"), of("two"));
+        let (one, two) = tokio::join!(store.add_channel(&one), store.add_channel(&two));
+        let added = [one.expect("writes"), two.expect("writes")];
+        assert_eq!(added.iter().filter(|is_added| **is_added).count(), 1, "{added:?}");
+
+        let other = Channel { instance: None, ..channel(&format!("other-{round}")) };
+        let third = Channel { name: format!("third-{round}"), ..other.clone() };
+        assert!(store.add_channel(&other).await.expect("writes"));
+        assert!(store.add_channel(&third).await.expect("writes"));
+        let taken = Channel { instance: instance.clone(), ..other.clone() };
+        assert!(!store.put_channel(&taken, NOW).await.expect("writes"), "it is on another channel");
+        let free = |of: &Channel| Channel { instance: Some(format!("71051{round}")), ..of.clone() };
+        let (other, third) = (free(&other), free(&third));
+        let (one, two) = tokio::join!(store.put_channel(&other, NOW), store.put_channel(&third, NOW));
+        let changed = [one.expect("writes"), two.expect("writes")];
+        assert_eq!(changed.iter().filter(|is_changed| **is_changed).count(), 1, "{changed:?}");
+    }
+}
+
+async fn two_that_share_an_account_from_before_can_be_parted<S: Trial>(store: &S) {
+    let (shop, twin) = (channel("shop"), channel("twin"));
+    store.add_channel(&shop).await.expect("writes");
+    store.add_channel(&twin).await.expect("writes");
+    let join = Statement::new("update channels set instance = $1").with(shop.instance.clone());
+    store.write(join).await.expect("writes");
+    let titled = Channel { title: None, instance: shop.instance.clone(), ..twin.clone() };
+    assert!(store.put_channel(&titled, NOW).await.expect("writes"));
+    assert!(store.put_channel(&twin, NOW).await.expect("writes"));
+    assert!(!store.put_channel(&titled, NOW).await.expect("writes"), "once parted they stay so");
 }
 
 async fn overwriting_a_channel_leaves_its_state<S: Trial>(store: &S) {

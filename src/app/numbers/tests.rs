@@ -71,3 +71,21 @@ async fn a_ceiling_that_is_raised_or_taken_away_silences_nobody_any_more() {
     numbers.set_spent("shop", 0.5);
     assert!(!is_spent(&numbers), "there is something left");
 }
+
+#[tokio::test]
+async fn the_account_of_another_channel_is_not_set_up_a_second_time_from_the_environment() {
+    let environment = [("green_api_instance", "7105000001"), ("green_api_token", "token")];
+    let (numbers, _folder) = numbers(&environment).await;
+    let shop = row(&numbers, "shop", "7105000001");
+    assert!(numbers.registry.add_channel(&shop).await.expect("written"));
+    numbers.register(Time(5)).await.expect("the start goes on");
+    numbers.load().await.expect("loaded");
+    assert_eq!(numbers.channels.names(), ["shop"]);
+
+    // Taken off that channel, it is set up at the next start.
+    let parted = registry::Channel { instance: Some("7105000002".to_owned()), updated_at: Time(6), ..shop };
+    assert!(numbers.registry.put_channel(&parted, Time(1)).await.expect("written"));
+    numbers.register(Time(7)).await.expect("written");
+    numbers.load().await.expect("loaded");
+    assert!(numbers.channels.get(DEFAULT).is_some());
+}

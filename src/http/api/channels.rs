@@ -66,7 +66,8 @@ pub(crate) struct Wanted {
     settings: Map<String, Value>,
 }
 
-/// Adds a channel. A repeat with the same `Idempotency-Key` answers as the first did.
+/// Adds a channel. An instance that is on another one already is 409 `in_use`. A repeat with the same `Idempotency-Key`
+/// answers as the first did.
 #[utoipa::path(post, path = "/api/v1/channels", tag = "Channels", request_body = Wanted,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = Channel)))]
@@ -115,9 +116,15 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         name: wanted.name,
     };
     if !doors.registry.add_channel(&channel).await? {
-        let current = seen(doors, caller, &channel.name).await?;
-        let current = Some(shown(&Channel::from(current)));
-        return Err(Problem::conflict("name_taken", "there is a channel of that name", current));
+        let all = doors.registry.channels().await?;
+        if let Some(current) = all.iter().find(|other| other.name == channel.name) {
+            let current = Some(shown(&Channel::from(current.clone())));
+            return Err(Problem::conflict("name_taken", "there is a channel of that name", current));
+        }
+        return Err(match all.iter().find(|other| other.shares_account_with(&channel)) {
+            Some(other) => account_in_use(caller, other),
+            None => Problem::unavailable("others are changing the channels"),
+        });
     }
     doors.note(doors.deed(caller, Deed::ChannelAdded).to(&channel.name)).await;
     noted(doors, caller, &channel.name, "added").await?;
@@ -183,7 +190,7 @@ impl Change {
     }
 }
 
-/// Changes a channel. It acts on the next message.
+/// Changes a channel. It acts on the next message. Credentials of an instance that is on another channel are 409 `in_use`.
 #[utoipa::path(patch, path = "/api/v1/channels/{name}", tag = "Channels", params(("name" = String, Path,)),
     request_body = Change, responses((status = 200, body = Channel)))]
 pub(crate) async fn change(
@@ -195,9 +202,16 @@ pub(crate) async fn change(
     let wanted = body.value;
     let deed = doors.deed(&caller, Deed::ChannelChanged).to(&name).with("changed", wanted.named());
     for _ in 0..CHANGES_MAX {
-        let before = seen(&doors, &caller, &name).await?;
+        let all = doors.registry.channels().await?;
+        let before = all.iter().find(|channel| channel.name == *name && caller.sees(&name));
+        let before = before.cloned().ok_or_else(Problem::not_found)?;
         let changed_at = before.updated_at;
         let channel = apply(&doors, before, &wanted)?;
+        if wanted.credential().is_some()
+            && let Some(other) = all.iter().find(|other| other.shares_account_with(&channel))
+        {
+            return Err(account_in_use(&caller, other));
+        }
         // Somebody else has changed something else of it meanwhile: both changes hold.
         if doors.registry.put_channel(&channel, changed_at).await? {
             doors.note(deed).await;
@@ -206,6 +220,15 @@ pub(crate) async fn change(
         }
     }
     Err(Problem::unavailable("others keep changing this channel"))
+}
+
+/// Not the name of a channel that they do not see.
+fn account_in_use(caller: &Caller, other: &registry::Channel) -> Problem {
+    let other = Some(other).filter(|other| caller.sees(&other.name));
+    let whose =
+        other.map_or_else(|| "another channel".to_owned(), |other| format!("the channel {}", other.name));
+    let detail = format!("this instance is on {whose} already: each customer would be answered twice");
+    Problem::conflict("in_use", detail, other.map(|other| shown(&Channel::from(other.clone()))))
 }
 
 /// How a channel stands after a change.

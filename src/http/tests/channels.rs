@@ -139,6 +139,34 @@ async fn a_name_is_taken_once_and_a_channel_in_use_stays() {
 }
 
 #[tokio::test]
+async fn one_account_is_not_put_on_two_channels() {
+    let world = World::new();
+    world.admit("other", Role::Admin, None, Some(&["other", "twin"]));
+    world.ask("POST", "/api/v1/channels", Some(shop())).await;
+    let twin = |instance: &str| {
+        let mut wanted = shop();
+        (wanted["name"], wanted["instance"]) = (json!("twin"), json!(instance));
+        wanted
+    };
+    let refused = world.ask("POST", "/api/v1/channels", Some(twin("7105000001"))).await;
+    assert_eq!(refused.problem(), (409, "in_use".to_owned()));
+    assert_eq!(refused.json()["current"]["name"], "shop");
+    let refused = world.ask_as("other", "POST", "/api/v1/channels", Some(twin("7105000001"))).await;
+    assert_eq!(refused.problem(), (409, "in_use".to_owned()));
+    assert!(!refused.body.contains("shop"), "whose it is, they do not see: {}", refused.body);
+
+    assert_eq!(world.ask("POST", "/api/v1/channels", Some(twin("7105000002"))).await.status, 201);
+    let change = |body| world.ask("PATCH", "/api/v1/channels/twin", Some(body));
+    let taken = change(json!({ "instance": "7105000001" })).await;
+    assert_eq!(taken.problem(), (409, "in_use".to_owned()));
+    // Two from before, when nobody asked: all but their credentials may be changed, and they can be parted.
+    world.house.channels.lock().unwrap()[1].instance = Some("7105000001".to_owned());
+    assert_eq!(change(json!({ "token": "next" })).await.problem(), (409, "in_use".to_owned()));
+    assert_eq!(change(json!({ "title": "Twin" })).await.status, 200);
+    assert_eq!(change(json!({ "instance": "7105000002", "token": "next" })).await.status, 200);
+}
+
+#[tokio::test]
 async fn credentials_from_the_environment_are_read_only() {
     let world = World::new();
     world.ask("POST", "/api/v1/channels", Some(shop())).await;

@@ -60,7 +60,8 @@ impl Registry for House {
 
     async fn add_channel(&self, channel: &Channel) -> Result<bool, Error> {
         let mut all = self.channels.lock().unwrap();
-        let is_free = all.iter().all(|other| other.name != channel.name);
+        let is_free = |other: &Channel| other.name != channel.name && !other.shares_account_with(channel);
+        let is_free = all.iter().all(is_free);
         if is_free {
             all.push(channel.clone());
         }
