@@ -57,7 +57,7 @@ words! {
         Delivered = "delivered",
         /// It was given up, and is a dead letter; or it was a test.
         Failed = "failed",
-        /// There is nothing to tell any more: its event was removed.
+        /// There is nothing to tell any more: its event was removed, or the endpoint is not to be told of it any more.
         Dropped = "dropped",
     }
 }
@@ -130,8 +130,13 @@ impl Endpoint {
         let is_given_up = event.action.as_deref() == Some(DEAD_LETTERED);
         !(event.kind.is_about_endpoints() && (is_own || is_given_up))
             && event.is_for(None, None)
-            && self.channels.as_ref().is_none_or(|channels| channels.contains(&event.channel))
-            && self.events.as_ref().is_none_or(|events| events.contains(&event.kind))
+            && self.covers(event.kind, &event.channel)
+    }
+
+    /// Whether it asked for events of that type on that channel.
+    pub fn covers(&self, kind: EventType, channel: &str) -> bool {
+        self.channels.as_ref().is_none_or(|channels| channels.iter().any(|name| name == channel))
+            && self.events.as_ref().is_none_or(|events| events.contains(&kind))
     }
 }
 

@@ -143,8 +143,13 @@ pub trait Endpoints: Send + Sync {
     /// Removes one, with all that it was to be told. False if there is none.
     async fn remove_endpoint(&self, id: Uuid) -> Result<bool, Error>;
 
-    /// What an endpoint was told and is to be told, the newest first.
-    async fn deliveries(&self, endpoint: Uuid, page: &PageOf) -> Result<Page<Delivery>, Error>;
+    /// What an endpoint was told and is to be told, the newest first: of all channels, or of these, with its tests.
+    async fn deliveries(
+        &self,
+        endpoint: Uuid,
+        channels: Option<&[String]>,
+        page: &PageOf,
+    ) -> Result<Page<Delivery>, Error>;
 
     /// One of them.
     async fn delivery(&self, id: Uuid) -> Result<Option<Delivery>, Error>;

@@ -145,6 +145,13 @@ impl Notifier {
 
     /// Tells it once, and keeps what became of it.
     async fn tell(&self, served: &Served, due: &Due) -> Result<(), Error> {
+        // It was wanted when it was written down. What it is told of may have been narrowed since, and its address changed.
+        if due.event.as_ref().is_some_and(|event| !served.endpoint.wants(&event.event)) {
+            let dropped = Ended { attempt: Attempt::default(), fate: Fate::Dropped, disabled: None };
+            self.settle(due, &dropped).await?;
+            counter!("baton_webhook_deliveries_total", "result" => "dropped").increment(1);
+            return Ok(());
+        }
         let attempt = match &due.event {
             None => Attempt { trouble: Some(Trouble::Unreadable), ..Attempt::default() },
             Some(event) => self.attempt(&served.endpoint, &served.sealed, event).await?,

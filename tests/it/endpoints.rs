@@ -21,6 +21,7 @@ on_both_stores!(
     both_secrets_sign_for_a_day,
     who_asks_for_patience_is_given_it,
     only_what_was_asked_for_is_told,
+    what_waits_is_not_told_to_an_endpoint_that_was_narrowed,
     what_lies_inside_sees_nothing,
     a_process_that_dies_before_it_hears_the_answer_tells_it_again,
     what_was_told_can_be_told_again,
@@ -318,6 +319,33 @@ async fn only_what_was_asked_for_is_told(world: &World) {
     let unknown =
         world.ask("POST", PATH, Some(json!({ "url": receiver.url(), "events": ["message_*"] }))).await;
     assert_eq!((unknown.status, &unknown.body["errors"][0]["pointer"]), (400, &json!("/events/0")));
+}
+
+async fn what_waits_is_not_told_to_an_endpoint_that_was_narrowed(world: &World) {
+    let (before, after) = (Receiver::start().await, Receiver::start().await);
+    before.answers(|_| 500);
+    let made = endpoint(world, &before, &["message_received"]).await;
+    world.chat(MEI).writes("M1", "one").await;
+    tell_until(world, &before, |posts| !posts.is_empty()).await;
+    let narrowed = json!({ "url": after.url(), "channels": [] });
+    assert_eq!(world.ask("PATCH", &path(&made), Some(narrowed)).await.status, 200);
+    world.pass(MINUTE_MS);
+    world.process().tell().await;
+
+    assert_eq!(after.posts().len(), 0, "it is of a channel that the endpoint is not told of any more");
+    let log = world.get(&format!("{}/deliveries", path(&made))).await;
+    assert_eq!((&log["items"][0]["state"], &log["items"][0]["attempts"]), (&json!("dropped"), &json!(1)));
+    assert_ne!(world.get(&path(&made)).await["failing_since"], json!(null), "nothing was received");
+    let again =
+        format!("{}/deliveries/{}/retry", path(&made), log["items"][0]["id"].as_str().expect("an id"));
+    let refused = world.ask("POST", &again, None).await;
+    assert_eq!((refused.status, &refused.body["code"]), (409, &json!("not_retryable")));
+    // It is told of them once more, and what was dropped may be told again.
+    let widened = json!({ "channels": null });
+    assert_eq!(world.ask("PATCH", &path(&made), Some(widened)).await.status, 200);
+    assert_eq!(world.ask("POST", &again, None).await.status, 202);
+    let posts = tell_until(world, &after, |posts| !posts.is_empty()).await;
+    assert_eq!(texts(&posts), ["one"]);
 }
 
 async fn what_lies_inside_sees_nothing(world: &World) {

@@ -110,10 +110,19 @@ impl<S: Store> Endpoints for S {
         Ok(self.write(Statement::new("delete from endpoints where id = $1").with(id)).await? > 0)
     }
 
-    async fn deliveries(&self, endpoint: Uuid, page: &PageOf) -> Result<Page<Delivery>, Error> {
+    async fn deliveries(
+        &self,
+        endpoint: Uuid,
+        channels: Option<&[String]>,
+        page: &PageOf,
+    ) -> Result<Page<Delivery>, Error> {
         let after = cursor::read::<Uuid>(LIST, page)?;
         let mut statement = Statement::new("select ");
         statement.push(read::DELIVERY).push(" from deliveries d where d.endpoint_id = ").bind(endpoint);
+        if let Some(channels) = channels {
+            statement.push(" and (d.event_id is null or d.channel").one_of(S::ENGINE, channels.to_vec());
+            statement.push(")");
+        }
         if let Some((at, id)) = after {
             statement.push(" and (d.at, d.id) < (").bind(at).push(", ").bind(id).push(")");
         }

@@ -16,6 +16,8 @@ pub(super) fn statements<S: Store>(store: &S, due: &Due, ended: &Ended) -> Vec<P
     let delivery = &due.delivery;
     let mut parts = vec![Part::Must(outcome(store, delivery, ended))];
     match ended.attempt.trouble {
+        // Nobody was asked anything.
+        None if ended.fate == Fate::Dropped => {}
         None => {
             let well = Statement::new(
                 "update endpoints set failing_since = null where id = $1 and failing_since is not null",

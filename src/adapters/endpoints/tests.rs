@@ -72,7 +72,7 @@ async fn gathered<S: Trial>(store: &S, id: Uuid, wanted: usize) -> Vec<Delivery>
         let served = served(store, id).await;
         store.gather(&served, 100).await.expect("written");
         let page = PageOf { limit: 200, cursor: None };
-        let mut found = store.deliveries(id, &page).await.expect("read").items;
+        let mut found = store.deliveries(id, None, &page).await.expect("read").items;
         if found.len() >= wanted {
             found.reverse();
             return found;
@@ -377,6 +377,6 @@ async fn an_event_that_is_gone_is_told_nobody<S: Trial>(store: &S) {
     let dropped = store.delivery(due.delivery.id).await.expect("read").expect("there");
     assert_eq!((dropped.state, dropped.attempts), (DeliveryState::Dropped, 0));
     assert_eq!(store.endpoint(id).await.expect("read").expect("there").endpoint.failing_since, None);
-    let unknown = store.deliveries(id, &PageOf { limit: 1, cursor: Some("nonsense".to_owned()) }).await;
+    let unknown = store.deliveries(id, None, &PageOf { limit: 1, cursor: Some("nonsense".to_owned()) }).await;
     assert!(matches!(unknown, Err(Error::Refused(_))));
 }

@@ -41,6 +41,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichP
     let page = query.0.page()?;
     let mut all = doors.endpoints.endpoints().await?;
     all.retain(|standing| is_shown(&caller, standing));
+    let all = all.into_iter().map(|standing| without_others(&caller, standing)).collect();
     let page = page_of(all, page.limit, page.cursor.as_deref(), |it| it.endpoint.id.to_string())?;
     Ok(Answer::ok(&List::of(page, Endpoint::from)))
 }
@@ -197,7 +198,7 @@ pub(crate) async fn test(doors: Data<Doors>, caller: Caller, once: Once, id: Pat
     repeat::once(&doors, request, work).await
 }
 
-/// What an endpoint was told and is to be told, the newest first. What has ended is kept for three days.
+/// What an endpoint was told and is to be told on channels that you may see, the newest first. What has ended is kept for three days.
 #[utoipa::path(get, path = "/api/v1/webhook-endpoints/{id}/deliveries", tag = "Webhooks",
     params(("id" = Id, Path,), WhichPage), responses((status = 200, body = List<WebhookDelivery>)))]
 pub(crate) async fn deliveries(
@@ -208,29 +209,48 @@ pub(crate) async fn deliveries(
 ) -> Answered {
     let page = query.0.page()?;
     seen(&doors, &caller, id.0).await?;
-    let page = listed(doors.endpoints.deliveries(id.0, &page).await)?;
+    let page = listed(doors.endpoints.deliveries(id.0, caller.channels.as_deref(), &page).await)?;
     Ok(Answer::ok(&List::of(page, WebhookDelivery::from)))
 }
 
 /// Tells an endpoint something again, before what came later in that conversation, for another day. A test is not repeated
-/// so: 409 `not_retryable`.
+/// so, nor what the endpoint is not told of any more: 409 `not_retryable`.
 #[utoipa::path(post, path = "/api/v1/webhook-endpoints/{id}/deliveries/{delivery_id}/retry", tag = "Webhooks",
     params(("id" = Id, Path,), ("delivery_id" = Id, Path,)), responses((status = 202, body = WebhookDelivery)))]
 pub(crate) async fn retry(doors: Data<Doors>, caller: Caller, ids: Path<(Id, Id)>) -> Answered {
     let (id, delivery) = (ids.0.0, ids.1.0);
-    seen(&doors, &caller, id).await?;
-    let found = of_endpoint(&doors, id, delivery).await?;
+    let endpoint = seen(&doors, &caller, id).await?.endpoint;
+    let found = of_endpoint(&doors, &caller, id, delivery).await?;
+    let refused = |why| Err(Problem::conflict("not_retryable", why, None));
     if found.event.is_none() {
-        return Err(Problem::conflict("not_retryable", "it was a test: make another", None));
+        return refused("it was a test: make another");
+    }
+    if !endpoint.covers(found.kind, &found.channel) {
+        return refused("the endpoint is not told of such events any more");
     }
     doors.desk.tell_again(delivery, &caller.who()).await?;
-    let told = of_endpoint(&doors, id, delivery).await?;
+    let told = of_endpoint(&doors, &caller, id, delivery).await?;
     Ok(Answer::accepted(&WebhookDelivery::from(told)))
 }
 
-async fn of_endpoint(doors: &Doors, endpoint: Uuid, delivery: Uuid) -> Result<Delivery, Problem> {
+async fn of_endpoint(
+    doors: &Doors,
+    caller: &Caller,
+    endpoint: Uuid,
+    delivery: Uuid,
+) -> Result<Delivery, Problem> {
     let found = doors.endpoints.delivery(delivery).await?;
-    found.filter(|it| it.endpoint == endpoint).ok_or_else(Problem::not_found)
+    found.filter(|it| it.endpoint == endpoint && is_theirs(caller, it)).ok_or_else(Problem::not_found)
+}
+
+/// What an endpoint was told before it was narrowed may be of channels that they do not see. Tests are of none.
+fn is_theirs(caller: &Caller, delivery: &Delivery) -> bool {
+    delivery.event.is_none() || caller.sees(&delivery.channel)
+}
+
+fn without_others(caller: &Caller, standing: Standing) -> Standing {
+    let last = standing.last.filter(|last| is_theirs(caller, last));
+    Standing { last, ..standing }
 }
 
 /// Whoever may change endpoints sees those that are told no more than they see.
@@ -240,7 +260,8 @@ fn is_shown(caller: &Caller, standing: &Standing) -> bool {
 
 async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<Standing, Problem> {
     let found = doors.endpoints.endpoint(id).await?;
-    found.filter(|standing| is_shown(caller, standing)).ok_or_else(Problem::not_found)
+    let found = found.filter(|standing| is_shown(caller, standing)).ok_or_else(Problem::not_found)?;
+    Ok(without_others(caller, found))
 }
 
 /// Notes it, and tells everyone who looks at a list. Not where it is: that may hold a secret.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::flow::endpoints::Delivery;
 
 const PATH: &str = "/api/v1/webhook-endpoints";
 
@@ -103,4 +104,40 @@ async fn an_endpoint_is_changed_tested_and_removed() {
     let actions: Vec<_> =
         world.house.kept.lock().unwrap().iter().map(|event| event.action.clone().unwrap()).collect();
     assert_eq!(actions, ["added", "changed", "removed"]);
+}
+
+#[tokio::test]
+async fn what_an_endpoint_was_told_of_other_channels_is_not_shown_with_it() {
+    let world = World::new();
+    world.has_channels(&["shop", "other"]);
+    world.admit("shop", Role::Admin, None, Some(&["shop"]));
+    let made = add(&world, json!({ "url": "https://example.com" })).await;
+    let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
+    world.ask("POST", &format!("{path}/test"), None).await;
+    let test = world.postbox.deliveries.lock().unwrap()[0].clone();
+    let told = |channel: &str| Delivery {
+        id: Uuid::now_v7(),
+        event: Some(format!("an event of {channel}")),
+        channel: channel.to_owned(),
+        ..test.clone()
+    };
+    let (shop, other) = (told("shop"), told("other"));
+    world.postbox.deliveries.lock().unwrap().extend([shop.clone(), other.clone()]);
+    assert_eq!(world.ask("PATCH", &path, Some(json!({ "channels": ["shop"] }))).await.status, 200);
+
+    let log = format!("{path}/deliveries");
+    let ids = |log: Value| -> Vec<String> {
+        log["items"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = [&other, &shop, &test].map(|it| it.id.to_string());
+    assert_eq!(ids(world.get(&log).await.json()), all);
+    assert_eq!(ids(world.ask_as("shop", "GET", &log, None).await.json()), all[1..]);
+    let retry = format!("{log}/{}/retry", other.id);
+    assert_eq!(world.ask_as("shop", "POST", &retry, None).await.status, 404);
+    assert_eq!(world.ask("POST", &retry, None).await.problem(), (409, "not_retryable".to_owned()));
+    for (path, last) in [(PATH, "/items/0/last_delivery"), (path.as_str(), "/last_delivery")] {
+        let seen = world.ask_as("shop", "GET", path, None).await.json();
+        assert_eq!(seen.pointer(last), Some(&json!(null)), "it was told of another channel last");
+        assert!(world.get(path).await.json().pointer(last).unwrap().is_object());
+    }
 }

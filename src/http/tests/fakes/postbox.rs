@@ -83,9 +83,18 @@ impl Endpoints for Postbox {
         Ok(all.len() < before)
     }
 
-    async fn deliveries(&self, endpoint: Uuid, _: &PageOf) -> Result<Page<Delivery>, Error> {
+    async fn deliveries(
+        &self,
+        endpoint: Uuid,
+        channels: Option<&[String]>,
+        _: &PageOf,
+    ) -> Result<Page<Delivery>, Error> {
         let all = self.deliveries.lock().unwrap();
-        let items = all.iter().rev().filter(|it| it.endpoint == endpoint).cloned().collect();
+        let is_shown = |it: &&Delivery| {
+            it.endpoint == endpoint
+                && (it.event.is_none() || channels.is_none_or(|names| names.contains(&it.channel)))
+        };
+        let items = all.iter().rev().filter(is_shown).cloned().collect();
         Ok(Page { items, next: None })
     }
 
