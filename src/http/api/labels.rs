@@ -1,4 +1,5 @@
-//! Labels: words that people put on conversations. Everybody reads them, an admin writes them.
+//! Labels: words that people put on conversations, the same on every channel. Everybody reads them, an admin of all channels
+//! writes them.
 
 use actix_web::web::{Data, Path};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -63,7 +64,7 @@ pub(crate) struct Wanted {
     description: Option<String>,
 }
 
-/// Adds a label. A repeat with the same `Idempotency-Key` answers as the first did.
+/// Adds a label: an admin of all channels does. A repeat with the same `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/labels", tag = "Labels", request_body = Wanted,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = Label)))]
@@ -73,6 +74,7 @@ pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Js
 }
 
 async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
+    only_of_all_channels(caller)?;
     let label = label::Label {
         id: Uuid::now_v7(),
         name: name("/name", wanted.name)?,
@@ -102,7 +104,7 @@ pub(crate) struct Change {
     description: Option<Option<String>>,
 }
 
-/// Changes a label. By another name it is called so on every conversation that carries it.
+/// Changes a label: an admin of all channels does. By another name it is called so on every conversation that carries it.
 #[utoipa::path(patch, path = "/api/v1/labels/{name}", tag = "Labels", params(("name" = String, Path,)),
     request_body = Change, responses((status = 200, body = Label)))]
 pub(crate) async fn change(
@@ -111,6 +113,7 @@ pub(crate) async fn change(
     path: Path<String>,
     body: Json<Change>,
 ) -> Answered {
+    only_of_all_channels(&caller)?;
     let wanted = body.value;
     let mut label = called(&doors, &path).await?;
     let was = label.name.clone();
@@ -132,16 +135,25 @@ pub(crate) async fn change(
     Ok(Answer::ok(&Label::from(label)))
 }
 
-/// Removes a label, from every conversation too.
+/// Removes a label, from every conversation too: an admin of all channels does.
 #[utoipa::path(delete, path = "/api/v1/labels/{name}", tag = "Labels", params(("name" = String, Path,)),
     responses((status = 204)))]
 pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, path: Path<String>) -> Answered {
+    only_of_all_channels(&caller)?;
     let label = called(&doors, &path).await?;
     if !doors.stationery.remove_label(label.id).await? {
         return Err(Problem::not_found());
     }
     noted(&doors, &caller, "removed", &label.name, &label.name).await?;
     Ok(Answer::empty())
+}
+
+/// A label is on conversations that who sees some of the channels does not.
+fn only_of_all_channels(caller: &Caller) -> Result<(), Problem> {
+    match caller.channels {
+        None => Ok(()),
+        Some(_) => Err(Problem::forbidden("labels are those of all channels, and you are of some")),
+    }
 }
 
 /// How a request wants the labels of conversations: the whole of them, or some put on and some taken off.

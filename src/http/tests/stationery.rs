@@ -51,6 +51,23 @@ async fn a_label_is_written_by_an_admin_and_read_by_everybody() {
 }
 
 #[tokio::test]
+async fn an_admin_of_some_channels_leaves_the_labels_of_all_as_they_are() {
+    let world = World::new();
+    world.admit("shop", Role::Admin, None, Some(&["shop"]));
+    world.ask("POST", "/api/v1/labels", Some(json!({ "name": "VIP" }))).await;
+    for (method, path, body) in [
+        ("POST", "/api/v1/labels", Some(json!({ "name": "other" }))),
+        ("PATCH", "/api/v1/labels/VIP", Some(json!({ "name": "other" }))),
+        ("DELETE", "/api/v1/labels/VIP", None),
+    ] {
+        assert_eq!(world.ask_as("shop", method, path, body).await.problem(), (403, "forbidden".to_owned()));
+    }
+    let listed = world.ask_as("shop", "GET", "/api/v1/labels", None).await.json();
+    assert_eq!(listed["items"][0]["name"], "VIP");
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn a_label_is_changed_renamed_and_removed_by_its_name() {
     let world = World::new();
     for name in ["a/b & c", "other"] {
