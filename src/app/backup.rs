@@ -2,18 +2,22 @@
 
 use std::{collections::BTreeMap, io, path::PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail, ensure};
 
 use super::{
     key_file::{KeyFile, text_of},
+    moves::Seals,
     stores::Store,
     vault::{Key, Vault},
 };
 use crate::{
-    adapters::backup::{LockedKeys, Packed, PartFile},
+    adapters::backup::{LockedKeys, Packed, PartFile, Resealed},
     config::{Passphrase, Settings},
     flow::vault::Vault as _,
 };
+
+/// The table whose seals nobody can set anew.
+const TOMBSTONES: &str = "tombstone_keys";
 
 /// Where a backup goes.
 #[derive(Debug)]
@@ -55,7 +59,10 @@ pub async fn backup(
     let store = Store::connect_existing(settings).await?;
     store.require_whole().await?;
     store.require_migrated().await?;
-    let keys = passphrase.map(|words| locked(&keys_of(&store, settings)?, words)).transpose()?;
+    let keys = match passphrase {
+        Some(words) => Some(locked(&proven_keys(&store, settings).await?, words)?),
+        None => None,
+    };
     let packed = match to {
         Destination::File { path, replaces } => {
             let file = PartFile::begin(&path, replaces)?;
@@ -67,6 +74,31 @@ pub async fn backup(
     };
     store.close().await;
     Ok(packed.into())
+}
+
+/// The keys that hold now, if they open everything: whoever restores has no others. A shell may have other ones than the server.
+async fn proven_keys(store: &Store, settings: &Settings) -> anyhow::Result<Vec<Key>> {
+    if !store.has_key(settings) {
+        bail!(
+            "there is no key of what is encrypted: set BATON_SECRET_KEY as the server has it, or put the key file beside \
+             the database"
+        );
+    }
+    let keys = keys_of(store, settings)?;
+    let (first, others) = keys.split_first().context("there is no key")?;
+    let vault = Vault::new(first, others).context("BATON_SECRET_KEY cannot be used")?;
+    let opens = |sealed: &[u8]| vault.open(sealed).is_some();
+    let seals =
+        store.reseal(|sealed| if opens(sealed) { Resealed::Kept } else { Resealed::Unopened }).await?;
+    // Of a key that was lost before, those of tombstones stay for good; one that opens is enough.
+    let is_missed = |seals: &&Seals| seals.table != TOMBSTONES || seals.kept == 0;
+    let unopened: usize = seals.iter().filter(is_missed).map(|seals| seals.unopened).sum();
+    ensure!(
+        unopened == 0,
+        "{unopened} secrets are opened by no key that is set here: set BATON_SECRET_KEY as the server has it; if their key \
+         is lost, set them anew first"
+    );
+    Ok(keys)
 }
 
 /// The keys that hold now: of the settings, else beside the file, where the first is made if there is none.

@@ -265,6 +265,11 @@ impl Store {
         vault.context("BATON_SECRET_KEY cannot be used")
     }
 
+    /// Whether there is a key. Beside a SQLite file one would be made.
+    pub(super) fn has_key(&self, settings: &Settings) -> bool {
+        settings.secret_key.is_some() || self.key_file().is_some_and(|file| file.exists())
+    }
+
     /// Where the key is that belongs to a SQLite file.
     pub(super) fn key_file(&self) -> Option<KeyFile> {
         match self {

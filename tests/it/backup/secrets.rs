@@ -6,6 +6,7 @@ use super::{Program, Server, into_the_other_store, path_of};
 
 into_the_other_store!(
     the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words,
+    the_key_that_goes_along_opens_what_it_goes_with,
     a_key_is_changed_beside_a_server_that_goes_on,
 );
 
@@ -87,6 +88,36 @@ async fn the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words(
     assert!(opens_the_door(&bare.serves(&["--ai-provider", "none"])).await);
     from.end().await;
     to.end().await;
+}
+
+async fn the_key_that_goes_along_opens_what_it_goes_with(mut program: Program, other: Program) {
+    other.end().await;
+    program.set("BATON_SECRET_KEY", &key(3));
+    program.set("BATON_BACKUP_PASSPHRASE", "correct horse battery");
+    let server = program.serves(&["--ai-provider", "none"]);
+    add_channel(&server).await;
+    // As a shell, or a nightly job, has it that knows nothing of the server's key, or has the one before.
+    for (of, is_right) in [(Some(4), false), (None, false), (Some(3), true)] {
+        match of {
+            Some(of) => program.set("BATON_SECRET_KEY", &key(of)),
+            // Without one PostgreSQL is not even asked.
+            None if program.url().starts_with("postgres") => continue,
+            None => program.variables.retain(|(name, _)| name != "BATON_SECRET_KEY"),
+        }
+        let said = program.says(&["backup", "locked", "--with-secrets"]);
+        assert_eq!(said.code, Some(i32::from(!is_right)), "{of:?}: {said:?}");
+        assert_eq!(program.file("locked").exists(), is_right, "{of:?}");
+        let told = match of {
+            Some(_) => "opened by no key that is set here",
+            None => "there is no key",
+        };
+        assert!(is_right || said.error.contains(told), "{of:?}: {said:?}");
+    }
+    if !program.url().starts_with("postgres") {
+        assert!(!database_file(&program).with_extension("key").exists(), "none was made");
+    }
+    drop(server);
+    program.end().await;
 }
 
 /// The file of a SQLite database.
