@@ -125,6 +125,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     let store = Store::connect_existing(&settings).await?;
     store.require_whole().await?;
     store.require_migrated().await?;
+    store.require_key(&settings).await?;
     let dispatch = Arc::new(Dispatch::default());
     let (ledger, archive, registry) = (store.ledger(dispatch.clone()), store.archive(), store.registry());
     let vault = Arc::new(store.vault(&settings)?);

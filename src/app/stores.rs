@@ -270,6 +270,24 @@ impl Store {
         settings.secret_key.is_some() || self.key_file().is_some_and(|file| file.exists())
     }
 
+    /// Refuses to go on, beside a server, with another key than its own: what a command removed would be known again to
+    /// nobody, and what it cannot open it would leave. Before the first start there is none yet, whichever it will be.
+    pub(super) async fn require_key(&self, settings: &Settings) -> anyhow::Result<()> {
+        let kept = self.graves().tombstone_keys().await?;
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let opens = |vault: &Vault| kept.iter().any(|sealed| vault.open(sealed).is_some());
+        // A key file that is not there is not made either: it would be the wrong one.
+        if !self.has_key(settings) || !opens(&self.vault(settings)?) {
+            bail!(
+                "what is encrypted here is opened by no key that is set here: set BATON_SECRET_KEY as the server has it; if its \
+                 key is lost, start `baton serve` with another one first"
+            );
+        }
+        Ok(())
+    }
+
     /// Where the key is that belongs to a SQLite file.
     pub(super) fn key_file(&self) -> Option<KeyFile> {
         match self {

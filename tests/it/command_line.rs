@@ -213,6 +213,18 @@ async fn the_first_start_invites_past_the_log_and_agents_are_kept_from_a_shell_b
     }
 }
 
+/// What the server answers whoever has that token.
+async fn asks(token: &str, method: &str, url: &str, body: Option<&Value>) -> Value {
+    let http =
+        baton::adapters::http_client::http_client(std::time::Duration::from_secs(5)).expect("a client");
+    let request = http.request(method.parse().expect("a method"), url).bearer_auth(token);
+    let request = match body {
+        Some(body) => request.json(body),
+        None => request,
+    };
+    request.send().await.expect("an answer").json().await.expect("JSON")
+}
+
 /// A gateway with one account, as it is set. What is changed holds at once.
 async fn account(set: &Arc<Mutex<Value>>) -> MockServer {
     let server = MockServer::start().await;
@@ -296,6 +308,37 @@ async fn an_account_is_connected_by_one_command_which_says_what_it_changes_and_a
     let poll = [variables.as_slice(), &[("BATON_GREEN_API_RECEIVE", "poll")]].concat();
     let (told, code) = said(&baton(folder.path(), &["connect", "--yes"], &poll));
     assert_eq!((code, &set.lock().expect("no panic")["webhookUrl"]), (Some(0), &json!("")), "{told}");
+}
+
+#[tokio::test]
+async fn nobody_is_erased_under_another_key_than_the_servers() {
+    let folder = folder();
+    let (old, new) = ("0a".repeat(32), "0b".repeat(32));
+    let text = format!("sandbox = \"on\"\nretention_days = 1\nsecret_key = \"{old}\"\n");
+    std::fs::write(folder.path().join("baton.toml"), text).expect("written");
+    // Before the first start there is no key to compare with.
+    assert_eq!(said(&baton(folder.path(), &["migrate"], &[])).1, Some(0));
+    let (token, _) = said(&baton(folder.path(), &["token", "create", "tests", "--role", "admin"], &[]));
+    let (_server, link) = serve(folder.path());
+    let base = link.split_once("/sign-in#").expect("a link").0.to_owned();
+    let writes = async || {
+        let body = json!({ "chat_id": "6580000001@c.us", "name": "Mei", "text": "Hello", "id": "M1" });
+        asks(&token, "POST", &format!("{base}/webhooks/sandbox"), Some(&body)).await["status"].clone()
+    };
+    assert_eq!(writes().await, "accepted");
+
+    let erase = ["erase", "6580000001", "--channel", "sandbox", "--yes"];
+    let both = format!("{new},{old}");
+    for words in [&erase[..], &["retention", "run"]] {
+        let refused = baton(folder.path(), words, &[("BATON_SECRET_KEY", &new)]);
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(error.contains("opened by no key that is set here"), "{words:?}: {error}");
+        assert_eq!(said(&refused), (String::new(), Some(1)), "{words:?}");
+    }
+    assert_eq!(writes().await, "duplicate", "it is still there");
+    let (told, code) = said(&baton(folder.path(), &erase, &[("BATON_SECRET_KEY", &both)]));
+    assert_eq!(code, Some(0), "{told}");
+    assert_eq!(writes().await, "ignored", "and comes back no more");
 }
 
 #[tokio::test]
