@@ -83,15 +83,13 @@ impl<S: Store> Endpoints for S {
     }
 
     async fn change_secret(&self, id: Uuid, sealed: Vec<u8>, until: Time) -> Result<bool, Error> {
-        let older =
-            Statement::new("delete from endpoint_secrets where endpoint_id = $1 and until is not null");
+        // Each that was replaced signs until its own day is over, also where another has followed meanwhile.
+        let mut older = Statement::new("delete from endpoint_secrets where endpoint_id = ");
+        older.bind(id).push(" and until <= ").now(self);
         let before =
             Statement::new("update endpoint_secrets set until = $2 where endpoint_id = $1 and until is null");
-        let parts = vec![
-            Part::May(older.with(id)),
-            Part::Must(before.with(id).with(until)),
-            Part::Must(secret(id, sealed)),
-        ];
+        let parts =
+            vec![Part::May(older), Part::Must(before.with(id).with(until)), Part::Must(secret(id, sealed))];
         self.write_together(parts).await
     }
 

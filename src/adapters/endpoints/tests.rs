@@ -125,7 +125,18 @@ async fn an_endpoint_is_kept_changed_and_removed<S: Trial>(store: &S) {
     assert!(store.change_secret(id, vec![4], NOW.plus_ms(1)).await.expect("written"));
     assert_eq!(store.secrets(id).await.expect("read"), [vec![4], vec![1, 2, 3]]);
     assert!(store.change_secret(id, vec![5], NOW).await.expect("written"));
-    assert_eq!(store.secrets(id).await.expect("read"), [vec![5]], "the one before is void");
+    assert_eq!(
+        store.secrets(id).await.expect("read"),
+        [vec![5], vec![1, 2, 3]],
+        "one that was replaced is void"
+    );
+    assert!(store.change_secret(id, vec![6], NOW.plus_ms(1)).await.expect("written"));
+    let mut all = store.secrets(id).await.expect("read");
+    all[1..].sort();
+    assert_eq!(all, [vec![6], vec![1, 2, 3], vec![5]], "each has its own day");
+    let kept =
+        store.rows(Statement::new("select s.sealed from endpoint_secrets s limit 9")).await.expect("read");
+    assert_eq!(kept.len(), 3, "what is void is not kept either");
     assert!(store.remove_endpoint(id).await.expect("written"));
     assert!(!store.remove_endpoint(id).await.expect("written"));
     assert!(!store.change_endpoint(id, &Change::default(), NOW).await.expect("written"));
