@@ -199,6 +199,12 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
     }
     let mut findings = look_for_twins(&rows);
     findings.extend(look_for_the_default(&settings, &rows));
+    for row in &rows {
+        if let Err(wrong) = settings.check_channel(&row.settings) {
+            let detail = format!("{}: {} {}", row.name, wrong.setting, wrong.problem);
+            findings.push(Finding::wrong("channel", detail, "change that setting of the channel"));
+        }
+    }
     for row in rows.iter().filter(|row| row.provider == "green_api") {
         let account = match numbers.account(row) {
             Ok(account) => account,

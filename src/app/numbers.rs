@@ -353,9 +353,7 @@ impl ports::Channels for Numbers {
     }
 
     fn check(&self, overrides: &Map<String, Value>) -> Result<(), (String, String)> {
-        let wrong = |wrong: crate::config::Wrong| (wrong.setting, wrong.problem);
-        let policy = self.settings.policy().map_err(wrong)?;
-        self.settings.overlay(&policy, overrides).map(drop).map_err(wrong)
+        self.settings.check_channel(overrides).map_err(|wrong| (wrong.setting, wrong.problem))
     }
 
     async fn changed(&self) {

@@ -128,6 +128,29 @@ impl Settings {
         Ok(policy)
     }
 
+    /// Whether a channel may begin to override settings so. What one overrides already is loaded whatever this says.
+    pub fn check_channel(&self, settings: &Map<String, Value>) -> Result<(), Wrong> {
+        let policy = self.overlay(&self.policy()?, settings)?;
+        let says = |key: &str| settings.get(key).is_some_and(|value| !value.is_null());
+        match &self.ai_prices {
+            None if says("ai_spend_per_day") => Err(Wrong::new(
+                "ai_spend_per_day",
+                "needs BATON_AI_PRICES: without prices nothing is counted",
+            )),
+            Some(prices)
+                if policy.ai_spend_per_day.is_some()
+                    && says("ai_model")
+                    && prices.cost(&policy.ai_model, 0, 0).is_none() =>
+            {
+                Err(Wrong::new(
+                    "ai_model",
+                    "has no price in BATON_AI_PRICES: what it writes would not count against ai_spend_per_day",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn hours(&self, name: &str, text: Option<&str>) -> Result<Option<Arc<Hours>>, Wrong> {
         let read = |text| Hours::parse(text, &self.time_zone).map_err(|error| Wrong::new(name, error));
         Ok(text.map(read).transpose()?.map(Arc::new))

@@ -408,3 +408,28 @@ fn the_command_line_is_sound() {
     Cli::command().debug_assert();
     Cli::command_with_settings().debug_assert();
 }
+
+#[test]
+fn a_ceiling_of_a_channel_is_refused_where_nothing_would_be_counted() {
+    let object = |value: Value| value.as_object().cloned().expect("an object");
+    let of = |variables: &[(&str, &str)], own: Value| {
+        let settings = load(&[], variables, "").expect("right");
+        settings.check_channel(&object(own)).map_err(|wrong| wrong.setting)
+    };
+    let priced = ("BATON_AI_PRICES", "gpt=1/2");
+    let ceiling = json!({ "ai_spend_per_day": 5 });
+    assert_eq!(of(&[], ceiling.clone()), Err("ai_spend_per_day".to_owned()));
+    assert_eq!(of(&[priced], ceiling), Ok(()));
+    assert_eq!(of(&[], json!({ "ai_spend_per_day": null, "ai_model": "other" })), Ok(()));
+    let both = json!({ "ai_spend_per_day": 5, "ai_model": "other" });
+    assert_eq!(of(&[priced], both.clone()), Err("ai_model".to_owned()));
+    assert_eq!(of(&[("BATON_AI_PRICES", "gpt=1/2,1/2")], both), Ok(()), "a price for every other model");
+    let everywhere = [priced, ("BATON_AI_SPEND_PER_DAY", "5")];
+    assert_eq!(of(&everywhere, json!({ "ai_model": "other" })), Err("ai_model".to_owned()));
+    assert_eq!(of(&everywhere, json!({ "ai_model": "gpt" })), Ok(()));
+    // What a channel had before the prices went is loaded all the same.
+    let settings = load(&[], &[], "").expect("right");
+    let policy = settings.policy().expect("right");
+    let loaded = settings.overlay(&policy, &object(json!({ "ai_spend_per_day": 5 }))).expect("loaded");
+    assert_eq!(loaded.ai_spend_per_day, Some(5.0));
+}
