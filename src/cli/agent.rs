@@ -82,8 +82,8 @@ impl Agent {
             }
             Self::Disable { email } => {
                 let agent = find(&opened, &email).await?;
-                note(&opened, Deed::AgentChanged, &agent, &["disabled"]).await?;
                 change(&opened, &agent, &Change { is_disabled: Some(true), ..Change::default() }).await?;
+                note(&opened, Deed::AgentChanged, &agent, &["disabled"]).await?;
                 match opened.desk.free(agent.id, &[], &shell()).await? {
                     0 => print::text("disabled")?,
                     1 => print::text("disabled; a conversation of theirs is free")?,
@@ -97,8 +97,8 @@ impl Agent {
                     bail!("the password {wrong}");
                 }
                 let hash = Passwords::default().hash(password).await?;
-                note(&opened, Deed::AgentChanged, &agent, &["password"]).await?;
                 change(&opened, &agent, &Change { password: Some(hash), ..Change::default() }).await?;
+                note(&opened, Deed::AgentChanged, &agent, &["password"]).await?;
                 print::text("set")?;
             }
             Self::Link { email } => {
@@ -107,8 +107,9 @@ impl Agent {
                     bail!("{} is disabled: a link would not let them in", agent.email);
                 }
                 let now = opened.ledger.now().await?;
+                let link = app::invite(&*opened.people, &agent, &base(settings), now).await?;
                 note(&opened, Deed::LinkMade, &agent, &[]).await?;
-                print::text(&app::invite(&*opened.people, &agent, &base(settings), now).await?)?;
+                print::text(&link)?;
             }
         }
         Ok(())

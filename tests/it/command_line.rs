@@ -211,6 +211,12 @@ async fn the_first_start_invites_past_the_log_and_agents_are_kept_from_a_shell_b
         assert!(stderr.contains(wrong), "{words:?}: {stderr}");
         assert_eq!(said(&output), (String::new(), Some(1)));
     }
+    // What was refused was not done, and nobody reads that it was.
+    let (token, _) = said(&baton(folder.path(), &["token", "create", "auditor", "--role", "admin"], &[]));
+    let audit = asks(&token, "GET", &format!("{base}/api/v1/audit?action=agent_changed"), None).await;
+    let of_ana = |deed: &Value| deed["subject"] == added["id"];
+    let deeds = audit["items"].as_array().expect("a list");
+    assert!(deeds.len() == 2 && deeds.iter().all(of_ana), "her password, and that she is disabled: {audit}");
 }
 
 /// What the server answers whoever has that token.
