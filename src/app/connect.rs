@@ -21,6 +21,7 @@ use crate::{
         archive::{Archive, EventFilter, PageOf, Recorded},
         outbox,
         provider::Provider as _,
+        registry::Channel,
     },
 };
 
@@ -52,8 +53,12 @@ pub enum Arrived {
     PhoneAnswer,
 }
 
-/// Looks at the accounts of all channels, or of one.
-pub async fn connections(settings: &Settings, only: Option<&str>) -> anyhow::Result<Vec<Connection>> {
+/// Looks at the accounts of all channels, or of one: each by the channel's name, or why it cannot be connected. One account
+/// that does not answer stands in no other's way.
+pub async fn connections(
+    settings: &Settings,
+    only: Option<&str>,
+) -> anyhow::Result<Vec<(String, anyhow::Result<Connection>)>> {
     let store = Store::connect_existing(settings).await?;
     store.require_migrated().await?;
     let (registry, settings) = (store.registry(), Arc::new(settings.clone()));
@@ -81,20 +86,18 @@ pub async fn connections(settings: &Settings, only: Option<&str>) -> anyhow::Res
     }
     let mut connections = Vec::with_capacity(rows.len());
     for row in rows {
-        let about = || format!("channel {}", row.name);
-        let door = door(&settings, &row.name, numbers.own_webhook_token(row)).with_context(about)?;
-        let account = numbers.account(row).with_context(about)?;
-        let state = account.state().await.with_context(about)?;
-        let found = account.settings(Some(&door.token)).await.with_context(about)?;
-        connections.push(Connection {
-            channel: row.name.clone(),
-            state,
-            differences: found.differences(&door),
-            account,
-            door,
-        });
+        connections.push((row.name.clone(), look_at(&settings, &numbers, row).await));
     }
     Ok(connections)
+}
+
+async fn look_at(settings: &Settings, numbers: &Numbers, row: &Channel) -> anyhow::Result<Connection> {
+    let door = door(settings, &row.name, numbers.own_webhook_token(row))?;
+    let account = numbers.account(row)?;
+    let state = account.state().await?;
+    let found = account.settings(Some(&door.token)).await?;
+    let differences = found.differences(&door);
+    Ok(Connection { channel: row.name.clone(), state, differences, account, door })
 }
 
 /// Where the account should post.

@@ -32,9 +32,16 @@ pub(super) struct Connect {
 
 impl Connect {
     pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
-        let connections = app::connections(settings, self.channel.as_deref()).await?;
-        for connection in &connections {
-            print::text(&told(connection))?;
+        let mut failed = Vec::new();
+        let mut connections = Vec::new();
+        for (channel, found) in app::connections(settings, self.channel.as_deref()).await? {
+            match found {
+                Ok(connection) => {
+                    print::text(&told(&connection))?;
+                    connections.push(connection);
+                }
+                Err(error) => fail(&mut failed, &channel, &error),
+            }
         }
         let differing: Vec<&Connection> =
             connections.iter().filter(|connection| !connection.differences.is_empty()).collect();
@@ -46,18 +53,29 @@ impl Connect {
                 print::text(&format!("{}: changed; the account restarts", connection.channel))?;
                 // What cannot be said any more stops nothing.
                 let tell = |standing: &str| drop(print::text(&format!("{}: {standing}", connection.channel)));
-                connection.connect(tell).await?;
-                print::text(&format!("{}: connected", connection.channel))?;
+                match connection.connect(tell).await {
+                    Ok(()) => print::text(&format!("{}: connected", connection.channel))?,
+                    Err(error) => fail(&mut failed, &connection.channel, &error),
+                }
             }
         }
-        if self.yes || !io::stdin().is_terminal() {
-            return Ok(());
+        if !self.yes && io::stdin().is_terminal() {
+            let is_connected = |connection: &&Connection| !failed.contains(&connection.channel);
+            for connection in connections.iter().filter(is_connected) {
+                prove(settings, &connection.channel).await?;
+            }
         }
-        for connection in &connections {
-            prove(settings, &connection.channel).await?;
+        if !failed.is_empty() {
+            bail!("not connected: {}", failed.join(", "));
         }
         Ok(())
     }
+}
+
+/// Says why a channel is not connected. The others are, all the same.
+fn fail(failed: &mut Vec<String>, channel: &str, error: &anyhow::Error) {
+    eprintln!("channel {channel}: {}", app::with_causes(error));
+    failed.push(channel.to_owned());
 }
 
 fn told(connection: &Connection) -> String {

@@ -316,6 +316,32 @@ async fn an_account_is_connected_by_one_command_which_says_what_it_changes_and_a
     assert_eq!((code, &set.lock().expect("no panic")["webhookUrl"]), (Some(0), &json!("")), "{told}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_does_not_answer_stands_in_no_others_way() {
+    let set = Arc::new(Mutex::new(json!({ "webhookUrl": "https://old.example/w" })));
+    let gateway = account(&set).await;
+    let folder = folder();
+    let (_server, link) = serve(folder.path());
+    let channels = format!("{}/api/v1/channels", link.split_once("/sign-in#").expect("a link").0);
+    let (token, _) = said(&baton(folder.path(), &["token", "create", "tests", "--role", "admin"], &[]));
+    for (name, instance, url) in
+        [("away", "7103000001", "http://127.0.0.1:9".to_owned()), ("shop", "7103000002", gateway.uri())]
+    {
+        let channel = json!({
+            "name": name, "provider": "green_api", "instance": instance, "token": "t0ken", "api_url": url,
+        });
+        assert_eq!(asks(&token, "POST", &channels, Some(&channel)).await["name"], name);
+    }
+    let variables = [("BATON_PUBLIC_URL", "https://baton.example/")];
+    let connected = baton(folder.path(), &["connect", "--yes"], &variables);
+    let (told, code) = said(&connected);
+    assert!(told.ends_with("shop: connected"), "{connected:?}");
+    assert_eq!(set.lock().expect("no panic")["webhookUrl"], "https://baton.example/webhooks/green-api/shop");
+    let wrong = String::from_utf8_lossy(&connected.stderr).into_owned();
+    assert!(wrong.contains("channel away: ") && wrong.contains("not connected: away"), "{wrong}");
+    assert_eq!(code, Some(1));
+}
+
 #[tokio::test]
 async fn nobody_is_erased_under_another_key_than_the_servers() {
     let folder = folder();
