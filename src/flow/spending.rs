@@ -22,5 +22,19 @@ pub fn leave_to_people(docket: &mut Docket) {
 
 /// What that cost, as far as there are prices for it.
 pub fn cost_of(prices: &Prices, usage: &[Usage]) -> f64 {
-    usage.iter().filter_map(|used| prices.cost(&used.model, used.input_tokens, used.output_tokens)).sum()
+    let costs =
+        usage.iter().filter_map(|used| prices.cost(&used.model, used.input_tokens, used.output_tokens));
+    // A sum of nothing is -0.0, which is told as it is.
+    costs.fold(0.0, |sum, cost| sum + cost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_nothing_was_used_the_cost_is_zero_and_not_less() {
+        let prices: Prices = "gpt=1/2".parse().expect("prices");
+        assert_eq!(serde_json::json!(cost_of(&prices, &[])).to_string(), "0.0");
+    }
 }
