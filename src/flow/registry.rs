@@ -127,7 +127,8 @@ pub trait Registry: Send + Sync {
     /// channel's.
     async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error>;
 
-    /// Removes a channel that has no conversations. False if there is none, or it has some.
+    /// Removes a channel that has no conversations, with its dead letters; whatever was limited to it is so no more, and
+    /// sees nothing instead. False if there is none, or it has some.
     async fn remove_channel(&self, name: &str) -> Result<bool, Error>;
 
     /// The provider reports this state. Where it differs from the one before, records `channel_state_changed`, and says so.

@@ -80,10 +80,14 @@ impl<S: Store> Registry for S {
     }
 
     async fn remove_channel(&self, name: &str) -> Result<bool, Error> {
-        let statement = Statement::new(
+        let removing = Statement::new(
             "delete from channels where name = $1 and not exists (select 1 from conversations where channel = $1)",
         );
-        Ok(self.write(statement.with(name)).await? > 0)
+        let letters =
+            Statement::new("delete from dead_letters where channel = $1 and conversation_id is null");
+        let mut parts = vec![Part::Must(removing.with(name)), Part::May(letters.with(name))];
+        parts.extend(NAMING_CHANNELS.map(|table| Part::May(naming_no_more(S::ENGINE, table, name))));
+        self.write_together(parts).await
     }
 
     async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<bool, Error> {
@@ -238,6 +242,31 @@ impl<S: Store> Registry for S {
     async fn forget_requests(&self, before: Time) -> Result<u64, Error> {
         self.write(Statement::new("delete from requests where at < $1").with(before)).await
     }
+}
+
+/// The tables with a list of channels that somebody or something is limited to.
+const NAMING_CHANNELS: [&str; 4] = ["tokens", "agents", "endpoints", "canned_replies"];
+
+/// Takes a channel out of the lists of that table: the next one of its name is another. A list that ends up empty stays
+/// one: it names no channel, where none at all would mean every.
+fn naming_no_more(engine: Engine, table: &'static str, name: &str) -> Statement {
+    let mut statement = Statement::new("update ");
+    statement.push(table).push(" set channels = ");
+    match engine {
+        Engine::Postgres => {
+            statement.push("(select coalesce(json_agg(c.name), '[]')::text from json_array_elements_text(");
+            statement.push("channels::json) as c (name) where c.name <> ").bind(name);
+            statement
+                .push(") where exists (select 1 from json_array_elements_text(channels::json) as c (name)");
+            statement.push(" where c.name = ").bind(name).push(")");
+        }
+        Engine::Sqlite => {
+            statement.push("(select json_group_array(c.value) from json_each(channels) c where c.value <> ");
+            statement.bind(name).push(") where exists (select 1 from json_each(channels) c where c.value = ");
+            statement.bind(name).push(")");
+        }
+    }
+    statement
 }
 
 /// Holds back whoever else gives an account to a channel until this transaction ends: of two, one sees what the other did.

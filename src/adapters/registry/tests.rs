@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     adapters::{
+        rows::Json,
         sql::{Statement, cell},
         trial::{self, NOW, Trial, begun, on_both_stores},
     },
@@ -14,6 +15,7 @@ use crate::{
         conversation::Conversation,
         event::{EventType, actor},
         time::Time,
+        turn::LetterKind,
     },
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
@@ -29,6 +31,7 @@ on_both_stores!(
     two_that_share_an_account_from_before_can_be_parted,
     overwriting_a_channel_leaves_its_state,
     a_channel_with_conversations_stays,
+    what_was_limited_to_a_channel_has_nothing_of_the_next_of_its_name,
     a_change_of_state_is_recorded_once,
     a_hold_only_ever_moves_forward,
     a_hold_is_let_go_only_by_who_knows_it,
@@ -169,6 +172,54 @@ async fn a_brake_is_not_latched_by_what_was_counted_before_a_release<S: Trial>(s
     store.release_brake("shop", NOW.plus_ms(9)).await.expect("writes");
     assert!(!store.latch_brake("shop", LATCHED, None).await.expect("writes"));
     assert!(store.latch_brake("shop", LATCHED, Some(NOW.plus_ms(9))).await.expect("writes"));
+}
+
+async fn what_was_limited_to_a_channel_has_nothing_of_the_next_of_its_name<S: Trial>(store: &S) {
+    let limits = [None, Some(&["shop"][..]), Some(&["other", "shop", "shopping"]), Some(&["other"])];
+    let after = [None, Some(&[][..]), Some(&["other", "shopping"]), Some(&["other"])];
+    let after = after
+        .map(|names: Option<&[&str]>| names.map(|names| names.iter().map(ToString::to_string).collect()));
+    let tables = [
+        (
+            "insert into tokens (id, name, hash, role, created_at, channels) values ($1, $1, $1, 'admin', 0, $2)",
+            "select channels from tokens order by id limit 9",
+        ),
+        (
+            "insert into agents (id, name, email, email_folded, role, created_at, updated_at, channels) \
+             values ($1, $1, $1, $1, 'agent', 0, 0, $2)",
+            "select channels from agents order by id limit 9",
+        ),
+        (
+            "insert into endpoints (id, url, state, created_at, updated_at, channels) \
+             values ($1, 'https://example.com', 'active', 0, 0, $2)",
+            "select channels from endpoints order by id limit 9",
+        ),
+        (
+            "insert into canned_replies (id, shortcut, folded, text, created_at, channels) \
+             values ($1, $1, $1, 'Hello', 0, $2)",
+            "select channels from canned_replies order by id limit 9",
+        ),
+    ];
+    for (row, _) in tables {
+        for (id, limit) in (0..).zip(limits) {
+            let limit = limit.map(|names| json!(names).to_string());
+            store.write(Statement::new(row).with(Uuid::from_u128(id)).with(limit)).await.expect("writes");
+        }
+    }
+    let letter = |of| trial::letter(of, LetterKind::Webhook, NOW);
+    store.keep_letters(vec![letter("shop"), letter("other")]).await;
+    store.add_channel(&channel("shop")).await.expect("writes");
+    assert!(store.remove_channel("shop").await.expect("writes"));
+    for (_, question) in tables {
+        let rows = store.rows(Statement::new(question)).await.expect("reads");
+        let limits = rows.iter().map(|row| cell::<Option<Json<Vec<String>>>, _>(row, "channels"));
+        let limits = limits.map(|limit| limit.expect("a list").map(|Json(names)| names));
+        assert_eq!(limits.collect::<Vec<Option<Vec<String>>>>(), after, "{question}");
+    }
+    let letters =
+        store.rows(Statement::new("select l.channel from dead_letters l limit 9")).await.expect("reads");
+    let whose: Vec<String> = letters.iter().map(|row| cell(row, "channel").expect("a name")).collect();
+    assert_eq!(whose, ["other"], "nobody reads what came for the one before");
 }
 
 async fn a_channel_with_conversations_stays<S: Trial>(store: &S) {

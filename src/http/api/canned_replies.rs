@@ -153,7 +153,11 @@ async fn seen(doors: &Doors, caller: &Caller) -> Result<Vec<canned_reply::Canned
     let mut all = doors.stationery.canned_replies().await?;
     all.retain(|reply| match reply.owner {
         Some(_) => reply.owner == caller.agent,
-        None => reply.channels.as_ref().is_none_or(|channels| channels.iter().any(|name| caller.sees(name))),
+        // One that has no channel left is there for those who see them all.
+        None => {
+            let of_theirs = |channels: &Vec<String>| channels.iter().any(|name| caller.sees(name));
+            caller.channels.is_none() || reply.channels.as_ref().is_none_or(of_theirs)
+        }
     });
     Ok(all)
 }

@@ -300,7 +300,8 @@ fn sealed(doors: &Doors, secrets: &Secrets) -> Result<Vec<u8>, Problem> {
     })
 }
 
-/// Removes a channel that has no conversations.
+/// Removes a channel that has no conversations, with its dead letters. Agents, tokens, endpoints and canned replies that were
+/// limited to it have nothing to do with another one of that name.
 #[utoipa::path(delete, path = "/api/v1/channels/{name}", tag = "Channels", params(("name" = String, Path,)),
     responses((status = 204)))]
 pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, name: Path<String>) -> Answered {

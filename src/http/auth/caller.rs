@@ -75,12 +75,13 @@ impl Caller {
         self.channels.as_ref().is_none_or(|seen| seen.iter().any(|name| name == channel))
     }
 
-    /// Whether somebody with those channels sees no more than they do.
+    /// Whether somebody with those channels sees no more than they do. Who has none left was another's: an admin of all
+    /// channels sees to them.
     pub fn sees_all_of(&self, channels: Option<&[String]>) -> bool {
         match (&self.channels, channels) {
             (None, _) => true,
             (Some(_), None) => false,
-            (Some(_), Some(theirs)) => theirs.iter().all(|channel| self.sees(channel)),
+            (Some(_), Some(theirs)) => !theirs.is_empty() && theirs.iter().all(|channel| self.sees(channel)),
         }
     }
 

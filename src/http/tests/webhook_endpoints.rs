@@ -141,3 +141,15 @@ async fn what_an_endpoint_was_told_of_other_channels_is_not_shown_with_it() {
         assert!(world.get(path).await.json().pointer(last).unwrap().is_object());
     }
 }
+
+#[tokio::test]
+async fn an_endpoint_that_has_no_channel_left_is_no_other_channels() {
+    let world = World::new();
+    world.admit("shop", Role::Admin, None, Some(&["shop"]));
+    let made = add(&world, json!({ "url": "https://example.com/hook?key=1", "channels": [] })).await;
+    let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
+    assert_eq!(world.ask_as("shop", "GET", PATH, None).await.json()["items"], json!([]));
+    let taken = json!({ "channels": ["shop"] });
+    assert_eq!(world.ask_as("shop", "PATCH", &path, Some(taken)).await.status, 404);
+    assert_eq!(world.get(&path).await.status, 200);
+}
