@@ -1,7 +1,7 @@
 //! `baton secret-key rotate`: another key for what is encrypted, beside servers that go on.
 //!
-//! A key of the settings is changed in two steps, since only whoever sets it can tell every instance: first both are known
-//! everywhere, then everything is sealed with the new one. A key in a file is read again by the server itself.
+//! A key of the settings is changed in steps, since only whoever sets it can tell every instance: first both are known
+//! everywhere, then the new one seals, then everything is sealed with it. A key in a file is read again by the server itself.
 
 use std::path::PathBuf;
 
@@ -18,8 +18,13 @@ use crate::config::Settings;
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rotated {
-    /// Nothing yet: this is to be set everywhere first.
-    ToSet(String),
+    /// Nothing yet: these are to be set everywhere, one after the other.
+    ToSet {
+        /// By which the new one is known, where other instances would meet what it seals: before any of them seals with it.
+        first: Option<String>,
+        /// By which it seals.
+        then: String,
+    },
     /// Everything is sealed with the first key of the settings.
     Sealed(Vec<Seals>),
     /// Everything is sealed with a new key, which is in that file before the old one.
@@ -33,7 +38,11 @@ pub async fn rotate(settings: &Settings) -> anyhow::Result<Rotated> {
     store.require_migrated().await?;
     let rotated = match (&settings.secret_key, store.key_file()) {
         (Some(keys), _) => match keys.expose() {
-            [one] => Rotated::ToSet(text_of(&[fresh()?, *one])),
+            [old] => {
+                let new = fresh()?;
+                let first = settings.is_postgres().then(|| text_of(&[*old, new]));
+                Rotated::ToSet { first, then: text_of(&[new, *old]) }
+            }
             both => Rotated::Sealed(seal_with(&store, both).await?),
         },
         (None, Some(file)) => replace(&store, &file).await?,

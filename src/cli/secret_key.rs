@@ -14,8 +14,8 @@ pub(super) enum SecretKey {
     /// Encrypt everything with a new key, beside a server that goes on
     ///
     /// A key in the file beside a SQLite database is replaced at once; the old one stays there as the second. A key in
-    /// BATON_SECRET_KEY takes two steps: the first time a value with a new key before the old one is printed; when every
-    /// instance runs with it, the second time everything is encrypted with the new one.
+    /// BATON_SECRET_KEY takes more steps: the first time values with a new key and the old one are printed; when every
+    /// instance runs with the last of them, the second time everything is encrypted with the new one.
     Rotate,
 }
 
@@ -30,9 +30,14 @@ impl SecretKey {
 
 fn told(rotated: &Rotated) -> String {
     match rotated {
-        Rotated::ToSet(value) => format!(
-            "BATON_SECRET_KEY={value}\n\nSet this on every instance and start each anew; then run `baton secret-key rotate` \
+        Rotated::ToSet { first: None, then } => format!(
+            "BATON_SECRET_KEY={then}\n\nSet this on every instance and start each anew; then run `baton secret-key rotate` \
              with it once more. Nothing has changed yet.\n"
+        ),
+        Rotated::ToSet { first: Some(first), then } => format!(
+            "BATON_SECRET_KEY={first}\n\nSet this on every instance and start each anew: all of them know the new key before \
+             one encrypts with it. When all have started, set and start them likewise with\n\nBATON_SECRET_KEY={then}\n\nThen \
+             run `baton secret-key rotate` with that once more. Nothing has changed yet.\n"
         ),
         Rotated::Sealed(seals) => format!(
             "{}When every instance runs with both keys, the old one (behind the comma in BATON_SECRET_KEY) may be removed. \
@@ -69,8 +74,11 @@ mod tests {
     #[test]
     fn it_is_told_what_is_to_be_done_next() {
         let seals = vec![Seals { table: "channels", kept: 1, resealed: 2, unopened: 0 }];
-        let set = told(&Rotated::ToSet("aa,bb".into()));
+        let set = told(&Rotated::ToSet { first: None, then: "aa,bb".into() });
         assert!(set.starts_with("BATON_SECRET_KEY=aa,bb\n") && set.contains("once more"), "{set}");
+        let set = told(&Rotated::ToSet { first: Some("bb,aa".into()), then: "aa,bb".into() });
+        let lines: Vec<&str> = set.lines().filter(|line| line.starts_with("BATON_SECRET_KEY=")).collect();
+        assert_eq!(lines, ["BATON_SECRET_KEY=bb,aa", "BATON_SECRET_KEY=aa,bb"]);
         let sealed = told(&Rotated::Sealed(seals.clone()));
         assert!(sealed.starts_with("2 secrets are encrypted anew; 1 were already.\nWhen every"), "{sealed}");
         let replaced = told(&Rotated::Replaced(seals, "baton.key".into()));

@@ -132,14 +132,22 @@ async fn a_key_is_changed_beside_a_server_that_goes_on(mut program: Program, oth
     if program.url().starts_with("postgres") {
         let old = "5e".repeat(32);
         let told = program.does(&["secret-key", "rotate"]);
-        let both =
-            told.lines().next().and_then(|line| line.strip_prefix("BATON_SECRET_KEY=")).expect("a value");
+        let values: Vec<&str> =
+            told.lines().filter_map(|line| line.strip_prefix("BATON_SECRET_KEY=")).collect();
+        let [known, both] = values[..] else { panic!("two values: {told}") };
         assert!(
             both.len() == 129 && both.ends_with(&old) && told.contains("Nothing has changed yet"),
             "{told}"
         );
         let new = both.split(',').next().expect("the first").to_owned();
+        assert_eq!(known, format!("{old},{new}"));
+        // While the instances are started anew, those that seal with the new key and those that know it meet.
+        program.set("BATON_SECRET_KEY", known);
+        let knows = program.serves(&["--ai-provider", "none"]);
         program.set("BATON_SECRET_KEY", both);
+        change_a_secret(&program.serves(&["--ai-provider", "none"])).await;
+        change_a_secret(&knows).await;
+        drop(knows);
         // Each instance is started anew; only then is anything sealed with the new key.
         drop(server);
         let server = program.serves(&["--ai-provider", "none"]);
