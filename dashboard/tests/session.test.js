@@ -24,6 +24,18 @@ test("who comes back goes on where they were; anybody else begins with a page of
   assert.deepEqual([me.peek(), anew], [null, 1]);
 });
 
+test("of a file that goes with a text, a page that is loaded anew knows at least that it is gone", async () => {
+  me.value = { id: "ana" };
+  lay("bo", { text: "the offer", file: new File(["x"], "offer.pdf") });
+  const { deskOf, lay: layAnew } = await import("../app/inbox/desk.js?anew");
+  const stands = () => [deskOf("bo").peek().text, deskOf("bo").peek().file?.name ?? null, deskOf("bo").peek().lost];
+  assert.deepEqual(stands(), ["the offer", null, "offer.pdf"]);
+  layAnew("bo", { text: "the offer, again" });
+  assert.deepEqual(stands(), ["the offer, again", null, "offer.pdf"]);
+  layAnew("bo", { file: new File(["x"], "offer.pdf") });
+  assert.deepEqual(stands(), ["the offer, again", "offer.pdf", null]);
+});
+
 test("what one person has written in a tab is not the next one's", async () => {
   me.value = { id: "ana" };
   lay("mei", { text: "half a letter" });

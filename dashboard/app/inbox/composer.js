@@ -168,6 +168,8 @@ export function Composer({ it, open, field, tools }) {
     ${desk.quoted && !desk.isNote && html`<div class="composer-quote"><${Icon} name="reply" /><p><b>${authorName(desk.quoted)}</b> <span dir="auto">${summary(desk.quoted).text || t("bubble.quoted_gone")}</span></p>
       <button type="button" class="bare" aria-label=${t("composer.drop_quote")} onClick=${() => lay(it.id, { quoted: null })}><${Icon} name="close" /></button></div>`}
     ${file && html`<${Attached} file=${file} onDrop=${() => (lay(it.id, { file: null }), field.current?.focus())} />`}
+    ${desk.lost !== null && !desk.isNote && html`<p class="composer-told"><${Icon} name="alert" /><span>${t("composer.file_lost", { name: desk.lost })}</span>
+      <button type="button" class="bare" aria-label=${t("close")} onClick=${() => (lay(it.id, { lost: null }), field.current?.focus())}><${Icon} name="close" /></button></p>`}
     <textarea ref=${field} rows="1" dir="auto" value=${desk.text} aria-label=${label} placeholder=${label} aria-describedby="composer-said"
       aria-autocomplete="list" aria-controls=${asked && found.length ? "canned" : undefined} aria-activedescendant=${asked && found.length ? optionId(chosen.value) : undefined}
       onInput=${type} onKeyDown=${key} onKeyUp=${moved} onClick=${moved} onPaste=${(/** @type {ClipboardEvent} */ event) => take(pastedFiles(event.clipboardData), event)}></textarea>

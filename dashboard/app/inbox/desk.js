@@ -7,10 +7,10 @@ import { me } from "../state/session.js";
 /** @import { Signal } from "../vendor/preact.js" */
 /** @import { Owed, Suggestion } from "../state/owed.js" */
 
-/** @typedef {{text: string, isNote: boolean, quoted: Wire.Message | null, draft: Suggestion | null, file: File | null}} Desk `draft`: the suggestion that the text began as; a `file` is not kept beyond this page */
+/** @typedef {{text: string, isNote: boolean, quoted: Wire.Message | null, draft: Suggestion | null, file: File | null, lost: string | null}} Desk `draft`: the suggestion that the text began as; a `file` is not kept beyond this page, and `lost` is the name of one that was not */
 
 /** @type {Desk} */
-const CLEAR = { text: "", isNote: false, quoted: null, draft: null, file: null };
+const CLEAR = { text: "", isNote: false, quoted: null, draft: null, file: null, lost: null };
 /** @type {Map<string, Signal<Desk>>} */
 const all = new Map();
 
@@ -35,9 +35,11 @@ export function lay(id, change) {
   const desk = { ...deskOf(id).peek(), ...change };
   // An emptied field is a new beginning: it is no longer the suggestion that was edited.
   if (!desk.text) desk.draft = null;
+  if (desk.file) desk.lost = null;
+  const lost = desk.file?.name ?? desk.lost;
   deskOf(id).value = desk;
   try {
-    if (desk.text || desk.quoted) sessionStorage.setItem(keyOf(id), JSON.stringify({ ...desk, file: null }));
+    if (desk.text || desk.quoted || lost) sessionStorage.setItem(keyOf(id), JSON.stringify({ ...desk, file: null, lost }));
     else sessionStorage.removeItem(keyOf(id));
   } catch {
     // A browser that keeps nothing still has it until the page is left.

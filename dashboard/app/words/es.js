@@ -564,6 +564,7 @@ export const es = {
   "composer.attach_hint": "Adjuntar una imagen o un archivo. También se puede pegar, o soltar aquí.",
   "composer.attached": "Adjunto: {name}",
   "composer.drop_file": "Quitar el archivo",
+  "composer.file_lost": "{name} ya no está adjunto: la página se cargó de nuevo y no puede guardar un archivo.",
   "composer.one_file": "Un mensaje lleva un archivo: se tomó {name}, los demás no.",
   "composer.file_too_large": "Un archivo puede tener {max} MB: {name} es más grande.",
   "composer.file_empty": "{name} está vacío.",

@@ -564,6 +564,7 @@ export const pt = {
   "composer.attach_hint": "Anexar uma imagem ou um arquivo. Também dá para colar, ou soltar aqui.",
   "composer.attached": "Anexado: {name}",
   "composer.drop_file": "Remover o arquivo",
+  "composer.file_lost": "{name} não está mais anexado: a página foi carregada de novo e não consegue guardar um arquivo.",
   "composer.one_file": "Uma mensagem leva um arquivo: {name} foi anexado, os outros não.",
   "composer.file_too_large": "Um arquivo pode ter {max} MB: {name} é maior.",
   "composer.file_empty": "{name} está vazio.",

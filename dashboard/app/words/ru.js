@@ -564,6 +564,7 @@ export const ru = {
   "composer.attach_hint": "Прикрепить картинку или файл. Можно также вставить или перетащить сюда.",
   "composer.attached": "Прикреплено: {name}",
   "composer.drop_file": "Убрать файл",
+  "composer.file_lost": "Файл {name} больше не прикреплён: страница загрузилась заново, а файл она сохранить не может.",
   "composer.one_file": "В одном сообщении один файл: взят {name}, остальные нет.",
   "composer.file_too_large": "Файл может занимать {max} МБ: {name} больше.",
   "composer.file_empty": "{name} пуст.",

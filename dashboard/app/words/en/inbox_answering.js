@@ -79,6 +79,7 @@ export const answering = {
   "composer.attach_hint": "Attach a picture or a file. It can also be pasted, or dropped here.",
   "composer.attached": "Attached: {name}",
   "composer.drop_file": "Remove the file",
+  "composer.file_lost": "{name} is no longer attached: the page was loaded anew, and cannot keep a file.",
   "composer.one_file": "One message carries one file: {name} was taken, the others were not.",
   "composer.file_too_large": "A file may have {max} MB: {name} is larger.",
   "composer.file_empty": "{name} is empty.",
