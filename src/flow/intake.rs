@@ -264,7 +264,7 @@ impl Intake {
         is_deletion: bool,
     ) -> Result<Verdict, Error> {
         // Words without their original are better than none; a deletion without one begins nothing.
-        let opening = (!is_deletion).then(|| channel.opening(&amendment.chat));
+        let opening = (!amendment.text.is_empty()).then(|| channel.opening(&amendment.chat));
         let key = key(channel, &amendment.chat, opening);
         // Whether the contact still waits for something.
         let newest = if is_deletion { ANSWER_NOW_MESSAGES } else { 0 };
@@ -275,7 +275,7 @@ impl Intake {
             if docket.is_changed() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) }
         };
         match change(&*self.ledger, key, need, step).await {
-            Err(Error::Gone) => self.ignore(channel, "deletedMessage").await,
+            Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
             verdict => verdict,
         }
     }
@@ -292,9 +292,7 @@ impl Intake {
             as_verdict(docket, matched)
         };
         match change(&*self.ledger, key, need, step).await {
-            Ok(Verdict::Ignored) | Err(Error::Gone) => {
-                self.ignore(channel, if is_deletion { "deletedMessage" } else { "editedMessage" }).await
-            }
+            Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
             verdict => verdict,
         }
     }
@@ -406,6 +404,11 @@ impl Intake {
         self.ledger.keep(vec![event], vec![letter]).await?;
         Ok(Verdict::DeadLetter)
     }
+}
+
+/// An amendment, as the provider names it.
+const fn name_of(is_deletion: bool) -> &'static str {
+    if is_deletion { "deletedMessage" } else { "editedMessage" }
 }
 
 fn key(channel: &Channel, chat: &ChatId, opening: Option<Opening>) -> Key {

@@ -140,11 +140,12 @@ impl Webhook<'_> {
         update.or_else(|| is_update(kind).then(|| Incoming::Ignored(kind.to_owned())))
     }
 
-    /// Whether the gateway shows none of the new words. Of a file they may be none.
+    /// Whether the gateway does not show the new words. Of a file they may be none.
     fn is_edit_unreadable(&self) -> bool {
-        let is_of_file = self.message.part("editedMessageData").fields().contains_key("caption");
-        let words = words(self.message);
-        wording::is_mark(words) || (wording::is_blank(words) && !is_of_file)
+        let fields = self.message.part("editedMessageData").fields();
+        let is_shown =
+            ["textMessage", "caption"].iter().any(|name| fields.get(*name).is_some_and(Value::is_string));
+        !is_shown || wording::is_mark(words(self.message))
     }
 
     /// A message left through the API: one of ours, or another program's.
@@ -212,6 +213,7 @@ impl Webhook<'_> {
             return Err(self.lacks("the id of the message it changes"));
         }
         let text = if data == "editedMessageData" { words(self.message) } else { "" };
+        let text = if wording::is_blank(text) { "" } else { text };
         Ok(Amendment { chat, of: of.to_owned(), text: text.to_owned(), at: self.at() })
     }
 

@@ -40,6 +40,7 @@ pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_del
             }
         }
         None if is_deletion => docket.park(&amendment.of, report),
+        None if amendment.text.is_empty() => {}
         // Its original is lost, or comes later and is known then.
         None => {
             let at = amendment.at.unwrap_or(docket.now);

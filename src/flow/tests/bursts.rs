@@ -491,6 +491,14 @@ fn what_is_edited_to_a_wish_is_one() {
 }
 
 #[test]
+fn an_edit_without_words_leaves_a_text_as_it_was() {
+    let mut play = Play::new();
+    play.says("Do you deliver?");
+    edits(&mut play, "IN1", "");
+    assert_eq!(play.begins().burst[0].text, "Do you deliver?");
+}
+
+#[test]
 fn an_edit_whose_original_is_lost_is_a_message_and_the_original_is_known_when_it_comes() {
     let mut play = Play::new();
     edits(&mut play, "LOST", "Do you deliver?");

@@ -164,8 +164,7 @@ fn an_edit_that_cannot_be_read_leaves_the_words_that_could() {
         // What stood under a picture can be taken away.
         (json!({ "caption": "" }), Some("")),
         (json!({ "textMessage": "{{SWE001}}" }), None),
-        (json!({ "textMessage": "" }), None),
-        (json!({ "textMessage": "\u{200b}" }), None),
+        (json!({ "textMessage": "\u{200b}" }), Some("")),
         (json!({ "textMessage": null }), None),
         (json!({}), None),
     ];
