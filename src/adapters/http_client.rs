@@ -1,5 +1,5 @@
 //! The one HTTP client with which Baton calls others. Pooled, and strict: what it is asked to send goes once, to the
-//! address named, or not at all. In: how long a connection may take. Out: a client for the gateway and the models.
+//! address named, or not at all. In: how long a connection may take. Out: a client for all whom we call.
 
 use std::{sync::Arc, time::Duration};
 

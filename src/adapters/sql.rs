@@ -1,5 +1,5 @@
 //! Statements that both databases understand, and rows of either by column name.
-//! In: questions of the archive and the registry, every value bound. Out: rows, to be decoded once for both.
+//! In: questions of all places but the ledger, every value bound. Out: rows, to be decoded once for both.
 
 use uuid::Uuid;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{domain::time::Time, flow::ledger::Error};
 
-/// A database, as the archive and the registry use it.
+/// A database, as all places but the ledger use it.
 pub(crate) trait Store: Send + Sync {
     /// A row of its driver.
     type Row: Columns + Send;

@@ -1,4 +1,4 @@
-//! Step: what a commit sets in motion here. The one observer of the ledger.
+//! Step: what a commit sets in motion here, as the observer of the ledger.
 //!
 //! In: every commit of this instance, and what other instances tell. Out: local queues wound, running turns judged,
 //! the journal's log lines, the feed and whoever waits for a conversation woken, onlookers and other instances told.

@@ -182,7 +182,7 @@ pub(crate) struct Sql {
     pub(crate) insert_parked: String,
     /// Forgets parked reports. `[id]`
     pub(crate) delete_parked: String,
-    /// Overwrites the standing of channels. `[{name, state, next_send_at}]`
+    /// Overwrites the standing of channels. `[{name, state, next_send_at, sends}]`
     pub(crate) save_channels: String,
     /// Forgets requests under keys that are used again, where they are so old that nobody goes by them. Rows, as the next.
     pub(crate) delete_requests: String,
