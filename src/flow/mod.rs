@@ -9,10 +9,11 @@
 //! ```
 //!
 //! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, merge, tend, reconcile, restored, sign_in, media,
-//! erase, retention, notify, and the breakers of model and channels. *Places* are where things rest: inbox, outbox, conversations,
-//! agenda, reply, drafts are rules over a docket, run inside the ledger, as are office and spending; ledger, archive, registry,
-//! people, stationery, repeats, audit, enclosures, graves, expiry, endpoints, receivers, vault, generator, transcriber, describer, provider, files,
-//! answers, pace are traits with an adapter behind them; onlookers is what this instance shows of work as it is done.
+//! erase, retention, notify, the breakers of model and channels, and the brake on follow-ups. *Places* are where things rest: inbox,
+//! outbox, conversations, agenda, reply, errands, drafts are rules over a docket, run inside the ledger, as are office and spending;
+//! ledger, archive, registry, people, stationery, repeats, audit, enclosures, graves, expiry, endpoints, receivers, vault, generator,
+//! look_ups, transcriber, describer, provider, files, answers and the starts of pace are traits with an adapter behind them; onlookers is
+//! what this instance shows of work as it is done and keeps nowhere.
 
 pub mod intake;
 
