@@ -99,7 +99,7 @@ impl Recent {
         }
     }
 
-    /// The conversation of a chat. It keeps it for as long as there is such a conversation.
+    /// The conversation of a chat. It keeps it until that one is erased or merged away.
     pub(super) fn conversation_of(&self, channel: &str, chat: &str) -> Option<Uuid> {
         lock(&self.chats).get(&(channel.to_owned(), chat.to_owned())).copied()
     }
