@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lines, named } from "../app/parts/scale.js";
+import { lines, named } from "../app/pages/overview/scale.js";
 
 test("the lines of a scale are few, even, and reach the greatest number", () => {
   for (const kind of ["count", "amount", "time"]) {

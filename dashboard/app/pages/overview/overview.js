@@ -6,10 +6,10 @@ import { clock, language, lately, t } from "../../words/index.js";
 import { useAsked, useHeard, useListed } from "../../parts/asked.js";
 import { Failed } from "../../parts/listing.js";
 import { minute } from "../../parts/now.js";
-import { Plot } from "../../parts/plot.js";
 import { Segments } from "../../parts/segments.js";
 import { isOfChannels } from "../channels/state.js";
 import { Now } from "./now.js";
+import { Plot } from "./plot.js";
 import { plotsOf } from "./plots.js";
 
 /** @import * as Wire from "../../../types/wire.js" */

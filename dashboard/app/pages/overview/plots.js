@@ -4,7 +4,7 @@
 import { language, number, span, t, word } from "../../words/index.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
-/** @import { PlotProps, Series } from "../../parts/plot.js" */
+/** @import { PlotProps, Series } from "./plot.js" */
 
 /** @typedef {Wire.Stats["items"]} Items */
 /** @typedef {Pick<PlotProps, "places" | "head">} Along */

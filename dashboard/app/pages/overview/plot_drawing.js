@@ -1,7 +1,7 @@
 // The drawing of a plot: lines of its scale, and bars that stand on each other or lines through points. Only shapes: what they
 // say is said beside them.
 
-import { html, useId } from "../vendor/preact.js";
+import { html, useId } from "../../vendor/preact.js";
 import { lines, named } from "./scale.js";
 
 /** @import { PlotProps, Series } from "./plot.js" */

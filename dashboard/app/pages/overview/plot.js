@@ -1,8 +1,8 @@
 // A plot: what it shows and how much in all, its drawing, and the same as a table. By mouse or by arrow keys each place of it
 // tells its numbers.
 
-import { html, useEffect, useRef, useSignal } from "../vendor/preact.js";
-import { t } from "../words/index.js";
+import { html, useEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { t } from "../../words/index.js";
 import { Drawing } from "./plot_drawing.js";
 
 /**
