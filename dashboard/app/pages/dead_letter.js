@@ -5,10 +5,10 @@ import { isAdmin } from "../state/session.js";
 import { Problem, post, remove } from "../wire/api.js";
 import { t, word } from "../words/index.js";
 import { Ago } from "../parts/ago.js";
-import { ConversationLink } from "../parts/conversation_link.js";
 import { Confirm } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";
 import { problemText, say } from "../parts/toast.js";
+import { ConversationLink } from "./conversation_link.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 

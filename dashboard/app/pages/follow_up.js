@@ -8,9 +8,9 @@ import { mayAct } from "../state/session.js";
 import { Problem, put, remove } from "../wire/api.js";
 import { clock, day, t, word } from "../words/index.js";
 import { Ago } from "../parts/ago.js";
-import { ConversationLink, bring } from "../parts/conversation_link.js";
 import { minute } from "../parts/now.js";
 import { say, sayProblem } from "../parts/toast.js";
+import { ConversationLink, bring } from "./conversation_link.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 

@@ -6,7 +6,7 @@ import { conversation, filter, load } from "../state/conversations.js";
 import { inboxAt } from "../state/filter.js";
 import { Problem } from "../wire/api.js";
 import { t } from "../words/index.js";
-import { Icon } from "./icon.js";
+import { Icon } from "../parts/icon.js";
 
 /** Those that are no longer there: erased, or on channels that are not shown to us. */
 const gone = signal(/** @type {Set<string>} */ (new Set()));
