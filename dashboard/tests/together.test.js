@@ -49,7 +49,7 @@ function tab() {
   const heard = [];
   const end = followTogether("feed", URL, {
     onOpen: () => heard.push("open"), onLost: () => heard.push("lost"),
-    onFrame: ({ type, data }) => heard.push(type === "hello" ? type : data.n),
+    onFrame: ({ type, data }) => heard.push(data.n ?? type),
   });
   ends.push(end);
   return { heard, end };
@@ -120,6 +120,28 @@ test("a tab that is seen and told nothing follows for itself; one that is hidden
   await pass(4_000);
   assert.equal(dialled().length, 0);
   await pass(1_000);
+  assert.equal(dialled().length, 1);
+});
+
+test("when the tab that said nothing is gone, the others load what they have missed", async () => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  let wake;
+  void navigator.locks.request("feed", { signal: new AbortController().signal }, () => new Promise((done) => (wake = done)));
+  const seen = tab();
+  document.hidden = true;
+  const hidden = tab();
+  document.hidden = false;
+  await pass(5_000);
+  feed.write("hello", {}, "e1");
+  feed.write("said", { n: 1 }, "e2");
+  await rest();
+  assert.deepEqual([said(seen), said(hidden)], [["open", "hello", 1], []]);
+  wake();
+  await rest();
+  feed.write("said", { n: 2 }, "e3");
+  await rest();
+  assert.deepEqual([said(seen), said(hidden)], [[2], ["open", "hello", "resync", 2]]);
   assert.equal(dialled().length, 1);
 });
 

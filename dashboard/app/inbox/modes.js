@@ -118,11 +118,12 @@ export async function setDrafting(it, drafting) {
 
 /**
  * What was under way and has met its end since is so no more. One of unknown fate has not, although nobody sends it now.
- * @param {Wire.Receipt} receipt @param {Wire.Message} message @returns {Wire.Receipt}
+ * @param {Wire.Receipt} receipt @param {Wire.Message | null | undefined} message @returns {Wire.Receipt}
  */
-function withoutEnded(receipt, { id, delivery }) {
-  if (!delivery || delivery.state === "sending" || delivery.state === "unknown") return receipt;
-  return { ...receipt, in_flight: receipt.in_flight.filter((one) => one !== id) };
+function withoutEnded(receipt, message) {
+  const state = message?.delivery?.state;
+  if (!message || !state || state === "sending" || state === "unknown" || !receipt.in_flight.includes(message.id)) return receipt;
+  return { ...receipt, in_flight: receipt.in_flight.filter((one) => one !== message.id) };
 }
 
 /** Follows what settles after its answer; returns what ends that. */
@@ -131,9 +132,9 @@ export function followSettling() {
     const id = event.conversation_id;
     const shown = id && outcomes.peek().get(id);
     if (!id || !shown) return;
-    const { receipt } = shown;
-    if (receipt && event.message) setOutcome(id, { ...shown, receipt: withoutEnded(receipt, event.message) });
-    if (event.type === "takeover_settled" && receipt?.mode === "HUMAN") setOutcome(id, { ...shown, isSettled: true });
+    const receipt = shown.receipt && withoutEnded(shown.receipt, event.message);
+    const isSettled = shown.isSettled || (event.type === "takeover_settled" && receipt?.mode === "HUMAN");
+    if (receipt !== shown.receipt || isSettled !== shown.isSettled) setOutcome(id, { ...shown, receipt, isSettled });
     // Another switch since: what the last one did is no longer how things stand. One that nobody has answered was this, perhaps.
     const upTo = (receipt ?? shown.conflict)?.mode_version ?? 0;
     if (event.type === "mode_changed" && (event.mode_version ?? 0) > upTo) dropOutcome(id);

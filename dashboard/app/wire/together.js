@@ -34,6 +34,7 @@ export function followTogether(name, url, listener) {
 
   /** @param {Word} word */
   const tell = (word) => isTeller && others.postMessage(word);
+  const stands = () => tell({ kind: "stands", hello: hello && { ...hello, id: lastId } });
   /** @param {Frame} frame */
   function hear(frame) {
     if (frame.id) lastId = frame.id;
@@ -64,7 +65,7 @@ export function followTogether(name, url, listener) {
   others.onmessage = ({ data }) => {
     /** @type {Word} */
     const word = data;
-    if (word.kind === "ask") return void tell({ kind: "stands", hello: hello && { ...hello, id: lastId } });
+    if (word.kind === "ask") return void stands();
     // Who follows for themselves has heard it.
     if (hangUp) return;
     clearTimeout(patience);
@@ -80,6 +81,11 @@ export function followTogether(name, url, listener) {
   };
   const begin = () => {
     isTeller = true;
+    // Who told the others until now did not tell us, and perhaps nobody: what they have missed they load.
+    if (hangUp) {
+      stands();
+      tell({ kind: "frame", frame: { id: lastId, type: "resync", data: {} } });
+    }
     dial();
     return new Promise((done) => closed.signal.addEventListener("abort", done));
   };
