@@ -32,6 +32,14 @@ test("every reason for a switch is told in words of its own", () => {
   }
 });
 
+test("why the AI chose to say nothing is told, and a turn that answered is no decision", () => {
+  const silent = event("turn_completed", { details: { stayed_silent: "only thanks" } });
+  assert.ok(isDecision(silent) && !isDecision(event("turn_completed")));
+  const { keys, given } = told(silent);
+  assert.ok(keys[0] in en);
+  assert.equal(given.stayed_silent, "only thanks");
+});
+
 test("a step on the way is no decision, and trifles are neither told nor decided", () => {
   assert.ok(!isDecision(event("message_sent")));
   assert.ok(!isDecision(event("conversation_updated", { action: "read" })));

@@ -31,6 +31,9 @@ use crate::domain::{
     turn::{Purpose, TurnState},
 };
 
+/// So much of a reason that the model gave is told.
+const REASON_LETTERS: usize = 500;
+
 /// What the model wrote, tools understood.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
@@ -133,7 +136,17 @@ fn completed(begun: &Begun, answer: &Answer) -> Entry {
         .turn(begun.turn.id)
         .with("input_tokens", answer.cost.input_tokens)
         .with("output_tokens", answer.cost.output_tokens);
-    if answer.looked_up.is_empty() { entry } else { entry.with("looked_up", answer.looked_up.clone()) }
+    let entry =
+        if answer.looked_up.is_empty() { entry } else { entry.with("looked_up", answer.looked_up.clone()) };
+    match &answer.stay_silent {
+        Some(reason) => entry.with("stayed_silent", told(reason)),
+        None => entry,
+    }
+}
+
+/// The reason that the model gave, as the timeline tells it.
+fn told(reason: &str) -> String {
+    reason.chars().take(REASON_LETTERS).collect()
 }
 
 /// Why the permit no longer holds, as a word; None: it does.
@@ -190,7 +203,8 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         }
         office::note_hand_over(docket, &begun.turn, reason);
     }
-    if answer.stay_silent.is_some() && answer.text.trim().is_empty() {
+    // What is written beside it is for nobody: why it has nothing to say, most of the time.
+    if answer.stay_silent.is_some() {
         end_burst_as(docket, policy, begun, Outcome::Ignored, Some(OutcomeReason::StayedSilent));
         docket.conversation.waiting_since = outbox::first_waiting(docket);
         if let Some(wish) = &answer.follow_up {
@@ -250,7 +264,7 @@ fn hand_over(
             .action("handed_over")
             .by(actor::ASSISTANT)
             .turn(begun.turn.id)
-            .with("reason", reason.chars().take(500).collect::<String>()),
+            .with("reason", told(reason)),
     );
     match (own_words, &policy.handover_text) {
         (Some(_), _) => {

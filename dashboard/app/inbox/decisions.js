@@ -15,8 +15,11 @@ export const DECISIONS = [
 /** Changes of a conversation that nobody asks "why" about. */
 const TRIFLES = new Set(["read", "renamed"]);
 
+/** The AI chose to say nothing, and says why. @param {Wire.Event} it */
+const oddity = (it) => (it.type === "turn_completed" && typeof it.details?.stayed_silent === "string" ? "silent" : null);
+
 /** @param {Wire.Event} it */
-export const isDecision = (it) => DECISIONS.includes(it.type) && !(it.type === "conversation_updated" && TRIFLES.has(it.action ?? ""));
+export const isDecision = (it) => (DECISIONS.includes(it.type) || oddity(it) !== null) && !(it.type === "conversation_updated" && TRIFLES.has(it.action ?? ""));
 
 /** What stands in the thread itself, between the messages. @param {Wire.Event} it */
 export const isTold = (it) =>
@@ -56,7 +59,7 @@ export function told(it) {
   if (typeof details.kind === "string") words.kind = [it.type === "turn_failed" ? "failure" : "kind", details.kind];
   if (typeof details.state === "string") words.state = ["delivery", details.state];
   // What was written past Baton was accepted by nobody here.
-  const cause = it.type === "mode_changed" ? reason : it.type === "message_sent" ? details.origin : it.action;
+  const cause = it.type === "mode_changed" ? reason : it.type === "message_sent" ? details.origin : oddity(it) ?? it.action;
   return {
     keys: [cause && `event.${it.type}.${cause}`, details.parts > 1 && `event.${it.type}.part`, `event.${it.type}`].filter((key) => typeof key === "string"),
     given, words,

@@ -658,6 +658,7 @@ export const pt = {
   "event.webhook_dead_lettered": "Um aviso não pôde ser lido, e foi guardado.",
   "event.turn_started": "A IA começou a escrever.",
   "event.turn_completed": "A resposta da IA ficou completa.",
+  "event.turn_completed.silent": "A IA preferiu não dizer nada: {stayed_silent}.",
   "event.turn_failed": "A IA falhou: {kind}.",
   "event.turn_failed.retried": "A IA falhou: {kind}. Ela é chamada de novo.",
   "event.turn_failed.handed_over": "A IA falhou de vez: {kind}. As mensagens foram para uma pessoa.",

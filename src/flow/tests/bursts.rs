@@ -363,6 +363,21 @@ fn silence_about_one_message_does_not_hide_that_another_waits() {
 }
 
 #[test]
+fn who_stays_silent_says_nothing_and_the_reason_is_told() {
+    for words in ["", "The customer only says thanks, so no reply is needed."] {
+        let mut play = Play::new();
+        play.says("Thanks!");
+        let begun = play.begins();
+        let answer =
+            Answer { text: words.into(), stay_silent: Some("only thanks".into()), ..Answer::default() };
+        assert_eq!(play.commits(&begun, &answer), Committed::Silent, "{words}");
+        assert_eq!(play.sends(), [""; 0], "{words}");
+        let completed = play.events.iter().find(|event| event.kind == EventType::TurnCompleted).unwrap();
+        assert_eq!(completed.details["stayed_silent"], "only thanks");
+    }
+}
+
+#[test]
 fn answer_now_takes_what_came_while_the_last_answer_was_written() {
     let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
     play.says("m1");
