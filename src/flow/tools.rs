@@ -41,14 +41,24 @@ struct WithReason {
 
 #[derive(Deserialize)]
 struct WithDelay {
-    delay_hours: f64,
+    delay_hours: Hours,
     #[serde(default)]
     text: Option<String>,
+}
+
+/// A number, which some models write as text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Hours {
+    Number(f64),
+    Text(String),
 }
 
 /// What the model has asked for in the rounds of a turn so far.
 #[derive(Debug, Default)]
 pub struct Asked {
+    /// Whether the contact may be followed up.
+    pub may_follow_up: bool,
     /// A follow-up.
     pub follow_up: Option<Wish>,
     /// A person, when none was there: the reason.
@@ -65,47 +75,39 @@ pub fn ends_a_turn(name: &str) -> bool {
 }
 
 /// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones, unless
-/// the model waits for an answer of the business, or a call for it made no sense. While nobody is there to take over, the
-/// model is told until when, and writes once more: what it wrote beside the call would promise somebody.
+/// the model waits for an answer of the business, or a call is not done, which they would promise. While nobody is there to
+/// take over, the model is told until when, and writes once more: what it wrote beside the call would promise somebody.
 pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>, own: &[Tool]) -> Understood {
     let mut answer = Answer { text: storable(&written.text), ..Answer::default() };
     let (mut gave, mut noted_now, mut must_tell) = (Vec::new(), false, false);
     for call in &written.calls {
-        gave.push(match call.name.as_str() {
-            "hand_over" => match away_until.filter(|_| asked.hand_over.is_none()) {
+        let of_call = match call.name.as_str() {
+            "hand_over" => Ok(Gave::Words(match away_until.filter(|_| asked.hand_over.is_none()) {
                 Some(until) => {
                     noted_now = true;
                     asked.hand_over = Some(reason_of(call));
-                    Gave::Words(format!(
+                    format!(
                         "No colleague is there before {until}. It is noted for them. Tell the contact when \
                          colleagues are back, and go on helping."
-                    ))
+                    )
                 }
                 None => {
                     answer.hand_over = Some(reason_of(call));
-                    Gave::Words("done".to_owned())
+                    "done".to_owned()
                 }
-            },
+            })),
             "stay_silent" => {
                 answer.stay_silent = Some(reason_of(call));
-                Gave::Words("done".to_owned())
+                Ok(Gave::Words("done".to_owned()))
             }
-            "schedule_follow_up" => Gave::Words(match wish_of(call) {
-                Ok(wish) => {
-                    asked.follow_up = Some(wish);
-                    "scheduled, if the contact stays silent".to_owned()
-                }
-                Err(problem) => problem,
-            }),
+            "schedule_follow_up" => scheduling(call, asked),
             name => match own.iter().find(|tool| tool.name == name) {
-                Some(tool) => {
-                    let of_the_business = asking(tool, call, asked, &gave);
-                    must_tell |= of_the_business.is_err() || tool.look_up.is_some();
-                    of_the_business.unwrap_or_else(|problem| Gave::Words(format!("not done: {problem}")))
-                }
-                None => Gave::Words("there is no such tool".to_owned()),
+                Some(tool) => asking(tool, call, asked, &gave),
+                None => Err("there is no such tool".to_owned()),
             },
-        });
+        };
+        must_tell |= !matches!(of_call, Ok(Gave::Words(_)));
+        gave.push(of_call.unwrap_or_else(|problem| Gave::Words(format!("not done: {problem}"))));
     }
     let is_done = written.calls.is_empty()
         || answer.hand_over.is_some()
@@ -120,6 +122,16 @@ pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>,
     } else {
         Understood::Again(answer.text, written.calls.into_iter().zip(gave).collect())
     }
+}
+
+/// A follow-up that is noted, if the contact wants any.
+fn scheduling(call: &ToolCall, asked: &mut Asked) -> Result<Gave, String> {
+    let wish = wish_of(call)?;
+    if !asked.may_follow_up {
+        return Err("this contact has asked for no messages of that kind".to_owned());
+    }
+    asked.follow_up = Some(wish);
+    Ok(Gave::Words("scheduled, if the contact stays silent".to_owned()))
 }
 
 /// A call of the business's own, after those: a question, or an errand that is noted.
@@ -154,13 +166,17 @@ fn storable(text: &str) -> String {
 
 #[allow(clippy::cast_possible_truncation, reason = "bounded by FOLLOW_UP_HOURS_MAX")]
 fn wish_of(call: &ToolCall) -> Result<Wish, String> {
-    let arguments: WithDelay = serde_json::from_str(&call.arguments)
-        .map_err(|_| "the arguments are not {\"delay_hours\": number, \"text\"?: string}".to_owned())?;
-    if !(arguments.delay_hours > 0.0 && arguments.delay_hours <= FOLLOW_UP_HOURS_MAX) {
+    let not_such = || "the arguments are not {\"delay_hours\": number, \"text\"?: string}".to_owned();
+    let arguments: WithDelay = serde_json::from_str(&call.arguments).map_err(|_| not_such())?;
+    let hours = match arguments.delay_hours {
+        Hours::Number(hours) => hours,
+        Hours::Text(text) => text.trim().parse().map_err(|_| not_such())?,
+    };
+    if !(hours > 0.0 && hours <= FOLLOW_UP_HOURS_MAX) {
         return Err(format!("delay_hours must be more than 0 and at most {FOLLOW_UP_HOURS_MAX}"));
     }
     Ok(Wish {
-        delay_ms: Some((arguments.delay_hours * 3_600_000.0) as i64),
+        delay_ms: Some((hours * 3_600_000.0) as i64),
         text: arguments.text.map(|text| storable(&text)).filter(|text| !text.trim().is_empty()),
         ..Wish::default()
     })
@@ -169,6 +185,10 @@ fn wish_of(call: &ToolCall) -> Result<Wish, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn may() -> Asked {
+        Asked { may_follow_up: true, ..Asked::default() }
+    }
 
     fn written(text: &str, calls: &[(&str, &str)]) -> Written {
         let calls = calls.iter().enumerate().map(|(n, (name, arguments))| ToolCall {
@@ -181,7 +201,7 @@ mod tests {
 
     #[test]
     fn handing_over_ends_the_turn_with_the_words_beside_the_call() {
-        let mut asked = Asked::default();
+        let mut asked = may();
         let hand_over = written("A colleague comes.", &[("hand_over", r#"{"reason":"asked"}"#)]);
         let Understood::Done(answer) = understand(hand_over, &mut asked, None, &[]) else {
             panic!("not done")
@@ -199,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_follow_up_without_words_asks_the_model_on_and_is_kept_for_the_words_that_come() {
-        let mut asked = Asked::default();
+        let mut asked = may();
         let schedule = written("", &[("schedule_follow_up", r#"{"delay_hours":24}"#)]);
         let Understood::Again(_, calls) = understand(schedule, &mut asked, None, &[]) else { panic!("done") };
         assert_eq!(calls.len(), 1);
@@ -218,18 +238,40 @@ mod tests {
             ("schedule_follow_up", "soon"),
             ("open_the_safe", "{}"),
         ] {
-            let mut asked = Asked::default();
-            assert!(
-                matches!(understand(written("", &[call]), &mut asked, None, &[]), Understood::Again(..)),
-                "{call:?}"
-            );
-            assert_eq!(asked.follow_up, None, "{call:?}");
+            for words in ["", "I will write to you tomorrow."] {
+                let mut asked = may();
+                let understood = understand(written(words, &[call]), &mut asked, None, &[]);
+                assert!(matches!(understood, Understood::Again(..)), "{call:?} {words}");
+                assert_eq!(asked.follow_up, None, "{call:?}");
+            }
         }
     }
 
     #[test]
+    fn nothing_is_promised_to_whoever_wants_no_follow_up() {
+        let mut asked = Asked { may_follow_up: false, ..Asked::default() };
+        let promise = written(
+            "Done, I will write to you tomorrow!",
+            &[("schedule_follow_up", r#"{"delay_hours":24}"#)],
+        );
+        let told = gave(understand(promise, &mut asked, None, &[]));
+        assert!(matches!(&told[0], Gave::Words(text) if text.starts_with("not done")), "{told:?}");
+        assert_eq!(asked.follow_up, None);
+    }
+
+    #[test]
+    fn a_number_of_hours_may_be_written_as_text() {
+        let mut asked = may();
+        let schedule = written("Until tomorrow.", &[("schedule_follow_up", r#"{"delay_hours":" 1.5 "}"#)]);
+        let Understood::Done(answer) = understand(schedule, &mut asked, None, &[]) else {
+            panic!("not done")
+        };
+        assert_eq!(answer.follow_up.and_then(|wish| wish.delay_ms), Some(5_400_000));
+    }
+
+    #[test]
     fn while_nobody_is_there_the_model_is_told_until_when_and_writes_again() {
-        let mut asked = Asked::default();
+        let mut asked = may();
         let call = ("hand_over", r#"{"reason":"asked for Ana"}"#);
         let promise = written("A colleague comes at once.", &[call]);
         let Understood::Again(_, calls) = understand(promise, &mut asked, Some("Monday 09:00"), &[]) else {
@@ -271,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_question_keeps_the_turn_open_whatever_is_written_beside_it() {
-        let mut asked = Asked::default();
+        let mut asked = may();
         let alone = gave(understand(written("One moment.", &[RIGHT]), &mut asked, None, &own(true)));
         assert!(matches!(alone[0], Gave::Question(_)), "{alone:?}");
         let calls = written("One moment.", &[RIGHT, WRONG]);
@@ -287,7 +329,7 @@ mod tests {
 
     #[test]
     fn an_errand_is_accepted_and_kept_for_the_words_that_come() {
-        let mut asked = Asked::default();
+        let mut asked = may();
         let accepted = gave(understand(written("", &[RIGHT]), &mut asked, None, &own(false)));
         assert!(matches!(&accepted[0], Gave::Words(text) if text.starts_with("accepted")), "{accepted:?}");
         let words = written("It is done.", &[]);
@@ -305,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_model_gone_astray_has_its_limits() {
-        let mut asked = Asked::default();
+        let mut asked = may();
         let many = gave(understand(written("", &[RIGHT; 9]), &mut asked, None, &own(true)));
         assert!(many[..8].iter().all(|gave| matches!(gave, Gave::Question(_))));
         assert_eq!(many[8], Gave::Words("not done: at most 8 questions at once".into()));

@@ -57,6 +57,8 @@ pub struct Begun {
     pub contact_name: Option<String>,
     /// The turn as stored.
     pub turn: Turn,
+    /// The contact wants no follow-ups.
+    pub opted_out: bool,
     /// Who answered when it began.
     pub mode: Mode,
     /// The messages to answer, in order.
@@ -262,6 +264,7 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
         conversation: conversation.id,
         chat: conversation.chat.clone(),
         contact_name: conversation.contact_name.clone(),
+        opted_out: conversation.opted_out,
         mode: conversation.mode.mode,
         history_to: conversation.seq,
         said: docket.words(policy.ai_history + burst.len()),

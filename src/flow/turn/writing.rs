@@ -67,7 +67,8 @@ impl Turns {
         histogram!("baton_generation_queue_seconds", "lane" => begun.lane.as_str())
             .record(seconds((self.clock)().since(queued_at)));
         let running = Gauge::new("baton_generations_in_flight");
-        let (mut asked, mut used_tools) = (Asked::default(), false);
+        let may_follow_up = !begun.opted_out;
+        let (mut asked, mut used_tools) = (Asked { may_follow_up, ..Asked::default() }, false);
         for round in 0..=self.tool_rounds {
             let mut written = self.ask(&request, begun, progress).await?;
             cost.input_tokens += written.input_tokens;
