@@ -179,6 +179,9 @@ pub struct Memo {
     /// A colleague's words for the next turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The note that an answer has read which has not left yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noted: Option<Noted>,
     /// The reply to this burst that has not begun to leave: a newer message still withdraws it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Uuid>,
@@ -233,6 +236,15 @@ pub struct Memo {
     /// What a newer version beside this one remembers.
     #[serde(flatten)]
     pub beyond: Map<String, Value>,
+}
+
+/// A colleague's note, and the turn whose answer has read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Noted {
+    /// The turn.
+    pub turn: Uuid,
+    /// The colleague's words.
+    pub note: String,
 }
 
 impl Memo {
@@ -342,6 +354,8 @@ mod tests {
         });
         let arguments = json!({ "day": "Friday" }).as_object().cloned().expect("an object");
         let errand = Errand { turn: id, tool: "book".to_owned(), arguments };
+        let noted = Some(Noted { turn: id, note: "be brief".to_owned() });
+        let read = Memo { noted, ..Memo::default() };
         let asked = Memo { errands: vec![errand], told: Some(id), ..Memo::default() };
         let kept_of_errands = json!({
             "errands": [{"turn": id.to_string(), "tool": "book", "arguments": {"day": "Friday"}}], "told": id.to_string(),
@@ -353,6 +367,7 @@ mod tests {
             (Memo::default(), json!({})),
             (Memo { restarts: 2, beyond, ..Memo::default() }, newer),
             (asked,           kept_of_errands),
+            (read,            json!({"noted": {"turn": id.to_string(), "note": "be brief"}})),
             (drafted,         kept_of_drafts),
             (some,            json!({"restarts": 2, "is_flood": true, "wrote": [5], "reply": id.to_string()})),
         ];

@@ -57,6 +57,8 @@ pub mod reply;
 
 mod errands;
 
+mod notes;
+
 pub mod look_ups;
 
 pub mod outbox;

@@ -13,7 +13,7 @@ pub use settle::{Settled, count_follow_up, give_up, sent, settle, tell_settled};
 
 use uuid::Uuid;
 
-use super::{agenda, conversations, drafts, errands, inbox};
+use super::{agenda, conversations, drafts, errands, inbox, notes};
 use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry},
@@ -212,6 +212,7 @@ fn let_go(docket: &mut Docket, reply: Uuid, reason: DeliveryReason) {
         return;
     }
     errands::forget(docket, reply);
+    notes::bring_back(docket, reply);
     let covered = docket.ids(|message| message.is_covered() && message.turn == Some(reply));
     for id in &covered {
         let Some(message) = docket.edit(*id) else { continue };

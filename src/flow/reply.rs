@@ -15,7 +15,7 @@ use super::{
     conversations::By,
     drafts, errands,
     inbox::{self, Begun},
-    office,
+    notes, office,
     outbox::{self, Owed},
     tools::Asking,
 };
@@ -120,6 +120,7 @@ pub fn commit(
             let committed = reply(docket, policy, begun, answer, jitter);
             if !docket.is_owed(begun.turn.id) {
                 errands::tell(docket, begun.turn.id);
+                notes::forget(docket, begun.turn.id);
             }
             committed
         }
@@ -182,8 +183,7 @@ fn refusal(docket: &Docket, begun: &Begun) -> Option<&'static str> {
 }
 
 fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, jitter: f64) -> Committed {
-    // Another that was left meanwhile is for the next turn.
-    docket.conversation.memo.note.take_if(|note| begun.note.as_ref() == Some(note));
+    notes::put_away(docket, begun);
     docket.conversation.memo.answer_now = false;
     docket.conversation.memo.failures = 0;
     docket.conversation.memo.retry_at = None;

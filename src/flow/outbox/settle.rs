@@ -20,7 +20,7 @@ use crate::{
         retry,
         turn::{DeadLetter, LetterKind, LetterState},
     },
-    flow::{agenda, conversations, inbox, reconcile},
+    flow::{agenda, conversations, inbox, notes, reconcile},
 };
 
 /// What became of a POST, in the words of the outbox.
@@ -222,6 +222,7 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
 pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     let now = docket.now;
     reconcile::call(docket, id, provider_id, false);
+    let turn = docket.message(id).and_then(|message| message.turn);
     let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
     let was_known =
         matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
@@ -240,6 +241,9 @@ pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
             .with("attempts", delivery.attempts),
     );
     start_typing_next(docket, &delivery);
+    if let Some(turn) = turn {
+        notes::forget(docket, turn);
+    }
     conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
     conversations::wind_overdue(docket, policy);
     count_follow_up(docket, id, delivery.gate);
