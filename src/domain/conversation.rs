@@ -327,6 +327,11 @@ impl Conversation {
     pub const fn contact_spoke_last(&self) -> bool {
         self.contact_seq > self.our_seq
     }
+
+    /// Whether the contact spoke last, and waits for our side: not where the assistant has chosen to say nothing.
+    pub const fn is_waited_for(&self) -> bool {
+        self.contact_spoke_last() && self.waiting_since.is_some()
+    }
 }
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
     if stands(DeliveryState::Queued) || stands(DeliveryState::Sending) {
         return Fired::NotYet(docket.now.plus_ms(AFTER_WORDS_MS));
     }
-    if !is_allowed(docket) || docket.conversation.contact_spoke_last() || stands(DeliveryState::Unknown) {
+    if !is_allowed(docket) || docket.conversation.is_waited_for() || stands(DeliveryState::Unknown) {
         withhold(docket, "not_allowed");
         return Fired::Nothing;
     }

@@ -110,7 +110,7 @@ fn wind(docket: &mut Docket, policy: &Policy, wish: DraftWish) {
 
 /// From now on bursts are drafted: so is what the contact waits with already.
 pub fn consider(docket: &mut Docket, policy: &Policy) {
-    let waits = docket.conversation.waiting_since.is_some() && docket.conversation.contact_spoke_last();
+    let waits = docket.conversation.is_waited_for();
     let is_there = docket.fresh_draft().is_some() || docket.conversation.memo.draft_wish.is_some();
     if waits && !is_there && drafts_by_itself(docket, policy) {
         docket.conversation.memo.draft_wish = Some(wish(None, docket.now));

@@ -21,7 +21,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         provider::Amendment,
-        reply::Committed,
+        reply::{Answer, Committed},
     },
 };
 
@@ -299,4 +299,36 @@ fn a_follow_up_that_was_due_after_the_release_may_be_late_as_ever() {
     assert!(play.schedules("Still there?", 1_000));
     play.wait(2 * DAY_MS);
     assert_eq!((play.fires(), play.pending_follow_ups()), (agenda::Fired::Nothing, 0));
+}
+
+#[test]
+fn who_was_left_in_silence_on_purpose_is_followed_up() {
+    for by in ["the assistant", "a person"] {
+        let mut play = Play::new();
+        play.says("Write me later, bye");
+        let begun = play.begins();
+        let wish = Wish { delay_ms: Some(60_000), text: Some("Here I am.".into()), ..Wish::default() };
+        let is_its_own = by == "the assistant";
+        let follow_up = is_its_own.then(|| wish.clone());
+        let silent = Answer { stay_silent: Some("bye".into()), follow_up, ..Answer::default() };
+        assert_eq!(play.commits(&begun, &silent), Committed::Silent);
+        if !is_its_own {
+            play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
+        }
+        play.wait(60_000);
+        assert_eq!(play.fires(), agenda::Fired::Owed, "{by}");
+        assert_eq!(play.sends(), ["Here I am."], "{by}");
+    }
+}
+
+#[test]
+fn who_waits_for_a_person_is_not_followed_up() {
+    let mut play = Play::by(|policy| policy.ai_attempts = 1);
+    play.says("m1");
+    let begun = play.begins();
+    play.fails(&begun);
+    play.schedules("Still there?", 60_000);
+    play.wait(60_000);
+    assert_eq!((play.fires(), play.sends()), (agenda::Fired::Nothing, vec![]));
+    assert_eq!(play.happened(EventType::FollowUpWithheld), 1);
 }
