@@ -33,11 +33,7 @@ pub(super) async fn request(
     channel: &Channel,
     begun: &mut Begun,
 ) -> Result<Request, Error> {
-    let limit = channel.policy.ai_history + begun.burst.len();
-    let history = match begun.said.take() {
-        Some(said) => said,
-        None => archive.history(begun.conversation, begun.history_to, limit).await?,
-    };
+    let history = said_before(archive, channel, begun).await?;
     let of_this_turn = |message: &Message| begun.burst.iter().any(|other| other.id == message.id);
     let mut lines: Vec<Line> = history
         .iter()
@@ -76,6 +72,26 @@ pub(super) async fn request(
             purpose: begun.turn.purpose,
         },
     })
+}
+
+/// What was said so far, in the order of time: here, and where the same person was before under another id.
+async fn said_before(
+    archive: &dyn Archive,
+    channel: &Channel,
+    begun: &mut Begun,
+) -> Result<Vec<Message>, Error> {
+    let limit = channel.policy.ai_history + begun.burst.len();
+    let mut history = match begun.said.take() {
+        Some(said) => said,
+        None => archive.history(begun.conversation, begun.history_to, limit).await?,
+    };
+    for merged in &begun.merged {
+        history.extend(archive.history(*merged, i64::MAX, limit).await?);
+    }
+    if !begun.merged.is_empty() {
+        history.sort_by_key(|message| message.at);
+    }
+    Ok(history)
 }
 
 /// Follow-ups and drafts are words alone.

@@ -1,6 +1,10 @@
 //! Whom the provider knows under two ids is one person: one conversation, one who answers, from the moment it shows it.
 
-use baton::{adapters::scripted::Step, domain::message::ECHO_AWAITED_MS, flow::generator::FailureKind};
+use baton::{
+    adapters::scripted::Step,
+    domain::message::ECHO_AWAITED_MS,
+    flow::generator::{FailureKind, Line},
+};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, Chat, World, green_api, on_both_stores};
@@ -55,6 +59,11 @@ async fn two_that_have_begun_become_one(world: &World) {
     world.assistant_says("Here are two condos.");
     assert_eq!(shows_both(&second, PHONE, "M3", "Show me condos").await, "accepted");
     world.after(3_000).await;
+    let asked = world.assistant.requests().pop().expect("it was asked");
+    let contact = |text: &str| Line::Contact(text.into());
+    let both = [contact("Hi"), Line::Assistant("Hello!".into())];
+    let lines = [&both[..], &both[..], &[contact("Show me condos")]].concat();
+    assert_eq!(asked.lines, lines, "what was said under the other id is not forgotten");
     let goes = by_id(world, &goes).await;
     assert_eq!((&goes["merged_into"], &goes["status"]), (&stays["id"], &json!("closed")));
     for chat in [&first, &second] {

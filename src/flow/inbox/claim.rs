@@ -57,6 +57,8 @@ pub struct Begun {
     pub contact_name: Option<String>,
     /// The turn as stored.
     pub turn: Turn,
+    /// Other conversations with the same person, which go on in this one.
+    pub merged: Vec<Uuid>,
     /// The contact wants no follow-ups.
     pub opted_out: bool,
     /// Who answered when it began.
@@ -264,6 +266,7 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
         conversation: conversation.id,
         chat: conversation.chat.clone(),
         contact_name: conversation.contact_name.clone(),
+        merged: conversation.memo.merged.clone(),
         opted_out: conversation.opted_out,
         mode: conversation.mode.mode,
         history_to: conversation.seq,
