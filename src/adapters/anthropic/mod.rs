@@ -77,8 +77,8 @@ impl Wire for Events {
         assembly::take(assembly, event)
     }
 
-    fn take_whole(assembly: &mut Assembly, body: &[u8]) -> Result<(), Failure> {
-        let message: Message = serde_json::from_slice(body).map_err(|_| unreadable())?;
+    fn take_whole(assembly: &mut Assembly, body: &str) -> Result<(), Failure> {
+        let message: Message = serde_json::from_str(body).map_err(|_| unreadable())?;
         assembly::take_whole(assembly, message)
     }
 }

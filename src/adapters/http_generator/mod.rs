@@ -67,8 +67,8 @@ impl Wire for Events {
         event::take(assembly, event)
     }
 
-    fn take_whole(assembly: &mut Assembly, body: &[u8]) -> Result<(), Failure> {
-        let event: Event = serde_json::from_slice(body).map_err(|_| unreadable())?;
+    fn take_whole(assembly: &mut Assembly, body: &str) -> Result<(), Failure> {
+        let event: Event = serde_json::from_str(body).map_err(|_| unreadable())?;
         event::take(assembly, event).map(drop)
     }
 }

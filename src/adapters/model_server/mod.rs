@@ -5,6 +5,8 @@ mod assembly;
 
 mod stream;
 
+mod halves;
+
 mod failure;
 
 mod signed;
@@ -83,7 +85,7 @@ pub(crate) trait Wire {
     fn take(assembly: &mut Assembly, data: &str) -> Result<Flow, Failure>;
 
     /// Adds an answer that came as one body.
-    fn take_whole(assembly: &mut Assembly, body: &[u8]) -> Result<(), Failure>;
+    fn take_whole(assembly: &mut Assembly, body: &str) -> Result<(), Failure>;
 }
 
 /// A server of models.

@@ -13,6 +13,7 @@ use super::{
     Flow, Wire,
     assembly::Assembly,
     failure::{self, failed},
+    halves,
 };
 use crate::flow::generator::{Failure, FailureKind, Progress, Written};
 
@@ -36,7 +37,7 @@ where
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
     let mut events = pin!(SseByteStream::new(limited(bytes, idle, ANSWER_MAX_BYTES)));
-    let mut assembly = Assembly::default();
+    let (mut assembly, mut half) = (Assembly::default(), None);
     let mut pace = Pace::default();
     let mut lingers_until: Option<Instant> = None;
     loop {
@@ -45,7 +46,7 @@ where
             Some(at) => timeout_at(at, events.next()).await.unwrap_or(None),
         };
         let Some(event) = event else { break };
-        match event.map_err(broken).and_then(|event| take::<W>(&mut assembly, &event)) {
+        match event.map_err(broken).and_then(|event| take::<W>(&mut assembly, &mut half, &event)) {
             Ok(Flow::Goes) => {}
             Ok(Flow::Ends) => break,
             // What comes behind the end cannot spoil it.
@@ -68,7 +69,8 @@ where
 {
     let body = collect(bytes, idle, ANSWER_MAX_BYTES).await?;
     let mut assembly = Assembly::default();
-    W::take_whole(&mut assembly, &body)?;
+    let body = String::from_utf8(body).map_err(|_| unreadable())?;
+    W::take_whole(&mut assembly, &halves::whole(&body, &mut None))?;
     assembly.end();
     assembly.finish()
 }
@@ -85,13 +87,13 @@ where
     limited(bytes, idle, max_bytes).try_fold(Vec::new(), append).await.map_err(|broken| broken.failure())
 }
 
-fn take<W: Wire>(assembly: &mut Assembly, event: &Sse) -> Result<Flow, Failure> {
+fn take<W: Wire>(assembly: &mut Assembly, half: &mut Option<String>, event: &Sse) -> Result<Flow, Failure> {
     let data = event.data.as_deref().unwrap_or_default().trim();
     if event.event.as_deref() == Some("error") {
         let error = serde_json::from_str::<Value>(data).unwrap_or_default();
         return Err(failure::error_frame(error.get("error").unwrap_or(&error)));
     }
-    if data.is_empty() { Ok(Flow::Goes) } else { W::take(assembly, data) }
+    if data.is_empty() { Ok(Flow::Goes) } else { W::take(assembly, &halves::whole(data, half)) }
 }
 
 /// What came is no answer of this wire.

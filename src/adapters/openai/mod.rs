@@ -76,8 +76,8 @@ impl Wire for Chunks {
         Ok(Flow::Goes)
     }
 
-    fn take_whole(assembly: &mut Assembly, body: &[u8]) -> Result<(), Failure> {
-        assembly::take(assembly, serde_json::from_slice(body).map_err(|_| unreadable())?)
+    fn take_whole(assembly: &mut Assembly, body: &str) -> Result<(), Failure> {
+        assembly::take(assembly, serde_json::from_str(body).map_err(|_| unreadable())?)
     }
 }
 

@@ -66,6 +66,17 @@ fn an_end_marker_or_a_finish_reason_is_an_end() {
 }
 
 #[test]
+fn an_emoji_that_comes_in_two_halves_is_read() {
+    let words =
+        |content: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{content}\"}}}}]}}\n\n");
+    let text = |stream: String| read_text(&stream).expect("an answer").text;
+    let cut = [words(r"Hello \ud83d"), words(r"\ude00 there"), DONE.into()].concat();
+    assert_eq!(text(cut), "Hello 😀 there");
+    let never_whole = [words(r"Hello \ud83d"), words(" there"), DONE.into()].concat();
+    assert_eq!(text(never_whole), "Hello  there");
+}
+
+#[test]
 fn an_error_in_the_stream_is_told_apart_by_its_code() {
     let table = [
         (json!({ "code": "insufficient_quota" }), FailureKind::Quota),
