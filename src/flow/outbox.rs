@@ -271,6 +271,8 @@ pub fn withdraw_reply(docket: &mut Docket, reply: Uuid) -> bool {
             .turn(reply)
             .with("discarded", discarded),
     );
+    // It is no answer, and does not count as one.
+    docket.conversation.memo.answered.pop();
     // What it has scheduled goes with it: the next answer may want none.
     if docket.follow_up().is_some_and(|follow_up| follow_up.created_by == actor::ASSISTANT) {
         agenda::cancel(docket, DeliveryReason::Superseded.as_str(), actor::CONTACT);

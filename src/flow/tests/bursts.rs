@@ -192,6 +192,23 @@ fn the_cap_hands_a_bot_over() {
 }
 
 #[test]
+fn an_answer_that_never_left_does_not_count_for_the_cap() {
+    let mut play = Play::by(|policy| policy.reply_cap = 3);
+    for n in 0..3 {
+        play.says(&format!("m{n}"));
+        let begun = play.begins();
+        play.writes(&begun, "too soon");
+        play.exchange("and", &format!("a{n}"));
+    }
+    assert_eq!(play.in_state(S::Cancelled).len(), 3);
+    assert_eq!(play.in_state(S::Sent), ["a0", "a1", "a2"]);
+    play.says("m3");
+    play.wait(10_000);
+    assert_eq!(play.claim(), Claim::Nothing, "three have left");
+    assert_eq!(play.conversation.mode.reason, Reason::ReplyCap);
+}
+
+#[test]
 fn stale_messages_go_to_a_person() {
     let mut play = Play::new();
     let message = play.says("hello?");
