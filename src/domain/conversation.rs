@@ -203,6 +203,9 @@ pub struct Memo {
     /// The number of the newest thing that the contact did, reactions included: no follow-up from before it leaves.
     #[serde(skip_serializing_if = "is_zero")]
     pub alive_seq: i64,
+    /// The next attempt at the words of the pending follow-up not before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follow_up_retry_at: Option<i64>,
     /// Follow-ups sent since the contact last wrote.
     #[serde(skip_serializing_if = "is_zero")]
     pub follow_ups_sent: i32,

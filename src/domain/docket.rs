@@ -329,7 +329,10 @@ impl Docket {
             },
             send_at: head.map(|delivery| delivery.due_at),
             send_rank: head.map_or(0, |delivery| delivery.lane.rank(delivery.due_at)),
-            follow_up_at: self.follow_up.as_ref().map(|follow_up| follow_up.due_at),
+            follow_up_at: self
+                .follow_up
+                .as_ref()
+                .map(|it| it.due_at.max(Time(memo.follow_up_retry_at.unwrap_or(i64::MIN)))),
             tend_at: self.tend_at(),
         }
     }

@@ -65,6 +65,7 @@ pub fn schedule(docket: &mut Docket, policy: &Policy, wish: &Wish, by: &str) -> 
         message: None,
     };
     docket.keep_follow_up(follow_up.clone());
+    docket.conversation.memo.follow_up_retry_at = None;
     docket.record(
         Entry::of(EventType::FollowUpScheduled)
             .action(if replaced { "replaced" } else { "created" })
@@ -196,6 +197,10 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
         }
         Verdict::Fire => {}
     }
+    let retry_at = docket.conversation.memo.follow_up_retry_at.map(Time);
+    if let Some(at) = retry_at.filter(|at| *at > docket.now) {
+        return Fired::NotYet(at);
+    }
     let stands = |state| docket.messages().iter().any(|message| message.is(state));
     if stands(DeliveryState::Queued) || stands(DeliveryState::Sending) {
         return Fired::NotYet(docket.now.plus_ms(AFTER_WORDS_MS));
@@ -271,17 +276,17 @@ pub fn withhold(docket: &mut Docket, reason: &str) {
     }
 }
 
-/// The model failed at its words: later again, or held back after all attempts.
+/// The model failed at its words: later again, or held back after all attempts. Its due time stays, so that it becomes too late
+/// for a model that is not even asked.
 pub fn put_off(docket: &mut Docket, policy: &Policy, failure: &Failure, jitter: f64) {
-    let Some(attempts) = docket.follow_up().map(|follow_up| follow_up.attempts + 1) else { return };
+    let Some(follow_up) = docket.follow_up() else { return };
+    let attempts = follow_up.attempts + i32::from(failure.is_attempt());
     if !failure.kind.is_worth_another_try() || attempts >= policy.ai_attempts {
         withhold(docket, "ai_failure");
         return;
     }
-    let now = docket.now;
-    let wait_ms = retry::wait_ms(policy.retry_base_ms, attempts, 60_000, jitter, failure.retry_after_ms);
-    docket.change_follow_up(|follow_up| {
-        follow_up.attempts = attempts;
-        follow_up.due_at = now.plus_ms(wait_ms);
-    });
+    let rest_ms = failure.rest_ms(docket.now.since(follow_up.due_at));
+    let wait_ms = retry::wait_ms(policy.retry_base_ms, attempts, 60_000, jitter, rest_ms);
+    docket.conversation.memo.follow_up_retry_at = Some(docket.now.plus_ms(wait_ms).0);
+    docket.change_follow_up(|follow_up| follow_up.attempts = attempts);
 }

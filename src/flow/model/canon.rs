@@ -71,6 +71,7 @@ impl Canon<'_> {
         self.put((memo.burst_first_at.is_some(), memo.burst_last_at.is_some(), memo.overdue_at.is_some()));
         self.at(memo.ripe_at.map(Time));
         self.at(memo.retry_at.map(Time));
+        self.at(memo.follow_up_retry_at.map(Time));
         let wish = memo.draft_wish.as_ref();
         self.id(wish.map(|wish| wish.id));
         self.put(wish.map(|wish| (wish.by.is_some(), wish.restarts, wish.failures)));

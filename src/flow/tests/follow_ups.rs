@@ -17,6 +17,7 @@ use crate::{
     flow::{
         agenda::{self, Wish},
         desk::fate,
+        generator::FailureKind,
         inbox,
         outbox::{self, Settled},
         play::Play,
@@ -331,4 +332,58 @@ fn who_waits_for_a_person_is_not_followed_up() {
     play.wait(60_000);
     assert_eq!((play.fires(), play.sends()), (agenda::Fired::Nothing, vec![]));
     assert_eq!(play.happened(EventType::FollowUpWithheld), 1);
+}
+
+/// One that the assistant is to write is due now.
+fn to_be_written() -> Play {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    let wish = Wish { delay_ms: Some(60_000), ..Wish::default() };
+    play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
+    play.wait(60_000);
+    play
+}
+
+#[test]
+fn a_follow_up_waits_for_a_model_that_is_not_asked_until_it_is_too_late() {
+    let mut play = to_be_written();
+    let due_at = play.now;
+    let mut tries = 0;
+    loop {
+        play.now = play.now.max(play.clocks.follow_up_at.unwrap());
+        let agenda::Fired::Begun(begun) = play.fires() else { break };
+        tries += 1;
+        assert_eq!(play.fails_with(&begun, FailureKind::Unasked, Some(25_000)), Committed::WillRetry);
+        assert!(play.clocks.follow_up_at > Some(play.now), "not at once");
+    }
+    assert!(tries > play.policy.ai_attempts && tries < 200, "{tries}");
+    let late_ms = play.now.since(due_at) - play.policy.follow_up_late_ms;
+    assert!((0..61_000).contains(&late_ms), "{late_ms}");
+    let withheld = play.follow_ups.last().unwrap();
+    assert_eq!((withheld.reason.as_deref(), withheld.due_at), (Some("late"), due_at));
+
+    let mut play = to_be_written();
+    for _ in 0..5 {
+        play.now = play.now.max(play.clocks.follow_up_at.unwrap());
+        let agenda::Fired::Begun(begun) = play.fires() else { panic!("it still waits") };
+        play.fails_with(&begun, FailureKind::Unasked, None);
+    }
+    play.now = play.clocks.follow_up_at.unwrap();
+    let agenda::Fired::Begun(begun) = play.fires() else { panic!("it still waits") };
+    play.writes(&begun, "Still there?");
+    assert_eq!(play.sends(), ["Still there?"]);
+    assert!(play.schedules("Hello?", 1_000));
+    assert_eq!(play.clocks.follow_up_at, Some(play.now.plus_ms(1_000)), "the next has nothing to wait for");
+}
+
+#[test]
+fn a_model_that_fails_at_a_follow_up_has_its_attempts() {
+    let mut play = to_be_written();
+    for _ in 0..play.policy.ai_attempts {
+        play.now = play.now.max(play.clocks.follow_up_at.unwrap());
+        let agenda::Fired::Begun(begun) = play.fires() else { panic!("it still waits") };
+        play.fails(&begun);
+    }
+    assert_eq!(play.pending_follow_ups(), 0);
+    assert_eq!(play.follow_ups.last().unwrap().reason.as_deref(), Some("ai_failure"));
 }
