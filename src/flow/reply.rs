@@ -253,10 +253,13 @@ fn hand_over(
     reason: &str,
 ) -> Committed {
     let own_words = Some(answer.text.trim()).filter(|text| !text.is_empty());
+    // They say that somebody comes.
+    let set_words =
+        policy.handover_text.as_ref().filter(|_| office::away_until(policy, docket.now).is_none());
     end_burst_as(docket, policy, begun, Outcome::HandedOver, None);
     conversations::cause(docket, policy, By::of(Reason::AssistantAsked, actor::ASSISTANT));
     conversations::raise(docket, AttentionReason::AssistantAsked);
-    if own_words.is_some() || policy.handover_text.is_some() {
+    if own_words.is_some() || set_words.is_some() {
         cover(docket, begun);
     }
     docket.record(
@@ -266,7 +269,7 @@ fn hand_over(
             .turn(begun.turn.id)
             .with("reason", told(reason)),
     );
-    match (own_words, &policy.handover_text) {
+    match (own_words, set_words) {
         (Some(_), _) => {
             let parts =
                 pacing::split(&answer.text, policy.split_chars, policy.split_parts, policy.message_max_chars);

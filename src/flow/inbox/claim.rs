@@ -19,7 +19,7 @@ use crate::{
         time::Time,
         turn::{Purpose, Turn, TurnState},
     },
-    flow::{conversations, conversations::By, drafts, flood, outbox, spending},
+    flow::{conversations, conversations::By, drafts, flood, office, outbox, spending},
 };
 
 /// Who wants to answer.
@@ -366,7 +366,9 @@ fn hand_over_for_cap(docket: &mut Docket, policy: &Policy) {
     leave_waiting_for_cap(docket);
     conversations::cause(docket, policy, By::of(Reason::ReplyCap, actor::SYSTEM));
     conversations::raise(docket, AttentionReason::ReplyCap);
-    if let Some(text) = &policy.handover_text {
+    if let Some(text) = &policy.handover_text
+        && office::away_until(policy, docket.now).is_none()
+    {
         outbox::say_farewell(docket, policy, text, None);
     }
 }

@@ -246,6 +246,18 @@ fn a_hand_over_when_nobody_is_there_is_noted_and_the_assistant_goes_on() {
     let wordless = Answer { hand_over: Some("a legal matter".to_owned()), ..Answer::default() };
     play.commits(&begun, &wordless);
     assert_eq!(play.conversation.mode.mode, Mode::Human, "nothing is said, so a person must");
+    assert_eq!(play.sends(), [""; 0], "nobody is promised");
+}
+
+#[test]
+fn a_bot_that_writes_at_night_is_promised_nobody() {
+    let mut play = without_people();
+    play.policy.reply_cap = 1;
+    play.exchange("beep", "boop");
+    play.says("beep");
+    play.wait(10_000);
+    assert_eq!((play.claim(), play.conversation.mode.reason), (Claim::Nothing, Reason::ReplyCap));
+    assert_eq!(play.sends(), [""; 0]);
 }
 
 #[test]
