@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::domain::{tool::Tool, turn::Purpose, words::words};
@@ -92,7 +93,7 @@ pub enum Line {
 }
 
 /// The assistant wants something done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolCall {
     /// The model's id of the call.
     pub id: String,
@@ -100,6 +101,17 @@ pub struct ToolCall {
     pub name: String,
     /// Its arguments, as the model wrote them: JSON, or not.
     pub arguments: String,
+    /// What came with it.
+    pub beside: Beside,
+}
+
+/// What some servers want to see again beside a call, unread, in the next round of the same turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// The thoughts before the answer, with its first call.
+    pub thoughts: String,
+    /// Whatever else it was.
+    pub extra: Option<Value>,
 }
 
 /// What the model wrote.

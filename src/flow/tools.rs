@@ -195,6 +195,7 @@ mod tests {
             id: format!("call_{n}"),
             name: (*name).to_owned(),
             arguments: (*arguments).to_owned(),
+            ..ToolCall::default()
         });
         Written { text: text.to_owned(), calls: calls.collect(), ..Written::default() }
     }

@@ -48,7 +48,7 @@ fn begin(assembly: &mut Assembly, index: Option<u64>, block: Block) -> Result<()
                 Value::Object(fields) if !fields.is_empty() => input.to_string(),
                 _ => String::new(),
             };
-            assembly.begin_call(Call { index, id, name, arguments })?;
+            assembly.begin_call(Call { index, id, name, arguments, extra: None })?;
         }
         Block::Other => {}
     }

@@ -198,7 +198,12 @@ mod tests {
     }
 
     fn call(id: &str, arguments: &str) -> ToolCall {
-        ToolCall { id: id.into(), name: "hand_over".into(), arguments: arguments.into() }
+        ToolCall {
+            id: id.into(),
+            name: "hand_over".into(),
+            arguments: arguments.into(),
+            ..ToolCall::default()
+        }
     }
 
     fn called(id: &str, input: &Value) -> Value {

@@ -53,7 +53,7 @@ pub(super) fn take(assembly: &mut Assembly, event: Event) -> Result<Flow, Failur
     }
     for called in event.calls.into_iter().flatten() {
         let (id, arguments) = (called.id.unwrap_or_default(), arguments(called.arguments));
-        assembly.begin_call(Call { index: None, id, name: called.name, arguments })?;
+        assembly.begin_call(Call { id, name: called.name, arguments, ..Call::default() })?;
     }
     if let Some(usage) = event.usage {
         // Each count is a sum so far: the last one holds.

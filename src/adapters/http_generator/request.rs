@@ -151,6 +151,7 @@ mod tests {
             id: id.into(),
             name: "hand_over".into(),
             arguments: arguments.into(),
+            ..ToolCall::default()
         };
         let lines = vec![
             Line::Contact("Are you open?".into()),
@@ -227,6 +228,7 @@ mod tests {
             id: "call_0".into(),
             name: "hand_over".into(),
             arguments: r#"{"reason":"asked for a person"}"#.into(),
+            ..ToolCall::default()
         };
         let lines = vec![
             Line::Contact("Are you open?".into()),

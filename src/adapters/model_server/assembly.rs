@@ -1,8 +1,10 @@
 //! An answer as it grows, whatever wire it comes by. In: words, calls, counts and an end. Out: the words so far, and at
 //! the end the whole, or why there is none.
 
+use serde_json::Value;
+
 use super::{COLLEAGUE_MARK, failure::failed};
-use crate::flow::generator::{Failure, FailureKind, ToolCall, Written};
+use crate::flow::generator::{Beside, Failure, FailureKind, ToolCall, Written};
 
 /// Tools called in one answer. More is a model gone astray.
 const CALLS_MAX: usize = 32;
@@ -16,6 +18,8 @@ pub(crate) struct Assembly {
     pub(crate) calls: Vec<Call>,
     pub(crate) input_tokens: i64,
     pub(crate) output_tokens: i64,
+    /// Thoughts that the server gives beside the words.
+    pub(crate) thoughts: String,
     finish: Option<Finish>,
 }
 
@@ -27,12 +31,15 @@ enum Finish {
 }
 
 /// A call, whose pieces come one by one.
+#[derive(Default)]
 pub(crate) struct Call {
     /// The server's number for it.
     pub(crate) index: Option<u64>,
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: String,
+    /// What the server wants to see again beside it.
+    pub(crate) extra: Option<Value>,
 }
 
 impl Assembly {
@@ -79,8 +86,13 @@ impl Assembly {
         if text.is_empty() && self.calls.is_empty() {
             return Err(failed(FailureKind::Empty, "nothing was written"));
         }
-        let calls = self.calls.into_iter().enumerate().map(named).collect::<Result<_, _>>()?;
-        Ok(Written { text, calls, input_tokens: self.input_tokens, output_tokens: self.output_tokens })
+        let calls = self.calls.into_iter().enumerate().map(named);
+        let mut calls = calls.collect::<Result<Vec<_>, _>>()?;
+        if let Some(first) = calls.first_mut() {
+            first.beside.thoughts = self.thoughts;
+        }
+        let (input_tokens, output_tokens) = (self.input_tokens, self.output_tokens);
+        Ok(Written { text, calls, input_tokens, output_tokens })
     }
 }
 
@@ -89,7 +101,8 @@ fn named((at, call): (usize, Call)) -> Result<ToolCall, Failure> {
         return Err(failed(FailureKind::Malformed, "a tool was called without its name"));
     }
     let id = if call.id.is_empty() { format!("call_{at}") } else { call.id };
-    Ok(ToolCall { id, name: call.name, arguments: call.arguments })
+    let beside = Beside { thoughts: String::new(), extra: call.extra };
+    Ok(ToolCall { id, name: call.name, arguments: call.arguments, beside })
 }
 
 /// What is for the contact: without the block of thoughts that some servers leave at the beginning, and without the mark of

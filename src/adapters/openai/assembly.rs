@@ -1,5 +1,7 @@
 //! Puts chunks together. In: chunks, in order. Out: an answer that has grown by them, or why there is none.
 
+use serde_json::Value;
+
 use super::chunk::{CallDelta, Chunk, Content, Delta, Usage};
 use crate::{
     adapters::model_server::{Assembly, Call, error_frame, failed},
@@ -36,6 +38,9 @@ fn count(assembly: &mut Assembly, usage: &Usage) {
 }
 
 fn add(assembly: &mut Assembly, delta: Delta) -> Result<(), Failure> {
+    if let Some(thoughts) = delta.reasoning_content.as_ref().and_then(Value::as_str) {
+        assembly.thoughts.push_str(thoughts);
+    }
     match delta.content {
         None => {}
         Some(Content::Text(text)) => assembly.text.push_str(&text),
@@ -57,8 +62,7 @@ fn add_call(assembly: &mut Assembly, delta: CallDelta) -> Result<(), Failure> {
     let at = match position(&assembly.calls, delta.index, &id, &name) {
         Some(at) => at,
         None => {
-            let call = Call { index: delta.index, id, name: String::new(), arguments: String::new() };
-            assembly.begin_call(call)?;
+            assembly.begin_call(Call { index: delta.index, id, ..Call::default() })?;
             assembly.calls.len() - 1
         }
     };
@@ -67,9 +71,10 @@ fn add_call(assembly: &mut Assembly, delta: CallDelta) -> Result<(), Failure> {
     if call.name.is_empty() {
         call.name = name;
     }
+    call.extra = delta.extra_content.or(call.extra.take());
     match arguments {
-        None | Some(serde_json::Value::Null) => {}
-        Some(serde_json::Value::String(piece)) => call.arguments.push_str(&piece),
+        None | Some(Value::Null) => {}
+        Some(Value::String(piece)) => call.arguments.push_str(&piece),
         Some(whole) => call.arguments.push_str(&whole.to_string()),
     }
     Ok(())
@@ -92,7 +97,7 @@ fn position(calls: &[Call], index: Option<u64>, id: &str, name: &str) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

@@ -28,11 +28,13 @@ pub(super) struct Choice {
     pub(super) finish_reason: Option<String>,
 }
 
-/// What the model adds. `reasoning_content` and its like are left unread: they are not for the contact.
+/// What the model adds. Thoughts are not for the contact; some servers want to see them again beside a call.
 #[derive(Deserialize)]
 pub(super) struct Delta {
     #[serde(default)]
     pub(super) content: Option<Content>,
+    #[serde(default)]
+    pub(super) reasoning_content: Option<Value>,
     #[serde(default)]
     pub(super) tool_calls: Option<Vec<CallDelta>>,
 }
@@ -61,6 +63,9 @@ pub(super) struct CallDelta {
     pub(super) id: Option<String>,
     #[serde(default)]
     pub(super) function: Option<FunctionDelta>,
+    /// A signature of thoughts, or whatever else its server wants to see again.
+    #[serde(default)]
+    pub(super) extra_content: Option<Value>,
 }
 
 #[derive(Deserialize)]

@@ -39,6 +39,9 @@ enum Message<'a> {
     },
     Assistant {
         content: Option<String>,
+        /// Only where the server has sent it: others refuse what they don't know.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a str>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
@@ -54,6 +57,8 @@ struct Call<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     function: Function<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
 }
 
 #[derive(Serialize)]
@@ -83,15 +88,12 @@ fn message(line: &Line) -> Option<Message<'_>> {
     let message = match line {
         Line::Contact(text) if said(text) => Message::User { content: text },
         Line::Instruction(text) if said(text) => Message::System { content: text },
-        Line::Assistant(text) if said(text) => {
-            Message::Assistant { content: Some(text.clone()), tool_calls: Vec::new() }
-        }
-        Line::Colleague(text) if said(text) => {
-            Message::Assistant { content: Some(format!("{COLLEAGUE_MARK} {text}")), tool_calls: Vec::new() }
-        }
+        Line::Assistant(text) if said(text) => words(text.clone()),
+        Line::Colleague(text) if said(text) => words(format!("{COLLEAGUE_MARK} {text}")),
         Line::Contact(_) | Line::Instruction(_) | Line::Assistant(_) | Line::Colleague(_) => return None,
         Line::Calls(text, calls) if said(text) || !calls.is_empty() => Message::Assistant {
             content: said(text).then(|| text.clone()),
+            reasoning_content: calls.iter().map(|call| call.beside.thoughts.as_str()).find(|it| said(it)),
             tool_calls: calls.iter().map(call).collect(),
         },
         Line::Calls(..) => return None,
@@ -103,13 +105,22 @@ fn message(line: &Line) -> Option<Message<'_>> {
     Some(message)
 }
 
+const fn words<'a>(text: String) -> Message<'a> {
+    Message::Assistant { content: Some(text), reasoning_content: None, tool_calls: Vec::new() }
+}
+
 fn call(call: &ToolCall) -> Call<'_> {
     // Some servers parse the arguments that they are shown, and refuse the request if that fails.
     let arguments = match serde_json::from_str::<serde::de::IgnoredAny>(&call.arguments) {
         Ok(_) => &call.arguments,
         Err(_) => "{}",
     };
-    Call { id: &call.id, kind: "function", function: Function { name: &call.name, arguments } }
+    Call {
+        id: &call.id,
+        kind: "function",
+        function: Function { name: &call.name, arguments },
+        extra_content: call.beside.extra.as_ref(),
+    }
 }
 
 fn functions(own: &[Tool]) -> Value {
@@ -141,10 +152,18 @@ mod tests {
         serde_json::from_str(&body(&request)).expect("JSON")
     }
 
+    fn called(arguments: &str) -> ToolCall {
+        ToolCall {
+            id: "c1".into(),
+            name: "hand_over".into(),
+            arguments: arguments.into(),
+            ..ToolCall::default()
+        }
+    }
+
     #[test]
     fn every_line_has_its_message() {
-        let call =
-            ToolCall { id: "c1".into(), name: "hand_over".into(), arguments: r#"{"reason":"asked"}"#.into() };
+        let call = called(r#"{"reason":"asked"}"#);
         let posted = posted(vec![
             Line::Contact("Are you open?".into()),
             Line::Contact("Today?".into()),
@@ -177,8 +196,7 @@ mod tests {
 
     #[test]
     fn no_message_is_empty() {
-        let broken =
-            ToolCall { id: "c1".into(), name: "hand_over".into(), arguments: r#"{"reason":"#.into() };
+        let broken = called(r#"{"reason":"#);
         let posted = posted(vec![
             Line::Contact(" \n".into()),
             Line::Assistant(String::new()),

@@ -177,7 +177,12 @@ fn says(text: &str) -> Written {
 }
 
 fn call(name: &str, arguments: &serde_json::Value) -> ToolCall {
-    ToolCall { id: format!("call_{name}"), name: name.to_owned(), arguments: arguments.to_string() }
+    ToolCall {
+        id: format!("call_{name}"),
+        name: name.to_owned(),
+        arguments: arguments.to_string(),
+        ..ToolCall::default()
+    }
 }
 
 #[cfg(test)]

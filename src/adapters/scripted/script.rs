@@ -129,7 +129,8 @@ impl Step {
     pub fn and_calls(mut self, name: &str, arguments: &Value) -> Self {
         if let Ok(written) = &mut self.outcome {
             let id = format!("call_{}", written.calls.len());
-            written.calls.push(ToolCall { id, name: name.to_owned(), arguments: arguments.to_string() });
+            let (name, arguments) = (name.to_owned(), arguments.to_string());
+            written.calls.push(ToolCall { id, name, arguments, ..ToolCall::default() });
         }
         self
     }

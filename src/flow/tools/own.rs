@@ -64,7 +64,8 @@ mod tests {
             parameters: serde_json::from_value(parameters).expect("an object"),
             look_up: None,
         };
-        let call = ToolCall { id: "c1".into(), name: "move_order".into(), arguments: arguments.into() };
+        let (id, name) = ("c1".into(), "move_order".into());
+        let call = ToolCall { id, name, arguments: arguments.into(), ..ToolCall::default() };
         super::read(&tool, &call).map(|asking| asking.arguments.into())
     }
 

@@ -161,6 +161,7 @@ async fn tools_are_called_and_told_of_in_the_next_round() {
         id: "toolu_1".into(),
         name: "schedule_follow_up".into(),
         arguments: "{\"delay_hours\": 2}".into(),
+        ..ToolCall::default()
     };
     assert_eq!((written.text.as_str(), &written.calls), ("", &vec![call]));
     request.lines.push(Line::Calls(written.text, written.calls));

@@ -18,7 +18,7 @@ use crate::{
         Act, Heard, LONG, SECRET, SHORT, client, hangs_up_when_dropped, head, kind, last, piece, question,
         serve,
     },
-    flow::generator::FailureKind,
+    flow::generator::{FailureKind, Line},
 };
 
 fn model_at(base_url: &str, idle: Duration, total: Duration) -> OpenAi {
@@ -108,6 +108,32 @@ async fn a_server_that_does_not_stream_is_read_too() {
     let error =
         ResponseTemplate::new(200).set_body_json(json!({ "error": { "code": "insufficient_quota" } }));
     assert_eq!(kind(answered(error).await), FailureKind::Quota);
+}
+
+#[tokio::test]
+async fn what_came_beside_a_call_goes_back_with_it() {
+    let signature = json!({ "google": { "thought_signature": "c2lnbmVk" } });
+    let thought = |text: &str| json!({ "reasoning_content": text });
+    let called = json!({ "tool_calls": [{
+        "index": 0, "id": "c1", "extra_content": signature, "function": { "name": "hand_over", "arguments": "{}" },
+    }] });
+    let deltas = [thought("They ask "), thought("for a person."), called];
+    let chunks = deltas.map(|delta| format!("data: {}\n\n", json!({ "choices": [{ "delta": delta }] })));
+    let server = MockServer::start().await;
+    let first = chunks.concat() + DONE;
+    Mock::given(method("POST")).respond_with(events(first)).mount(&server).await;
+    let model = model_at(&server.uri(), LONG, LONG);
+    let mut request = question();
+    let written = model.reply(&request, &Heard::default()).await.expect("a call");
+    request.lines.push(Line::Calls(written.text, written.calls));
+    request.lines.push(Line::Result { call: "c1".into(), text: "nobody is there".into() });
+    model.reply(&request, &Heard::default()).await.expect("an answer");
+    let asked = server.received_requests().await.expect("remembered");
+    let posted: serde_json::Value = serde_json::from_slice(&asked[1].body).expect("JSON");
+    let told = &posted["messages"][2];
+    assert_eq!(told["reasoning_content"], "They ask for a person.");
+    assert_eq!(told["tool_calls"][0]["extra_content"], signature);
+    assert!(!String::from_utf8_lossy(&asked[0].body).contains("reasoning_content"), "only where it came");
 }
 
 /// Case K36.
