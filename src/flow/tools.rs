@@ -144,10 +144,13 @@ fn asking(tool: &Tool, call: &ToolCall, asked: &mut Asked, before: &[Gave]) -> R
         }
         return Ok(Gave::Question(asking));
     }
-    if asked.errands.len() == own::ERRANDS_MAX {
-        return Err(format!("at most {} in one answer", own::ERRANDS_MAX));
+    // Models like to ask once more beside the words that tell of it.
+    if !asked.errands.contains(&asking) {
+        if asked.errands.len() == own::ERRANDS_MAX {
+            return Err(format!("at most {} in one answer", own::ERRANDS_MAX));
+        }
+        asked.errands.push(asking);
     }
-    asked.errands.push(asking);
     Ok(Gave::Words("accepted: it is passed on as your answer to the contact leaves".to_owned()))
 }
 
@@ -352,9 +355,21 @@ mod tests {
         let many = gave(understand(written("", &[RIGHT; 9]), &mut asked, None, &own(true)));
         assert!(many[..8].iter().all(|gave| matches!(gave, Gave::Question(_))));
         assert_eq!(many[8], Gave::Words("not done: at most 8 questions at once".into()));
-        let many = gave(understand(written("", &[RIGHT; 9]), &mut asked, None, &own(false)));
+        let orders: Vec<String> = (0..9).map(|order| format!(r#"{{"order":"{order}"}}"#)).collect();
+        let errands: Vec<_> = orders.iter().map(|order| ("orders", order.as_str())).collect();
+        let many = gave(understand(written("", &errands), &mut asked, None, &own(false)));
         assert_eq!(many[8], Gave::Words("not done: at most 8 in one answer".into()));
-        let more = gave(understand(written("", &[RIGHT]), &mut asked, None, &own(false)));
+        let more = gave(understand(written("", &errands[8..]), &mut asked, None, &own(false)));
         assert_eq!((more.len(), asked.errands.len()), (1, 8), "nor in a later round");
+    }
+
+    #[test]
+    fn the_same_errand_is_done_once_however_often_the_model_asks_for_it() {
+        let mut asked = may();
+        let twice = gave(understand(written("", &[RIGHT, RIGHT]), &mut asked, None, &own(false)));
+        assert_eq!(twice[0], twice[1], "it is told so each time");
+        let beside = understand(written("It is done.", &[RIGHT]), &mut asked, None, &own(false));
+        let Understood::Done(answer) = beside else { panic!("not done") };
+        assert_eq!(answer.errands.len(), 1);
     }
 }
