@@ -52,7 +52,7 @@ pub(super) async fn refused(response: Response, patience: Duration) -> Failure {
     let by_code = answer.as_ref().and_then(|answer| answer.get("error")).and_then(kind_of_code);
     let kind = match (by_status(status), by_code) {
         (FailureKind::RateLimited | FailureKind::Refused, Some(FailureKind::Quota)) => FailureKind::Quota,
-        (FailureKind::Refused, Some(FailureKind::Filtered)) => FailureKind::Filtered,
+        (FailureKind::Refused, Some(kind @ (FailureKind::Filtered | FailureKind::Malformed))) => kind,
         (kind, _) => kind,
     };
     let retry_after_ms = retry_after_ms.filter(|_| kind.is_worth_another_try());
@@ -115,6 +115,8 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
         | "not_found_error"
         | "request_too_large"
         | "context_length_exceeded" => FailureKind::Refused,
+        // The model's call made no sense: the next one does, most of the time.
+        "tool_use_failed" | "output_parse_failed" => FailureKind::Malformed,
         "server_error"
         | "internal_error"
         | "internal_server_error"
@@ -204,6 +206,10 @@ mod tests {
             (json!({ "type": "content_filter" }), Some(FailureKind::Filtered)),
             (json!({ "message": "insufficient_quota" }), None),
             (json!("insufficient_quota"), None),
+            (
+                json!({ "type": "invalid_request_error", "code": "tool_use_failed" }),
+                Some(FailureKind::Malformed),
+            ),
         ];
         for (error, kind) in table {
             assert_eq!(kind_of_code(&error), kind, "{error}");

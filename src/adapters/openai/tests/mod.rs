@@ -208,6 +208,11 @@ async fn every_status_is_told_apart_and_none_tells_the_servers_words() {
     }
     let filter = ResponseTemplate::new(400).set_body_json(json!({ "error": { "code": "content_filter" } }));
     assert_eq!(kind(answered(filter).await), FailureKind::Filtered);
+    for (code, expected) in [("tool_use_failed", FailureKind::Malformed)] {
+        let error = json!({ "error": { "type": "invalid_request_error", "code": code, "message": SECRET } });
+        let failure = answered(ResponseTemplate::new(400).set_body_json(error)).await.expect_err("a failure");
+        assert_eq!((failure.kind, failure.detail.as_str()), (expected, "status 400"));
+    }
     let page = ResponseTemplate::new(502).set_body_raw("<html>Bad gateway</html>", "text/html");
     assert_eq!(kind(answered(page).await), FailureKind::Server);
 }
