@@ -106,16 +106,32 @@ fn offer(channel: &Channel, purpose: Purpose) -> Offer {
 fn newest(lines: &[Line], letters: usize) -> usize {
     let mut left = letters;
     let fits = |line: &&Line| {
-        let (Line::Contact(text) | Line::Assistant(text) | Line::Colleague(text) | Line::Instruction(text)) =
-            line
-        else {
-            return true;
-        };
-        let rest = left.checked_sub(text.chars().count());
+        let rest = left.checked_sub(letters_of(line));
         left = rest.unwrap_or_default();
         rest.is_some()
     };
     lines.iter().rev().take_while(fits).count()
+}
+
+fn letters_of(line: &Line) -> usize {
+    match line {
+        Line::Contact(text) | Line::Assistant(text) | Line::Colleague(text) | Line::Instruction(text) => {
+            text.chars().count()
+        }
+        // They are of this turn.
+        Line::Calls(..) | Line::Result { .. } => 0,
+    }
+}
+
+/// Forgets the older half of what was said before the messages of this turn, so many of them. False: there is nothing to forget.
+pub(super) fn forget_half(lines: &mut Vec<Line>, burst: usize) -> bool {
+    let first_call = lines.iter().position(|line| matches!(line, Line::Calls(..)));
+    // A note and what is asked of the turn stand there too.
+    let said = first_call.unwrap_or(lines.len()).saturating_sub(burst + 2);
+    let letters: usize = lines[..said].iter().map(letters_of).sum();
+    let kept = newest(&lines[..said], letters / 2);
+    lines.drain(..said - kept);
+    kept < said
 }
 
 /// The text, or so many letters of it and a sign that it goes on.
@@ -155,6 +171,20 @@ mod tests {
         for (letters, kept) in [(4, 0), (5, 1), (9, 1), (10, 2), (12, 2), (13, 3)] {
             assert_eq!(newest(&lines, letters), kept, "{letters}");
         }
+    }
+
+    #[test]
+    fn half_of_what_was_said_is_forgotten_again_and_again_and_nothing_of_the_turn() {
+        let contact = |text: &str| Line::Contact(text.to_owned());
+        let call = Line::Calls(String::new(), Vec::new());
+        let mut lines: Vec<Line> = ["one", "two", "a book", "four", "note", "now"].map(contact).into();
+        lines.extend([Line::Contact("!".into()), call]);
+        let mut kept = Vec::new();
+        while forget_half(&mut lines, 2) {
+            kept.push(lines.len());
+        }
+        assert_eq!(kept, [6, 5]);
+        assert_eq!(lines[0], contact("four"));
     }
 
     #[test]

@@ -138,6 +138,8 @@ words! {
         Server = "server_error",
         /// The request was refused.
         Refused = "refused",
+        /// It was longer than the model can read.
+        TooLong = "too_long",
         /// Nobody answers.
         Unreachable = "unreachable",
         /// Silent for too long, or not done in time.
@@ -168,7 +170,7 @@ impl FailureKind {
             | Self::Empty
             | Self::Filtered
             | Self::Unasked => true,
-            Self::Quota | Self::Refused => false,
+            Self::Quota | Self::Refused | Self::TooLong => false,
         }
     }
 }

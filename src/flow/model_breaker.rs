@@ -109,6 +109,7 @@ impl ModelBreaker {
 const fn is_answered(kind: FailureKind) -> bool {
     match kind {
         FailureKind::Refused
+        | FailureKind::TooLong
         | FailureKind::Quota
         | FailureKind::RateLimited
         | FailureKind::Empty

@@ -2,7 +2,10 @@
 
 use baton::{
     adapters::scripted::Step,
-    flow::{generator::FailureKind, ledger, sender},
+    flow::{
+        generator::{FailureKind, Line},
+        ledger, sender,
+    },
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -26,6 +29,7 @@ on_both_stores!(
     a_message_of_another_system_takes_over,
     a_message_that_lies_too_long_goes_to_a_person,
     while_the_model_is_away_a_question_gets_the_answer_it_had_unless_that_was_about_somebody,
+    a_contact_who_once_pasted_a_book_is_answered_by_a_model_that_cannot_read_it,
     what_a_store_cannot_keep_is_left_out_of_what_the_model_writes,
 );
 
@@ -499,6 +503,31 @@ async fn while_the_model_is_away_a_question_gets_the_answer_it_had_unless_that_w
     for chat in [&joy, &pia] {
         assert_eq!(chat.conversation().await["attention"]["reason"], "ai_failure", "{}", chat.id);
     }
+}
+
+async fn a_contact_who_once_pasted_a_book_is_answered_by_a_model_that_cannot_read_it(world: &World) {
+    let mei = world.chat(MEI);
+    for (id, text) in [("M1", "It is a long story: ".repeat(900)), ("M2", "So?".into()), ("M3", "Hm".into())]
+    {
+        world.assistant_says("I see.");
+        mei.writes(id, &text).await;
+        world.after(3_000).await;
+    }
+    world.assistant.add(Step::fails(FailureKind::TooLong));
+    world.assistant_says("Until six.");
+    mei.writes("M4", "Are you open?").await;
+    world.after(3_000).await;
+    let asked = world.assistant.requests().pop().expect("it was asked");
+    assert!(asked.lines.iter().all(|line| !matches!(line, Line::Contact(text) if text.len() > 100)));
+    assert_eq!(asked.lines.last(), Some(&Line::Contact("Are you open?".into())));
+    assert_eq!(world.gateway.shown_to(MEI).pop().map(|post| post.text), Some("Until six.".into()));
+    assert_eq!(mei.happened("turn_failed").await, 0);
+
+    // What is asked now is never left out.
+    world.assistant.add(Step::fails(FailureKind::TooLong).always());
+    mei.writes("M5", "And on Sundays?").await;
+    world.after(3_000).await;
+    assert_eq!(mei.conversation().await["attention"]["reason"], "ai_failure");
 }
 
 /// PostgreSQL keeps no zero characters.

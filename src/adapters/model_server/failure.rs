@@ -52,7 +52,10 @@ pub(super) async fn refused(response: Response, patience: Duration) -> Failure {
     let by_code = answer.as_ref().and_then(|answer| answer.get("error")).and_then(kind_of_code);
     let kind = match (by_status(status), by_code) {
         (FailureKind::RateLimited | FailureKind::Refused, Some(FailureKind::Quota)) => FailureKind::Quota,
-        (FailureKind::Refused, Some(kind @ (FailureKind::Filtered | FailureKind::Malformed))) => kind,
+        (
+            FailureKind::Refused,
+            Some(kind @ (FailureKind::Filtered | FailureKind::TooLong | FailureKind::Malformed)),
+        ) => kind,
         (kind, _) => kind,
     };
     let retry_after_ms = retry_after_ms.filter(|_| kind.is_worth_another_try());
@@ -76,6 +79,9 @@ fn by_status(status: StatusCode) -> FailureKind {
 
 /// By the words that servers use in `code` and `type`, or by a status in their place.
 fn kind_of_code(error: &Value) -> Option<FailureKind> {
+    if is_too_long(error) {
+        return Some(FailureKind::TooLong);
+    }
     [error.get("code"), error.get("type"), error.get("status")].into_iter().flatten().find_map(|code| {
         let number = code.as_u64().or_else(|| code.as_str()?.parse().ok());
         match number {
@@ -87,6 +93,16 @@ fn kind_of_code(error: &Value) -> Option<FailureKind> {
             None => kind_of_word(&code.as_str()?.to_ascii_lowercase()),
         }
     })
+}
+
+/// Whether the model cannot read as much. Some servers have no code for it, and say so in these words.
+fn is_too_long(error: &Value) -> bool {
+    const CODES: [&str; 2] = ["context_length_exceeded", "exceed_context_size_error"];
+    const WORDS: [&str; 2] = ["maximum context length", "prompt is too long"];
+    let text = |name| error.get(name).and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
+    let message = text("message");
+    [text("code"), text("type")].iter().any(|code| CODES.contains(&code.as_str()))
+        || WORDS.iter().any(|words| message.contains(words))
 }
 
 fn kind_of_word(word: &str) -> Option<FailureKind> {
@@ -113,8 +129,7 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
         | "permission_error"
         | "model_not_found"
         | "not_found_error"
-        | "request_too_large"
-        | "context_length_exceeded" => FailureKind::Refused,
+        | "request_too_large" => FailureKind::Refused,
         // The model's call made no sense: the next one does, most of the time.
         "tool_use_failed" | "output_parse_failed" => FailureKind::Malformed,
         "server_error"
@@ -209,6 +224,18 @@ mod tests {
             (
                 json!({ "type": "invalid_request_error", "code": "tool_use_failed" }),
                 Some(FailureKind::Malformed),
+            ),
+            (
+                json!({ "type": "invalid_request_error", "code": "context_length_exceeded" }),
+                Some(FailureKind::TooLong),
+            ),
+            (
+                json!({ "code": 400, "message": "This model's maximum context length is 4096 tokens." }),
+                Some(FailureKind::TooLong),
+            ),
+            (
+                json!({ "type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum" }),
+                Some(FailureKind::TooLong),
             ),
         ];
         for (error, kind) in table {

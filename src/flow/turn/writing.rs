@@ -14,6 +14,7 @@ use crate::{
     domain::{time::Time, turn::Purpose},
     flow::{
         channels::Channel,
+        context,
         generator::{About, Failure, FailureKind, Line, Offer, Progress, Request, ToolCall, Written},
         inbox::Begun,
         look_ups::Question,
@@ -70,7 +71,7 @@ impl Turns {
         let may_follow_up = !begun.opted_out;
         let (mut asked, mut used_tools) = (Asked { may_follow_up, ..Asked::default() }, false);
         for round in 0..=self.tool_rounds {
-            let mut written = self.ask(&request, begun, progress).await?;
+            let mut written = self.ask_within_its_reach(&mut request, begun, progress).await?;
             cost.input_tokens += written.input_tokens;
             cost.output_tokens += written.output_tokens;
             let is_over = matches!(request.tools, Offer::Over(_));
@@ -109,6 +110,23 @@ impl Turns {
             }
         }
         Err(empty(format!("no words after {} rounds of tools", self.tool_rounds)).into())
+    }
+
+    /// One round with the model. If all of it is more than the model can read, less and less of what was said before.
+    async fn ask_within_its_reach(
+        &self,
+        request: &mut Request,
+        begun: &Begun,
+        progress: &Words<'_>,
+    ) -> Result<Written, Failure> {
+        loop {
+            match self.ask(request, begun, progress).await {
+                Err(failure)
+                    if failure.kind == FailureKind::TooLong
+                        && context::forget_half(&mut request.lines, begun.burst.len()) => {}
+                written => return written,
+            }
+        }
     }
 
     /// One round with the model, if its breaker lets it.

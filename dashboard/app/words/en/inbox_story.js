@@ -41,6 +41,7 @@ export const story = {
   "failure.quota": "its quota is used up",
   "failure.server_error": "a fault on its side",
   "failure.refused": "it refused",
+  "failure.too_long": "it cannot read as much",
   "failure.unreachable": "it could not be reached",
   "failure.timed_out": "it took too long",
   "failure.cut": "its answer broke off",

@@ -208,7 +208,9 @@ async fn every_status_is_told_apart_and_none_tells_the_servers_words() {
     }
     let filter = ResponseTemplate::new(400).set_body_json(json!({ "error": { "code": "content_filter" } }));
     assert_eq!(kind(answered(filter).await), FailureKind::Filtered);
-    for (code, expected) in [("tool_use_failed", FailureKind::Malformed)] {
+    for (code, expected) in
+        [("tool_use_failed", FailureKind::Malformed), ("context_length_exceeded", FailureKind::TooLong)]
+    {
         let error = json!({ "error": { "type": "invalid_request_error", "code": code, "message": SECRET } });
         let failure = answered(ResponseTemplate::new(400).set_body_json(error)).await.expect_err("a failure");
         assert_eq!((failure.kind, failure.detail.as_str()), (expected, "status 400"));

@@ -40,6 +40,7 @@ export const values = {
   "turn_reason.quota": "the account of the model has nothing left to pay with",
   "turn_reason.server_error": "the model's server failed",
   "turn_reason.refused": "the model's server refused the request",
+  "turn_reason.too_long": "there was more to read than the model can",
   "turn_reason.unreachable": "the model's server did not answer",
   "turn_reason.timed_out": "the model took too long",
   "turn_reason.cut": "the model stopped in the middle",
