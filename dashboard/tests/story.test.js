@@ -38,6 +38,8 @@ test("why the AI chose to say nothing is told, and a turn that answered is no de
   const { keys, given } = told(silent);
   assert.ok(keys[0] in en);
   assert.equal(given.stayed_silent, "only thanks");
+  const cut = event("turn_completed", { details: { cut: "length" } });
+  assert.ok(isDecision(cut) && told(cut).keys[0] in en);
 });
 
 test("a step on the way is no decision, and trifles are neither told nor decided", () => {

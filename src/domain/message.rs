@@ -398,3 +398,9 @@ impl Message {
         self.delivery.as_ref().is_some_and(|delivery| delivery.state == state)
     }
 }
+
+/// Whether there is nothing to see in it: white space, and marks that have no width.
+pub fn is_blank(text: &str) -> bool {
+    let is_invisible = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
+}

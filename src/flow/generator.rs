@@ -125,6 +125,8 @@ pub struct Written {
     pub input_tokens: i64,
     /// Tokens written.
     pub output_tokens: i64,
+    /// The server has ended it at a limit of its own.
+    pub is_cut: bool,
 }
 
 words! {

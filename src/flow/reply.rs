@@ -49,6 +49,8 @@ pub struct Answer {
     pub errands: Vec<Asking>,
     /// What was asked of it on the way, by the names of the tools.
     pub looked_up: Vec<String>,
+    /// The words end at the server's limit of length.
+    pub is_cut: bool,
     /// The model called tools on the way.
     pub used_tools: bool,
     /// The model is away: an earlier turn has answered the same question so.
@@ -139,6 +141,7 @@ fn completed(begun: &Begun, answer: &Answer) -> Entry {
         .with("output_tokens", answer.cost.output_tokens);
     let entry =
         if answer.looked_up.is_empty() { entry } else { entry.with("looked_up", answer.looked_up.clone()) };
+    let entry = if answer.is_cut { entry.with("cut", "length") } else { entry };
     match &answer.stay_silent {
         Some(reason) => entry.with("stayed_silent", told(reason)),
         None => entry,

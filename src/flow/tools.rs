@@ -78,7 +78,7 @@ pub fn ends_a_turn(name: &str) -> bool {
 /// the model waits for an answer of the business, or a call is not done, which they would promise. While nobody is there to
 /// take over, the model is told until when, and writes once more: what it wrote beside the call would promise somebody.
 pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>, own: &[Tool]) -> Understood {
-    let mut answer = Answer { text: storable(&written.text), ..Answer::default() };
+    let mut answer = Answer { text: storable(&written.text), is_cut: written.is_cut, ..Answer::default() };
     let (mut gave, mut noted_now, mut must_tell) = (Vec::new(), false, false);
     for call in &written.calls {
         let of_call = match call.name.as_str() {
@@ -296,6 +296,13 @@ mod tests {
         else {
             panic!("not done")
         };
+    }
+
+    #[test]
+    fn an_answer_that_its_server_has_cut_is_one_and_known_for_it() {
+        let cut = Written { is_cut: true, ..written("From Monday to Fri", &[]) };
+        let Understood::Done(answer) = understand(cut, &mut may(), None, &[]) else { panic!("not done") };
+        assert!(answer.is_cut);
     }
 
     fn own(look_up: bool) -> Vec<Tool> {

@@ -15,8 +15,12 @@ export const DECISIONS = [
 /** Changes of a conversation that nobody asks "why" about. */
 const TRIFLES = new Set(["read", "renamed"]);
 
-/** The AI chose to say nothing, and says why. @param {Wire.Event} it */
-const oddity = (it) => (it.type === "turn_completed" && typeof it.details?.stayed_silent === "string" ? "silent" : null);
+/** What is worth a word of an answer that is complete: it is none, or its end is missing. @param {Wire.Event} it */
+function oddity(it) {
+  if (it.type !== "turn_completed") return null;
+  if (typeof it.details?.stayed_silent === "string") return "silent";
+  return it.details?.cut ? "cut" : null;
+}
 
 /** @param {Wire.Event} it */
 export const isDecision = (it) => (DECISIONS.includes(it.type) || oddity(it) !== null) && !(it.type === "conversation_updated" && TRIFLES.has(it.action ?? ""));

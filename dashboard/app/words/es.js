@@ -660,6 +660,7 @@ export const es = {
   "event.webhook_dead_lettered": "Un aviso no se pudo leer, y se guardó.",
   "event.turn_started": "La IA empezó a escribir.",
   "event.turn_completed": "La respuesta de la IA quedó completa.",
+  "event.turn_completed.cut": "La respuesta de la IA termina donde la cortó el límite de longitud de su servidor.",
   "event.turn_completed.silent": "La IA decidió no decir nada: {stayed_silent}.",
   "event.turn_failed": "La IA falló: {kind}.",
   "event.turn_failed.retried": "La IA falló: {kind}. Se le pregunta de nuevo.",

@@ -660,6 +660,7 @@ export const pt = {
   "event.webhook_dead_lettered": "Um aviso não pôde ser lido, e foi guardado.",
   "event.turn_started": "A IA começou a escrever.",
   "event.turn_completed": "A resposta da IA ficou completa.",
+  "event.turn_completed.cut": "A resposta da IA termina onde o limite de tamanho do servidor a cortou.",
   "event.turn_completed.silent": "A IA preferiu não dizer nada: {stayed_silent}.",
   "event.turn_failed": "A IA falhou: {kind}.",
   "event.turn_failed.retried": "A IA falhou: {kind}. Ela é chamada de novo.",

@@ -660,6 +660,7 @@ export const ru = {
   "event.webhook_dead_lettered": "Уведомление не удалось прочесть, оно сохранено.",
   "event.turn_started": "ИИ начал писать.",
   "event.turn_completed": "Ответ ИИ готов.",
+  "event.turn_completed.cut": "Ответ ИИ обрывается там, где сервер модели ограничил его длину.",
   "event.turn_completed.silent": "ИИ решил промолчать: {stayed_silent}.",
   "event.turn_failed": "Сбой ИИ: {kind}.",
   "event.turn_failed.retried": "Сбой ИИ: {kind}. К нему обращаются снова.",

@@ -81,6 +81,9 @@ fn stop(assembly: &mut Assembly, reason: Option<&str>) {
     match reason {
         None | Some("") => {}
         Some("refusal") => assembly.filter(),
-        Some(_) => assembly.end(),
+        Some(reason) => {
+            assembly.is_cut |= matches!(reason, "max_tokens" | "model_context_window_exceeded");
+            assembly.end();
+        }
     }
 }

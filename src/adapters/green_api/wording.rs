@@ -1,5 +1,7 @@
 //! Small rules about texts: how long one may be, when it says nothing, when it is not the contact's at all.
 
+pub(super) use crate::domain::message::is_blank;
+
 /// Longest text taken, in characters: what WhatsApp itself lets a person write.
 pub(super) const TEXT_MAX: usize = 65_536;
 
@@ -18,12 +20,6 @@ pub(super) fn cut(text: &str, max: usize) -> &str {
 pub(super) fn name(text: &str) -> Option<String> {
     let name = cut(text.trim(), NAME_MAX);
     (!name.is_empty()).then(|| name.to_owned())
-}
-
-/// Whether there is nothing to see in it: white space, and marks that have no width.
-pub(super) fn is_blank(text: &str) -> bool {
-    let is_invisible = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
-    text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
 }
 
 /// Whether the provider put one of its marks where a text or an address should be: `{{SWE001}}`.

@@ -4,10 +4,16 @@
 use serde_json::Value;
 
 use super::{COLLEAGUE_MARK, failure::failed};
-use crate::flow::generator::{Beside, Failure, FailureKind, ToolCall, Written};
+use crate::{
+    domain::message::is_blank,
+    flow::generator::{Beside, Failure, FailureKind, ToolCall, Written},
+};
 
 /// Tools called in one answer. More is a model gone astray.
 const CALLS_MAX: usize = 32;
+
+/// How models write a call in words, where their server does not know how to read it. Nobody writes so to a customer.
+const CALLS_AS_TEXT: [&str; 4] = ["<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>"];
 
 const THINK_OPEN: &str = "<think>";
 const THINK_CLOSE: &str = "</think>";
@@ -20,6 +26,8 @@ pub(crate) struct Assembly {
     pub(crate) output_tokens: i64,
     /// Thoughts that the server gives beside the words.
     pub(crate) thoughts: String,
+    /// It was ended at the limit of its length.
+    pub(crate) is_cut: bool,
     finish: Option<Finish>,
 }
 
@@ -82,7 +90,11 @@ impl Assembly {
             }
             Some(Finish::Ended) => {}
         }
-        let text = words_of(&self.text).trim().to_owned();
+        let words = words_of(&self.text).trim();
+        if CALLS_AS_TEXT.iter().any(|mark| words.contains(mark)) {
+            return Err(failed(FailureKind::Malformed, "a tool was called in words"));
+        }
+        let text = if is_blank(words) { String::new() } else { words.to_owned() };
         if text.is_empty() && self.calls.is_empty() {
             return Err(failed(FailureKind::Empty, "nothing was written"));
         }
@@ -92,7 +104,7 @@ impl Assembly {
             first.beside.thoughts = self.thoughts;
         }
         let (input_tokens, output_tokens) = (self.input_tokens, self.output_tokens);
-        Ok(Written { text, calls, input_tokens, output_tokens })
+        Ok(Written { text, calls, input_tokens, output_tokens, is_cut: self.is_cut })
     }
 }
 
@@ -169,5 +181,19 @@ mod tests {
         }
         let marked = written("[Written by a human colleague]").expect_err("a failure");
         assert_eq!(marked.kind, FailureKind::Empty);
+    }
+
+    #[test]
+    fn a_call_in_words_is_no_answer_and_neither_is_what_cannot_be_seen() {
+        for called in [
+            "<tool_call>\n{\"name\": \"hand_over\"}\n</tool_call>",
+            "One moment.\n<tool_call>{}</tool_call>",
+            "<function=hand_over>{}</function>",
+            "[TOOL_CALLS][{\"name\": \"hand_over\"}]",
+        ] {
+            assert_eq!(written(called).expect_err("a failure").kind, FailureKind::Malformed, "{called}");
+        }
+        assert_eq!(written("\u{200b}\u{2060} \n").expect_err("a failure").kind, FailureKind::Empty);
+        assert_eq!(written("<3 it is a <tool>").expect("an answer").text, "<3 it is a <tool>");
     }
 }

@@ -34,7 +34,10 @@ pub(crate) use self::{
     signed::signed,
     stream::{read, read_whole, unreadable},
 };
-use crate::flow::generator::{Failure, FailureKind, Progress, Written};
+use crate::{
+    domain::message::is_blank,
+    flow::generator::{Failure, FailureKind, Progress, Written},
+};
 
 /// Largest list of models that is read.
 const MODELS_MAX_BYTES: usize = 1 << 20;
@@ -282,7 +285,7 @@ pub(crate) fn key_header(word: &str, key: Option<&str>) -> Result<Option<HeaderV
 
 /// Whether there is anything in a text: servers refuse a message without content, and every request after it.
 pub(crate) fn said(text: &str) -> bool {
-    !text.trim().is_empty()
+    !is_blank(text)
 }
 
 impl fmt::Debug for Settings {

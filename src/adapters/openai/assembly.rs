@@ -26,7 +26,10 @@ pub(super) fn take(assembly: &mut Assembly, chunk: Chunk) -> Result<(), Failure>
         None | Some("") => {}
         Some("error") => return Err(failed(FailureKind::Server, "the model ended with an error")),
         Some("content_filter") => assembly.filter(),
-        Some(_) => assembly.end(),
+        Some(reason) => {
+            assembly.is_cut = reason == "length";
+            assembly.end();
+        }
     }
     Ok(())
 }
@@ -198,5 +201,7 @@ mod tests {
         ];
         let written = assembled(&chunks).finish().expect("an answer");
         assert_eq!((written.text.as_str(), written.input_tokens, written.output_tokens), ("Good day", 12, 3));
+        assert!(written.is_cut, "at the server's limit of length");
+        assert!(!assembled(&[delta(json!({ "content": "Good day" })), stop()]).finish().expect("it").is_cut);
     }
 }

@@ -173,7 +173,7 @@ fn shortened(text: &str) -> String {
 /// Counts words for tokens, so that the demo's statistics have something to show.
 fn says(text: &str) -> Written {
     let output_tokens = i64::try_from(text.split_whitespace().count()).unwrap_or(i64::MAX);
-    Written { text: text.to_owned(), calls: Vec::new(), input_tokens: 0, output_tokens }
+    Written { text: text.to_owned(), output_tokens, ..Written::default() }
 }
 
 fn call(name: &str, arguments: &serde_json::Value) -> ToolCall {

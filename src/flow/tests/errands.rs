@@ -154,6 +154,19 @@ fn what_was_asked_on_the_way_is_told_by_its_name() {
 }
 
 #[test]
+fn that_an_answer_ends_at_the_servers_limit_is_told() {
+    for is_cut in [true, false] {
+        let mut play = Play::new();
+        play.says("When are you open?");
+        let begun = play.begins();
+        play.commits(&begun, &Answer { text: "From Monday to Fri".into(), is_cut, ..Answer::default() });
+        assert_eq!(play.sends(), ["From Monday to Fri"]);
+        let completed = play.events.iter().find(|event| event.kind == E::TurnCompleted).unwrap();
+        assert_eq!(completed.details.get("cut"), is_cut.then_some(&json!("length")));
+    }
+}
+
+#[test]
 fn what_a_reply_has_scheduled_goes_with_it() {
     let mut play = Play::by(|policy| policy.typing_ms_per_char = 100);
     play.policy.typing_max_ms = 10_000;

@@ -69,6 +69,7 @@ export const story = {
   "event.webhook_dead_lettered": "A report could not be read, and was kept.",
   "event.turn_started": "The AI began to write.",
   "event.turn_completed": "The AI's answer was complete.",
+  "event.turn_completed.cut": "The AI's answer ends where its server's limit of length cut it off.",
   "event.turn_completed.silent": "The AI chose to say nothing: {stayed_silent}.",
   "event.turn_failed": "The AI failed: {kind}.",
   "event.turn_failed.retried": "The AI failed: {kind}. It is asked again.",
