@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{channels::Channel, inbox::Begun, ledger::Error, reply::Answer};
+use super::{channels::Channel, generator::Line, inbox::Begun, ledger::Error, reply::Answer};
 use crate::domain::{
     message::{Kind, Message},
     time::Time,
@@ -87,6 +87,17 @@ impl Answered {
     }
 }
 
+/// Whether what was asked says it all: words that answer a question of ours mean nothing without it.
+pub(super) fn stands_alone(lines: &[Line]) -> bool {
+    let asks = |text: &str| text.contains(['?', '？', '؟']);
+    let ours = lines.iter().rev().find_map(|line| match line {
+        Line::Assistant(text) | Line::Colleague(text) => Some(text.as_str()),
+        Line::Contact(_) | Line::Instruction(_) | Line::Calls(..) | Line::Result { .. } => None,
+    });
+    let is_asking = matches!(lines.last(), Some(Line::Contact(text)) if asks(text));
+    is_asking || !ours.is_some_and(asks)
+}
+
 fn is_text_alone(message: &Message) -> bool {
     message.kind == Kind::Text && message.quoted.is_none()
 }
@@ -115,5 +126,27 @@ pub(super) async fn recall(
 pub(super) async fn remember(answers: &dyn Answers, answered: &Answered) {
     if let Err(error) = answers.keep_answer(answered).await {
         tracing::debug!(%error, "an answer was not kept for later");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_answers_a_question_of_ours_does_not_stand_alone() {
+        let table = [
+            (None, "Are you open?", true),
+            (None, "opening hours", true),
+            (Some("From nine to five."), "opening hours", true),
+            (Some("Shall I keep the blue bowl for you?"), "Yes", false),
+            (Some("From nine to five. Anything else?"), "Are you open?", true),
+            (Some("Anything else？"), "No", false),
+        ];
+        for (ours, text, alone) in table {
+            let before = ours.map(|text| Line::Assistant(text.to_owned()));
+            let lines: Vec<Line> = before.into_iter().chain([Line::Contact(text.to_owned())]).collect();
+            assert_eq!(stands_alone(&lines), alone, "{ours:?} {text}");
+        }
     }
 }

@@ -213,6 +213,7 @@ impl Turns {
         let request = context::request(&*self.archive, channel, &mut begun).await?;
         let asked_at = (self.clock)();
         let is_alone = request.lines.len() == 1 && !self.generator.knows_who_asks(&request.channel);
+        let stands_alone = answers::stands_alone(&request.lines);
         let mut cost = Cost::default();
         let written = tokio::select! {
             biased;
@@ -228,7 +229,8 @@ impl Turns {
                 let answer = Answer { cost, ..answer };
                 let (turn, written_at, before_ms) =
                     (begun.turn.id, (self.clock)(), begun.late_ms + asked_at.since(claimed_at));
-                let answered = if answer.used_tools { None } else { Answered::of(channel, &begun, is_alone) };
+                let by_words_alone = stands_alone && !answer.used_tools;
+                let answered = by_words_alone.then(|| Answered::of(channel, &begun, is_alone)).flatten();
                 let is_drafted = begun.turn.purpose == Purpose::Draft;
                 // In a box, as all that comes after the model: a task is as large as its largest step, and many wait here.
                 let ended = Box::pin(self.commit(channel, begun, answer)).await;
@@ -242,7 +244,8 @@ impl Turns {
                 ended
             }
             Err(Unwritten::Failed(failure)) => {
-                if self.breaker.is_open()
+                if stands_alone
+                    && self.breaker.is_open()
                     && let Some(answer) =
                         answers::recall(&*self.answers, channel, &begun, (self.clock)()).await
                 {

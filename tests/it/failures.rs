@@ -30,6 +30,7 @@ on_both_stores!(
     a_message_that_lies_too_long_goes_to_a_person,
     while_the_model_is_away_a_question_gets_the_answer_it_had_unless_that_was_about_somebody,
     a_contact_who_once_pasted_a_book_is_answered_by_a_model_that_cannot_read_it,
+    what_answers_a_question_of_ours_gets_no_earlier_answer,
     what_a_store_cannot_keep_is_left_out_of_what_the_model_writes,
 );
 
@@ -528,6 +529,28 @@ async fn a_contact_who_once_pasted_a_book_is_answered_by_a_model_that_cannot_rea
     mei.writes("M5", "And on Sundays?").await;
     world.after(3_000).await;
     assert_eq!(mei.conversation().await["attention"]["reason"], "ai_failure");
+}
+
+async fn what_answers_a_question_of_ours_gets_no_earlier_answer(world: &World) {
+    world.rules(|policy| {
+        policy.cached_answers = true;
+        policy.ai_attempts = 1;
+    });
+    let mei = world.chat(MEI);
+    for (id, says, answer) in [
+        ("M1", "Have you a blue bowl?", "One. Shall I keep it for you?"),
+        ("M2", "Yes", "Kept for you, come at six."),
+        ("M3", "I cannot come", "A pity. Shall I give it to somebody else?"),
+    ] {
+        world.assistant_says(answer);
+        mei.writes(id, says).await;
+        world.after(3_000).await;
+    }
+    the_model_goes_away(world).await;
+    mei.writes("M4", "Yes").await;
+    world.after(3_000).await;
+    assert_eq!(mei.happened("cached_answer_used").await, 0);
+    assert_eq!(mei.messages().await.pop().expect("hers")["outcome"], "pending");
 }
 
 /// PostgreSQL keeps no zero characters.
