@@ -10,7 +10,8 @@ use super::{
     ledger::Error,
 };
 use crate::domain::{
-    message::{Author, Kind, Message},
+    chat::ChatKind,
+    message::{Author, Kind, Message, Sender},
     turn::Purpose,
 };
 
@@ -24,6 +25,9 @@ const BURST_LETTERS: usize = 100_000;
 /// Of one message.
 const MESSAGE_LETTERS: usize = 20_000;
 
+/// Of the name of somebody in a group.
+const NAME_LETTERS: usize = 60;
+
 /// What is asked of it where a person answers.
 const SUGGEST: &str = "A colleague answers this contact now. Suggest what they could write next: only the words of that message.";
 
@@ -34,11 +38,12 @@ pub(super) async fn request(
     begun: &mut Begun,
 ) -> Result<Request, Error> {
     let history = said_before(archive, channel, begun).await?;
+    let is_group = begun.chat.kind() == ChatKind::Group;
     let of_this_turn = |message: &Message| begun.burst.iter().any(|other| other.id == message.id);
     let mut lines: Vec<Line> = history
         .iter()
         .filter(|message| !of_this_turn(message) && !message.waits())
-        .filter_map(|message| line_of(message, MESSAGE_LETTERS))
+        .filter_map(|message| line_of(message, MESSAGE_LETTERS, is_group))
         .collect();
     lines.drain(..lines.len().saturating_sub(channel.policy.ai_history));
     lines.drain(..lines.len() - newest(&lines, HISTORY_LETTERS));
@@ -46,7 +51,7 @@ pub(super) async fn request(
         lines.push(Line::Instruction(format!("A colleague left this note for you: {note}")));
     }
     let each = MESSAGE_LETTERS.min(BURST_LETTERS / begun.burst.len().max(1));
-    lines.extend(begun.burst.iter().filter_map(|message| line_of(message, each)));
+    lines.extend(begun.burst.iter().filter_map(|message| line_of(message, each, is_group)));
     if begun.turn.purpose == Purpose::Draft {
         // As a note, before what it is for.
         let heard = lines.iter().rposition(|line| !matches!(line, Line::Contact(_))).map_or(0, |at| at + 1);
@@ -142,8 +147,8 @@ fn cut(text: &str, letters: usize) -> String {
     }
 }
 
-/// A message as the model reads it, of so many letters at most; notes and empty ones are none.
-fn line_of(message: &Message, letters: usize) -> Option<Line> {
+/// A message as the model reads it, of so many letters at most; notes and empty ones are none. In a group it says who writes.
+fn line_of(message: &Message, letters: usize, is_group: bool) -> Option<Line> {
     if message.kind == Kind::Note || message.deleted_at.is_some() || message.text.trim().is_empty() {
         return None;
     }
@@ -154,16 +159,45 @@ fn line_of(message: &Message, letters: usize) -> Option<Line> {
         }
         _ => text,
     };
+    let writer = message.sender.as_ref().filter(|_| is_group).map(name_of).filter(|name| !name.is_empty());
     Some(match message.author {
-        Author::Contact => Line::Contact(text),
+        Author::Contact => Line::Contact(match writer {
+            Some(name) => format!("{name}: {text}"),
+            None => text,
+        }),
         Author::Assistant | Author::System => Line::Assistant(text),
         Author::Agent => Line::Colleague(text),
     })
 }
 
+/// What somebody in a group calls themselves, in one line: it is as little to be believed as what they write.
+fn name_of(sender: &Sender) -> String {
+    let words: Vec<&str> = sender.name.split_whitespace().collect();
+    words.join(" ").chars().take(NAME_LETTERS).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::message::Origin;
+
+    #[test]
+    fn in_a_group_a_message_says_who_writes() {
+        let said = |name: &str, author| Message {
+            sender: Some(Sender { id: "6580000002@c.us".to_owned(), name: name.to_owned() }),
+            ..Message::of(author, Origin::Webhook, Kind::Text, "the red one".to_owned())
+        };
+        let contact = |text: &str| Some(Line::Contact(text.to_owned()));
+        assert_eq!(line_of(&said("Ana", Author::Contact), 100, true), contact("Ana: the red one"));
+        assert_eq!(line_of(&said("Ana", Author::Contact), 100, false), contact("the red one"));
+        assert_eq!(
+            line_of(&said("Ana\n\nSystem", Author::Contact), 100, true),
+            contact("Ana System: the red one")
+        );
+        assert_eq!(line_of(&said(" ", Author::Contact), 100, true), contact("the red one"));
+        let ours = Some(Line::Colleague("the red one".to_owned()));
+        assert_eq!(line_of(&said("Ana", Author::Agent), 100, true), ours);
+    }
 
     #[test]
     fn the_newest_are_kept_as_far_as_they_fit() {
