@@ -1,7 +1,11 @@
 //! Reads an answer off the wire, within limits of time and size. In: the bytes of a body, cut anywhere. Out: an answer
 //! that has an end, or a failure; and the words so far for whoever watches.
 
-use std::{pin::pin, time::Duration};
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
@@ -36,7 +40,14 @@ where
     W: Wire,
     S: Stream<Item = Result<Bytes, E>> + Send,
 {
-    let mut events = pin!(SseByteStream::new(limited(bytes, idle, ANSWER_MAX_BYTES)));
+    let is_over = AtomicBool::new(false);
+    // Some servers leave out the blank line behind their last event, without which it is none.
+    let blank_line = async {
+        is_over.store(true, Ordering::Relaxed);
+        Ok(Bytes::from_static(b"\n\n"))
+    };
+    let bytes = limited(bytes, idle, ANSWER_MAX_BYTES).chain(stream::once(blank_line));
+    let mut events = pin!(SseByteStream::new(bytes));
     let (mut assembly, mut half) = (Assembly::default(), None);
     let mut pace = Pace::default();
     let mut lingers_until: Option<Instant> = None;
@@ -51,6 +62,10 @@ where
             Ok(Flow::Ends) => break,
             // What comes behind the end cannot spoil it.
             Err(_) if lingers_until.is_some() => break,
+            // It was broken off in its last line.
+            Err(failure) if is_over.load(Ordering::Relaxed) && failure.kind == FailureKind::Malformed => {
+                break;
+            }
             Err(failure) => return Err(failure),
         }
         if assembly.has_ended() {

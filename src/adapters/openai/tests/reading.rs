@@ -59,6 +59,8 @@ fn an_end_marker_or_a_finish_reason_is_an_end() {
         "Yes, and",
         "cut short, yet an end"
     );
+    assert_eq!(text(chunk("Yes.", Some("stop")).trim_end().to_owned()), "Yes.", "without the blank line");
+    assert_eq!(text([chunk("Yes.", None), "data: [DONE]\n".into()].concat()), "Yes.");
     let spoiled = format!("{}data: no JSON\n\n", chunk("Yes.", Some("stop")));
     assert_eq!(text(spoiled), "Yes.", "what comes behind the end");
     let after_the_marker = format!("{}{DONE}{}", chunk("Yes.", None), chunk("No.", None));
@@ -99,6 +101,8 @@ fn an_error_in_the_stream_is_told_apart_by_its_code() {
 
 #[test]
 fn what_is_no_chunk_is_malformed() {
+    let broken_off = [chunk("Yes, an", None), "data: {\"choices\":".into()].concat();
+    assert_eq!(kind(read_text(&broken_off)), FailureKind::Cut, "in the middle of a line");
     for nonsense in
         ["data: <html>\n\n", "data: {\"choices\":\n\n", "data: {\"choices\":7}\n\n", "data: [1]\n\n"]
     {
