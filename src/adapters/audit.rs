@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::sql::{Statement, Store, cell};
-use crate::{
-    domain::time::Time,
-    flow::{
-        audit::{Audit, AuditFilter, Audited, Deed},
-        ledger::Error,
-    },
+use super::{
+    rows::{Columns, Json},
+    sql::{Statement, Store, cell},
+};
+use crate::flow::{
+    audit::{Audit, AuditFilter, Audited},
+    ledger::Error,
 };
 
 #[async_trait]
@@ -44,23 +44,20 @@ impl<S: Store> Audit for S {
         if let Some(before) = filter.before {
             statement.push(" and a.id < ").bind(before);
         }
-        statement.push(" order by a.id desc limit ").bind(i64::try_from(limit).unwrap_or(i64::MAX));
-        self.rows(statement).await?.iter().map(read::<S>).collect()
+        statement.push(" order by a.id desc limit ").bind(limit);
+        self.rows(statement).await?.iter().map(read).collect()
     }
 }
 
-fn read<S: Store>(row: &S::Row) -> Result<Audited, Error> {
-    let broken = |what: &'static str| Error::Refused(what.into());
-    let id: String = cell(row, "id")?;
-    let deed: String = cell(row, "deed")?;
-    let details: String = cell(row, "details")?;
+fn read<R: Columns>(row: &R) -> Result<Audited, Error> {
+    let Json(details) = cell(row, "details")?;
     Ok(Audited {
-        id: id.parse().map_err(|_| broken("an id of the audit is none"))?,
-        at: Time(cell(row, "at")?),
+        id: cell(row, "id")?,
+        at: cell(row, "at")?,
         actor: cell(row, "actor")?,
-        deed: deed.parse::<Deed>().map_err(|_| broken("a deed of the audit is not known"))?,
+        deed: cell(row, "deed")?,
         subject: cell(row, "subject")?,
-        details: serde_json::from_str(&details).map_err(|_| broken("details of the audit are no object"))?,
+        details,
     })
 }
 
@@ -68,6 +65,7 @@ fn read<S: Store>(row: &S::Row) -> Result<Audited, Error> {
 mod tests {
     use super::*;
     use crate::adapters::trial::{NOW, Trial, on_both_stores};
+    use crate::flow::audit::Deed;
 
     on_both_stores!(deeds_are_told_newest_first_and_by_who_did_what_when,);
 

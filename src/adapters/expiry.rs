@@ -80,7 +80,7 @@ impl<S: Store> Expiry for S {
             Statement::new("select x.conversation_id as conversation, x.id as name, ").with(before);
         statement.push(at).push(" as at").push(from);
         beyond(&mut statement, at, "x.id", after);
-        statement.push(" order by ").push(at).push(", x.id limit ").bind(rows(limit));
+        statement.push(" order by ").push(at).push(", x.id limit ").bind(limit);
         seen(&self.rows(statement).await?, limit)
     }
 
@@ -117,7 +117,7 @@ impl<S: Store> Expiry for S {
                     .bind(conversation)
                     .push(" order by y.seq limit 1), 9223372036854775807) order by x.seq");
             }
-            statement.push(" limit ").bind(rows(limit));
+            statement.push(" limit ").bind(limit);
             let found = self.rows(statement).await?;
             let ids: Vec<String> = found.iter().map(|row| cell(row, "id")).collect::<Result<_, _>>()?;
             if kind == Kind::Messages {
@@ -189,7 +189,7 @@ impl<S: Store> Expiry for S {
             where l.last_at < $1 and l.conversation_id is null order by l.last_at limit $2)";
         let mut removed = Rows::new();
         for (table, text) in [("events", events), ("dead_letters", letters)] {
-            let gone = self.write(Statement::new(text).with(before).with(rows(limit))).await?;
+            let gone = self.write(Statement::new(text).with(before).with(limit)).await?;
             if gone > 0 {
                 removed.insert(table.to_owned(), i64::try_from(gone).unwrap_or(i64::MAX));
             }
@@ -208,7 +208,7 @@ impl<S: Store> Expiry for S {
         let mut statement = Statement::new(text).with(before);
         statement.push(IS_EMPTY);
         beyond(&mut statement, "c.updated_at", "c.id", after);
-        statement.push(" order by c.updated_at, c.id limit ").bind(rows(limit));
+        statement.push(" order by c.updated_at, c.id limit ").bind(limit);
         seen(&self.rows(statement).await?, limit)
     }
 
@@ -296,8 +296,4 @@ fn seen<R: Columns>(found: &[R], limit: usize) -> Result<(Vec<Uuid>, Option<Seen
     let last = found.last().filter(|_| found.len() == limit);
     let last = last.map(|row| Ok::<Seen, Error>((cell(row, "at")?, cell(row, "name")?))).transpose()?;
     Ok((conversations, last))
-}
-
-fn rows(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -92,7 +92,7 @@ impl<S: Store> Graves for S {
 
     async fn left_behind(&self, idle_ms: i64, limit: usize) -> Result<Vec<Uuid>, Error> {
         let mut statement = Statement::new("select x.conversation_id from erasures x where x.worked_at <= ");
-        statement.now(self).push(" - ").bind(idle_ms).push(" order by x.worked_at limit ").bind(rows(limit));
+        statement.now(self).push(" - ").bind(idle_ms).push(" order by x.worked_at limit ").bind(limit);
         self.rows(statement).await?.iter().map(|row| cell(row, "conversation_id")).collect()
     }
 
@@ -101,7 +101,7 @@ impl<S: Store> Graves for S {
             "select m.seq, m.key, m.provider_message_id from messages m where m.conversation_id = $1 \
              order by m.seq limit $2",
         );
-        let found = self.rows(statement.with(conversation).with(rows(limit))).await?;
+        let found = self.rows(statement.with(conversation).with(limit)).await?;
         let mut leaf = Leaf { up_to: 0, count: rows(found.len()), keys: Vec::new() };
         for row in &found {
             leaf.up_to = cell(row, "seq")?;
@@ -134,7 +134,7 @@ impl<S: Store> Graves for S {
         if let Some(after) = after {
             statement.push(" and h.conversation_id > ").bind(after);
         }
-        statement.push(" order by h.conversation_id limit ").bind(rows(limit));
+        statement.push(" order by h.conversation_id limit ").bind(limit);
         self.rows(statement).await?.iter().map(|row| cell(row, "conversation_id")).collect()
     }
 
@@ -143,7 +143,7 @@ impl<S: Store> Graves for S {
             "select m.id, m.seq, m.sender, m.provider_message_id, m.quoted, m.text, m.deleted_at \
              from messages m where m.conversation_id = $1 and m.seq > $2 order by m.seq limit $3",
         );
-        let found = self.rows(statement.with(shared).with(after).with(rows(limit))).await?;
+        let found = self.rows(statement.with(shared).with(after).with(limit)).await?;
         let lines = found.iter().map(line).collect::<Result<_, _>>()?;
         let last = found.last().filter(|_| found.len() == limit);
         Ok((lines, last.map(|row| cell(row, "seq")).transpose()?))
@@ -164,7 +164,7 @@ impl<S: Store> Graves for S {
         let Some(Place { table, find, delete }) = place(of) else {
             return remove_events(self, erasing, limit).await;
         };
-        let find = Statement::new(find).with(erasing.conversation).with(rows(limit));
+        let find = Statement::new(find).with(erasing.conversation).with(limit);
         let names: Vec<String> =
             self.rows(find).await?.iter().map(|row| cell(row, "name")).collect::<Result<_, _>>()?;
         if names.is_empty() {
@@ -189,7 +189,7 @@ impl<S: Store> Graves for S {
         if let Some(after) = after {
             statement.push(" and l.id > ").bind(after);
         }
-        statement.push(" order by l.id limit ").bind(rows(limit));
+        statement.push(" order by l.id limit ").bind(limit);
         let found = self.rows(statement).await?;
         found
             .iter()
@@ -217,7 +217,7 @@ impl<S: Store> Graves for S {
             "select k.key, k.sealed from kept_answers k where k.key > $1 and k.sealed is not null \
              order by k.key limit $2",
         );
-        let found = self.rows(statement.with(after).with(rows(limit))).await?;
+        let found = self.rows(statement.with(after).with(limit)).await?;
         found
             .iter()
             .map(|row| Ok((cell(row, "key")?, row.bytes("sealed").map_err(failure)?.unwrap_or_default())))
@@ -321,7 +321,7 @@ async fn remove_events<S: Store>(store: &S, erasing: &Erasing, limit: usize) -> 
     let find = Statement::new(
         "select e.conv_seq as number from events e where e.conversation_id = $1 order by e.conv_seq limit $2",
     );
-    let found = store.rows(find.with(erasing.conversation).with(rows(limit))).await?;
+    let found = store.rows(find.with(erasing.conversation).with(limit)).await?;
     let numbers: Vec<Option<i64>> = found.iter().map(|row| cell(row, "number")).collect::<Result<_, _>>()?;
     if numbers.is_empty() {
         return Ok(Turned::Nothing);

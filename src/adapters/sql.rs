@@ -1,11 +1,12 @@
 //! Statements that both databases understand, and rows of either by column name.
 //! In: questions of all places but the ledger, every value bound. Out: rows, to be decoded once for both.
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
     failure,
-    rows::{self, Columns, Field, Stored},
+    rows::{self, Columns, Field, Json, Stored},
 };
 use crate::{domain::time::Time, flow::ledger::Error};
 
@@ -185,6 +186,12 @@ impl From<i64> for Bound {
     }
 }
 
+impl From<usize> for Bound {
+    fn from(value: usize) -> Self {
+        Self::Number(Some(i64::try_from(value).unwrap_or(i64::MAX)))
+    }
+}
+
 impl From<Time> for Bound {
     fn from(value: Time) -> Self {
         Self::Number(Some(value.0))
@@ -203,6 +210,13 @@ impl From<bool> for Bound {
     }
 }
 
+/// A list in a column of its own, as JSON: [`texts`] reads it.
+impl<T: ToString> From<Option<&Vec<T>>> for Bound {
+    fn from(list: Option<&Vec<T>>) -> Self {
+        Self::Text(list.map(|list| Value::from_iter(list.iter().map(T::to_string)).to_string()))
+    }
+}
+
 impl From<Option<Vec<u8>>> for Bound {
     fn from(value: Option<Vec<u8>>) -> Self {
         Self::Bytes(value)
@@ -217,4 +231,9 @@ pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, Error> {
 /// Reads one column.
 pub(crate) fn cell<T: Field, R: Columns>(row: &R, column: &str) -> Result<T, Error> {
     T::read(row, column).map_err(failure)
+}
+
+/// Reads a list in a column of its own.
+pub(crate) fn texts<R: Columns>(row: &R, column: &str) -> Result<Option<Vec<String>>, Error> {
+    Ok(cell::<Option<Json<Vec<String>>>, _>(row, column)?.map(|Json(texts)| texts))
 }

@@ -205,8 +205,7 @@ fn next(engine: Engine, place: Place, limit: usize) -> Statement {
     statement.columns::<Event>("e").push(", ").push(place_columns(engine)).push(" from events e where ");
     statement.push(is_settled(engine)).push(" and ");
     beyond(&mut statement, engine, place, false);
-    let limit = i64::try_from(limit.min(EVENTS_MAX)).unwrap_or(i64::MAX);
-    statement.push(" order by ").push(order(engine, false)).push(" limit ").bind(limit);
+    statement.push(" order by ").push(order(engine, false)).push(" limit ").bind(limit.min(EVENTS_MAX));
     statement
 }
 

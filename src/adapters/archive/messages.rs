@@ -94,7 +94,7 @@ async fn side<S: Store>(
             " order by m.seq limit "
         }
     };
-    statement.push(narrowed).push(order).bind(i64::try_from(limit).unwrap_or(i64::MAX));
+    statement.push(narrowed).push(order).bind(limit);
     store.rows(statement).await?.iter().map(decode).collect()
 }
 
@@ -173,16 +173,17 @@ pub(super) async fn beside<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<(Uui
     statement.push(later).push(" r.conversation_id = o.conversation_id and r.seq > o.oldest");
     statement.push(" and r.seq <= o.oldest + 1000").push(and_no_more);
     statement.push(" r.kind = 'reaction') order by m.seq desc limit ");
-    statement.bind(i64::try_from(MESSAGES_MAX * 2).unwrap_or(i64::MAX));
+    statement.bind(MESSAGES_MAX * 2);
     let found = store.rows(statement).await?;
     found.iter().map(|row| Ok((cell(row, "conversation_id")?, decode(row)?))).collect()
 }
 
 /// Sends of unknown fate, the latest attempt first.
 pub(super) async fn unknown<S: Store>(store: &S, limit: usize) -> Result<Vec<Placed>, Error> {
-    let limit = i64::try_from(limit.min(MESSAGES_MAX)).unwrap_or(i64::MAX);
     let mut statement = select_placed();
-    statement.push(" and m.state = 'unknown' order by m.attempt_at desc limit ").bind(limit);
+    statement
+        .push(" and m.state = 'unknown' order by m.attempt_at desc limit ")
+        .bind(limit.min(MESSAGES_MAX));
     store.rows(statement).await?.iter().map(placed).collect()
 }
 

@@ -57,14 +57,14 @@ impl<S: Store> Endpoints for S {
         )
         .with(endpoint.id)
         .with(endpoint.url.as_str())
-        .with(read::json(endpoint.events.as_ref()))
-        .with(read::json(endpoint.channels.as_ref()))
+        .with(endpoint.events.as_ref())
+        .with(endpoint.channels.as_ref())
         .with(endpoint.description.clone())
         .with(endpoint.state.as_str())
         .with(place.xact)
         .with(place.id)
         .with(endpoint.created_at)
-        .with(i64::try_from(ENDPOINTS_MAX).unwrap_or(i64::MAX));
+        .with(ENDPOINTS_MAX);
         self.write_together(vec![Part::Must(adding), Part::Must(secret(endpoint.id, sealed))]).await
     }
 
@@ -316,10 +316,10 @@ fn overwriting(id: Uuid, change: &Change, now: Time) -> Statement {
         statement.push(", url = ").bind(url.as_str());
     }
     if let Some(events) = &change.events {
-        statement.push(", events = ").bind(read::json(events.as_ref()));
+        statement.push(", events = ").bind(events.as_ref());
     }
     if let Some(channels) = &change.channels {
-        statement.push(", channels = ").bind(read::json(channels.as_ref()));
+        statement.push(", channels = ").bind(channels.as_ref());
     }
     if let Some(description) = &change.description {
         statement.push(", description = ").bind(description.clone());

@@ -1,16 +1,12 @@
 //! Endpoints and deliveries as rows.
 
-use std::str::FromStr;
-
-use serde_json::Value;
-
 use crate::{
     adapters::{
         archive::feed::{Journal, Place},
-        rows::{Columns, Json},
-        sql::{Engine, cell},
+        rows::Columns,
+        sql::{Engine, cell, texts},
     },
-    domain::{endpoint::Endpoint, words::UnknownWord},
+    domain::endpoint::Endpoint,
     flow::{endpoints::Delivery, ledger::Error},
 };
 
@@ -32,8 +28,8 @@ pub(super) fn endpoint<R: Columns>(row: &R) -> Result<Endpoint, Error> {
         events,
         channels: texts(row, "channels")?,
         description: cell(row, "description")?,
-        state: word(&cell::<String, _>(row, "state")?)?,
-        disabled_reason: optional(row, "disabled_reason")?,
+        state: cell(row, "state")?,
+        disabled_reason: cell(row, "disabled_reason")?,
         failing_since: cell(row, "failing_since")?,
         created_at: cell(row, "created_at")?,
         updated_at: cell(row, "updated_at")?,
@@ -57,7 +53,7 @@ pub(super) fn delivery<R: Columns>(engine: Engine, journal: &Journal, row: &R) -
         kind: cell(row, "kind")?,
         channel: cell(row, "channel")?,
         conversation: cell(row, "conversation_id")?,
-        state: word(&cell::<String, _>(row, "state")?)?,
+        state: cell(row, "state")?,
         attempts: cell(row, "attempts")?,
         at: cell(row, "at")?,
         first_at: cell(row, "first_at")?,
@@ -65,24 +61,7 @@ pub(super) fn delivery<R: Columns>(engine: Engine, journal: &Journal, row: &R) -
         last_at: cell(row, "last_at")?,
         last_ms: cell(row, "last_ms")?,
         status: status.and_then(|status| u16::try_from(status).ok()),
-        reason: optional(row, "reason")?,
+        reason: cell(row, "reason")?,
         answer: cell(row, "answer")?,
     })
-}
-
-/// A list as it is kept.
-pub(super) fn json<T: ToString>(list: Option<&Vec<T>>) -> Option<String> {
-    list.map(|list| Value::from(list.iter().map(T::to_string).collect::<Vec<_>>()).to_string())
-}
-
-fn texts<R: Columns>(row: &R, column: &str) -> Result<Option<Vec<String>>, Error> {
-    Ok(cell::<Option<Json<Vec<String>>>, _>(row, column)?.map(|Json(texts)| texts))
-}
-
-fn optional<T: FromStr<Err = UnknownWord>, R: Columns>(row: &R, column: &str) -> Result<Option<T>, Error> {
-    cell::<Option<String>, _>(row, column)?.map(|text| word(&text)).transpose()
-}
-
-fn word<T: FromStr<Err = UnknownWord>>(text: &str) -> Result<T, Error> {
-    text.parse().map_err(|unknown: UnknownWord| Error::Refused(unknown.into()))
 }

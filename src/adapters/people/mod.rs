@@ -6,15 +6,14 @@
 mod tests;
 
 use async_trait::async_trait;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    rows::{Columns, Json},
-    sql::{Part, Statement, Store, cell},
+    rows::Columns,
+    sql::{Part, Statement, Store, cell, texts},
 };
 use crate::{
-    domain::{time::Time, words::UnknownWord},
+    domain::time::Time,
     flow::{
         ledger::Error,
         people::{Agent, Change, Link, Outcome, People, Role, Session, folded},
@@ -201,7 +200,7 @@ fn insertion(agent: &Agent, password: Option<&str>) -> Statement {
     .with(agent.email.as_str())
     .with(folded(&agent.email))
     .with(agent.role.as_str())
-    .with(as_json(agent.channels.as_ref()))
+    .with(agent.channels.as_ref())
     .with(agent.is_disabled)
     .with(password.map(str::to_owned))
     .with(agent.created_at)
@@ -231,7 +230,7 @@ fn overwriting(id: Uuid, change: &Change, now: Time) -> Statement {
         statement.push(", role = ").bind(role.as_str());
     }
     if let Some(channels) = &change.channels {
-        statement.push(", channels = ").bind(as_json(channels.as_ref()));
+        statement.push(", channels = ").bind(channels.as_ref());
     }
     if let Some(is_disabled) = change.is_disabled {
         statement.push(", disabled = ").bind(is_disabled);
@@ -260,19 +259,13 @@ fn overwriting(id: Uuid, change: &Change, now: Time) -> Statement {
     statement
 }
 
-fn as_json(channels: Option<&Vec<String>>) -> Option<String> {
-    channels.map(|channels| Value::from(channels.clone()).to_string())
-}
-
 fn agent<R: Columns>(row: &R) -> Result<Agent, Error> {
-    let channels = cell::<Option<Json<Vec<String>>>, _>(row, "channels")?;
-    let role = cell::<String, _>(row, "role")?;
     Ok(Agent {
         id: cell(row, "id")?,
         name: cell(row, "name")?,
         email: cell(row, "email")?,
-        role: role.parse().map_err(|unknown: UnknownWord| Error::Refused(unknown.into()))?,
-        channels: channels.map(|Json(channels)| channels),
+        role: cell(row, "role")?,
+        channels: texts(row, "channels")?,
         is_disabled: cell(row, "disabled")?,
         created_at: cell(row, "created_at")?,
         updated_at: cell(row, "updated_at")?,

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{
     failure,
     rows::{Columns, Json},
-    sql::{Engine, Part, Statement, Store, cell},
+    sql::{Engine, Part, Statement, Store, cell, texts},
 };
 use crate::{
     domain::{
@@ -20,11 +20,10 @@ use crate::{
         chat::ChatId,
         event::{EventType, actor},
         time::Time,
-        words::UnknownWord,
     },
     flow::{
         ledger::Error,
-        registry::{Channel, Linked, Registry, Role, Token},
+        registry::{Channel, Linked, Registry, Token},
         restored,
     },
 };
@@ -150,7 +149,6 @@ impl<S: Store> Registry for S {
     }
 
     async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
-        let channels = token.channels.as_ref().map(|channels| Value::from(channels.clone()).to_string());
         let statement = Statement::new(
             "insert into tokens (id, name, hash, role, channels, agent, expires_at, created_at) \
              values ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -159,7 +157,7 @@ impl<S: Store> Registry for S {
         .with(token.name.as_str())
         .with(hash)
         .with(token.role.as_str())
-        .with(channels)
+        .with(token.channels.as_ref())
         .with(token.agent.map(|agent| agent.to_string()))
         .with(token.expires_at)
         .with(token.created_at);
@@ -317,18 +315,13 @@ fn brake<R: Columns>(row: &R) -> Result<Brake, Error> {
 }
 
 fn token<R: Columns>(row: &R) -> Result<Token, Error> {
-    let channels = cell::<Option<Json<Vec<String>>>, _>(row, "channels")?;
     Ok(Token {
         id: cell(row, "id")?,
         name: cell(row, "name")?,
-        role: role(&cell::<String, _>(row, "role")?)?,
-        channels: channels.map(|Json(channels)| channels),
+        role: cell(row, "role")?,
+        channels: texts(row, "channels")?,
         agent: cell(row, "agent")?,
         expires_at: cell(row, "expires_at")?,
         created_at: cell(row, "created_at")?,
     })
-}
-
-fn role(word: &str) -> Result<Role, Error> {
-    word.parse().map_err(|unknown: UnknownWord| Error::Refused(unknown.into()))
 }

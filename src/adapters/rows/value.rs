@@ -8,6 +8,7 @@ use crate::domain::{
     chat::ChatId,
     conversation::{AttentionReason, Status},
     draft::DraftState,
+    endpoint,
     event::EventType,
     lane::Lane,
     message::{Author, DeliveryReason, DeliveryState, Gate, Kind, Origin, Outcome, OutcomeReason},
@@ -15,7 +16,7 @@ use crate::domain::{
     time::Time,
     turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
 };
-use crate::flow::tombstones::Removal;
+use crate::flow::{audit::Deed, people, registry, tombstones::Removal};
 
 /// A row of either driver. The spine knows three types only, and bytes for what is sealed.
 pub(crate) trait Columns {
@@ -228,4 +229,11 @@ displayed!(
     DraftState,
     EventType,
     Removal,
+    Deed,
+    people::Role,
+    registry::Role,
+    endpoint::State,
+    endpoint::DisabledReason,
+    endpoint::DeliveryState,
+    endpoint::Trouble,
 );
