@@ -13,7 +13,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    CONNECT, chores, doors,
+    CONNECT,
+    chores::Chores,
+    doors,
     generators::{self, Generators},
     invitations, notifying, now,
     numbers::Numbers,
@@ -167,7 +169,7 @@ impl Instance {
         let fetching = Arc::new(Fetching::new(storage, store.enclosures(), Arc::clone(&numbers.channels)));
         let (stopping, end_turns, tasks) =
             (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
-        let parts = Parts {
+        let parts = Arc::new(Parts {
             name,
             settings: Arc::clone(&settings),
             ledger,
@@ -182,7 +184,7 @@ impl Instance {
             dispatch,
             numbers: Arc::clone(&numbers),
             tombstones,
-        };
+        });
         let switch = parts.switch();
         let sender = parts.sender(&stopping);
         let perceiving = parts.perceiving(transcriber, describer);
@@ -200,7 +202,7 @@ impl Instance {
         let address = listener.local_addr()?;
         let eraser = parts.eraser(store.graves(), Arc::clone(&vault));
         let redis = coordination.server.clone();
-        chores::start(&parts, &store, &intake, &eraser, redis, &stopping, &tasks).await?;
+        Chores::new(&parts, &store, &intake, &eraser, redis).start(&stopping, &tasks).await?;
         let grace = Duration::from_millis(settings.grace_ms);
         let desk = parts.desk(&switch, &intake);
         let doors = doors::open(doors::Behind {
