@@ -4,7 +4,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Dialect, Transaction, batch::Verdict, text, writer::Place};
-use crate::{adapters::rows::Field as _, flow::ledger::Committed};
+use crate::{
+    adapters::{Trouble, rows::Field as _},
+    flow::ledger::Committed,
+};
+
+/// So often it is asked, for a second each.
+const TRIES: usize = 3;
 
 /// Such a transaction.
 pub(super) struct Unheard {
@@ -25,9 +31,13 @@ impl Unheard {
     ) -> Result<Option<Vec<Verdict>>, sqlx::Error> {
         let ids: BTreeSet<String> =
             self.commits.iter().map(|commit| commit.standing.conversation.to_string()).collect();
-        let mut transaction = place.dialect.begin().await?;
-        let locked = transaction.fetch(&D::sql().lock, &text(&ids)?).await;
-        transaction.rollback().await?;
+        let mut locked = lock(place, &text(&ids)?).await;
+        // It has not ended: a server that waits for another holds what is locked for longer than anybody here may wait.
+        for _ in 1..TRIES {
+            if locked.as_ref().is_err_and(|error| Trouble::of(error) == Trouble::Busy) {
+                locked = lock(place, &text(&ids)?).await;
+            }
+        }
         for row in &locked? {
             if i64::read(row, "stamp")? == self.stamp {
                 place.recent.forget_channels();
@@ -37,4 +47,11 @@ impl Unheard {
         }
         Ok(None)
     }
+}
+
+async fn lock<D: Dialect>(place: &Place<D>, ids: &str) -> Result<Vec<D::Row>, sqlx::Error> {
+    let mut transaction = place.dialect.begin().await?;
+    let locked = transaction.fetch(&D::sql().lock, ids).await;
+    transaction.rollback().await?;
+    locked
 }

@@ -194,10 +194,13 @@ async fn twice<D: Dialect>(
     };
     match outcome {
         Err(error) if deserves_another(&error) => {
-            if let Some(unheard) = unheard
-                && let Some(verdicts) = unheard.find(place).await?
-            {
-                return Ok(verdicts);
+            if let Some(unheard) = unheard {
+                match unheard.find(place).await {
+                    Ok(Some(verdicts)) => return Ok(verdicts),
+                    Ok(None) => {}
+                    // It may still happen: nothing of it is run once more.
+                    Err(_) => return Err(error),
+                }
             }
             ops.retain(|op| !op.is_given_up());
             batch::commit(place, ops, &mut None).await
