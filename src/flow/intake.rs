@@ -140,16 +140,25 @@ impl Intake {
     /// Takes a message that came to light only later. One that was removed is there for as long as the provider keeps it, and
     /// is no news.
     pub async fn take_missed(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
-        match self.message(channel, arrival, inbox::admit).await {
-            Err(Error::Removed(_)) => Ok(Verdict::Ignored),
-            verdict => verdict,
-        }
+        self.take_late(channel, arrival, inbox::admit).await
     }
 
     /// Takes one that somebody may have answered already: a person on the phone, or the installation of which this one is
     /// restored.
     pub async fn take_for_people(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
-        self.message(channel, arrival, inbox::admit_for_people).await
+        self.take_late(channel, arrival, inbox::admit_for_people).await
+    }
+
+    async fn take_late(
+        &self,
+        channel: &Arc<Channel>,
+        arrival: Arrival,
+        rule: Admit,
+    ) -> Result<Verdict, Error> {
+        match self.message(channel, arrival, rule).await {
+            Err(Error::Removed(_)) => Ok(Verdict::Ignored),
+            verdict => verdict,
+        }
     }
 
     /// Takes several messages of the same chat in one transaction.

@@ -100,9 +100,11 @@ impl Repair {
         let from = since.max(now.plus_ms(-BACK_MS));
         let minutes = now.since(from) / 60_000 + 1;
         let mut missed = Vec::new();
+        let is_ripe = |at: Time| at >= from && now.since(at) >= SETTLE_MS;
         for arrival in channel.provider.journal(minutes).await? {
-            let is_ripe = arrival.at.is_some_and(|at| at >= from && now.since(at) >= SETTLE_MS);
-            if is_ripe && !self.archive.has_message(name, &arrival.chat, &inbox::key_of(&arrival)).await? {
+            if arrival.at.is_some_and(is_ripe)
+                && !self.archive.has_message(name, &arrival.chat, &inbox::key_of(&arrival)).await?
+            {
                 missed.push(arrival);
             }
         }
@@ -129,7 +131,8 @@ impl Repair {
             };
             count += usize::from(matches!(taken?, Verdict::Accepted(_)));
         }
-        for answer in typed {
+        // Of what is on its way as well, its own webhook says more.
+        for answer in typed.into_iter().filter(|answer| answer.at.is_some_and(is_ripe)) {
             self.intake.take_incoming(&channel, Incoming::Phone(answer)).await?;
         }
         Ok(count)

@@ -362,12 +362,20 @@ async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S
     let other = ChatId::parse("6580000002@c.us").expect("a chat id");
     let unanswered = Arrival { chat: other.clone(), ..said("unanswered", 2 * HOUR) };
     *shop.gateway.journal.lock().expect("whole") =
-        vec![said("answered", 2 * HOUR), unanswered, said("since then", HOUR / 3)];
+        vec![said("removed", 2 * HOUR), said("answered", 2 * HOUR), unanswered, said("since then", HOUR / 3)];
+    let removed = shop.intake.tombstones.of("shop", &mira(), "removed").hash;
+    let removed =
+        Statement::new("insert into tombstones (hash, kind) values ($1, 'erased')").with(removed.as_str());
+    store.write(removed).await.expect("written");
     let typed = |chat: &ChatId, id: &str, ms_ago: i64| {
         Arrival::plain(chat, id, format!("by hand {id}"), NOW.plus_ms(-ms_ago))
     };
-    *shop.gateway.typed.lock().expect("whole") =
-        vec![typed(&mira(), "P1", HOUR), typed(&other, "P2", 3 * HOUR), typed(&mira(), "P3", HOUR / 2)];
+    *shop.gateway.typed.lock().expect("whole") = vec![
+        typed(&mira(), "P1", HOUR),
+        typed(&other, "P2", 3 * HOUR),
+        typed(&mira(), "P3", HOUR / 2),
+        typed(&mira(), "on its way", 10_000),
+    ];
     assert_eq!(shop.repair().repair("shop").await.expect("works"), 3);
     let told: Vec<_> =
         shop.messages().await.into_iter().map(|it| (it.text, it.inbound.map(|it| it.outcome))).collect();
