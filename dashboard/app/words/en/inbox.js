@@ -71,7 +71,7 @@ export const inbox = {
   "bubble.parts_title": "One reply, sent as several messages",
   "bubble.part": "part {part} of {of}",
   "bubble.edited": "edited",
-  "bubble.deleted": "The contact deleted this at {at}.",
+  "bubble.deleted": "Deleted at {at}.",
   "bubble.quoted_gone": "A message",
   "bubble.quoted_far": "The quoted message is not among those kept here.",
   "bubble.more": "More for this message",
