@@ -233,6 +233,9 @@ pub struct Memo {
     /// Those that go on here, or will. Their messages stay with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Uuid>,
+    /// The message in which the contact has wished for no follow-ups: its words may be taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opted_out_by: Option<Uuid>,
     /// When the provider is asked again under which other id it knows the person: it has not answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_id_at: Option<i64>,

@@ -189,9 +189,9 @@ pub struct Message {
     pub at: Time,
     /// When it was written, by the provider's clock.
     pub provider_at: Option<Time>,
-    /// When the contact edited it.
+    /// When whoever wrote it edited it.
     pub edited_at: Option<Time>,
-    /// When the contact deleted it.
+    /// When whoever wrote it deleted it.
     pub deleted_at: Option<Time>,
     /// The turn that answered it, or wrote it.
     pub turn: Option<Uuid>,
@@ -286,10 +286,11 @@ impl Message {
     }
 
     /// Its writer has other words for it since then. False if that changes nothing: it is late, or said once more; the newest
-    /// words count, and what is deleted has none.
+    /// words count, and what is deleted has none. A text has some: without any, the provider does not show them.
     pub fn revise(&mut self, words: &str, at: Time) -> bool {
         let is_late = self.edited_at.is_some_and(|newest| at < newest);
-        let is_news = !is_late && self.deleted_at.is_none() && self.reword(words);
+        let is_hollow = words.is_empty() && self.media.is_none();
+        let is_news = !is_late && !is_hollow && self.deleted_at.is_none() && self.reword(words);
         if is_news {
             self.edited_at = Some(at);
         }

@@ -271,6 +271,9 @@ fn wants(docket: &mut Docket, policy: &Policy, kind: Kind, text: &str, id: Uuid)
         }
     } else if phrases::is_phrase(text, &policy.opt_out_words) {
         let is_new = !std::mem::replace(&mut docket.conversation.opted_out, true);
+        if is_new {
+            docket.conversation.memo.opted_out_by = Some(id);
+        }
         if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut())
             && inbound.outcome == Outcome::Pending
         {

@@ -118,8 +118,10 @@ impl Intake {
                 self.note(channel, entry).await?;
                 Ok(Verdict::Accepted(None))
             }
-            Incoming::OwnEdit(amendment) => self.own_amendment(channel, amendment, false).await,
-            Incoming::OwnDeletion(amendment) => self.own_amendment(channel, amendment, true).await,
+            Incoming::OwnEdit(amendment, copy) => self.own_amendment(channel, amendment, false, copy).await,
+            Incoming::OwnDeletion(amendment, copy) => {
+                self.own_amendment(channel, amendment, true, copy).await
+            }
             Incoming::Ignored(what) => self.ignore(channel, &what).await,
             Incoming::OtherInstance => self.ignore(channel, "other_instance").await,
         }
@@ -143,8 +145,8 @@ impl Intake {
         self.take_late(channel, arrival, inbox::admit).await
     }
 
-    /// Takes one that somebody may have answered already: a person on the phone, or the installation of which this one is
-    /// restored.
+    /// The same for one that somebody may have answered already: a person on the phone, or the installation of which this one
+    /// is restored.
     pub async fn take_for_people(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
         self.take_late(channel, arrival, inbox::admit_for_people).await
     }
@@ -294,10 +296,11 @@ impl Intake {
         channel: &Arc<Channel>,
         amendment: Amendment,
         is_deletion: bool,
+        copy: Copy,
     ) -> Result<Verdict, Error> {
         let (key, need) = (key(channel, &amendment.chat, None), self.need_of(channel, &amendment));
         let step = move |docket: &mut Docket| {
-            let matched = reconcile::take_amendment(docket, &amendment, is_deletion);
+            let matched = reconcile::take_amendment(docket, &amendment, is_deletion, copy);
             as_verdict(docket, matched)
         };
         match change(&*self.ledger, key, need, step).await {

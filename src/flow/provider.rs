@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use super::reconcile::Copy;
 use crate::domain::{
     chat::ChatId,
     message::{DeliveryReason, DeliveryState, Kind, Media, OutcomeReason, Quoted, Sender},
@@ -23,9 +24,9 @@ pub enum Incoming {
     /// A person of the business wrote on the phone itself: a takeover.
     Phone(Arrival),
     /// Our side edited a message of its own, on the phone or through another system: no takeover.
-    OwnEdit(Amendment),
+    OwnEdit(Amendment, Copy),
     /// Our side deleted one so.
-    OwnDeletion(Amendment),
+    OwnDeletion(Amendment, Copy),
     /// A message that left through the API.
     Echo(Arrival),
     /// How far a message got.

@@ -94,7 +94,7 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
 }
 
 /// Our side has other words for a message of its own, or has deleted it, there: it stays in its place, and nobody takes over.
-pub fn take_amendment(docket: &mut Docket, amendment: &Amendment, is_deletion: bool) -> Matched {
+pub fn take_amendment(docket: &mut Docket, amendment: &Amendment, is_deletion: bool, copy: Copy) -> Matched {
     let now = docket.now;
     let ours = by_provider_id(docket, &amendment.of).and_then(|id| docket.message(id)).cloned();
     let Some(mut message) = ours.filter(|message| message.author != Author::Contact) else {
@@ -112,7 +112,7 @@ pub fn take_amendment(docket: &mut Docket, amendment: &Amendment, is_deletion: b
     if let Some(stored) = docket.edit(id) {
         *stored = message;
     }
-    docket.record(Entry::of(kind).by(actor::PHONE).message(id));
+    docket.record(Entry::of(kind).by(by(copy).actor).message(id));
     Matched::Ours(id)
 }
 

@@ -15,7 +15,10 @@ use crate::{
         message::{DeliveryReason, DeliveryState, Kind, OutcomeReason, Sender},
         time::Time,
     },
-    flow::provider::{Amendment, Arrival, Incoming, Status, Unreadable},
+    flow::{
+        provider::{Amendment, Arrival, Incoming, Status, Unreadable},
+        reconcile::Copy,
+    },
 };
 
 /// The last second that four digits of a year can write: what lies beyond is no time.
@@ -123,18 +126,18 @@ impl Webhook<'_> {
         if matches!(chat.kind(), ChatKind::Broadcast | ChatKind::Newsletter) {
             return Ok(Incoming::Ignored(self.body.text("typeWebhook").to_owned()));
         }
-        Ok(self.update(&chat).unwrap_or_else(|| Incoming::Phone(self.ours(chat))))
+        Ok(self.update(&chat, Copy::Phone).unwrap_or_else(|| Incoming::Phone(self.ours(chat))))
     }
 
     /// What changes a message of our side, instead of being one.
-    fn update(&self, chat: &ChatId) -> Option<Incoming> {
+    fn update(&self, chat: &ChatId, copy: Copy) -> Option<Incoming> {
         let kind = self.message.text("typeMessage");
         let amendment = |data| self.amendment(chat.clone(), data).ok();
         let update = match kind {
             "editedMessage" if !self.is_edit_unreadable() => {
-                amendment("editedMessageData").map(Incoming::OwnEdit)
+                amendment("editedMessageData").map(|edit| Incoming::OwnEdit(edit, copy))
             }
-            "deletedMessage" => amendment("deletedMessageData").map(Incoming::OwnDeletion),
+            "deletedMessage" => amendment("deletedMessageData").map(|gone| Incoming::OwnDeletion(gone, copy)),
             _ => None,
         };
         update.or_else(|| is_update(kind).then(|| Incoming::Ignored(kind.to_owned())))
@@ -154,7 +157,7 @@ impl Webhook<'_> {
         if matches!(chat.kind(), ChatKind::Broadcast | ChatKind::Newsletter) {
             return Ok(Incoming::Ignored(self.body.text("typeWebhook").to_owned()));
         }
-        if let Some(update) = self.update(&chat) {
+        if let Some(update) = self.update(&chat, Copy::Api) {
             return Ok(update);
         }
         let arrival = self.ours(chat);

@@ -4,7 +4,7 @@
 
 use uuid::Uuid;
 
-use super::{Admitted, admit, arrive, begin_new_burst, fate, supersede, wait_for_us, wants, wind};
+use super::{arrive, begin_new_burst, fate, supersede, wait_for_us, wants, wind};
 use crate::{
     domain::{
         docket::{Docket, Entry, Parked, Report},
@@ -16,10 +16,7 @@ use crate::{
         time::Time,
         turn::TurnState,
     },
-    flow::{
-        conversations, drafts, outbox,
-        provider::{Amendment, Arrival},
-    },
+    flow::{conversations, drafts, outbox, provider::Amendment},
 };
 
 /// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet.
@@ -39,18 +36,7 @@ pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_del
                 waits_for_nothing(docket, policy);
             }
         }
-        None if is_deletion => docket.park(&amendment.of, report),
-        None if amendment.text.is_empty() => {}
-        // Its original is lost, or comes later and is known then.
-        None => {
-            let at = amendment.at.unwrap_or(docket.now);
-            let arrival = Arrival::plain(&amendment.chat, &amendment.of, amendment.text.clone(), at);
-            if let Admitted::Stored(id) = admit(docket, policy, &arrival)
-                && let Some(message) = docket.edit(id)
-            {
-                message.edited_at = Some(at);
-            }
-        }
+        None => docket.park(&amendment.of, report),
     }
 }
 
@@ -66,9 +52,7 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
     let waited = message.waits();
     let kind = match report {
         Report::Edit { text, provider_at } => {
-            // A text has words: without any, the gateway does not show them.
-            let is_hollow = text.is_empty() && message.media.is_none();
-            if is_hollow || !message.revise(text, provider_at.map_or(now, Time)) {
+            if !message.revise(text, provider_at.map_or(now, Time)) {
                 return;
             }
             EventType::MessageEdited
@@ -83,11 +67,12 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
         *stored = message;
     }
     docket.record(Entry::of(kind).by(actor::CONTACT).message(id));
-    if is_unanswered(docket, id) {
+    let is_unanswered = is_unanswered(docket, id);
+    if is_unanswered {
         drafts::contact_wrote(docket, policy, true);
-        if kind == EventType::MessageEdited && reads_anew(docket, policy, id) {
-            return;
-        }
+    }
+    if kind == EventType::MessageEdited && reads_anew(docket, policy, id, is_unanswered) {
+        return;
     }
     if !waited && !is_covered {
         return;
@@ -105,12 +90,15 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
 
 /// The new words may have a meaning of their own, as the old ones may have had. True if they have changed who answers, or
 /// that anybody does.
-fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
+fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: bool) -> bool {
     let Some(message) = docket.message(id) else { return false };
     let (kind, text) = (message.kind, message.text.clone());
     let has_opted_out = message.inbound.is_some_and(|it| it.reason == Some(OutcomeReason::OptedOut));
     if has_opted_out && !phrases::is_phrase(&text, &policy.opt_out_words) {
-        docket.conversation.opted_out = false;
+        // The wish may be that of another message.
+        if docket.conversation.memo.opted_out_by.take_if(|by| *by == id).is_some() {
+            docket.conversation.opted_out = false;
+        }
         let fate = fate(docket, None, true);
         if let Some(message) = docket.edit(id) {
             message.inbound = Some(fate);
@@ -119,6 +107,9 @@ fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
         wants(docket, policy, kind, &text, id);
         arrive(docket, policy, id);
         return true;
+    }
+    if !is_unanswered {
+        return false;
     }
     let mode = docket.conversation.mode.mode;
     let is_for_somebody = has_opted_out || wants(docket, policy, kind, &text, id);

@@ -19,7 +19,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         provider::{Amendment, Arrival},
-        reconcile::{self, Matched},
+        reconcile::{self, Copy, Matched},
         reply::{Answer, Committed},
     },
 };
@@ -484,7 +484,8 @@ fn a_message_that_is_ripe_as_it_comes_begins_its_turn_with_its_admission() {
 fn edits(play: &mut Play, of: &str, text: &str) {
     let chat = play.conversation.chat.clone();
     let amendment = Amendment { chat, of: of.into(), text: text.into(), at: Some(play.now) };
-    play.step(|docket, policy| inbox::amend(docket, policy, &amendment, false));
+    let need = Need { keys: vec![of.to_owned()], ..Need::default() };
+    play.step_with(&need, |docket, policy| inbox::amend(docket, policy, &amendment, false));
 }
 
 #[test]
@@ -496,6 +497,18 @@ fn what_was_a_wish_and_is_edited_to_a_question_is_answered() {
     assert!(!play.conversation.opted_out);
     assert!(play.conversation.waiting_since.is_some());
     assert_eq!(play.begins().burst.iter().map(|it| it.id).collect::<Vec<_>>(), [id]);
+
+    // Also where words of ours have confirmed it; and the wish of another message stays.
+    for (second, opted_out) in [("Are you open?", false), ("stop", true)] {
+        let mut play = Play::by(|policy| policy.opt_out_text = Some("You hear no more.".into()));
+        play.says("Stop");
+        play.sends();
+        play.says(second);
+        let of = play.messages[if opted_out { 2 } else { 0 }].provider_message_id.clone().unwrap();
+        edits(&mut play, &of, "Stop by tomorrow at 5?");
+        assert_eq!(play.conversation.opted_out, opted_out, "{second}");
+        assert!(play.begins().burst.iter().any(|it| it.text == "Stop by tomorrow at 5?"), "{second}");
+    }
 }
 
 #[test]
@@ -531,20 +544,6 @@ fn an_edit_without_words_leaves_a_text_as_it_was() {
 }
 
 #[test]
-fn an_edit_whose_original_is_lost_is_a_message_and_the_original_is_known_when_it_comes() {
-    let mut play = Play::new();
-    edits(&mut play, "LOST", "Do you deliver?");
-    let late = play.arrival("LOST", "Do you delvier?");
-    assert!(matches!(
-        play.step(|docket, policy| inbox::admit(docket, policy, &late)),
-        Admitted::Duplicate(_)
-    ));
-    let begun = play.begins();
-    assert_eq!(begun.burst.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["Do you deliver?"]);
-    assert!(begun.burst[0].edited_at.is_some());
-}
-
-#[test]
 fn who_deletes_what_they_waited_with_waits_no_more_for_a_person() {
     let mut play = Play::new();
     play.switches(Mode::Human);
@@ -571,7 +570,7 @@ fn what_our_side_edits_or_deletes_there_is_changed_here_and_takes_nothing_over()
     let change = |play: &mut Play, text: &str, is_deletion| {
         let chat = play.conversation.chat.clone();
         let amendment = Amendment { chat, of: ours.clone(), text: text.into(), at: Some(play.now) };
-        play.step(|docket, _| reconcile::take_amendment(docket, &amendment, is_deletion))
+        play.step(|docket, _| reconcile::take_amendment(docket, &amendment, is_deletion, Copy::Phone))
     };
     for (text, is_deletion) in [("It costs 500.", false), ("", true), ("", true)] {
         assert!(matches!(change(&mut play, text, is_deletion), Matched::Ours(_)));
@@ -582,6 +581,6 @@ fn what_our_side_edits_or_deletes_there_is_changed_here_and_takes_nothing_over()
     assert_eq!(play.conversation.mode.mode, Mode::Ai);
     let chat = play.conversation.chat.clone();
     let of_contact = Amendment { chat, of: "IN1".into(), text: "m0".into(), at: None };
-    let matched = play.step(|docket, _| reconcile::take_amendment(docket, &of_contact, false));
+    let matched = play.step(|docket, _| reconcile::take_amendment(docket, &of_contact, false, Copy::Phone));
     assert_eq!(matched, Matched::Nothing, "what the contact wrote is theirs");
 }

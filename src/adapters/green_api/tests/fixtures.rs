@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 use super::read;
 use crate::{
     domain::message::{DeliveryReason, DeliveryState, Kind, OutcomeReason},
-    flow::provider::{Arrival, Incoming},
+    flow::{
+        provider::{Arrival, Incoming},
+        reconcile::Copy,
+    },
 };
 
 fn bodies() -> BTreeMap<String, Vec<u8>> {
@@ -46,8 +49,8 @@ fn class(incoming: &Incoming) -> &'static str {
         Incoming::Edit(_) => "edit",
         Incoming::Deletion(_) => "deletion",
         Incoming::Phone(_) => "phone",
-        Incoming::OwnEdit(_) => "own edit",
-        Incoming::OwnDeletion(_) => "own deletion",
+        Incoming::OwnEdit(..) => "own edit",
+        Incoming::OwnDeletion(..) => "own deletion",
         Incoming::Echo(_) => "echo",
         Incoming::Status(_) => "status",
         Incoming::State(_) => "state",
@@ -223,7 +226,9 @@ fn what_our_side_sent_keeps_its_own_words() {
     assert_eq!(echo.id.as_deref(), Some("BAE50C1D2E3F4A5B"));
     let Incoming::Echo(file) = fixture("out_api_file_echo") else { panic!("an echo") };
     assert_eq!((file.kind, file.text.as_str()), (Kind::Document, "Our current price list"));
-    let Incoming::OwnDeletion(deleted) = fixture("out_phone_deleted") else { panic!("a deletion by phone") };
+    let Incoming::OwnDeletion(deleted, Copy::Phone) = fixture("out_phone_deleted") else {
+        panic!("a deletion by phone")
+    };
     assert_eq!(deleted.chat.as_str(), "6580000001@c.us");
 }
 

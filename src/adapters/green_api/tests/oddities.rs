@@ -10,7 +10,10 @@ use crate::{
         chat::ChatId,
         message::{Kind, OutcomeReason},
     },
-    flow::provider::{Arrival, Incoming},
+    flow::{
+        provider::{Arrival, Incoming},
+        reconcile::Copy,
+    },
 };
 
 fn plain() -> Value {
@@ -145,10 +148,14 @@ fn what_our_own_phone_wrote_is_never_taken_for_a_contact() {
     body["messageData"] = json!({ "typeMessage": "editedMessage" });
     assert!(matches!(read(body.to_string()), Ok(Incoming::Ignored(what)) if what == "editedMessage"));
     body["messageData"]["editedMessageData"] = json!({ "stanzaId": "BAE5", "textMessage": "Until 8." });
-    for kind in ["incomingMessageReceived", "outgoingMessageReceived", "outgoingAPIMessageReceived"] {
+    for (kind, by) in [
+        ("incomingMessageReceived", Copy::Phone),
+        ("outgoingMessageReceived", Copy::Phone),
+        ("outgoingAPIMessageReceived", Copy::Api),
+    ] {
         body["typeWebhook"] = json!(kind);
-        let Ok(Incoming::OwnEdit(edit)) = read(body.to_string()) else { panic!("{kind}") };
-        assert_eq!((edit.of.as_str(), edit.text.as_str()), ("BAE5", "Until 8."));
+        let Ok(Incoming::OwnEdit(edit, copy)) = read(body.to_string()) else { panic!("{kind}") };
+        assert_eq!((edit.of.as_str(), edit.text.as_str(), copy), ("BAE5", "Until 8.", by));
     }
     body["typeWebhook"] = json!("incomingMessageReceived");
     // While the phone is not linked there is no own number, and nobody is it.
