@@ -463,10 +463,10 @@ impl Process {
             let mut courier = Courier::new(self.notifier.clone(), id);
             loop {
                 match courier.round().await.expect("the store answers") {
-                    Round::NotOurs => break,
-                    Round::Worked(0) if courier.is_busy() => courier.ended().await.expect("it is kept"),
-                    Round::Worked(0) => break,
-                    Round::Worked(_) => {}
+                    Round::Worked(1..) => {}
+                    // What is in hand goes on, also where it is not ours any more.
+                    _ if courier.is_busy() => courier.ended().await.expect("it is kept"),
+                    _ => break,
                 }
             }
         }
