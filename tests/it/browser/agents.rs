@@ -7,7 +7,7 @@ use super::{Browser, MEI, Server, on_both_footings, open, reading_mei};
 on_both_footings!(two_agents_see_each_other_and_one_takes_from_the_other);
 
 async fn two_agents_see_each_other_and_one_takes_from_the_other(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
     server.writes(MEI, "Mei", &["Hi"]).await;
     let first = reading_mei(server).await;
     let wish = json!({ "name": "Ana", "email": "ana@example.com", "role": "agent" });

@@ -16,7 +16,7 @@ const HOSTILE: [&str; 6] = [
 ];
 
 async fn what_a_contact_writes_is_only_ever_text(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
     let browser = signed_in(server).await;
     for (at, text) in HOSTILE.iter().enumerate() {
         let clean = text.replace('\0', "");

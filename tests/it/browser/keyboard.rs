@@ -7,7 +7,7 @@ use super::{MEI, Server, key, on_both_footings, open, signed_in};
 on_both_footings!(a_day_at_the_inbox_needs_no_mouse, no_key_fires_while_somebody_types);
 
 async fn a_day_at_the_inbox_needs_no_mouse(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
     server.writes("6580000002@c.us", "Jonas", &["Hallo!"]).await;
     server.until(|| server.conversation("6580000002@c.us"), |it| it["unread"] == 1).await;
     server.writes(MEI, "Mei", &["Is the blue bowl still there?"]).await;
@@ -54,7 +54,7 @@ async fn a_day_at_the_inbox_needs_no_mouse(server: &Server) {
 }
 
 async fn no_key_fires_while_somebody_types(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
     server.writes(MEI, "Mei", &["Hi"]).await;
     let browser = signed_in(server).await;
     open(&browser, "Mei").await;

@@ -27,7 +27,7 @@ async fn a_takeover_between_two_parts_says_how_many_had_gone(server: &Server) {
 }
 
 async fn a_takeover_while_the_ai_writes_stops_it_in_the_middle_of_a_word(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
     server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
     let browser = reading_mei(server).await;
     browser.sees(".is-written", "AI is writing").await;
@@ -59,7 +59,7 @@ async fn what_was_taken_is_given_back_and_answered_at_once(server: &Server) {
 }
 
 async fn a_person_who_answers_on_the_phone_takes_over_before_everybodys_eyes(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 15_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
     server.writes(MEI, "Mei", &["Hi"]).await;
     let browser = reading_mei(server).await;
     browser.sees(".is-written", "AI is writing").await;
