@@ -9,6 +9,7 @@ mod claim;
 mod on_demand;
 
 pub use amend::amend;
+pub(super) use amend::change;
 use amend::{amend_with, is_amendment};
 pub use claim::{Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease};
 pub(super) use claim::{hand_over, hand_over_stale};

@@ -3,21 +3,27 @@
 //! In: a webhook body that has passed the door. Out: a message in the inbox, a takeover, a settled send, a moved
 //! status, or a dead letter; and which of these it was.
 
+mod kept;
+
+mod reports;
+
 use std::sync::Arc;
 
-use base64::Engine as _;
+pub(super) use kept::body_of;
+use kept::payload_of;
+
 use execution::deduplicate_webhook::{Claim, Deduplicator, Token};
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
     channels::{Channel, Channels},
     inbox::{self, Admitted},
     ledger::{Error, Key, Ledger, Need, change},
-    merge::{self, link},
+    merge::link,
     mode_switch::ANSWER_NOW_MESSAGES,
-    provider::{Amendment, Arrival, Incoming, Status, Unreadable},
-    reconcile::{self, Copy, Matched},
+    provider::{Amendment, Arrival, Incoming, Unreadable},
+    reconcile::Copy,
     registry::Registry,
     repair,
     start::Start,
@@ -27,8 +33,7 @@ use crate::domain::{
     chat::ChatId,
     conversation::Opening,
     docket::{Docket, Entry},
-    event::{Event, EventType, actor},
-    mode::Reason,
+    event::{Event, EventType},
     policy::Policy,
     time::Time,
     turn::{DeadLetter, LetterKind, LetterState},
@@ -221,9 +226,8 @@ impl Intake {
         let key = key(channel, &arrival.chat, Some(opening));
         // A turn may begin with it, and reads what was said before.
         let newest = if self.start.is_some() { channel.policy.ai_history } else { 0 };
-        let (keys, keys_are_new) = (vec![inbox::key_of(&arrival)], claim.is_some());
-        let tombstones = vec![self.tombstones.of(&channel.name, &arrival.chat, &keys[0])];
-        let need = Need { keys, keys_are_new, newest, tombstones, ..Need::default() };
+        let need = self.need_of(channel, &arrival.chat, &inbox::key_of(&arrival));
+        let need = Need { keys_are_new: claim.is_some(), newest, ..need };
         let policy = Arc::clone(&channel.policy);
         let start = self.start.clone().map(|start| (start.claimant(), start));
         let step = move |docket: &mut Docket| {
@@ -274,12 +278,12 @@ impl Intake {
         amendment: Amendment,
         is_deletion: bool,
     ) -> Result<Verdict, Error> {
-        // Words without their original are better than none; a deletion without one begins nothing.
+        // An edit waits for its original, which may be its conversation's first; a deletion begins nothing.
         let opening = (!amendment.text.is_empty()).then(|| channel.opening(&amendment.chat));
         let key = key(channel, &amendment.chat, opening);
         // Whether the contact still waits for something.
         let newest = if is_deletion { ANSWER_NOW_MESSAGES } else { 0 };
-        let need = Need { newest, ..self.need_of(channel, &amendment) };
+        let need = Need { newest, ..self.need_of(channel, &amendment.chat, &amendment.of) };
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             inbox::amend(docket, &policy, &amendment, is_deletion);
@@ -291,81 +295,10 @@ impl Intake {
         }
     }
 
-    async fn own_amendment(
-        &self,
-        channel: &Arc<Channel>,
-        amendment: Amendment,
-        is_deletion: bool,
-        copy: Copy,
-    ) -> Result<Verdict, Error> {
-        let (key, need) = (key(channel, &amendment.chat, None), self.need_of(channel, &amendment));
-        let step = move |docket: &mut Docket| {
-            let matched = reconcile::take_amendment(docket, &amendment, is_deletion, copy);
-            as_verdict(docket, matched)
-        };
-        match change(&*self.ledger, key, need, step).await {
-            Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
-            verdict => verdict,
-        }
-    }
-
-    fn need_of(&self, channel: &Channel, amendment: &Amendment) -> Need {
-        let tombstones = vec![self.tombstones.of(&channel.name, &amendment.chat, &amendment.of)];
-        Need { keys: vec![amendment.of.clone()], tombstones, ..Need::default() }
-    }
-
-    async fn copy(&self, channel: &Arc<Channel>, arrival: Arrival, copy: Copy) -> Result<Verdict, Error> {
-        let (reason, by) = match copy {
-            Copy::Phone => (Reason::AgentPhone, actor::PHONE),
-            Copy::Api => (Reason::OtherSystem, actor::OTHER_SYSTEM),
-        };
-        let chat = arrival.chat.clone();
-        let keys = vec![inbox::key_of(&arrival)];
-        let mut tombstones = vec![self.tombstones.of(&channel.name, &arrival.chat, &keys[0])];
-        if !arrival.text.trim().is_empty() {
-            // Erased while it was being sent, it is known by its words alone.
-            tombstones.push(self.tombstones.of_words(&channel.name, &arrival.chat, &arrival.text));
-        }
-        let need = Need { keys, tombstones, ..Need::default() };
-        let policy = Arc::clone(&channel.policy);
-        let step = move |docket: &mut Docket| {
-            let matched = reconcile::take_copy(docket, &policy, &arrival, copy);
-            as_verdict(docket, matched)
-        };
-        match change(&*self.ledger, key(channel, &chat, None), need.clone(), step.clone()).await {
-            Err(Error::Gone) => {}
-            outcome => return outcome,
-        }
-        // What we say may be shown under another id than what they say: a takeover must not miss its conversation.
-        let other = merge::other_id(channel, &chat).await;
-        let is_unknown = other.is_err();
-        let key = key(channel, &chat, Some(channel.opening_by_a_person(&chat, reason, by)));
-        let begin = move |docket: &mut Docket| {
-            if is_unknown {
-                merge::ask_again(docket);
-            }
-            step(docket)
-        };
-        let other = other.ok().flatten();
-        self.linked(channel, &chat, other.as_ref(), change(&*self.ledger, key, need, begin)).await
-    }
-
-    async fn status(&self, channel: &Arc<Channel>, status: Status) -> Result<Verdict, Error> {
-        let (Some(chat), Some(state)) = (status.chat, status.state) else {
-            return self.ignore(channel, &status.detail).await;
-        };
-        let key = key(channel, &chat, None);
-        let tombstones = vec![self.tombstones.of(&channel.name, &chat, &status.id)];
-        let need = Need { keys: vec![status.id.clone()], tombstones, ..Need::default() };
-        let policy = Arc::clone(&channel.policy);
-        let step = move |docket: &mut Docket| {
-            let matched = reconcile::take_status(docket, &policy, &status.id, state, status.reason);
-            as_verdict(docket, matched)
-        };
-        match change(&*self.ledger, key, need, step).await {
-            Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, &status.detail).await,
-            verdict => verdict,
-        }
+    /// A message that is known by that key, unless it was removed.
+    fn need_of(&self, channel: &Channel, chat: &ChatId, key: &str) -> Need {
+        let tombstones = vec![self.tombstones.of(&channel.name, chat, key)];
+        Need { keys: vec![key.to_owned()], tombstones, ..Need::default() }
     }
 
     async fn state(&self, channel: &Arc<Channel>, state: &str) -> Result<Verdict, Error> {
@@ -418,11 +351,6 @@ impl Intake {
     }
 }
 
-/// An amendment, as the provider names it.
-const fn name_of(is_deletion: bool) -> &'static str {
-    if is_deletion { "deletedMessage" } else { "editedMessage" }
-}
-
 fn key(channel: &Channel, chat: &ChatId, opening: Option<Opening>) -> Key {
     Key::Chat { channel: channel.name.clone(), chat: chat.clone(), opening }
 }
@@ -434,59 +362,7 @@ const fn verdict_of(admitted: Admitted) -> Verdict {
     }
 }
 
-fn as_verdict(docket: &Docket, matched: Matched) -> Verdict {
-    match matched {
-        Matched::Nothing => Verdict::Ignored,
-        Matched::Ours(id) if docket.is_changed() => Verdict::Accepted(Some(id)),
-        Matched::Ours(id) => Verdict::Duplicate(Some(id)),
-        Matched::Parked => Verdict::Accepted(None),
-        Matched::Foreign(id) => Verdict::Accepted(Some(id)),
-    }
-}
-
-/// The body as it came: JSON if it is some, else text, else base64.
-fn payload_of(body: &[u8]) -> Value {
-    match std::str::from_utf8(body) {
-        Ok(text) => {
-            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.replace('\0', "\u{fffd}")))
-        }
-        Err(_) => json!({
-            "encoding": "base64",
-            "data": base64::engine::general_purpose::STANDARD.encode(body),
-        }),
-    }
-}
-
-/// The body of what [`payload_of`] kept.
-pub(super) fn body_of(kept: &Value) -> Vec<u8> {
-    if let Value::String(text) = kept {
-        return text.clone().into_bytes();
-    }
-    let encoded = (kept["encoding"] == "base64").then(|| kept["data"].as_str()).flatten();
-    let decoded = encoded.and_then(|data| base64::engine::general_purpose::STANDARD.decode(data).ok());
-    decoded.unwrap_or_else(|| kept.to_string().into_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kept_body_is_given_back_as_it_came() {
-        for body in [
-            br#"{"typeWebhook":"incomingMessageReceived","idMessage":"A"}"#.as_slice(),
-            br#"{"text":"\ud800"}"#,
-            b"not json at all",
-            b"",
-            b"\xff\xfe\x00 bytes",
-            br#"{"encoding":"base64"}"#,
-            br#"{"data":"%","encoding":"base64"}"#,
-        ] {
-            let given_back = body_of(&payload_of(body));
-            let as_json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
-            let is_same =
-                given_back == body || as_json(body).is_some_and(|it| as_json(&given_back) == Some(it));
-            assert!(is_same, "{}", String::from_utf8_lossy(&given_back));
-        }
-    }
+/// An amendment, as the provider names it.
+const fn name_of(is_deletion: bool) -> &'static str {
+    if is_deletion { "deletedMessage" } else { "editedMessage" }
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::reconcile::Copy;
 use crate::domain::{
     chat::ChatId,
+    docket::Report,
     message::{DeliveryReason, DeliveryState, Kind, Media, OutcomeReason, Quoted, Sender},
     time::Time,
 };
@@ -104,6 +105,16 @@ pub struct Amendment {
     pub text: String,
     /// When, by the provider's clock.
     pub at: Option<Time>,
+}
+
+impl Amendment {
+    /// As it is kept, and carried out.
+    pub fn report(&self, is_deletion: bool) -> Report {
+        match is_deletion {
+            true => Report::Deletion,
+            false => Report::Edit { text: self.text.clone(), provider_at: self.at.map(|at| at.0) },
+        }
+    }
 }
 
 /// A report on a message of our side.

@@ -56,6 +56,16 @@ pub enum Copy {
     Phone,
 }
 
+impl Copy {
+    /// Who takes over with it, unless it is ours, and why.
+    pub const fn by(self) -> By<'static> {
+        match self {
+            Self::Phone => By::of(Reason::AgentPhone, actor::PHONE),
+            Self::Api => By::of(Reason::OtherSystem, actor::OTHER_SYSTEM),
+        }
+    }
+}
+
 /// A copy of a message of our side: ours by id; else by text among rows of unclear fate; else somebody took over.
 pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: Copy) -> Matched {
     let key = inbox::key_of(arrival);
@@ -85,8 +95,8 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
         if copy == Copy::Phone {
             // An echo under the wrong label, or a person who has typed once more what seemed lost: stopped once too often is
             // the safe side.
-            conversations::cause(docket, policy, by(copy));
-            a_person_wrote(docket, policy, actor::PHONE);
+            conversations::cause(docket, policy, copy.by());
+            a_person_wrote(docket, policy, copy.by().actor);
         }
         return Matched::Ours(ours);
     }
@@ -95,25 +105,10 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
 
 /// Our side has other words for a message of its own, or has deleted it, there: it stays in its place, and nobody takes over.
 pub fn take_amendment(docket: &mut Docket, amendment: &Amendment, is_deletion: bool, copy: Copy) -> Matched {
-    let now = docket.now;
-    let ours = by_provider_id(docket, &amendment.of).and_then(|id| docket.message(id)).cloned();
-    let Some(mut message) = ours.filter(|message| message.author != Author::Contact) else {
-        return Matched::Nothing;
-    };
-    let id = message.id;
-    let kind = match is_deletion {
-        true if message.deleted_at.is_none() => {
-            message.deleted_at = Some(now);
-            EventType::MessageDeleted
-        }
-        false if message.revise(&amendment.text, amendment.at.unwrap_or(now)) => EventType::MessageEdited,
-        _ => return Matched::Ours(id),
-    };
-    if let Some(stored) = docket.edit(id) {
-        *stored = message;
-    }
-    docket.record(Entry::of(kind).by(by(copy).actor).message(id));
-    Matched::Ours(id)
+    let is_ours = |id: &Uuid| docket.message(*id).is_some_and(|message| message.author != Author::Contact);
+    let Some(ours) = by_provider_id(docket, &amendment.of).filter(is_ours) else { return Matched::Nothing };
+    inbox::change(docket, ours, &amendment.report(is_deletion), copy.by().actor);
+    Matched::Ours(ours)
 }
 
 /// The message with that id, or the one that had it before: that one need not be loaded.
@@ -308,7 +303,7 @@ fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
         Copy::Phone => Origin::Phone,
         Copy::Api => Origin::OtherSystem,
     };
-    let by = by(copy);
+    let by = copy.by();
     conversations::cause(docket, policy, by);
     // As the phone names it, until the contact does.
     let name = &mut docket.conversation.contact_name;
@@ -317,13 +312,6 @@ fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
     docket.record(Entry::of(EventType::MessageSent).by(by.actor).message(id).with("origin", origin.as_str()));
     a_person_wrote(docket, policy, by.actor);
     id
-}
-
-const fn by(copy: Copy) -> By<'static> {
-    match copy {
-        Copy::Phone => By::of(Reason::AgentPhone, actor::PHONE),
-        Copy::Api => By::of(Reason::OtherSystem, actor::OTHER_SYSTEM),
-    }
 }
 
 /// A person of our side has written: they have read everything before, and nobody waits any more.

@@ -18,7 +18,7 @@ use crate::{
 const LIST: &str = "follow-ups";
 
 /// The message that carried it, where that was withdrawn before it left: then nothing was sent.
-const WITHDRAWN: &str = "left join messages m on m.id = f.message_id and m.state = 'cancelled'";
+pub(super) const WITHDRAWN: &str = "left join messages m on m.id = f.message_id and m.state = 'cancelled'";
 
 /// A page of them, each with its conversation.
 pub(super) async fn list<S: Store>(

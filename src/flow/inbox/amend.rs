@@ -21,11 +21,7 @@ use crate::{
 
 /// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet.
 pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_deletion: bool) {
-    let provider_at = amendment.at.map(|at| at.0);
-    let report = match is_deletion {
-        true => Report::Deletion,
-        false => Report::Edit { text: amendment.text.clone(), provider_at },
-    };
+    let report = amendment.report(is_deletion);
     let original = docket.messages().iter().find(|message| {
         message.author == Author::Contact && message.provider_message_id.as_deref() == Some(&amendment.of)
     });
@@ -44,29 +40,35 @@ pub(super) const fn is_amendment(parked: &Parked) -> bool {
     matches!(parked.report, Report::Edit { .. } | Report::Deletion)
 }
 
-pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report: &Report) {
+/// Whoever wrote that message has other words for it, or has deleted it. None: nothing is changed by that, or nothing is known
+/// of the message, and no trace is left.
+pub(in crate::flow) fn change(docket: &mut Docket, id: Uuid, report: &Report, by: &str) -> Option<EventType> {
     let now = docket.now;
-    let is_covered = docket.message(id).is_some_and(Message::is_covered);
-    // A copy: what changes nothing leaves no trace.
-    let Some(mut message) = docket.message(id).cloned() else { return };
-    let waited = message.waits();
+    // A copy: what changes nothing is not written.
+    let mut message = docket.message(id)?.clone();
     let kind = match report {
-        Report::Edit { text, provider_at } => {
-            if !message.revise(text, provider_at.map_or(now, Time)) {
-                return;
-            }
+        Report::Edit { text, provider_at } if message.revise(text, provider_at.map_or(now, Time)) => {
             EventType::MessageEdited
         }
         Report::Deletion if message.deleted_at.is_none() => {
             message.deleted_at = Some(now);
             EventType::MessageDeleted
         }
-        Report::Deletion | Report::Echo { .. } | Report::Status { .. } | Report::Ours { .. } => return,
+        Report::Edit { .. }
+        | Report::Deletion
+        | Report::Echo { .. }
+        | Report::Status { .. }
+        | Report::Ours { .. } => return None,
     };
-    if let Some(stored) = docket.edit(id) {
-        *stored = message;
-    }
-    docket.record(Entry::of(kind).by(actor::CONTACT).message(id));
+    *docket.edit(id)? = message;
+    docket.record(Entry::of(kind).by(by).message(id));
+    Some(kind)
+}
+
+pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report: &Report) {
+    let was = |is: fn(&Message) -> bool| docket.message(id).is_some_and(is);
+    let (waited, is_covered) = (was(Message::waits), was(Message::is_covered));
+    let Some(kind) = change(docket, id, report, actor::CONTACT) else { return };
     let is_unanswered = is_unanswered(docket, id);
     if is_unanswered {
         drafts::contact_wrote(docket, policy, true);
@@ -79,7 +81,7 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
     }
     // A change of what is being answered counts as newer text.
     if policy.burst == BurstPolicy::Interrupt {
-        let first_at = Time(docket.conversation.memo.burst_first_at.unwrap_or(now.0));
+        let first_at = docket.conversation.memo.burst_first_at.map_or(docket.now, Time);
         supersede(docket, policy, first_at);
     }
     if kind == EventType::MessageDeleted {

@@ -353,6 +353,11 @@ impl Provider for Fused<dyn Provider> {
         self.inner.journal(minutes).await
     }
 
+    async fn typed(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
+        self.fuse.alive().await;
+        self.inner.typed(minutes).await
+    }
+
     async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered> {
         self.fuse.alive().await;
         self.inner.look_up(place).await

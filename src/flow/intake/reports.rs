@@ -1,0 +1,103 @@
+//! What the provider reports of our own side: copies of what was sent, from here or elsewhere, its changes, its statuses.
+
+use std::sync::Arc;
+
+use super::{Intake, Verdict, key, name_of};
+use crate::{
+    domain::docket::Docket,
+    flow::{
+        channels::Channel,
+        inbox,
+        ledger::{Error, change},
+        merge,
+        provider::{Amendment, Arrival, Status},
+        reconcile::{self, Copy, Matched},
+    },
+};
+
+impl Intake {
+    /// A message of our side that was sent from elsewhere, or a copy of one of ours.
+    pub(super) async fn copy(
+        &self,
+        channel: &Arc<Channel>,
+        arrival: Arrival,
+        copy: Copy,
+    ) -> Result<Verdict, Error> {
+        let chat = arrival.chat.clone();
+        let mut need = self.need_of(channel, &chat, &inbox::key_of(&arrival));
+        if !arrival.text.trim().is_empty() {
+            // Erased while it was being sent, it is known by its words alone.
+            need.tombstones.push(self.tombstones.of_words(&channel.name, &chat, &arrival.text));
+        }
+        let policy = Arc::clone(&channel.policy);
+        let step = move |docket: &mut Docket| {
+            let matched = reconcile::take_copy(docket, &policy, &arrival, copy);
+            as_verdict(docket, matched)
+        };
+        match change(&*self.ledger, key(channel, &chat, None), need.clone(), step.clone()).await {
+            Err(Error::Gone) => {}
+            outcome => return outcome,
+        }
+        // What we say may be shown under another id than what they say: a takeover must not miss its conversation.
+        let other = merge::other_id(channel, &chat).await;
+        let is_unknown = other.is_err();
+        let by = copy.by();
+        let key = key(channel, &chat, Some(channel.opening_by_a_person(&chat, by.reason, by.actor)));
+        let begin = move |docket: &mut Docket| {
+            if is_unknown {
+                merge::ask_again(docket);
+            }
+            step(docket)
+        };
+        let other = other.ok().flatten();
+        self.linked(channel, &chat, other.as_ref(), change(&*self.ledger, key, need, begin)).await
+    }
+
+    /// Our side has edited or deleted a message of its own there.
+    pub(super) async fn own_amendment(
+        &self,
+        channel: &Arc<Channel>,
+        amendment: Amendment,
+        is_deletion: bool,
+        copy: Copy,
+    ) -> Result<Verdict, Error> {
+        let (key, need) =
+            (key(channel, &amendment.chat, None), self.need_of(channel, &amendment.chat, &amendment.of));
+        let step = move |docket: &mut Docket| {
+            let matched = reconcile::take_amendment(docket, &amendment, is_deletion, copy);
+            as_verdict(docket, matched)
+        };
+        match change(&*self.ledger, key, need, step).await {
+            Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
+            verdict => verdict,
+        }
+    }
+
+    /// How far a message of ours got.
+    pub(super) async fn status(&self, channel: &Arc<Channel>, status: Status) -> Result<Verdict, Error> {
+        let (Some(chat), Some(state)) = (status.chat, status.state) else {
+            return self.ignore(channel, &status.detail).await;
+        };
+        let key = key(channel, &chat, None);
+        let need = self.need_of(channel, &chat, &status.id);
+        let policy = Arc::clone(&channel.policy);
+        let step = move |docket: &mut Docket| {
+            let matched = reconcile::take_status(docket, &policy, &status.id, state, status.reason);
+            as_verdict(docket, matched)
+        };
+        match change(&*self.ledger, key, need, step).await {
+            Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, &status.detail).await,
+            verdict => verdict,
+        }
+    }
+}
+
+fn as_verdict(docket: &Docket, matched: Matched) -> Verdict {
+    match matched {
+        Matched::Nothing => Verdict::Ignored,
+        Matched::Ours(id) if docket.is_changed() => Verdict::Accepted(Some(id)),
+        Matched::Ours(id) => Verdict::Duplicate(Some(id)),
+        Matched::Parked => Verdict::Accepted(None),
+        Matched::Foreign(id) => Verdict::Accepted(Some(id)),
+    }
+}
