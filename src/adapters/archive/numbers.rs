@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::follow_ups::WITHDRAWN;
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::time::Time,
@@ -227,12 +228,14 @@ async fn follow_ups<S: Store>(
     buckets: &mut [Bucket],
 ) -> Result<(), Error> {
     let mut statement = span.statement(
-        // Naming every state lets the index on (state, due_at) find the rows.
         "select (f.due_at - $1) / $3 as bucket, count(*) as found, \
          case when f.state = 'sent' and m.id is not null then 'withheld' else f.state end as word \
-         from follow_ups f join conversations c on c.id = f.conversation_id \
-         left join messages m on m.id = f.message_id and m.state = 'cancelled' \
-         where f.state in ('pending', 'sent', 'cancelled', 'withheld') and f.due_at >= $1 and f.due_at < $2",
+         from follow_ups f join conversations c on c.id = f.conversation_id ",
+    );
+    statement.push(WITHDRAWN);
+    // Naming every state lets the index on (state, due_at) find the rows.
+    statement.push(
+        " where f.state in ('pending', 'sent', 'cancelled', 'withheld') and f.due_at >= $1 and f.due_at < $2",
     );
     only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 3");
     for row in store.rows(statement).await? {

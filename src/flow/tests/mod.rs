@@ -4,6 +4,8 @@
 
 mod bursts;
 
+mod edits;
+
 mod floods;
 
 mod takeovers;

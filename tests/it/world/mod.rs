@@ -21,6 +21,8 @@ mod outside;
 
 mod process;
 
+mod steps;
+
 mod chat;
 
 mod transcript;

@@ -30,7 +30,7 @@ use baton::{
         gate::Gate,
         graves::Rows,
         intake::Intake,
-        ledger::{self, Due, Ledger, Observer, Work},
+        ledger::{self, Ledger, Observer, Work},
         media::Fetching,
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
@@ -73,7 +73,7 @@ use uuid::Uuid;
 
 use super::{
     API_TOKEN, BEGINNING, CHANNEL, Haste, WEBHOOK_TOKEN, database::Store, fuse::Fuse, fused::Fused,
-    machine_clock, outside::Outside,
+    machine_clock, outside::Outside, steps::Steps,
 };
 
 /// Longest wait of a switch for a send in flight. Tests let sends go; this only ends a test that forgot to.
@@ -491,10 +491,6 @@ impl Process {
     }
 }
 
-type Step = (Work, Uuid);
-
-const WORK: [Work; 4] = [Work::Turn, Work::Send, Work::FollowUp, Work::Tend];
-
 /// What instances do from time to time; a test says when.
 struct Chores {
     ledger: Arc<dyn Ledger>,
@@ -504,62 +500,6 @@ struct Chores {
     reconciler: Reconciler,
     poller: Poller,
     repair: Repair,
-}
-
-struct Steps {
-    turns: Arc<Turns>,
-    sender: Arc<Sender>,
-    tend: Tend,
-    ledger: Arc<dyn Ledger>,
-    channels: Arc<Channels>,
-    dispatch: Arc<Dispatch>,
-    nudge: Notify,
-}
-
-impl Steps {
-    async fn found(&self, work: Work) -> Vec<Due> {
-        self.ledger.due(work, &self.channels.names(), 500).await.expect("the store answers")
-    }
-
-    async fn due(&self) -> Vec<Step> {
-        let mut steps = Vec::new();
-        for work in WORK {
-            steps.extend(self.found(work).await.into_iter().map(|due| (work, due.conversation)));
-        }
-        steps
-    }
-
-    /// The first that is due, beside those.
-    async fn next(&self, in_vain: &HashSet<Step>) -> Option<Step> {
-        for work in WORK {
-            let mut steps = self.found(work).await.into_iter().map(|due| (work, due.conversation));
-            if let Some(step) = steps.find(|step| !in_vain.contains(step)) {
-                return Some(step);
-            }
-        }
-        None
-    }
-
-    /// True if there was anything to do.
-    async fn run(&self, (work, conversation): Step) -> bool {
-        let outcome = match work {
-            Work::Turn => self.answer(conversation).await.map(|it| matches!(it, turn::Outcome::Worked(_))),
-            Work::FollowUp => {
-                self.turns.follow_up(conversation).await.map(|it| matches!(it, turn::Outcome::Worked(_)))
-            }
-            Work::Send => self.sender.send(conversation).await.map(|it| it == sender::Outcome::Worked),
-            Work::Tend => self.tend.tend(conversation).await,
-        };
-        outcome.expect("the store answers")
-    }
-
-    /// Somebody who died may have left the lock in front behind: it is looked at again, and then the database decides.
-    async fn answer(&self, conversation: Uuid) -> Result<turn::Outcome, ledger::Error> {
-        match self.turns.answer(conversation, false).await {
-            Ok(turn::Outcome::LeftToHolder) => self.turns.answer(conversation, true).await,
-            outcome => outcome,
-        }
-    }
 }
 
 /// What the row says of the brake holds from now on.

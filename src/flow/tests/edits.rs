@@ -1,0 +1,166 @@
+//! What is edited or deleted after it was written.
+
+use crate::{
+    domain::{
+        event::EventType,
+        message::{Outcome, OutcomeReason},
+        mode::{Mode, Reason},
+        policy::BurstPolicy,
+    },
+    flow::{
+        inbox::{self, Claim},
+        ledger::Need,
+        play::Play,
+        provider::Amendment,
+        reconcile::{self, Copy, Matched},
+        reply::Committed,
+    },
+};
+
+fn edits(play: &mut Play, of: &str, text: &str) {
+    let chat = play.conversation.chat.clone();
+    let amendment = Amendment { chat, of: of.into(), text: text.into(), at: Some(play.now) };
+    let need = Need { keys: vec![of.to_owned()], ..Need::default() };
+    play.step_with(&need, |docket, policy| inbox::amend(docket, policy, &amendment, false));
+}
+
+#[test]
+fn an_edit_and_a_deletion_that_come_before_their_originals_are_kept_for_them() {
+    let mut play = Play::new();
+    for (of, text, is_deletion) in [("IN1", "In Orchard", false), ("IN2", "", true)] {
+        let chat = play.conversation.chat.clone();
+        let amendment = Amendment { chat, of: of.into(), text: text.into(), at: None };
+        play.step(|docket, policy| inbox::amend(docket, policy, &amendment, is_deletion));
+    }
+    let edited = play.says("In Orcard");
+    let deleted = play.says("never mind");
+    let begun = play.begins();
+    assert_eq!(
+        begun.burst.iter().map(|it| (it.id, it.text.as_str())).collect::<Vec<_>>(),
+        [(edited, "In Orchard")]
+    );
+    assert_eq!(play.message(deleted).inbound.unwrap().reason, Some(OutcomeReason::Deleted));
+}
+
+#[test]
+fn a_deleted_question_is_not_answered_also_when_another_waits() {
+    for deleted_while in ["it is answered", "the answer waits"] {
+        let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+        play.says("m1");
+        let begun = play.begins();
+        if deleted_while == "the answer waits" {
+            play.writes(&begun, "to m1");
+        }
+        play.says("m2");
+        let of = Amendment {
+            chat: play.conversation.chat.clone(),
+            of: "IN1".into(),
+            text: String::new(),
+            at: None,
+        };
+        play.step(|docket, policy| inbox::amend(docket, policy, &of, true));
+        play.writes(&begun, "to m1");
+        assert!(play.sends().is_empty(), "{deleted_while}");
+        let begun = play.begins();
+        assert_eq!(begun.burst.len(), 1);
+        play.writes(&begun, "to m2");
+        assert_eq!(play.sends(), ["to m2"]);
+    }
+}
+
+#[test]
+fn what_was_a_wish_and_is_edited_to_a_question_is_answered() {
+    let mut play = Play::new();
+    let id = play.says("Stop");
+    assert!(play.conversation.opted_out);
+    edits(&mut play, "IN1", "Stop by tomorrow at 5, are you open?");
+    assert!(!play.conversation.opted_out);
+    assert!(play.conversation.waiting_since.is_some());
+    assert_eq!(play.begins().burst.iter().map(|it| it.id).collect::<Vec<_>>(), [id]);
+
+    // Also where words of ours have confirmed it; and the wish of another message stays.
+    for (second, opted_out) in [("Are you open?", false), ("stop", true)] {
+        let mut play = Play::by(|policy| policy.opt_out_text = Some("You hear no more.".into()));
+        play.says("Stop");
+        play.sends();
+        play.says(second);
+        let of = play.messages[if opted_out { 2 } else { 0 }].provider_message_id.clone().unwrap();
+        edits(&mut play, &of, "Stop by tomorrow at 5?");
+        assert_eq!(play.conversation.opted_out, opted_out, "{second}");
+        assert!(play.begins().burst.iter().any(|it| it.text == "Stop by tomorrow at 5?"), "{second}");
+    }
+}
+
+#[test]
+fn what_is_edited_to_a_wish_is_one() {
+    let mut play = Play::by(|policy| policy.handover_words = vec!["human".into()]);
+    play.says("humna");
+    let begun = play.begins();
+    edits(&mut play, "IN1", "human");
+    assert_eq!(
+        (play.conversation.mode.mode, play.conversation.mode.reason),
+        (Mode::Human, Reason::ContactAsked)
+    );
+    assert!(matches!(play.writes(&begun, "Humna?"), Committed::Discarded(_)));
+
+    let mut play = Play::new();
+    let id = play.says("stpo");
+    let begun = play.begins();
+    edits(&mut play, "IN1", "stop");
+    assert!(play.conversation.opted_out);
+    let inbound = play.message(id).inbound.unwrap();
+    assert_eq!((inbound.outcome, inbound.reason), (Outcome::Ignored, Some(OutcomeReason::OptedOut)));
+    assert!(matches!(play.writes(&begun, "Stpo?"), Committed::Discarded(_)));
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(play.conversation.waiting_since, None);
+}
+
+#[test]
+fn an_edit_without_words_leaves_a_text_as_it_was() {
+    let mut play = Play::new();
+    play.says("Do you deliver?");
+    edits(&mut play, "IN1", "");
+    assert_eq!(play.begins().burst[0].text, "Do you deliver?");
+}
+
+#[test]
+fn who_deletes_what_they_waited_with_waits_no_more_for_a_person() {
+    let mut play = Play::new();
+    play.switches(Mode::Human);
+    play.says("m1");
+    play.says("m2");
+    let delete = |play: &mut Play, of: &str| {
+        let chat = play.conversation.chat.clone();
+        let amendment = Amendment { chat, of: of.into(), text: String::new(), at: None };
+        play.step_with(&Need { newest: 9, ..Need::default() }, |docket, policy| {
+            inbox::amend(docket, policy, &amendment, true);
+        });
+    };
+    delete(&mut play, "IN2");
+    assert!(play.conversation.waiting_since.is_some(), "for the other");
+    delete(&mut play, "IN1");
+    assert_eq!((play.conversation.waiting_since, play.conversation.memo.overdue_at), (None, None));
+}
+
+#[test]
+fn what_our_side_edits_or_deletes_there_is_changed_here_and_takes_nothing_over() {
+    let mut play = Play::new();
+    play.exchange("m1", "It costs 50.");
+    let ours = play.messages[1].provider_message_id.clone().unwrap();
+    let change = |play: &mut Play, text: &str, is_deletion| {
+        let chat = play.conversation.chat.clone();
+        let amendment = Amendment { chat, of: ours.clone(), text: text.into(), at: Some(play.now) };
+        play.step(|docket, _| reconcile::take_amendment(docket, &amendment, is_deletion, Copy::Phone))
+    };
+    for (text, is_deletion) in [("It costs 500.", false), ("", true), ("", true)] {
+        assert!(matches!(change(&mut play, text, is_deletion), Matched::Ours(_)));
+    }
+    assert_eq!(play.messages[1].text, "It costs 500.");
+    assert!(play.messages[1].deleted_at.is_some());
+    assert_eq!((play.happened(EventType::MessageEdited), play.happened(EventType::MessageDeleted)), (1, 1));
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    let chat = play.conversation.chat.clone();
+    let of_contact = Amendment { chat, of: "IN1".into(), text: "m0".into(), at: None };
+    let matched = play.step(|docket, _| reconcile::take_amendment(docket, &of_contact, false, Copy::Phone));
+    assert_eq!(matched, Matched::Nothing, "what the contact wrote is theirs");
+}
