@@ -19,6 +19,7 @@ on_both_stores!(
     a_model_that_fails_once_is_asked_again,
     a_send_of_unknown_fate_is_settled_by_its_echo_and_never_repeated,
     a_claim_whose_commit_was_not_heard_of_is_given_back,
+    a_claim_that_is_run_again_takes_its_answer_back_all_the_same,
     after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers,
     later_parts_wait_for_one_of_unknown_fate,
     a_refused_send_is_a_dead_letter_that_a_person_can_replay,
@@ -221,6 +222,30 @@ async fn a_claim_whose_commit_was_not_heard_of_is_given_back(world: &World) {
         assistant: Two condos. [sent]
         = AI 1, rollout
         = the phone shows: Two condos.
+        ",
+    )
+    .await;
+}
+
+async fn a_claim_that_is_run_again_takes_its_answer_back_all_the_same(world: &World) {
+    let mei = world.chat(MEI);
+    let conversation = has_an_answer_owed(mei).await;
+    let process = world.process();
+    world.gateway.answers(Answer::Again);
+    process.fuse.repeats_next_step();
+    process.send(conversation).await.expect("the store answers");
+    assert!(!process.fuse.repeats_step(), "the claim was run again");
+    mei.take_over().await;
+    mei.reads(
+        "
+        contact: Show me condos [left_to_human, mode_human]
+        assistant: Two condos. [cancelled, mode_changed]
+        * message_failed: retried
+        * mode_change_before_send: discarded_message
+        * mode_changed
+        * agent_took_over
+        = HUMAN 2, agent_button
+        = the phone shows nothing
         ",
     )
     .await;
