@@ -225,11 +225,8 @@ impl Sender {
     }
 
     async fn settle(&self, claimed: Claimed, sent: Sent) -> Result<(), ledger::Error> {
-        let Claimed { conversation, channel, attempt, covered, message, .. } = claimed;
-        // Run again after a commit that was not heard of, the claim has seen nothing any more that it has covered itself.
-        let is_blind = covered.is_empty() && message.turn.is_some() && !matches!(sent, Sent::Accepted { .. });
-        let newest = if is_blind { GIVE_BACK_MESSAGES } else { 0 };
-        let mut need = Need { messages: covered, newest, ..Need::default() };
+        let Claimed { conversation, channel, attempt, covered, .. } = claimed;
+        let mut need = Need { messages: covered, ..Need::default() };
         let settled = match sent {
             Sent::Accepted { id } => {
                 need.keys.push(id.clone());

@@ -12,7 +12,7 @@ use std::{
 use futures_util::{future::join_all, poll};
 use sqlx::Connection as _;
 use tokio::{
-    io::{copy, copy_bidirectional},
+    io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
     net::{TcpListener, TcpStream},
     sync::{mpsc, oneshot, watch},
     task::{JoinHandle, JoinSet},
@@ -105,17 +105,7 @@ impl Line {
                         loses = loss.wait_for(|losses| *losses > lost) => loses.is_ok(),
                     };
                     if loses {
-                        let (mut asked, _) = here.split();
-                        let (answered, mut asks) = there.split();
-                        tokio::select! {
-                            _ = copy(&mut asked, &mut asks) => return,
-                            _ = answered.readable() => {}
-                        }
-                        let is_first = !is_lost.swap(true, Ordering::SeqCst);
-                        if !is_first {
-                            drop(copy_bidirectional(&mut here, &mut there).await);
-                        }
-                        return;
+                        return until_lost(&mut here, &mut there, &is_lost).await;
                     }
                     // Open, and nothing comes any more, however long one waits.
                     std::future::pending::<()>().await;
@@ -139,6 +129,29 @@ impl Line {
         self.task.abort();
         assert!(self.task.await.is_err_and(|error| error.is_cancelled()), "the line is down");
         self.port
+    }
+}
+
+/// Passes on what both say, until one of them asks for a step: the first such answer on any connection is lost. Less is asked
+/// to see whether a connection lives.
+async fn until_lost(here: &mut TcpStream, there: &mut TcpStream, is_lost: &AtomicBool) {
+    const STEP: usize = 500;
+    let ((mut asked, mut told), (mut answered, mut asks)) = (here.split(), there.split());
+    let (mut question, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        tokio::select! {
+            Ok(bytes @ 1..) = asked.read(&mut question) => {
+                asks.write_all(&question[..bytes]).await.expect("the server is there");
+                if bytes > STEP && !is_lost.swap(true, Ordering::SeqCst) {
+                    answered.read(&mut answer).await.expect("it answers");
+                    return;
+                }
+            }
+            Ok(bytes @ 1..) = answered.read(&mut answer) => {
+                told.write_all(&answer[..bytes]).await.expect("the ledger is there");
+            }
+            else => return,
+        }
     }
 }
 
