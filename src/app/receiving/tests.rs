@@ -31,7 +31,8 @@ use crate::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         poll::{Polled, Poller, Trouble},
         provider::{
-            Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+            Arrival, CREDENTIALS_REFUSED, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace,
+            Unanswered, Unreadable,
         },
         registry::{self, Registry},
         repair::{self, Repair},
@@ -46,6 +47,7 @@ on_both_stores!(
     what_was_not_stored_is_not_acknowledged,
     of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves,
     told_to_stop_nothing_is_taken_in_hand,
+    credentials_that_are_refused_are_the_state_of_their_channel,
     what_was_missed_is_found_once,
     what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it,
     what_came_before_a_restore_goes_to_a_person,
@@ -76,6 +78,7 @@ struct Gateway {
     journal: Mutex<Vec<Arrival>>,
     typed: Mutex<Vec<Arrival>>,
     is_unlinked: AtomicBool,
+    refuses: AtomicBool,
 }
 
 #[async_trait]
@@ -101,6 +104,9 @@ impl Provider for Gateway {
     }
 
     async fn receive(&self, _: std::time::Duration) -> Result<Option<Notification>, Unanswered> {
+        if self.refuses.load(Ordering::SeqCst) {
+            return Err(Unanswered { is_refusal: true, ..unanswered() });
+        }
         let receipt = i64::try_from(*self.acknowledged.lock().expect("whole")).expect("small");
         let queue = self.queue.lock().expect("whole");
         Ok(queue.first().map(|id| Notification { receipt, body: id.as_bytes().to_vec() }))
@@ -328,6 +334,14 @@ async fn told_to_stop_nothing_is_taken_in_hand<S: Trial + Clone + 'static>(store
     poller.stop.cancel();
     assert_eq!(poller.poll("shop").await.expect("works"), Polled::Stopped);
     assert_eq!((shop.texts().await.len(), shop.queued()), (0, 1));
+}
+
+async fn credentials_that_are_refused_are_the_state_of_their_channel<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    shop.gateway.refuses.store(true, Ordering::SeqCst);
+    assert!(matches!(shop.poller("a").poll("shop").await, Err(Trouble::Provider(_))));
+    let row = store.channels().await.expect("reads").remove(0);
+    assert_eq!(row.state, CREDENTIALS_REFUSED);
 }
 
 async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {

@@ -143,7 +143,7 @@ async fn until_lost(here: &mut TcpStream, there: &mut TcpStream, is_lost: &Atomi
             Ok(bytes @ 1..) = asked.read(&mut question) => {
                 asks.write_all(&question[..bytes]).await.expect("the server is there");
                 if bytes > STEP && !is_lost.swap(true, Ordering::SeqCst) {
-                    answered.read(&mut answer).await.expect("it answers");
+                    answered.read_exact(&mut answer[..1]).await.expect("it answers");
                     return;
                 }
             }
