@@ -1,4 +1,4 @@
-//! `baton erase`: a person is removed everywhere, for good. Beside a running server, too.
+//! `baton erase`: a person is removed from a channel, for good. Beside a running server, too.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -11,18 +11,17 @@ use super::{
     print::{self, Format},
 };
 use crate::{
-    app,
+    app::{self, Opened},
     config::Settings,
-    domain::event::actor,
+    domain::{chat::ChatId, event::actor},
     flow::{
         archive::Overview,
         audit::{Audited, Deed},
-        graves::Rows,
         ledger::Error,
     },
 };
 
-/// Remove a person everywhere, for good: messages, events, drafts, notes, dead letters, all that is kept of them
+/// Remove a person from a channel, for good: messages, events, drafts, notes, dead letters, all that is kept of them
 #[derive(Debug, clap::Args)]
 pub(super) struct Erase {
     #[command(flatten)]
@@ -49,8 +48,10 @@ impl Erase {
             Err(Error::Gone) => bail!("somebody else has erased {} meanwhile", self.chat.chat),
             removed => removed?,
         };
+        let elsewhere = self.elsewhere(&opened).await?;
         if found.is_none() && removed.is_empty() {
-            bail!("there is nothing of {} on channel {}", self.chat.chat, self.chat.channel);
+            let told = also(&self.chat.chat, &elsewhere);
+            bail!("there is nothing of {} on channel {}{told}", self.chat.chat, self.chat.channel);
         }
         let deed = Audited::new(opened.ledger.now().await?, actor::SHELL, Deed::Erased);
         let deed = match &found {
@@ -59,11 +60,29 @@ impl Erase {
         };
         opened.audit.note(&deed.with("channel", self.chat.channel.as_str())).await?;
         if self.format.json {
-            print::json(&json!({ "rows": removed }))?;
+            print::json(&json!({ "rows": removed, "also_on": elsewhere }))?;
         } else {
-            print::text(&in_words(&removed))?;
+            let told = also(&self.chat.chat, &elsewhere);
+            print::text(&format!(
+                "erased on channel {}{told}\n{}",
+                self.chat.channel,
+                print::counts(&removed)
+            ))?;
         }
         Ok(())
+    }
+
+    /// The other channels on which the person has a conversation: each is a business's own, and is erased by itself.
+    async fn elsewhere(&self, opened: &Opened) -> anyhow::Result<Vec<String>> {
+        let mut found = Vec::new();
+        for channel in opened.registry.channels().await? {
+            if channel.name != self.chat.channel
+                && opened.archive.conversation_of(&channel.name, &self.chat.chat).await?.is_some()
+            {
+                found.push(channel.name);
+            }
+        }
+        Ok(found)
     }
 
     async fn ask(&self, found: Option<&Overview>) -> anyhow::Result<()> {
@@ -89,6 +108,7 @@ impl Erase {
     }
 }
 
-fn in_words(removed: &Rows) -> String {
-    format!("erased\n{}", print::counts(removed))
+/// Where the person is, too, and how they are removed there.
+fn also(chat: &ChatId, elsewhere: &[String]) -> String {
+    elsewhere.iter().map(|channel| format!("; also there: baton erase {chat} --channel {channel}")).collect()
 }
