@@ -69,7 +69,7 @@ async fn passphrase(examined: &Examined, settings: &Settings) -> anyhow::Result<
 }
 
 fn unfinished(settled: Option<Settled>) -> String {
-    let Some(Settled { held, handed_over, withheld }) = settled else {
+    let Some(Settled { held, handed_over, withheld, pending }) = settled else {
         return "What was owed leaves as if nothing had happened.\n".to_owned();
     };
     let mut told = String::new();
@@ -91,6 +91,14 @@ fn unfinished(settled: Option<Settled>) -> String {
     }
     if withheld > 0 {
         let _ = writeln!(told, "Withheld: {} come due since.", print::count(withheld, "follow-up"));
+    }
+    if pending > 0 {
+        let _ = writeln!(
+            told,
+            "Pending: {}, which will leave when due, from here as from the old installation if that goes on: whoever only tries \
+             a backup out does not start a server on it.",
+            print::count(pending, "follow-up")
+        );
     }
     if told.is_empty() {
         told.push_str("Nothing was owed.\n");
@@ -143,13 +151,14 @@ mod tests {
 
     #[test]
     fn what_is_held_is_told_with_what_it_waits_for() {
-        let all = unfinished(Some(Settled { held: 3, handed_over: 2, withheld: 1 }));
+        let all = unfinished(Some(Settled { held: 3, handed_over: 2, withheld: 1, pending: 1 }));
         let lines: Vec<&str> = all.lines().collect();
         assert!(lines[0].starts_with("Held as unknown: 3 messages owed in the backup"), "{all}");
         assert!(
-            lines[1].starts_with("Handed over to people: 2 messages of contacts") && lines.len() == 3,
+            lines[1].starts_with("Handed over to people: 2 messages of contacts") && lines.len() == 4,
             "{all}"
         );
+        assert!(lines[3].starts_with("Pending: 1 follow-up, which will leave when due"), "{all}");
         assert_eq!(unfinished(Some(Settled::default())), "Nothing was owed.\n");
     }
 

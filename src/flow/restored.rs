@@ -45,6 +45,8 @@ pub struct Settled {
     pub handed_over: usize,
     /// Follow-ups withheld.
     pub withheld: usize,
+    /// Follow-ups that stay, and leave when they are due.
+    pub pending: usize,
 }
 
 impl AddAssign for Settled {
@@ -52,6 +54,7 @@ impl AddAssign for Settled {
         self.held += other.held;
         self.handed_over += other.handed_over;
         self.withheld += other.withheld;
+        self.pending += other.pending;
     }
 }
 
@@ -104,7 +107,8 @@ pub fn settle(docket: &mut Docket, policy: &Policy, made_at: Time) -> Settled {
     if is_due {
         agenda::withhold(docket, REASON);
     }
-    Settled { held, handed_over: waiting.len(), withheld: usize::from(is_due) }
+    let pending = usize::from(docket.follow_up().is_some());
+    Settled { held, handed_over: waiting.len(), withheld: usize::from(is_due), pending }
 }
 
 /// Whoever was writing writes for another installation.
@@ -296,8 +300,9 @@ mod tests {
             play.schedules("Still there?", 60_000);
             let made_at = play.now;
             play.wait(passed_ms);
-            assert_eq!(restores(&mut play, made_at), Settled { withheld, ..Settled::default() });
-            assert_eq!(play.pending_follow_ups(), 1 - withheld);
+            let pending = 1 - withheld;
+            assert_eq!(restores(&mut play, made_at), Settled { withheld, pending, ..Settled::default() });
+            assert_eq!(play.pending_follow_ups(), pending);
             let is_told = |it: &crate::domain::turn::FollowUp| it.reason.as_deref() == Some(REASON);
             let held =
                 |it: &&crate::domain::turn::FollowUp| it.state == FollowUpState::Withheld && is_told(it);
