@@ -191,11 +191,12 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
         Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http_client(CONNECT)?, None);
     let rows = registry.channels().await?;
     if rows.is_empty() {
-        return Ok(vec![Finding::odd(
-            "channel",
-            "there is none yet",
-            "set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN and start `baton serve`, or add one by the API",
-        )]);
+        let remedy = if settings.green_api_instance.is_some() {
+            "start `baton serve`, which sets it up"
+        } else {
+            "set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN and start `baton serve`, or add one by the API"
+        };
+        return Ok(vec![Finding::odd("channel", "there is none yet", remedy)]);
     }
     let mut findings = look_for_twins(&rows);
     findings.extend(look_for_the_default(&settings, &rows));
@@ -206,6 +207,15 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
         }
     }
     for row in rows.iter().filter(|row| row.provider == "green_api") {
+        let unlike = numbers.unlike(row);
+        if !unlike.is_empty() {
+            let detail = format!("{}: the server has set it up with another {}", row.name, unlike.join(", "));
+            findings.push(Finding::odd(
+                "channel",
+                detail,
+                "start `baton serve` anew, with the settings given here",
+            ));
+        }
         let account = match numbers.account(row) {
             Ok(account) => account,
             Err(error) => {
@@ -384,11 +394,12 @@ async fn look_at_redis(settings: &Settings) -> Finding {
 
 async fn look_at_model(settings: &Settings) -> Finding {
     if settings.provider() == AiProvider::None {
-        return Finding::odd(
-            "AI",
-            "there is none: every conversation begins with people",
-            "set BATON_AI_BASE_URL or BATON_AI_API_KEY, and BATON_AI_MODEL",
-        );
+        let remedy = if settings.ai_provider.is_some() {
+            "for one, take out BATON_AI_PROVIDER=none"
+        } else {
+            "set BATON_AI_BASE_URL or BATON_AI_API_KEY, and BATON_AI_MODEL"
+        };
+        return Finding::odd("AI", "there is none: every conversation begins with people", remedy);
     }
     let scripted =
         Arc::new(Scripted::new(scripted::Faults::default(), Duration::from_millis(settings.ai_idle_ms)));

@@ -92,6 +92,13 @@ pub async fn connections(
 }
 
 async fn look_at(settings: &Settings, numbers: &Numbers, row: &Channel) -> anyhow::Result<Connection> {
+    let unlike = numbers.unlike(row);
+    if !unlike.is_empty() {
+        bail!(
+            "the server has set it up with another {}: start `baton serve` anew, with the settings given here",
+            unlike.join(", ")
+        );
+    }
     let door = door(settings, &row.name, numbers.own_webhook_token(row))?;
     let account = numbers.account(row)?;
     let state = account.state().await?;

@@ -21,7 +21,7 @@ use crate::{
         green_api::{Account, GreenApi},
         sandbox::Sandbox,
     },
-    config::{AiProvider, Receive, Settings},
+    config::{self, AiProvider, Receive, Settings},
     domain::{brake::Brake, policy::Policy, time::Time},
     flow::{
         channels::{Channel, Channels},
@@ -163,15 +163,47 @@ impl Numbers {
         let before = before.and_then(|row| self.secrets(row)).unwrap_or_default();
         let mut set = self.settings.green_api_webhook_token.iter().flat_map(|tokens| tokens.iter());
         let mut next = || set.next().map(|token| token.expose().to_owned());
-        let webhook_token = next()
-            .or(before.webhook_token)
-            .map_or_else(registry::Token::fresh_secret, Ok)
-            .context("the machine gives no random bytes")?;
+        let webhook_token = match next().or(before.webhook_token) {
+            Some(token) => token,
+            None => self.fresh_webhook_token()?,
+        };
         Ok(Secrets {
             token: self.settings.green_api_token.as_ref().map(|token| token.expose().to_owned()),
             webhook_token: Some(webhook_token),
             previous_webhook_token: next(),
         })
+    }
+
+    fn fresh_webhook_token(&self) -> anyhow::Result<String> {
+        if self.settings.green_api_receive == Receive::Webhook {
+            tracing::warn!(
+                "BATON_GREEN_API_WEBHOOK_TOKEN is not set: one was made, and every webhook without it is refused; \
+                 `baton connect` tells it to Green API, or set one that you know, here and in its console"
+            );
+        }
+        registry::Token::fresh_secret().context("the machine gives no random bytes")
+    }
+
+    /// Settings here by which the channel of the environment has not been set up: the server has others, or was not started
+    /// since they were changed.
+    pub(super) fn unlike(&self, row: &registry::Channel) -> Vec<&'static str> {
+        let Some(instance) = self.settings.green_api_instance.as_ref().filter(|_| row.name == DEFAULT) else {
+            return Vec::new();
+        };
+        let stored = self.secrets(row).unwrap_or_default();
+        let token = self.settings.green_api_token.as_ref();
+        let webhook_token =
+            self.settings.green_api_webhook_token.as_ref().and_then(|tokens| tokens.iter().next());
+        let differs = |set: Option<&config::Secret>, stored: Option<String>| {
+            set.is_some_and(|set| stored.as_deref() != Some(set.expose()))
+        };
+        let found = [
+            ("BATON_GREEN_API_INSTANCE", row.instance.as_ref() != Some(instance)),
+            ("BATON_GREEN_API_URL", row.api_url.as_ref() != Some(&self.settings.green_api_url)),
+            ("BATON_GREEN_API_TOKEN", differs(token, stored.token)),
+            ("BATON_GREEN_API_WEBHOOK_TOKEN", differs(webhook_token, stored.webhook_token)),
+        ];
+        found.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
     }
 
     fn secrets(&self, row: &registry::Channel) -> Option<Secrets> {

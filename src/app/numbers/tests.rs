@@ -89,3 +89,22 @@ async fn the_account_of_another_channel_is_not_set_up_a_second_time_from_the_env
     numbers.load().await.expect("loaded");
     assert!(numbers.channels.get(DEFAULT).is_some());
 }
+
+#[tokio::test]
+async fn what_is_set_in_a_shell_and_not_by_the_server_is_found() {
+    let set = [
+        ("green_api_instance", "7103000001"),
+        ("green_api_token", "token"),
+        ("green_api_webhook_token", "hook-of-ours"),
+    ];
+    let (numbers, _folder) = numbers(&set).await;
+    numbers.register(Time(5)).await.expect("registered");
+    let mut default = numbers.registry.channels().await.expect("read").remove(0);
+    assert_eq!(numbers.unlike(&default), [""; 0]);
+    let secrets = Secrets { token: Some("other".to_owned()), ..Secrets::default() };
+    default.sealed = numbers.vault.seal(&secrets.to_bytes());
+    default.instance = Some("7103000009".to_owned());
+    let unlike = ["BATON_GREEN_API_INSTANCE", "BATON_GREEN_API_TOKEN", "BATON_GREEN_API_WEBHOOK_TOKEN"];
+    assert_eq!(numbers.unlike(&default), unlike);
+    assert_eq!(numbers.unlike(&row(&numbers, "shop", "7105000001")), [""; 0], "the API's own");
+}
