@@ -7,12 +7,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{
-    browser,
-    instance::{Instance, until_told_to_stop},
-    invitations, now,
-    numbers::SANDBOX,
-};
+use super::{browser, instance::Instance, invitations, now, numbers::SANDBOX};
 use crate::{
     adapters::scripted,
     config::Settings,
@@ -66,7 +61,7 @@ pub async fn demo(settings: Settings, opens_browser: bool) -> anyhow::Result<()>
             Err(error) => tracing::error!(error = format!("{error:#}"), "the story broke off"),
         }
     });
-    let told = until_told_to_stop().await;
+    let told = instance.until_told_to_stop().await;
     play.abort();
     teller.abort();
     instance.stop().await;

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -33,7 +33,7 @@ use crate::{
         scripted::{self, Scripted},
         sqlite::ServerLock,
     },
-    config::{AiProvider, Receive, Settings},
+    config::{AiProvider, Settings},
     flow::{
         archive::Archive,
         dispatch::Dispatch,
@@ -74,6 +74,8 @@ pub(super) struct Instance {
     store: Store,
     traces: Traces,
     server: actix_web::dev::ServerHandle,
+    /// Nobody listens any more.
+    deaf: CancellationToken,
     grace: Duration,
     stopping: CancellationToken,
     end_turns: CancellationToken,
@@ -89,9 +91,9 @@ pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     instance.greet(&settings);
     let base = invitations::base(&settings, instance.address);
     instance.tasks.spawn(welcome(Arc::clone(&instance.people), base, instance.stopping.clone()));
-    until_told_to_stop().await?;
+    let told = instance.until_told_to_stop().await;
     instance.stop().await;
-    Ok(())
+    told
 }
 
 /// Invites the first agent, as soon as the store can say whether there is one: it may be away just then.
@@ -229,8 +231,10 @@ impl Instance {
         parts::take_reports(&parts, &intake, reports, &stopping, &tasks);
         receiving::start(&parts, &intake, &stopping, &tasks);
         notifying::start(&notifier, &parts.dispatch, &stopping, &tasks);
-        let handle = server.handle();
+        let (handle, deaf) = (server.handle(), CancellationToken::new());
+        let hears = deaf.clone().drop_guard();
         tasks.spawn(async move {
+            let _until_it_ends = hears;
             if let Err(error) = server.await {
                 tracing::error!(%error, "the HTTP server ended");
             }
@@ -246,6 +250,7 @@ impl Instance {
             store,
             traces,
             server: handle,
+            deaf,
             grace,
             stopping,
             end_turns,
@@ -268,15 +273,6 @@ impl Instance {
                 "there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one by the API"
             );
         }
-        if settings.green_api_instance.is_some()
-            && settings.green_api_webhook_token.is_none()
-            && settings.green_api_receive == Receive::Webhook
-        {
-            tracing::warn!(
-                "BATON_GREEN_API_WEBHOOK_TOKEN is not set: one was made, and every webhook without it is refused; \
-                 `baton connect` tells it to Green API, or set one that you know, here and in its console"
-            );
-        }
         if settings.api_token.is_none() {
             tracing::info!(
                 "for programs, the API opens with a token: `baton token create NAME`, or BATON_API_TOKEN"
@@ -286,6 +282,14 @@ impl Instance {
             tracing::warn!(
                 "there is no AI (BATON_AI_PROVIDER is none): every conversation begins with people"
             );
+        }
+    }
+
+    /// Waits until it is told to stop, or nobody hears what is posted any more: whoever watches over it starts it anew then.
+    pub(super) async fn until_told_to_stop(&self) -> anyhow::Result<()> {
+        tokio::select! {
+            told = until_told_to_stop() => told,
+            () = self.deaf.cancelled() => bail!("the HTTP server ended; the log says why"),
         }
     }
 
