@@ -210,6 +210,11 @@ fn start(command: Command, settings: Settings) -> anyhow::Result<ExitCode> {
     let is_told = matches!(command, Command::Serve(_)) || is_asked_for;
     let levels = if is_told { settings.log.as_str() } else { "warn" };
     telemetry::start(levels, settings.log_format)?;
+    if let (false, Some(unknown)) =
+        (matches!(command, Command::Serve(_) | Command::Check(_)), settings.unknown())
+    {
+        tracing::warn!("{unknown}");
+    }
     // The only fault is that one is installed already, and then it is this one: nothing else installs any.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -30,6 +30,9 @@ pub use values::{AiProvider, Language, LogFormat, Origins, Receive, Words};
 use crate::domain::{cadence, tool::Tool};
 use sources::{Given, Said, variable};
 
+/// A webhook token of fewer characters can be guessed.
+const WEBHOOK_TOKEN_MIN: usize = 12;
+
 /// A setting that cannot be. Its text is one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {problem}")]
@@ -167,10 +170,7 @@ impl Settings {
     /// What is allowed, but deserves a word at the start.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if !self.unknown.is_empty() {
-            warnings
-                .push(format!("not known in this version, and without effect: {}", self.unknown.join(", ")));
-        }
+        warnings.extend(self.unknown());
         if self.is_postgres() && self.redis_url.is_none() {
             warnings.push("PostgreSQL without BATON_REDIS_URL: run one instance only".to_owned());
         }
@@ -203,9 +203,18 @@ impl Settings {
                  follow-ups: the others are never sent"
             ));
         }
+        let is_short = |token: &Secret| token.expose().len() < WEBHOOK_TOKEN_MIN;
+        if self.green_api_webhook_token.iter().flat_map(Secrets::iter).any(is_short) {
+            warnings.push(
+                "BATON_GREEN_API_WEBHOOK_TOKEN is short: whoever guesses it speaks as your customers (openssl rand -hex 24)"
+                    .to_owned(),
+            );
+        }
         // A send that is under way when the end comes needs its whole time limit, or its fate stays unknown.
-        let is_chosen = |key| self.source(key) != Source::Default;
-        if (is_chosen("grace_ms") || is_chosen("green_api_timeout_ms"))
+        let is_default = |key, value: String| keys::default(key) == Some(value);
+        let are_chosen = !is_default("grace_ms", self.grace_ms.to_string())
+            || !is_default("green_api_timeout_ms", self.green_api_timeout_ms.to_string());
+        if are_chosen
             && i64::try_from(self.grace_ms).is_ok_and(|grace| grace < self.green_api_timeout_ms + 2_000)
         {
             warnings.push(format!(
@@ -215,6 +224,12 @@ impl Settings {
             ));
         }
         warnings
+    }
+
+    /// Variables that look like settings and are none: a misspelt one is found by this alone.
+    pub fn unknown(&self) -> Option<String> {
+        let names = self.unknown.join(", ");
+        (!names.is_empty()).then(|| format!("not known in this version, and without effect: {names}"))
     }
 
     /// Which model there is.
@@ -231,7 +246,7 @@ impl Settings {
             AiProvider::Http => "",
             AiProvider::OpenAi | AiProvider::Scripted | AiProvider::None => "https://api.openai.com/v1",
         };
-        self.ai_base_url.as_deref().unwrap_or(default)
+        self.ai_base_url.as_ref().map_or(default, Location::expose)
     }
 
     /// The model that listens to voice notes, if the provider has any.
@@ -266,6 +281,7 @@ impl Settings {
         let said = self.given.get(key).map(|said| said.text.clone()).or_else(|| keys::default(key));
         let value = match &said {
             _ if key == "database_url" => Some(self.database_url.to_string()),
+            _ if key == "ai_base_url" => self.ai_base_url.as_ref().map(ToString::to_string),
             _ if key == "redis_url" => self.redis_url.as_ref().map(ToString::to_string),
             Some(_) if keys::is_secret(key) => None,
             said => said.clone(),

@@ -26,8 +26,9 @@ impl FromStr for Secret {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
-        if text.is_empty() || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            return Err("must be one word, without white space".to_owned());
+        // Most travel in a header.
+        if text.is_empty() || !text.chars().all(|c| c.is_ascii_graphic()) {
+            return Err("must be one word of ASCII letters, digits and signs".to_owned());
         }
         Ok(Self(text.to_owned()))
     }
@@ -182,8 +183,8 @@ pub(super) fn api_token(text: &str) -> Result<Secret, String> {
     Ok(token)
 }
 
-/// Reads the address of a collector of traces.
-pub(super) fn collector(text: &str) -> Result<Location, String> {
+/// Reads the address of a service that may want a password, such as a model or a collector of traces.
+pub(super) fn service(text: &str) -> Result<Location, String> {
     http_url(text).map(Location)
 }
 

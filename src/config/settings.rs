@@ -7,11 +7,11 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::ArgAction;
 
 use super::{
-    secrets::{Location, Passphrase, Secret, SecretKeys, Secrets, api_token, collector, database, redis},
+    secrets::{Location, Passphrase, Secret, SecretKeys, Secrets, api_token, database, redis, service},
     sources::Given,
     values::{
-        AiProvider, HOUR, Language, LogFormat, MINUTE, Origins, Receive, Waits, Words, YEAR, http_url,
-        instance, money, socket, switch, text, time_zone, whole,
+        AiProvider, HOUR, Language, LogFormat, MINUTE, Origins, Receive, Waits, Words, YEAR, base_url,
+        http_url, instance, money, socket, switch, text, time_zone, whole,
     },
 };
 use crate::domain::{
@@ -50,7 +50,7 @@ pub struct Settings {
     pub listen: SocketAddr,
 
     /// How the provider reaches us from outside, such as `https://baton.example.com`
-    #[arg(long, value_name = "URL", value_parser = http_url)]
+    #[arg(long, value_name = "URL", value_parser = base_url)]
     pub public_url: Option<String>,
 
     /// Proxies in front of us, whose X-Forwarded-For counts: addresses or blocks such as 10.0.0.0/8, comma-separated
@@ -127,7 +127,7 @@ pub struct Settings {
     pub dedup_ttl_ms: u64,
 
     /// Green API's address, the `apiUrl` of its console
-    #[arg(long, value_name = "URL", default_value = "https://api.green-api.com", value_parser = http_url)]
+    #[arg(long, value_name = "URL", default_value = "https://api.green-api.com", value_parser = base_url)]
     pub green_api_url: String,
 
     /// The instance of the channel named `default`
@@ -168,8 +168,8 @@ pub struct Settings {
 
     /// Where the model is: requests go to {base}/chat/completions; for anthropic to {base}/v1/messages; for http to this
     /// very address. Unset, but with a key: `https://api.openai.com/v1`; for anthropic: `https://api.anthropic.com`
-    #[arg(long, value_name = "URL", value_parser = http_url)]
-    pub ai_base_url: Option<String>,
+    #[arg(long, value_name = "URL", value_parser = service)]
+    pub ai_base_url: Option<Location>,
 
     /// The model service's key; for http the secret that signs requests, whsec_ and the base64 of at least 24 bytes
     #[arg(long, value_name = "KEY")]
@@ -418,7 +418,7 @@ pub struct Settings {
 
     /// Where traces go by OTLP over HTTP, such as `http://127.0.0.1:4318`: one for each message of a contact. /v1/traces is
     /// added; headers are those of OTEL_EXPORTER_OTLP_HEADERS. Unset: none are made
-    #[arg(long, value_name = "URL", value_parser = collector)]
+    #[arg(long, value_name = "URL", value_parser = service)]
     pub otlp_endpoint: Option<Location>,
 
     /// What was said, and where: for telling it, and for reading everything again with something changed.

@@ -91,7 +91,7 @@ pub(super) fn file(path: Option<&Path>) -> Result<Given, Wrong> {
 
 fn toml_text(text: &str, name: &str) -> Result<Given, Wrong> {
     let table = text.parse::<toml::Table>().map_err(|error| {
-        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
         Wrong::new(&format!("{name}, line {line}"), error.message().replace('\n', " "))
     })?;
     let mut given = Given::new();

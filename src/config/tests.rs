@@ -174,6 +174,7 @@ fn no_secret_shows_in_debug_or_where_settings_are_told() {
         ("BATON_GREEN_API_WEBHOOK_TOKEN", "c4nary,c4nary2"),
         ("BATON_AI_API_KEY", "c4nary"),
         ("BATON_AI_TOOLS_SECRET", "c4nary"),
+        ("BATON_AI_BASE_URL", "https://me:c4nary@model/v1"),
         ("BATON_AI_MODEL", "m"),
     ];
     let settings = load(&[], &variables, "").expect("right");

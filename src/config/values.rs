@@ -145,9 +145,18 @@ pub(super) fn http_url(text: &str) -> Result<String, String> {
     let text = text.trim().trim_end_matches('/');
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     match host {
-        Some(host) if !host.is_empty() && !text.contains(char::is_whitespace) => Ok(text.to_owned()),
+        Some(host) if !host.is_empty() && !text.contains(char::is_whitespace) => {
+            let parsed = reqwest::Url::parse(text).map(|_| text.to_owned());
+            parsed.map_err(|error| format!("{text:?} is no address: {error}"))
+        }
         _ => Err(format!("{text:?} is no address: must begin with http:// or https://")),
     }
+}
+
+/// The same, to which paths are added.
+pub(super) fn base_url(text: &str) -> Result<String, String> {
+    let url = http_url(text)?;
+    if url.contains(['?', '#']) { Err(format!("{url:?} must end with its path")) } else { Ok(url) }
 }
 
 /// Reads the address to listen on.

@@ -81,6 +81,21 @@ fn a_wrong_setting_is_one_line_and_exit_code_2() {
             &[("BATON_API_TOKEN", "c4nary")],
             "baton: BATON_API_TOKEN: must have at least 20 characters (openssl rand -hex 24 makes one)",
         ),
+        (
+            &["serve"],
+            &[("BATON_API_TOKEN", "tokenünicode-tokenünicode")],
+            "baton: BATON_API_TOKEN: must be one word of ASCII letters, digits and signs",
+        ),
+        (
+            &["serve"],
+            &[("BATON_PUBLIC_URL", "https://baton.example.com/?x=1")],
+            "baton: BATON_PUBLIC_URL: \"https://baton.example.com/?x=1\" must end with its path",
+        ),
+        (
+            &["serve"],
+            &[("BATON_PUBLIC_URL", "https://baton.example.com:99999")],
+            "baton: BATON_PUBLIC_URL: \"https://baton.example.com:99999\" is no address: invalid port number",
+        ),
     ] {
         let output = baton(folder.path(), words, variables);
         assert_eq!(String::from_utf8_lossy(&output.stderr), format!("{line}\n"));
@@ -96,6 +111,37 @@ fn a_baton_toml_in_the_folder_is_read_unasked() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.starts_with("baton: stale_ms (settings file): "), "{stderr}");
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_misspelt_variable_is_told_by_every_command() {
+    let folder = folder();
+    for words in [&["migrate"][..], &["token", "list"], &["check"]] {
+        let output = baton(folder.path(), words, &[("BATON_DATABSE_URL", "sqlite://other.db")]);
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8_lossy(&told);
+        assert_eq!(told.matches("without effect: BATON_DATABSE_URL").count(), 1, "{words:?}: {told}");
+    }
+}
+
+#[test]
+fn a_server_that_can_hear_nobody_any_more_ends() {
+    let folder = folder();
+    // Enough for the database and the listener, not for those who would answer.
+    let words = ["-c", "ulimit -n 20; exec \"$0\" serve --listen 127.0.0.1:0", env!("CARGO_BIN_EXE_baton")];
+    let mut server = command(folder.path(), &[]);
+    let mut limited = Command::new("sh");
+    limited.current_dir(folder.path()).args(words).stderr(Stdio::piped());
+    for (name, value) in server.env("RUST_BACKTRACE", "0").get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    let output = limited.output().expect("it ends by itself");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("Too many open files") && told.contains("the HTTP server ended"), "{told}");
 }
 
 #[test]
@@ -409,6 +455,12 @@ async fn a_person_is_erased_and_what_is_old_removed_from_a_shell_beside_a_runnin
     assert_eq!(writes("M2").await, "accepted");
     let gone = baton(folder.path(), &["erase", "6580000002", "--channel", "sandbox", "--yes"], &[]);
     assert!(String::from_utf8_lossy(&gone.stderr).contains("there is nothing of 6580000002@c.us"));
+    let elsewhere = baton(folder.path(), &["erase", "6580000001", "--yes"], &[]);
+    let told = String::from_utf8_lossy(&elsewhere.stderr).into_owned();
+    assert!(
+        told.ends_with("on channel default; also there: baton erase 6580000001@c.us --channel sandbox\n"),
+        "{told}"
+    );
     assert_eq!(said(&gone), (String::new(), Some(1)));
 
     let run = |words: &[&str]| baton(folder.path(), &[&["retention", "run"], words].concat(), &[]);
