@@ -16,21 +16,27 @@ use crate::{
 const BUCKETS_MAX: i64 = 10_000;
 
 /// Times a contact began to wait, and the first answer. A wait begins with a message that may start a turn, if what
-/// was said last before it, by either side, was said by us (or nothing was). It ends with the next message of our
-/// side that left, in the order of the conversation; one typed on the phone left when it was written. Waits count
-/// where they began; those without an answer yet count nowhere. `human` holds those that a person answered first.
+/// was said last before it, by either side, was said by us (or nothing was). What nobody is to answer begins none and
+/// stands before none: or the wait of the next would begin with "thanks", a week ago. It ends with the next message of
+/// our side that left, in the order of the conversation; one typed on the phone left when it was written. Words of the
+/// settings answer nothing, nor do last words that say that somebody comes: the contact waits on. Waits count where
+/// they began; those without an answer yet count nowhere. `human` holds those that a person answered first.
 const WAITS: &str = "with waits as ( \
     select m.conversation_id, m.seq, m.at, (m.at - $1) / $3 as bucket from messages m \
-    where m.at >= $1 and m.at < $2 and m.starts_turn and coalesce((select p.author from messages p \
+    where m.at >= $1 and m.at < $2 and m.starts_turn and m.outcome <> 'ignored' \
+    and coalesce((select p.author from messages p \
         where p.conversation_id = m.conversation_id and p.seq < m.seq \
-        and (p.starts_turn or (p.author <> 'contact' and p.kind <> 'note' and (p.state is null or p.sent_at is not null))) \
+        and ((p.starts_turn and p.outcome <> 'ignored') \
+            or (p.author not in ('contact', 'system') and coalesce(p.gate, '') <> 'farewell' \
+                and p.kind <> 'note' and (p.state is null or p.sent_at is not null))) \
         order by p.seq desc limit 1), 'nobody') <> 'contact'";
 
 const ANSWERS: &str = "), answers as ( \
     select w.bucket, a.author, coalesce(a.sent_at, a.at) - w.at as ms \
     from waits w join messages a on a.id = (select n.id from messages n \
         where n.conversation_id = w.conversation_id and n.seq > w.seq \
-        and n.author <> 'contact' and n.kind <> 'note' and (n.state is null or n.sent_at is not null) \
+        and n.author not in ('contact', 'system') and coalesce(n.gate, '') <> 'farewell' \
+        and n.kind <> 'note' and (n.state is null or n.sent_at is not null) \
         order by n.seq limit 1) \
     ), named as ( \
     select bucket, 'first' as whose, ms from answers \

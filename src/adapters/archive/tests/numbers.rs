@@ -10,7 +10,7 @@ use crate::{
     domain::{
         conversation::{Attention, AttentionReason, Conversation},
         draft::DraftState,
-        message::{Author, Delivery, DeliveryState, Inbound, Kind, Message, Outcome, OutcomeReason},
+        message::{Author, Delivery, DeliveryState, Gate, Inbound, Kind, Message, Outcome, OutcomeReason},
         mode::Mode,
         time::Time,
         turn::{DeadLetter, FollowUpState, LetterKind, LetterState, Turn, TurnState},
@@ -127,6 +127,11 @@ async fn a_wait_ends_with_the_first_answer_that_left<S: Trial>(store: &S) {
         let inbound = message.inbound.map(|inbound| Inbound { starts_turn: false, ..inbound });
         Message { inbound, ..message }
     };
+    let unanswerable = |message: Message, reason| answered(message, Outcome::Ignored, Some(reason));
+    let farewell = |message: Message| {
+        let delivery = message.delivery.map(|delivery| Delivery { gate: Gate::Farewell, ..delivery });
+        Message { delivery, ..message }
+    };
     let phone =
         |seq, ms| Message { author: Author::Agent, inbound: None, delivery: None, ..contact(seq, ms) };
     let note = |seq, ms| Message { kind: Kind::Note, ..phone(seq, ms) };
@@ -153,6 +158,32 @@ async fn a_wait_ends_with_the_first_answer_that_left<S: Trial>(store: &S) {
             "a sticker begins no wait",
             vec![inert(contact(1, 0)), contact(2, 40), assistant(3, 50, D::Sent)],
             (one(10), None),
+        ),
+        (
+            "what nobody is to answer begins no wait, and stands before none",
+            vec![
+                unanswerable(contact(1, 0), OutcomeReason::StayedSilent),
+                unanswerable(contact(2, 5), OutcomeReason::OptedOut),
+                contact(3, 40),
+                unanswerable(contact(4, 45), OutcomeReason::Deleted),
+                assistant(5, 50, D::Sent),
+            ],
+            (one(10), None),
+        ),
+        (
+            "what the settings say is no answer",
+            vec![contact(1, 0), ours(2, Author::System, 5, D::Sent), assistant(3, 50, D::Sent)],
+            (one(50), None),
+        ),
+        (
+            "nor does it end the wait of whoever writes again",
+            vec![contact(1, 0), ours(2, Author::System, 5, D::Sent), contact(3, 20), phone(4, 60)],
+            (one(60), one(60)),
+        ),
+        (
+            "last words that hand over leave the contact waiting for the person",
+            vec![contact(1, 0), farewell(assistant(2, 5, D::Sent)), phone(3, 70)],
+            (one(70), one(70)),
         ),
         (
             "what never left is no answer",
