@@ -50,6 +50,11 @@ const ANSWERS: &str = "), answers as ( \
         min(ms) filter (where place >= (total * 9 + 9) / 10) as p90 \
     from ranked group by bucket, whose";
 
+/// Whether nothing of a turn was sent: it wrote for nobody, or all that it wrote was withdrawn before it left, as when a
+/// newer message came while the first part was typed. Its words have the moment of its end: they are found by that.
+const WASTED: &str = "(t.wasted or coalesce((select min(case when w.state = 'cancelled' then 1 else 0 end) \
+        from messages w where w.at = t.ended_at and w.turn_id = t.id and w.author <> 'contact'), 0) = 1) as wasted";
+
 /// How far drafts were changed before they were sent, those that were changed at all.
 const EDITED: &str = "with edited as ( \
     select (d.created_at - $1) / $3 as bucket, d.edit_distance as words \
@@ -178,9 +183,9 @@ async fn turns<S: Store>(
     for row in store.rows(statement).await? {
         bucket::<S>(buckets, &row)?.turns.insert(cell(&row, "word")?, found::<S>(&row)?);
     }
-    let mut statement = span.statement(
-        "select (t.ended_at - $1) / $3 as bucket, t.model, t.wasted, \
-         cast(sum(t.input_tokens) as bigint) as input_tokens, cast(sum(t.output_tokens) as bigint) as output_tokens \
+    let mut statement = span.statement("select (t.ended_at - $1) / $3 as bucket, t.model, ");
+    statement.push(WASTED).push(
+        ", cast(sum(t.input_tokens) as bigint) as input_tokens, cast(sum(t.output_tokens) as bigint) as output_tokens \
          from turns t join conversations c on c.id = t.conversation_id where t.ended_at >= $1 and t.ended_at < $2",
     );
     only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2, 3 order by 1, 2, 3");

@@ -13,7 +13,7 @@ use crate::{
         message::{Author, Delivery, DeliveryState, Gate, Inbound, Kind, Message, Outcome, OutcomeReason},
         mode::Mode,
         time::Time,
-        turn::{DeadLetter, FollowUpState, LetterKind, LetterState, Turn, TurnState},
+        turn::{DeadLetter, FollowUpState, LetterKind, LetterState, Purpose, Turn, TurnState},
     },
     flow::{
         archive::{Archive, Bucket},
@@ -30,6 +30,7 @@ on_both_stores!(
     what_waits_is_counted_by_kind,
     drafts_count_when_they_were_written_as_they_stand_now,
     what_a_channel_used_since_then_is_told_by_model,
+    a_reply_that_was_withdrawn_whole_was_written_for_nothing,
 );
 
 const HOUR: i64 = 3_600_000;
@@ -335,4 +336,32 @@ async fn what_a_channel_used_since_then_is_told_by_model<S: Trial>(store: &S) {
         used.iter().map(|used| (used.model.as_str(), used.wasted, used.input_tokens)).collect();
     let one = turn(NOW).input_tokens;
     assert_eq!(told, [("large", false, one), ("small", false, 2 * one), ("small", true, one)]);
+}
+
+async fn a_reply_that_was_withdrawn_whole_was_written_for_nothing<S: Trial>(store: &S) {
+    use DeliveryState::{Cancelled, Failed, Sent};
+    let mei = begin(store, "shop", "6580000001@c.us").await;
+    let mut seq = 0;
+    for (states, purpose, wasted) in [
+        (vec![Cancelled, Cancelled], Purpose::Reply, true),
+        (vec![Sent, Cancelled], Purpose::Reply, false),
+        (vec![Failed, Cancelled], Purpose::Reply, false),
+        (vec![], Purpose::Reply, false),
+        (vec![Cancelled], Purpose::FollowUp, true),
+        (vec![], Purpose::Draft, false),
+    ] {
+        let model = format!("{states:?} {purpose}");
+        let turn = Turn { model: model.clone(), purpose, ..turn(NOW) };
+        let mut parts = Vec::new();
+        for state in states {
+            seq += 1;
+            let part = from_us(seq, Author::Assistant, "Hi", turn.ended_at.expect("it has"), state);
+            parts.push(Message { turn: Some(turn.id), ..part });
+        }
+        store.keep_messages(&mei, parts).await;
+        store.keep_turns(&mei, vec![turn]).await;
+        let buckets = store.buckets(NOW, NOW.plus_ms(HOUR), HOUR, None).await.expect("counts");
+        let used = buckets[0].usage.iter().find(|used| used.model == model);
+        assert_eq!(used.map(|used| used.wasted), Some(wasted), "{model}");
+    }
 }
