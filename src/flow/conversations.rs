@@ -94,6 +94,9 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
                 .with("to", to.as_str())
                 .with("reason", by.reason.as_str()),
         );
+        if to == Mode::Ai && matches!(by.reason, Reason::Released | Reason::Api) {
+            clear(docket, by.actor, asks_who_answers);
+        }
         if to == Mode::Human && is_a_person(by.reason) {
             docket
                 .record(Entry::of(EventType::AgentTookOver).by(by.actor).with("reason", by.reason.as_str()));
@@ -250,6 +253,15 @@ const fn may_end_by_itself(reason: AttentionReason) -> bool {
             | AttentionReason::Stale
             | AttentionReason::Unanswered
             | AttentionReason::SpendLimit
+            | AttentionReason::HumanOverdue
+    )
+}
+
+/// Whether such a call asks for a person to answer: whoever gives the conversation back has decided who does.
+const fn asks_who_answers(reason: AttentionReason) -> bool {
+    matches!(
+        reason,
+        AttentionReason::ContactAsked | AttentionReason::AssistantAsked | AttentionReason::HumanOverdue
     )
 }
 

@@ -197,6 +197,8 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
                 | AttentionReason::Stale
                 | AttentionReason::Unanswered
                 | AttentionReason::SpendLimit
+                // Left to people meanwhile, and now it is answered.
+                | AttentionReason::HumanOverdue
         )
     });
     if let Some(reason) = &answer.hand_over {

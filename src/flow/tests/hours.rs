@@ -196,6 +196,21 @@ fn what_the_morning_answers_is_as_old_as_the_morning_whatever_comes_between() {
     assert_eq!(play.conversation.attention, None);
 }
 
+#[test]
+fn nobody_is_called_any_more_for_what_the_assistant_has_answered_in_the_morning() {
+    let mut play = friday_evening();
+    play.says("Are you open?");
+    play.wait(play.policy.human_overdue_ms);
+    play.tends();
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::HumanOverdue);
+    play.now = at("2026-01-12T09:00:00+08:00");
+    play.tends();
+    let begun = play.begins();
+    play.writes(&begun, "Until six.");
+    assert_eq!(play.sends(), ["Until six."]);
+    assert_eq!(play.conversation.attention, None);
+}
+
 /// The assistant is always there; people have gone home.
 fn without_people() -> Play {
     let mut play = friday_evening();

@@ -495,3 +495,27 @@ fn a_note_that_was_read_is_not_read_again_while_its_answer_is_typed_nor_where_a_
     play.says("And the red one?");
     assert_eq!(play.begins().note.as_deref(), Some("no discount"));
 }
+
+#[test]
+fn whoever_gives_a_conversation_back_has_answered_the_call_for_a_person() {
+    use AttentionReason::{AssistantAsked, ContactAsked, HumanOverdue, ReplyCap, SendFailed};
+    for (reason, is_answered) in [
+        (ContactAsked, true),
+        (AssistantAsked, true),
+        (HumanOverdue, true),
+        (ReplyCap, false),
+        (SendFailed, false),
+    ] {
+        for by in [Reason::Released, Reason::Api, Reason::HoldExpired] {
+            let mut play = Play::new();
+            play.exchange("m1", "a1");
+            play.switches(Mode::Human);
+            play.step(|docket, policy| {
+                conversations::raise(docket, reason);
+                conversations::switch(docket, policy, Mode::Ai, conversations::By::of(by, "agent:ana"));
+            });
+            let is_called = play.conversation.attention.is_some();
+            assert_eq!(!is_called, is_answered && by != Reason::HoldExpired, "{reason} {by}");
+        }
+    }
+}
