@@ -19,8 +19,14 @@ pub fn leave_to_people(docket: &mut Docket, policy: &Policy) {
     let Some(opens_at) = opens_at(policy, docket.now) else { return };
     if docket.conversation.mode.mode == Mode::Ai {
         conversations::cause(docket, policy, By::of(Reason::Hours, actor::SYSTEM));
-        docket.conversation.mode.until = Some(opens_at);
+        leave_until(docket, opens_at);
     }
+}
+
+/// Remembered apart from the clock, which people may set: by then the hours may be others, and the contact waits all the same.
+fn leave_until(docket: &mut Docket, opens_at: Time) {
+    docket.conversation.mode.until = Some(opens_at);
+    docket.conversation.memo.hours_at = Some(opens_at.0);
 }
 
 /// When the assistant's hours begin; None: it is within them.
@@ -32,7 +38,11 @@ fn opens_at(policy: &Policy, now: Time) -> Option<Time> {
 /// Whether people have the conversation only because it was outside the assistant's hours, and only until these begin.
 pub fn is_left_until_hours(docket: &Docket, policy: &Policy) -> bool {
     let mode = &docket.conversation.mode;
-    let begins = |until: Time| opens_at(policy, until.plus_ms(-1)) == Some(until);
+    // By the hours, where an older version has left it.
+    let begins = |until: Time| {
+        docket.conversation.memo.hours_at == Some(until.0)
+            || opens_at(policy, until.plus_ms(-1)) == Some(until)
+    };
     mode.mode == Mode::Human && mode.reason == Reason::Hours && mode.until.is_some_and(begins)
 }
 
@@ -46,7 +56,7 @@ pub fn leave_for_good(docket: &mut Docket) {
 /// were away), people have it until the next.
 pub fn come_back(docket: &mut Docket, policy: &Policy) {
     if let Some(opens_at) = opens_at(policy, docket.now) {
-        docket.conversation.mode.until = Some(opens_at);
+        leave_until(docket, opens_at);
         return;
     }
     conversations::cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));

@@ -211,6 +211,31 @@ fn nobody_is_called_any_more_for_what_the_assistant_has_answered_in_the_morning(
     assert_eq!(play.conversation.attention, None);
 }
 
+#[test]
+fn whoever_is_left_until_the_hours_begin_is_answered_then_whatever_becomes_of_the_hours() {
+    let begins_earlier = Some(Arc::new(Hours::parse("Mon-Fri 08:00-18:00", "Asia/Singapore").unwrap()));
+    for hours in [office_hours(), begins_earlier, None] {
+        let mut play = friday_evening();
+        let asked = play.says("Are you open?");
+        play.policy.ai_hours = hours;
+        play.now = at("2026-01-12T09:00:00+08:00");
+        play.tends();
+        assert_eq!(play.conversation.mode.mode, Mode::Ai);
+        assert_eq!(play.begins().burst.iter().map(|it| it.id).collect::<Vec<_>>(), [asked]);
+    }
+}
+
+#[test]
+fn an_hour_that_a_person_has_chosen_is_not_that_at_which_the_hours_begin() {
+    let mut play = friday_evening();
+    play.says("Are you open?");
+    let until = at("2026-01-10T12:00:00+08:00");
+    play.step(|docket, _| docket.conversation.mode.until = Some(until));
+    play.now = until;
+    play.tends();
+    assert_eq!((play.conversation.mode.mode, play.claim()), (Mode::Ai, Claim::Nothing));
+}
+
 /// The assistant is always there; people have gone home.
 fn without_people() -> Play {
     let mut play = friday_evening();
