@@ -85,7 +85,7 @@ async fn said_before(
     channel: &Channel,
     begun: &mut Begun,
 ) -> Result<Vec<Message>, Error> {
-    let limit = channel.policy.ai_history + begun.burst.len();
+    let limit = channel.policy.ai_history + begun.waiting;
     let mut history = match begun.said.take() {
         Some(said) => said,
         None => archive.history(begun.conversation, begun.history_to, limit).await?,

@@ -7,6 +7,7 @@ use crate::world::{Database, Haste, World, green_api, on_both_stores};
 on_both_stores!(
     two_messages_a_moment_apart_get_one_answer_to_both_in_order,
     with_queue_two_messages_get_two_answers_one_after_the_other,
+    what_was_said_before_a_backlog_is_read_with_the_first_of_it,
     a_newer_message_restarts_an_answer_that_has_not_left,
     parts_leave_in_order_each_after_the_one_before,
     two_conversations_neither_mix_nor_wait_for_each_other,
@@ -64,6 +65,23 @@ async fn with_queue_two_messages_get_two_answers_one_after_the_other(world: &Wor
         ",
     )
     .await;
+}
+
+async fn what_was_said_before_a_backlog_is_read_with_the_first_of_it(world: &World) {
+    world.rules(|policy| (policy.burst, policy.ai_history) = (BurstPolicy::Queue, 3));
+    let mei = world.chat(MEI);
+    world.assistant_says("Hello Mei.");
+    mei.writes("M1", "I am Mei").await;
+    world.after(3_000).await;
+    for n in 1..=6 {
+        world.assistant_says("Yes.");
+        mei.writes(&format!("Q{n}"), &format!("And {n}?")).await;
+        world.pass(100);
+    }
+    world.drain().await;
+    let lines = &world.assistant.requests()[1].lines;
+    let contact = |text: &str| Line::Contact(text.into());
+    assert_eq!(lines, &[contact("I am Mei"), Line::Assistant("Hello Mei.".into()), contact("And 1?")]);
 }
 
 async fn a_newer_message_restarts_an_answer_that_has_not_left(world: &World) {

@@ -65,6 +65,8 @@ pub struct Begun {
     pub mode: Mode,
     /// The messages to answer, in order.
     pub burst: Vec<Message>,
+    /// So many messages wait, the burst included: they stand among the newest, and are no context.
+    pub waiting: usize,
     /// Every message up to this number may be read as context.
     pub history_to: i64,
     /// What was said up to there, as far as a model reads it, the burst included; None: it is in the archive.
@@ -262,6 +264,7 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
     let instructions = (turn.purpose == Purpose::FollowUp)
         .then(|| docket.follow_up().and_then(|follow_up| follow_up.instructions.clone()))
         .flatten();
+    let waiting = docket.messages().iter().filter(|message| message.waits()).count().max(burst.len());
     Begun {
         conversation: conversation.id,
         chat: conversation.chat.clone(),
@@ -270,7 +273,8 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
         opted_out: conversation.opted_out,
         mode: conversation.mode.mode,
         history_to: conversation.seq,
-        said: docket.words(policy.ai_history + burst.len()),
+        waiting,
+        said: docket.words(policy.ai_history + waiting),
         read_to: burst.iter().rev().find_map(|message| message.provider_message_id.clone()),
         note: conversation.memo.note.clone().filter(|_| turn.purpose != Purpose::Draft),
         instructions,

@@ -85,7 +85,7 @@ impl Turns {
             return Ok(true);
         }
         if begun.turn.purpose == Purpose::Draft && begun.said.is_none() {
-            let limit = channel.policy.ai_history + begun.burst.len();
+            let limit = channel.policy.ai_history + begun.waiting;
             begun.said = Some(self.archive.history(begun.conversation, begun.history_to, limit).await?);
         }
         let wanted = self.perceiving.wanted(channel, begun);
