@@ -371,7 +371,7 @@ pub struct Settings {
     #[arg(long, value_name = "TEXT", value_parser = text)]
     pub follow_up_text: Option<String>,
 
-    /// A follow-up later than this (ms) is withheld
+    /// A follow-up later than this (ms) is withheld; 0 = never
     #[arg(long, value_name = "MS", default_value = "3600000", value_parser = whole::<i64>(0, YEAR))]
     pub follow_up_late_ms: i64,
 

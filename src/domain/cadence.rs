@@ -61,7 +61,8 @@ pub fn judge(policy: &Policy, due_at: Time, now: Time) -> Verdict {
 /// in the last second before them goes out in the morning, as does one that was due a second later. Nor does the time for
 /// which the brake held it.
 fn is_late(policy: &Policy, due_at: Time, now: Time) -> bool {
-    if policy.brake.latched.is_some() {
+    let is_never_late = policy.follow_up_late_ms == 0;
+    if is_never_late || policy.brake.latched.is_some() {
         return false;
     }
     let mut late_ms = 0_i64;
@@ -176,6 +177,18 @@ mod tests {
             ("Mon 20:30:00", "Tue 08:30:01", late),
         ];
         for (due, now, verdict) in table {
+            assert_eq!(judge(&policy, at(due), at(now)), verdict, "due {due}, now {now}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_too_late_all_are_fired() {
+        let policy = Policy { follow_up_late_ms: 0, ..policy() };
+        for (due, now, verdict) in [
+            ("Mon 12:00:00", "Mon 12:00:00", Verdict::Fire),
+            ("Mon 12:00:00", "Tue 20:00:00", Verdict::Fire),
+            ("Mon 12:00:00", "Mon 23:00:00", Verdict::Wait(at("Tue 08:00:00"))),
+        ] {
             assert_eq!(judge(&policy, at(due), at(now)), verdict, "due {due}, now {now}");
         }
     }

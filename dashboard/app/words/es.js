@@ -1145,7 +1145,7 @@ export const es = {
   "rule.follow_up_text": "Su texto",
   "rule_hint.follow_up_text": "Si son varios, separados por líneas con ---. Lo que está vacío en todas partes lo escribe el asistente.",
   "rule.follow_up_late_ms": "Demasiado tarde tras",
-  "rule_hint.follow_up_late_ms": "Uno que se retrase más que esto no se envía.",
+  "rule_hint.follow_up_late_ms": "Uno que se retrase más que esto no se envía. 0 es nunca.",
   "rule.quiet_hours": "Horas de silencio",
   "rule_hint.quiet_hours": "En ellas no sale ningún seguimiento. Por ejemplo 21:00-08:00 Asia/Singapore.",
   "rule.opt_out_words": "Palabras que terminan los seguimientos",

@@ -1145,7 +1145,7 @@ export const pt = {
   "rule.follow_up_text": "Texto dele",
   "rule_hint.follow_up_text": "Se forem vários, separados por linhas com ---. O que está vazio em toda parte o assistente escreve.",
   "rule.follow_up_late_ms": "Tarde demais depois de",
-  "rule_hint.follow_up_late_ms": "Um que atrase mais que isso não é enviado.",
+  "rule_hint.follow_up_late_ms": "Um que atrase mais que isso não é enviado. 0 é nunca.",
   "rule.quiet_hours": "Horas de silêncio",
   "rule_hint.quiet_hours": "Nelas nenhum follow-up sai. Por exemplo 21:00-08:00 Asia/Singapore.",
   "rule.opt_out_words": "Palavras que encerram os follow-ups",

@@ -1145,7 +1145,7 @@ export const ru = {
   "rule.follow_up_text": "Текст напоминания",
   "rule_hint.follow_up_text": "Если их несколько — между строками из ---. Что везде пусто, пишет ассистент.",
   "rule.follow_up_late_ms": "Слишком поздно через",
-  "rule_hint.follow_up_late_ms": "Опоздавшее больше этого не отправляется.",
+  "rule_hint.follow_up_late_ms": "Опоздавшее больше этого не отправляется. 0 — никогда.",
   "rule.quiet_hours": "Тихие часы",
   "rule_hint.quiet_hours": "В это время напоминания не уходят. Например 21:00-08:00 Asia/Singapore.",
   "rule.opt_out_words": "Слова, которые прекращают напоминания",

@@ -100,7 +100,7 @@ export const rules = {
   "rule.follow_up_text": "Text of it",
   "rule_hint.follow_up_text": "Of several, between lines of ---. What is left empty everywhere, the assistant writes.",
   "rule.follow_up_late_ms": "Too late after",
-  "rule_hint.follow_up_late_ms": "One that is later than this is withheld.",
+  "rule_hint.follow_up_late_ms": "One that is later than this is withheld. 0 is never.",
   "rule.quiet_hours": "Quiet hours",
   "rule_hint.quiet_hours": "No follow-up leaves then. Such as 21:00-08:00 Asia/Singapore.",
   "rule.opt_out_words": "Words that end follow-ups",
