@@ -222,7 +222,7 @@ pub struct Settings {
     #[arg(long, value_name = "MS", default_value = "1000", value_parser = whole::<i64>(1, MINUTE))]
     pub retry_base_ms: i64,
 
-    /// Rounds of tool calls in one turn
+    /// Rounds of tool calls in one turn; 0 = no tools are offered
     #[arg(long, value_name = "N", default_value = "4", value_parser = whole::<usize>(0, 20))]
     pub ai_tool_rounds: usize,
 

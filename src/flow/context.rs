@@ -12,6 +12,7 @@ use super::{
 use crate::domain::{
     chat::ChatKind,
     message::{Author, Kind, Message, Sender},
+    tool::Tool,
     turn::Purpose,
 };
 
@@ -31,11 +32,12 @@ const NAME_LETTERS: usize = 60;
 /// What is asked of it where a person answers.
 const SUGGEST: &str = "A colleague answers this contact now. Suggest what they could write next: only the words of that message.";
 
-/// What the model is asked: what was said before, then the messages of this turn, each its own.
+/// What the model is asked: what was said before, then the messages of this turn, each its own; with so many rounds of tools.
 pub(super) async fn request(
     archive: &dyn Archive,
     channel: &Channel,
     begun: &mut Begun,
+    tool_rounds: usize,
 ) -> Result<Request, Error> {
     let history = said_before(archive, channel, begun).await?;
     let is_group = begun.chat.kind() == ChatKind::Group;
@@ -67,7 +69,7 @@ pub(super) async fn request(
         model: channel.policy.ai_model.clone(),
         system: Arc::clone(&channel.policy.prompt),
         lines,
-        tools: offer(channel, begun.turn.purpose),
+        tools: offer(&channel.policy.tools, begun.turn.purpose, tool_rounds),
         channel: channel.name.clone(),
         about: About {
             conversation: begun.conversation,
@@ -99,11 +101,11 @@ async fn said_before(
     Ok(history)
 }
 
-/// Follow-ups and drafts are words alone.
-fn offer(channel: &Channel, purpose: Purpose) -> Offer {
+/// Follow-ups and drafts are words alone, and so is everything where no round of tools is allowed.
+fn offer(tools: &Arc<[Tool]>, purpose: Purpose, rounds: usize) -> Offer {
     match purpose {
-        Purpose::Reply => Offer::Tools(Arc::clone(&channel.policy.tools)),
-        Purpose::FollowUp | Purpose::Draft => Offer::Nothing,
+        Purpose::Reply if rounds > 0 => Offer::Tools(Arc::clone(tools)),
+        Purpose::Reply | Purpose::FollowUp | Purpose::Draft => Offer::Nothing,
     }
 }
 
@@ -225,6 +227,16 @@ mod tests {
     fn a_text_is_cut_between_letters() {
         for (letters, wanted) in [(0, " […]"), (2, "éü […]"), (3, "éüñ")] {
             assert_eq!(cut("éüñ", letters), wanted);
+        }
+    }
+
+    #[test]
+    fn tools_are_offered_for_replies_that_may_have_rounds_of_them() {
+        let tools: Arc<[Tool]> = Arc::from([]);
+        let is_open = |purpose, rounds| offer(&tools, purpose, rounds).is_open();
+        assert!(is_open(Purpose::Reply, 1));
+        for (purpose, rounds) in [(Purpose::Reply, 0), (Purpose::FollowUp, 4), (Purpose::Draft, 4)] {
+            assert!(!is_open(purpose, rounds), "{purpose} {rounds}");
         }
     }
 }

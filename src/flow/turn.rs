@@ -210,7 +210,7 @@ impl Turns {
             return Ok(Ended::from(Committed::Discarded("unreadable")));
         }
         // Read before the race below: a call to the store is never dropped half-way.
-        let request = context::request(&*self.archive, channel, &mut begun).await?;
+        let request = context::request(&*self.archive, channel, &mut begun, self.tool_rounds).await?;
         let asked_at = (self.clock)();
         let is_alone = request.lines.len() == 1 && !self.generator.knows_who_asks(&request.channel);
         let stands_alone = answers::stands_alone(&request.lines);

@@ -80,7 +80,11 @@ impl Turns {
                 // would be promised to the contact and not kept.
                 written.calls.retain(|call| is_over && ends_a_turn(&call.name));
             }
-            let must_speak = begun.turn.purpose == Purpose::Draft || is_over && written.calls.is_empty();
+            let must_speak = match begun.turn.purpose {
+                Purpose::Draft => true,
+                Purpose::Reply => !request.tools.is_open() && written.calls.is_empty(),
+                Purpose::FollowUp => false,
+            };
             if must_speak && written.text.trim().is_empty() {
                 return Err(empty("no words".to_owned()).into());
             }
