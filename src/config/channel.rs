@@ -41,6 +41,10 @@ overridable! {
     ai_model
 }
 
+/// Why no ceiling can be 0: it would be reached at once.
+pub(super) const NO_CEILING: &str =
+    "cannot be 0, or the assistant would never answer: leave it out for no ceiling";
+
 impl Settings {
     /// The rules of a channel that overrides nothing.
     pub fn policy(&self) -> Result<Policy, Wrong> {
@@ -133,6 +137,9 @@ impl Settings {
         let policy = self.overlay(&self.policy()?, settings)?;
         let says = |key: &str| settings.get(key).is_some_and(|value| !value.is_null());
         match &self.ai_prices {
+            _ if policy.ai_spend_per_day == Some(0.0) && says("ai_spend_per_day") => {
+                Err(Wrong::new("ai_spend_per_day", NO_CEILING))
+            }
             None if says("ai_spend_per_day") => Err(Wrong::new(
                 "ai_spend_per_day",
                 "needs BATON_AI_PRICES: without prices nothing is counted",

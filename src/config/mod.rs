@@ -150,6 +150,9 @@ impl Settings {
         if self.ai_spend_per_day.is_some() && self.ai_prices.is_none() {
             return Err(Wrong::new("BATON_AI_PRICES", "must be set too, since BATON_AI_SPEND_PER_DAY is"));
         }
+        if self.ai_spend_per_day == Some(0.0) {
+            return Err(Wrong::new("BATON_AI_SPEND_PER_DAY", channel::NO_CEILING));
+        }
         if self.otlp_endpoint.is_some() && !cfg!(feature = "otlp") {
             return Err(Wrong::new(
                 "BATON_OTLP_ENDPOINT",

@@ -434,3 +434,19 @@ fn a_ceiling_of_a_channel_is_refused_where_nothing_would_be_counted() {
     let loaded = settings.overlay(&policy, &object(json!({ "ai_spend_per_day": 5 }))).expect("loaded");
     assert_eq!(loaded.ai_spend_per_day, Some(5.0));
 }
+
+#[test]
+fn a_ceiling_of_nothing_is_refused_with_what_to_do_instead() {
+    let wrong =
+        load(&[], &[("BATON_AI_PRICES", "1/2"), ("BATON_AI_SPEND_PER_DAY", "0")], "").expect_err("it is");
+    let said = wrong.to_string();
+    assert!(said.contains("BATON_AI_SPEND_PER_DAY") && said.contains("leave it out"), "{said}");
+    let settings = load(&[], &[("BATON_AI_PRICES", "1/2")], "").expect("right");
+    let nothing = json!({ "ai_spend_per_day": 0 }).as_object().cloned().expect("an object");
+    assert_eq!(
+        settings.check_channel(&nothing).map_err(|wrong| wrong.setting),
+        Err("ai_spend_per_day".to_owned())
+    );
+    let policy = settings.policy().expect("right");
+    assert!(settings.overlay(&policy, &nothing).is_ok(), "what a channel had before is loaded all the same");
+}
