@@ -11,13 +11,13 @@ const sum = (/** @type {Wire.Numbers} */ counts) => Object.values(counts).reduce
 /** What there is any of, the most first. @param {Wire.Numbers} counts @param {string} group */
 const some = (counts, group) => Object.entries(counts).filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a).map(([value, count]) => `${word(group, value)} ${number(count)}`);
 
-/** @param {{now: Wire.Stats["now"], channels: Wire.Channel[], channel: string}} props */
-export function Now({ now, channels, channel }) {
+/** @param {{now: Wire.Stats["now"], needed: number | null, channels: Wire.Channel[], channel: string}} props */
+export function Now({ now, needed, channels, channel }) {
   const shown = channels.filter(({ name }) => !channel || name === channel);
   const [ai, human] = [now.conversations.AI ?? 0, now.conversations.HUMAN ?? 0];
   const owed = sum(now.outbox);
   return html`<section class="now" aria-label=${t("overview.now")}>
-    <${Tile} title=${t("overview.needed")} figure=${sum(now.attention)} notes=${some(now.attention, "attention.short")} none=${t("overview.needed_none")} href=${inboxAt({ group: "needs_you", channel: channel || null })} link=${t("overview.to_inbox")} isBad />
+    <${Tile} title=${t("overview.needed")} figure=${needed ?? sum(now.attention)} notes=${some(now.attention, "attention.short")} none=${t("overview.needed_none")} href=${inboxAt({ group: "needs_you", channel: channel || null })} link=${t("overview.to_inbox")} isBad />
     <${Tile} title=${t("overview.inbox")} figure=${now.inbox} notes=${now.inbox > 0 ? [t("overview.oldest", { time: span(now.inbox_oldest_ms) })] : []} none=${t("overview.inbox_none")} />
     <${Tile} title=${t("overview.outbox")} figure=${owed} none=${t("overview.outbox_none")}
       notes=${owed > 0 ? [t("overview.oldest", { time: span(now.outbox_oldest_ms) }), ...some(now.outbox, "lane")] : []} />

@@ -1,6 +1,7 @@
 // Overview: how it stands now, and how it went, as plots. It looks again every minute, and says when it looked last.
 
 import { html, useEffect, useMemo, useRef } from "../../vendor/preact.js";
+import { FIRST } from "../../state/filter.js";
 import { go, route } from "../../state/route.js";
 import { clock, language, lately, t } from "../../words/index.js";
 import { useAsked, useHeard, useListed } from "../../parts/asked.js";
@@ -37,7 +38,9 @@ export function Overview() {
   const asked = useAsked("/stats", { from: begin(range), step, channel }, `${range} ${channel}`);
   const channels = /** @type {import("../../parts/asked.js").Listed<Wire.Channel>} */ (useListed("/channels"));
   useHeard(isOfChannels, channels.again);
-  useEachMinute(asked.again);
+  // As many as the inbox shows there: who waits in HUMAN needs somebody before anybody was called.
+  const counts = useAsked("/conversations/counts", { status: FIRST.status, channel }, channel);
+  useEachMinute(() => (asked.again(), counts.again()));
   const stats = /** @type {Wire.Stats | null} */ (asked.answer);
   /** @param {Record<string, string>} change */
   const place = (change) => {
@@ -57,7 +60,7 @@ export function Overview() {
     ${asked.problem && html`<${Failed} problem=${asked.problem} again=${asked.again} />`}
     ${stats ? html`
       <p class="lead">${asked.problem ? t("overview.last_known", { at: clock(asked.at) }) : t("overview.last", { at: clock(asked.at) })}</p>
-      <${Now} now=${stats.now} channels=${channels.items ?? []} channel=${channel} />
+      <${Now} now=${stats.now} needed=${counts.answer?.needs_you ?? null} channels=${channels.items ?? []} channel=${channel} />
       <${Plots} items=${stats.items} step=${step} range=${range} />`
     : !asked.problem && html`<p class="waiting" role="status">${t("loading")}</p>`}
   </div>`;

@@ -21,10 +21,10 @@ export const overview = {
 
   "overview.who_answers": "Who answers",
   "overview.needed": "A person is needed",
-  "overview.needed_none": "nobody waits for a person's eye",
+  "overview.needed_none": "nobody waits for a person",
   "overview.to_inbox": "To the inbox",
-  "overview.inbox": "Wait for an answer",
-  "overview.inbox_none": "all is read",
+  "overview.inbox": "Wait for the AI",
+  "overview.inbox_none": "no message waits",
   "overview.outbox": "Wait to be sent",
   "overview.outbox_none": "nothing is owed",
   "overview.oldest": "the oldest for {time}",
