@@ -37,9 +37,11 @@ const fn of(kind: Kind) -> Old {
             at: "x.last_at",
             from: " from dead_letters x where x.last_at < $1 and x.conversation_id is not null",
         },
+        // Called off, it waits for no time to come.
         Kind::FollowUps => Old {
-            at: "x.due_at",
-            from: " from follow_ups x where x.due_at < $1 and x.state in ('sent', 'cancelled', 'withheld')",
+            at: "x.created_at",
+            from: " from follow_ups x where x.created_at < $1 and (x.state = 'cancelled' \
+                or x.state in ('sent', 'withheld') and x.due_at < $1)",
         },
         Kind::Parked => Old { at: "x.at", from: " from parked x where x.at < $1" },
     }

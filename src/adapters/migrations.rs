@@ -29,6 +29,7 @@ macro_rules! migrations {
             "brakes" = "0016_brakes",
             "idempotency keys" = "0017_idempotency_keys",
             "bytes" = "0018_bytes",
+            "ended follow-ups" = "0019_ended_follow_ups",
         }
     };
     ($database:literal: $($name:literal = $file:literal,)+) => {

@@ -16,7 +16,7 @@ use crate::{
         event::EventType,
         message::{Author, DeliveryState, Message, Outcome},
         time::Time,
-        turn::{DeadLetter, FollowUpState, LetterKind},
+        turn::{DeadLetter, FollowUp, FollowUpState, LetterKind},
     },
     flow::{
         expiry::{Expired, Expiry, Kind},
@@ -29,6 +29,7 @@ on_both_stores!(
     a_conversation_that_was_changed_meanwhile_keeps_what_it_has,
     it_is_found_page_by_page_each_conversation_once,
     only_a_conversation_of_which_nothing_is_left_is_removed,
+    a_follow_up_that_was_called_off_waits_for_no_time_to_come,
     what_hangs_on_no_conversation_goes_by_its_age_alone,
     one_run_is_enough_for_all_instances,
 );
@@ -72,7 +73,8 @@ async fn lived<S: Trial>(store: &S) -> Conversation {
     old.ended_at = Some(OLD);
     store.keep_turns(&mei, vec![old, young]).await;
     let states = [FollowUpState::Sent, FollowUpState::Pending];
-    store.keep_follow_ups(&mei, states.map(|state| scheduled(OLD, state)).to_vec()).await;
+    let of_old = |state| FollowUp { created_at: OLD, ..scheduled(OLD, state) };
+    store.keep_follow_ups(&mei, states.map(of_old).to_vec()).await;
     let drafts = [(OLD, DraftState::Stale), (BEFORE, DraftState::Stale)];
     store.keep_drafts(&mei, drafts.map(|(at, state)| suggested(at, state, 0)).to_vec()).await;
     let letters = [OLD, BEFORE].map(|at| letter("shop", LetterKind::Turn, at));
@@ -185,6 +187,29 @@ async fn only_a_conversation_of_which_nothing_is_left_is_removed<S: Trial>(store
     assert!(!store.remove_empty(all[0].id, BEFORE).await.expect("writes"), "once");
     assert_eq!((count(store, "conversations").await, count(store, "chats").await), (5, 5));
     assert_eq!(count(store, "events").await, 1);
+}
+
+async fn a_follow_up_that_was_called_off_waits_for_no_time_to_come<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    let of = |created_at, due_at, state| FollowUp { created_at, ..scheduled(due_at, state) };
+    let later = BEFORE.plus_ms(90 * 86_400_000);
+    let follow_ups = vec![
+        of(OLD, later, FollowUpState::Cancelled),
+        of(OLD, later, FollowUpState::Pending),
+        // It was due long after it was scheduled.
+        of(OLD, BEFORE, FollowUpState::Sent),
+        of(BEFORE, later, FollowUpState::Cancelled),
+    ];
+    let goes = follow_ups[0].id.to_string();
+    store.keep_follow_ups(&mei, follow_ups).await;
+    assert_eq!(store.count_expired(BEFORE).await.expect("counts"), rows(&[("follow_ups", 1)]));
+    let (found, _) = store.aged(Kind::FollowUps, BEFORE, None, 10).await.expect("reads");
+    assert_eq!(found, [mei.id]);
+    let old = expired(store, mei.id, 10).await.expect("some is old");
+    assert_eq!(old.rows, [(Kind::FollowUps, vec![goes])]);
+    assert!(store.expire(&old, Vec::new()).await.expect("writes"));
+    assert_eq!(count(store, "follow_ups").await, 3);
 }
 
 async fn what_hangs_on_no_conversation_goes_by_its_age_alone<S: Trial>(store: &S) {
