@@ -25,6 +25,9 @@ use crate::domain::{
     turn::{FollowUp, FollowUpState, Purpose, TurnState},
 };
 
+/// Longest time until a follow-up: a year.
+pub const DELAY_MAX_MS: i64 = 366 * 24 * 60 * 60 * 1_000;
+
 /// A follow-up that is due while our words are still on their way is looked at again after this.
 const AFTER_WORDS_MS: i64 = 1_000;
 

@@ -349,6 +349,7 @@ impl Desk {
         let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
+            check_time(docket, &channel.policy, &wish)?;
             agenda::schedule(docket, &channel.policy, &wish, &by).ok_or_else(|| {
                 conflict(
                     docket,
@@ -452,6 +453,18 @@ fn check_wish(wish: &Wish) -> Result<(), Refusal> {
     let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
     if is_blank(&wish.text) || is_blank(&wish.instructions) {
         return Err(invalid("/text", "must not be blank".to_owned()));
+    }
+    Ok(())
+}
+
+/// The wrong year keeps the person for good, and the wrong time zone would be found out by nobody: it would be withheld as late.
+fn check_time(docket: &Docket, policy: &Policy, wish: &Wish) -> Result<(), Refusal> {
+    let Some(due_at) = wish.due_at else { return Ok(()) };
+    if due_at.since(docket.now) > agenda::DELAY_MAX_MS {
+        return Err(invalid("/due_at", "must be within a year".to_owned()));
+    }
+    if agenda::is_too_late(policy, due_at, docket.now) {
+        return Err(invalid("/due_at", "is past, for longer than a follow-up may be late".to_owned()));
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ on_both_stores!(
     in_quiet_hours_a_follow_up_waits_for_the_morning,
     a_follow_up_that_an_outage_made_late_is_withheld,
     the_assistant_writes_a_follow_up_without_words_of_its_own,
+    a_follow_up_is_scheduled_for_a_time_at_which_it_can_leave,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -292,4 +293,21 @@ async fn the_assistant_writes_a_follow_up_without_words_of_its_own(world: &World
     )
     .await;
     assert!(format!("{:?}", world.assistant.requests()[1].lines).contains("Offer a visit."));
+}
+
+async fn a_follow_up_is_scheduled_for_a_time_at_which_it_can_leave(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    for (later_ms, status) in
+        [(-2 * HOUR_MS, 400), (-HOUR_MS / 2, 201), (365 * 24 * HOUR_MS, 200), (8_000 * 24 * HOUR_MS, 400)]
+    {
+        let due_at = world.now().plus_ms(later_ms).to_string();
+        let reply = mei.ask("PUT", "follow-up", Some(json!({ "due_at": due_at, "text": "Hi" }))).await;
+        assert_eq!(reply.status, status, "{due_at}: {reply:?}");
+        if status == 400 {
+            assert_eq!(reply.body["errors"][0]["pointer"], "/due_at");
+        }
+    }
 }

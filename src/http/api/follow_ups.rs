@@ -6,7 +6,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{Answered, key, listed, seen, told};
 use crate::{
-    flow::{agenda::Wish, archive::FollowUpFilter, desk::TEXT_MAX},
+    flow::{
+        agenda::{DELAY_MAX_MS, Wish},
+        archive::FollowUpFilter,
+        desk::TEXT_MAX,
+    },
     http::{
         answer::Answer,
         auth::Caller,
@@ -16,9 +20,6 @@ use crate::{
         wire::{At, FollowUp, FollowUpStateWord, Id, List},
     },
 };
-
-/// Longest delay: a year.
-const DELAY_MAX_MS: i64 = 366 * 24 * 60 * 60 * 1_000;
 
 /// The pending follow-up.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/follow-up", tag = "Follow-ups", params(("id" = Id, Path,)),
@@ -34,6 +35,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 #[serde(deny_unknown_fields)]
 #[schema(as = NewFollowUp)]
 pub(crate) struct Wanted {
+    /// Within a year; and not past, unless for less than a follow-up may be late.
     due_at: Option<At>,
     delay_ms: Option<i64>,
     #[schema(min_length = 1, max_length = 20_000)]
