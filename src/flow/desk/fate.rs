@@ -72,7 +72,7 @@ pub(in crate::flow) fn confirm(
     delivery.state = DeliveryState::Sent;
     delivery.reason = None;
     delivery.sent_at = Some(now);
-    let gate = delivery.gate;
+    let delivery = delivery.clone();
     // Stays unclear: its echo may still come, and is then recognised.
     docket.record(
         Entry::of(EventType::SendReconciled)
@@ -81,7 +81,7 @@ pub(in crate::flow) fn confirm(
             .message(id)
             .with("by", "person"),
     );
-    outbox::count_follow_up(docket, id, gate);
+    outbox::count_follow_up(docket, id, &delivery);
     after_message_settled(docket, policy, id, who);
     Ok(())
 }

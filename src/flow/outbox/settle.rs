@@ -246,12 +246,12 @@ pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     }
     conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
     conversations::wind_overdue(docket, policy);
-    count_follow_up(docket, id, delivery.gate);
+    count_follow_up(docket, id, &delivery);
 }
 
-/// One more has left in this silence, if that is one.
-pub fn count_follow_up(docket: &mut Docket, id: Uuid, gate: Gate) {
-    if gate == Gate::FollowUp {
+/// One more has left in this silence, if that is one, and the last part of it.
+pub fn count_follow_up(docket: &mut Docket, id: Uuid, delivery: &Delivery) {
+    if delivery.gate == Gate::FollowUp && delivery.part == delivery.parts {
         docket.conversation.memo.follow_ups_sent += 1;
         docket.record(Entry::of(EventType::FollowUpSent).message(id));
     }

@@ -387,3 +387,19 @@ fn a_model_that_fails_at_a_follow_up_has_its_attempts() {
     assert_eq!(play.pending_follow_ups(), 0);
     assert_eq!(play.follow_ups.last().unwrap().reason.as_deref(), Some("ai_failure"));
 }
+
+#[test]
+fn a_follow_up_in_several_parts_is_one() {
+    let mut play = Play::by(|policy| {
+        policy.follow_up_after_ms = vec![10_000, 10_000, 10_000];
+        policy.follow_up_text = Some("One word and some more\n---\nTwo\n---\nThree".into());
+        policy.message_max_chars = 16;
+    });
+    play.exchange("m1", "a1");
+    for (text, sent) in [("One word and some more", 1), ("Two", 2), ("Three", 3)] {
+        play.wait(10_000);
+        play.fires();
+        assert_eq!(play.sends().join(" "), text);
+        assert_eq!(play.happened(EventType::FollowUpSent), sent, "{text}");
+    }
+}
