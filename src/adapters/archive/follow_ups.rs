@@ -17,8 +17,9 @@ use crate::{
 
 const LIST: &str = "follow-ups";
 
-/// The message that carried it, where that was withdrawn before it left: then nothing was sent.
-pub(super) const WITHDRAWN: &str = "left join messages m on m.id = f.message_id and m.state = 'cancelled'";
+/// The message that carried it, where that was withdrawn before it left, or given up: then nothing was sent.
+pub(super) const WITHDRAWN: &str =
+    "left join messages m on m.id = f.message_id and m.state in ('cancelled', 'failed', 'dead')";
 
 /// A page of them, each with its conversation.
 pub(super) async fn list<S: Store>(

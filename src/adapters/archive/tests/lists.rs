@@ -4,8 +4,9 @@ use uuid::Uuid;
 
 use super::{all_pages, at, first};
 use crate::{
-    adapters::trial::{NOW, Trial, begun, letter, on_both_stores, scheduled, suggested, turn},
+    adapters::trial::{NOW, Trial, begun, from_us, letter, on_both_stores, scheduled, suggested, turn},
     domain::draft::{Draft, DraftState},
+    domain::message::{Author, DeliveryState},
     domain::turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Turn, TurnState},
     flow::{
         archive::{Archive, FollowUpFilter, LetterFilter},
@@ -17,6 +18,7 @@ on_both_stores!(
     turns_come_newest_first_and_whole,
     follow_ups_come_by_due_time,
     follow_ups_are_narrowed,
+    a_follow_up_that_did_not_arrive_was_withheld,
     drafts_come_newest_first_and_whole,
     letters_come_newest_first_and_whole,
     letters_are_narrowed,
@@ -79,6 +81,26 @@ async fn follow_ups_are_narrowed<S: Trial>(store: &S) {
         let page = store.follow_ups(&filter, &first(10)).await.expect("a page");
         let found: Vec<Uuid> = page.items.iter().map(|(_, follow_up)| follow_up.id).collect();
         assert_eq!(found, wanted, "{filter:?}");
+    }
+}
+
+async fn a_follow_up_that_did_not_arrive_was_withheld<S: Trial>(store: &S) {
+    use DeliveryState::{Cancelled, Dead, Failed, Queued, Read, Unknown};
+    let mei = begun("shop", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    for (seq, state) in (1..).zip([Queued, Read, Unknown, Cancelled, Failed, Dead]) {
+        let message = from_us(seq, Author::Assistant, "Still there?", NOW, state);
+        let follow_up = FollowUp { message: Some(message.id), ..scheduled(NOW, FollowUpState::Sent) };
+        store.keep_messages(&mei, vec![message]).await;
+        store.keep_follow_ups(&mei, vec![follow_up.clone()]).await;
+        let is = async |wanted| {
+            let filter = FollowUpFilter { state: Some(wanted), ..FollowUpFilter::default() };
+            let page = store.follow_ups(&filter, &first(10)).await.expect("a page");
+            page.items.iter().any(|(_, found)| found.id == follow_up.id && found.state == wanted)
+        };
+        let has_gone = !matches!(state, Cancelled | Failed | Dead);
+        let told = (is(FollowUpState::Sent).await, is(FollowUpState::Withheld).await);
+        assert_eq!(told, (has_gone, !has_gone), "{state}");
     }
 }
 
