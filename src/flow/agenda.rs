@@ -191,7 +191,7 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
     }
     match cadence::judge(policy, follow_up.due_at, docket.now) {
         Verdict::Wait(at) => {
-            docket.change_follow_up(|follow_up| follow_up.due_at = at);
+            put_off_to(docket, at);
             return Fired::NotYet(at);
         }
         Verdict::Withhold(reason) => {
@@ -224,6 +224,18 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
         }
         None => Fired::Begun(Box::new(inbox::begin(docket, policy, claimant, Purpose::FollowUp, Vec::new()))),
     }
+}
+
+/// It is quiet then, as it was not when it was scheduled.
+fn put_off_to(docket: &mut Docket, at: Time) {
+    let Some(follow_up) = docket.follow_up().filter(|follow_up| follow_up.due_at != at) else { return };
+    let entry = Entry::of(EventType::FollowUpScheduled)
+        .action("moved")
+        .by(actor::SYSTEM)
+        .with("follow_up_id", follow_up.id.to_string())
+        .with("due_at", at.to_string());
+    docket.record(entry);
+    docket.change_follow_up(|follow_up| follow_up.due_at = at);
 }
 
 /// Queues the words of the pending follow-up, which ends with it. Said before shortly: held back.

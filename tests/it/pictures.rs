@@ -69,6 +69,10 @@ async fn a_picture_is_looked_at_once_and_answered_with_what_was_written_under_it
     let picture = of_the_contact(world, "M1").await;
     assert_eq!(picture["media"]["transcript"], "A cracked bowl.");
     assert_eq!((&picture["text"], &picture["media"]["caption"]), (&json!(READ), &json!("Can you mend it?")));
+    let page = world.get(&world.chat(MEI).path("timeline?type=message_edited").await).await;
+    let [told] = page["items"].as_array().expect("a list").as_slice() else { panic!("{page}") };
+    assert_eq!((&told["message_id"], &told["actor"]), (&picture["id"], &json!("system")));
+    assert_eq!(told["action"], "put_into_words");
 
     world.pass(7_000);
     world.assistant_answers("Thanks", "You are welcome.");

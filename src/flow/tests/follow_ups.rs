@@ -403,3 +403,16 @@ fn a_follow_up_in_several_parts_is_one() {
         assert_eq!(play.happened(EventType::FollowUpSent), sent, "{text}");
     }
 }
+
+#[test]
+fn a_follow_up_that_new_quiet_hours_move_is_told_of() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("Still there?", 1_000));
+    play.wait(1_000);
+    play.policy.quiet_hours = Some(Arc::new(Hours::parse("00:00-08:00", "UTC").unwrap()));
+    let agenda::Fired::NotYet(at) = play.fires() else { panic!("it is quiet") };
+    let told = play.events.iter().rfind(|it| it.kind == EventType::FollowUpScheduled).unwrap();
+    assert_eq!(told.action, Some("moved".into()));
+    assert_eq!(told.details["due_at"], at.to_string());
+}

@@ -14,7 +14,8 @@ use uuid::Uuid;
 use super::{Turns, end::need_of};
 use crate::{
     domain::{
-        docket::Docket,
+        docket::{Docket, Entry},
+        event::{EventType, actor},
         message::{Author, Message},
         turn::Purpose,
     },
@@ -216,6 +217,8 @@ fn keep(docket: &mut Docket, perceived: &[Perceived]) {
         // By now it may be deleted, or another turn has taken it in.
         if docket.message(one.message).is_some_and(|message| message.is_unheard() || message.is_unseen()) {
             note(docket.edit(one.message).expect("it was just looked at"), perceived);
+            let told = Entry::of(EventType::MessageEdited).action("put_into_words").by(actor::SYSTEM);
+            docket.record(told.message(one.message));
         }
     }
 }
