@@ -134,6 +134,8 @@ pub struct Patch {
     pub drafting: Option<bool>,
     /// Nobody is needed any more.
     pub clear_attention: bool,
+    /// The contact wants follow-ups again.
+    pub lets_follow_up: bool,
     /// The contact's name, which the provider then no longer overwrites.
     pub contact_name: Option<String>,
 }

@@ -11,6 +11,7 @@ on_both_stores!(
     the_assistant_stops_everywhere_before_a_send_anywhere_is_waited_for,
     a_batch_that_comes_again_takes_over_nothing,
     a_conversation_is_found_by_name_by_number_and_by_what_was_said,
+    whoever_has_opted_out_is_followed_up_again_once_a_person_says_so,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -205,4 +206,25 @@ async fn a_conversation_is_found_by_name_by_number_and_by_what_was_said(world: &
     assert_eq!(page["items"][0]["match"], wanted);
     assert_eq!(world.get("/api/v1/conversations?q=%C3%96zt%C3%BCrk").await["items"][0]["match"], Value::Null);
     assert_eq!(world.get("/api/v1/conversations/counts?q=garden").await["all"], 1);
+}
+
+async fn whoever_has_opted_out_is_followed_up_again_once_a_person_says_so(world: &World) {
+    let mei = world.chat(MEI);
+    mei.writes("M1", "stop").await;
+    world.after(3_000).await;
+    let later = || Some(json!({ "delay_ms": 60_000, "text": "Still there?" }));
+    assert_eq!(mei.ask("PUT", "follow-up", later()).await.status, 409);
+    for again in [false, true] {
+        assert_eq!(patch(&mei, json!({ "opted_out": false })).await["opted_out"], false);
+        let page = world.get(&mei.path("timeline?type=conversation_updated").await).await;
+        let told = page["items"].as_array().expect("a list").iter();
+        let told: Vec<&Value> = told.filter(|it| it["action"] == "opted_in").collect();
+        assert_eq!((told.len(), &told[0]["actor"]), (1, &json!("environment")), "{again}: {page}");
+    }
+    assert_eq!(mei.ask("PUT", "follow-up", later()).await.status, 201);
+    // The wish has an end: an edit of it is none of another.
+    mei.writes("M2", "stop").await;
+    world.after(3_000).await;
+    mei.edits("M1", "Stop what?").await;
+    assert_eq!(mei.conversation().await["opted_out"], true);
 }

@@ -50,6 +50,9 @@ export async function snooze(it, until) {
   }
 }
 
+/** The contact wants follow-ups again, and has told somebody. @param {Wire.Conversation} it */
+export const optIn = (it) => change(it.id, { opted_out: false });
+
 /** @param {Wire.Conversation} it @param {string | null} agent */
 export const assign = (it, agent) => change(it.id, { assignee: agent, expected_assignee: it.assignee?.id ?? null });
 

@@ -7,7 +7,7 @@ import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
 import { isComposing } from "../parts/keys.js";
 import { day, t } from "../words/index.js";
-import { rename } from "./acts.js";
+import { optIn, rename } from "./acts.js";
 import { contactName } from "./names.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -26,7 +26,8 @@ export function ContactCard({ it }) {
     ${isEdited.value ? html`<${Name} it=${it} onClose=${() => (isEdited.value = false)} />`
     : html`<p class="contact-name"><b>${contactName(it)}</b>
         ${mayAct() && html`<button type="button" class="bare" aria-label=${t("contact.rename")} title=${t("contact.rename")} onClick=${() => (isEdited.value = true)}><${Icon} name="pen" /></button>`}</p>`}
-    ${it.opted_out && html`<p class="tag is-warn"><${Icon} name="pause" />${t("contact.opted_out")}</p>`}
+    ${it.opted_out && html`<p class="tag is-warn"><${Icon} name="pause" />${t("contact.opted_out")}
+      ${mayAct() && html`<button type="button" class="bare" title=${t("contact.opt_in_hint")} onClick=${() => void optIn(it)}>${t("contact.opt_in")}</button>`}</p>`}
     <dl>
       ${it.contact.phone && html`<div><dt>${t("contact.phone")}</dt><dd><a href="tel:${it.contact.phone}">${it.contact.phone}</a></dd></div>`}
       <div><dt>${t("contact.chat", { count: 1 + it.aliases.length })}</dt><dd>${[it.chat_id, ...it.aliases].map((id) => html`<code key=${id}>${id}</code> `)}</dd></div>

@@ -69,6 +69,11 @@ pub(in crate::flow) fn apply(
             drafts::give_up_wish(docket, "drafting_off", &who.actor, |wish| wish.by.is_none());
         }
     }
+    if patch.lets_follow_up && docket.conversation.opted_out {
+        docket.conversation.opted_out = false;
+        docket.conversation.memo.opted_out_by = None;
+        docket.record(Entry::of(EventType::ConversationUpdated).action("opted_in").by(&who.actor));
+    }
     if let Some(name) = &patch.contact_name {
         docket.conversation.contact_name = Some(name.clone());
         docket.conversation.contact_named_by_agent = true;

@@ -208,6 +208,8 @@ pub(crate) struct Change {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Object>)]
     attention: Option<Option<serde_json::Value>>,
+    /// False: the contact wants follow-ups again. Only their own words opt out.
+    opted_out: Option<bool>,
     contact: Option<ContactChange>,
 }
 
@@ -244,6 +246,9 @@ impl Change {
         if matches!(self.attention, Some(Some(_))) {
             return Err(Problem::invalid("/attention", "can only be set to null"));
         }
+        if self.opted_out == Some(true) {
+            return Err(Problem::invalid("/opted_out", "can only be set to false"));
+        }
         let names = labels::Names { whole: self.labels, add: self.add_labels, remove: self.remove_labels };
         Ok(Patch {
             status,
@@ -252,6 +257,7 @@ impl Change {
             labelling: names.labelling(doors).await?,
             drafting: self.drafting,
             clear_attention: self.attention.is_some(),
+            lets_follow_up: self.opted_out.is_some(),
             contact_name: self
                 .contact
                 .map(|contact| read::text("/contact/name", contact.name, NAME_MAX))

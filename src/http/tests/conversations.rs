@@ -238,6 +238,19 @@ async fn null_clears_and_what_is_left_out_stays() {
 }
 
 #[tokio::test]
+async fn whoever_has_opted_out_may_be_let_in_again_and_nobody_else_may_put_them_out() {
+    let world = World::new();
+    let id = world.shelf.put(fakes::overview(fakes::conversation("default", "6580000001@c.us")));
+    let path = format!("/api/v1/conversations/{id}");
+    assert_eq!(world.ask("PATCH", &path, Some(json!({ "opted_out": false }))).await.status, 200);
+    let heard = world.clerk.heard().remove(0);
+    assert!(heard.contains("lets_follow_up: true"), "{heard}");
+    let reply = world.ask("PATCH", &path, Some(json!({ "opted_out": true }))).await;
+    assert_eq!(reply.problem(), (400, "invalid".to_owned()));
+    assert_eq!(reply.json()["errors"][0]["pointer"], "/opted_out");
+}
+
+#[tokio::test]
 async fn a_decision_about_a_message_that_came_too_late_shows_the_message_as_it_is() {
     let world = World::new();
     let chat = crate::domain::chat::ChatId::parse("6580000001@c.us").expect("a chat");

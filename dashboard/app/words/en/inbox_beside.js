@@ -13,6 +13,8 @@ export const beside = {
   "contact.channel": "Channel",
   "contact.since": "First seen",
   "contact.opted_out": "Opted out: no follow-ups",
+  "contact.opt_in": "Allow again",
+  "contact.opt_in_hint": "They want follow-ups again, and have said so.",
   "erase": "Erase this contact…",
   "erase.title": "Erase {name}?",
   "erase.text": "Messages, notes, drafts and everything else that is kept of this contact is removed for good. It cannot be taken back.",

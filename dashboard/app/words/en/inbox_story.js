@@ -142,6 +142,7 @@ export const story = {
   "event.conversation_updated.labelled": "{who} changed the labels.",
   "event.conversation_updated.renamed": "The contact's name was changed.",
   "event.conversation_updated.drafting": "{who} switched the AI's suggestions on or off.",
+  "event.conversation_updated.opted_in": "{who} allowed follow-ups again.",
   "event.conversation_updated.read": "{who} read it.",
   "event.conversation_updated.merged": "Two conversations with the same person became one.",
   "event.conversation_updated.handed_over": "The AI handed over to a person: {reason}.",
