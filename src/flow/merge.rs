@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{
     channels::{Channel, Channels},
     conversations::{self, By},
+    desk,
     ledger::{Error, Key, Ledger, Need, change},
     provider::Unanswered,
     registry::{Linked, Registry},
@@ -20,6 +21,7 @@ use crate::domain::{
     conversation::{AttentionReason, Conversation},
     docket::{Docket, Entry},
     event::{EventType, actor},
+    label::{LABELS_MAX, Label, Labelling},
     mode::{Mode, ModeState, Reason},
     policy::Policy,
 };
@@ -31,6 +33,7 @@ const ASK_AGAIN_MS: i64 = 30_000;
 #[derive(Debug, Clone)]
 struct Later {
     conversation: Conversation,
+    labels: Vec<Label>,
     is_at_rest: bool,
 }
 
@@ -85,11 +88,12 @@ pub async fn merge(
         return Ok(());
     }
     let pair = by_policy(Arc::clone(channels), move |docket, policy| pair(docket, policy, stays, &mode));
-    let Some(later) = change(ledger, Key::Id(later), Need::itself(), pair).await? else { return Ok(()) };
+    let need = Need { labels: true, ..Need::itself() };
+    let Some(later) = change(ledger, Key::Id(later), need, pair).await? else { return Ok(()) };
 
     let (goes, seen) = (later.conversation.id, later.clone());
     let receive = by_policy(Arc::clone(channels), move |docket, policy| receive(docket, policy, &later));
-    change(ledger, Key::Id(stays), Need::default(), receive).await?;
+    change(ledger, Key::Id(stays), Need { labels: true, ..Need::default() }, receive).await?;
     let leave = by_policy(Arc::clone(channels), move |docket, policy| leave(docket, policy, stays, &seen));
     if change(ledger, Key::Id(goes), Need::itself(), leave).await? {
         let tell = move |docket: &mut Docket| record(docket, "merged", goes);
@@ -125,7 +129,11 @@ fn pair(docket: &mut Docket, policy: &Policy, stays: Uuid, mode: &ModeState) -> 
     }
     become_human(docket, policy, mode, None);
     docket.conversation.memo.same_person = Some(stays);
-    Some(Later { conversation: docket.conversation.clone(), is_at_rest: docket.is_at_rest() })
+    Some(Later {
+        conversation: docket.conversation.clone(),
+        labels: docket.labels.clone(),
+        is_at_rest: docket.is_at_rest(),
+    })
 }
 
 /// The earlier one takes on what must not be lost with the later; more than once, if that cannot end yet.
@@ -145,6 +153,9 @@ fn receive(docket: &mut Docket, policy: &Policy, later: &Later) {
     if !later.is_at_rest {
         return;
     }
+    let mut labels = Labelling::Change { add: later.labels.clone(), remove: Vec::new() }.of(&docket.labels);
+    labels.truncate(LABELS_MAX);
+    desk::marks::label(docket, labels, actor::SYSTEM);
     let waits = from.waiting_since.filter(|_| from.mode.mode == Mode::Human);
     let called_for = from.attention.map(|attention| attention.reason);
     if let Some(reason) = called_for.or(waits.map(|_| AttentionReason::Unanswered)) {

@@ -23,6 +23,7 @@ on_both_stores!(
     who_writes_on_the_phone_takes_over_whichever_id_is_shown,
     who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later,
     all_of_a_person_is_erased,
+    what_the_later_one_is_labelled_with_is_on_the_one_that_stays,
 );
 
 const PHONE: &str = "6580000001@c.us";
@@ -369,4 +370,25 @@ async fn all_of_a_person_is_erased(world: &World) {
         assert_eq!(second.writes("M1", "Hi, it is my secret").await, "ignored");
         assert_eq!(first.conversation().await, Value::Null);
     }
+}
+
+async fn what_the_later_one_is_labelled_with_is_on_the_one_that_stays(world: &World) {
+    let (first, second) = both_begin(world).await;
+    for name in ["VIP", "angry", "late"] {
+        let made = world.ask("POST", "/api/v1/labels", Some(json!({ "name": name }))).await;
+        assert_eq!(made.status, 201, "{made:?}");
+    }
+    for (chat, labels) in [(&first, json!(["angry", "VIP"])), (&second, json!(["late", "VIP"]))] {
+        let path = chat.path("").await;
+        let body = json!({ "labels": labels });
+        assert_eq!(world.ask("PATCH", path.trim_end_matches('/'), Some(body)).await.status, 200);
+    }
+    world.assistant_says("Here are two condos.");
+    shows_both(&second, PHONE, "M3", "Show me condos").await;
+    world.after(3_000).await;
+    assert_eq!(first.conversation().await["labels"], json!(["angry", "late", "VIP"]));
+    let told = world.get(&first.path("timeline?type=conversation_updated&order=desc").await).await;
+    let labelled = told["items"].as_array().expect("a list").iter().find(|it| it["action"] == "labelled");
+    let labelled = labelled.expect("it is told");
+    assert_eq!((&labelled["actor"], &labelled["details"]["added"]), (&json!("system"), &json!(["late"])));
 }

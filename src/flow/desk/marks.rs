@@ -94,7 +94,8 @@ fn labels_after(docket: &Docket, labelling: &Labelling) -> Result<Vec<Label>, Re
     Ok(labels)
 }
 
-fn label(docket: &mut Docket, labels: Vec<Label>, by: &str) {
+/// Labels the conversation with these, and with nothing else.
+pub(in crate::flow) fn label(docket: &mut Docket, labels: Vec<Label>, by: &str) {
     let names = |labels: &[Label]| labels.iter().map(|label| label.name.clone()).collect::<Vec<_>>();
     let added = names(&label::beyond(&labels, &docket.labels));
     let removed = names(&label::beyond(&docket.labels, &labels));
