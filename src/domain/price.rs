@@ -34,7 +34,8 @@ impl Prices {
     pub fn cost(&self, model: &str, input_tokens: i64, output_tokens: i64) -> Option<f64> {
         let own = self.0.iter().find(|price| price.model.as_deref() == Some(model));
         let price = own.or_else(|| self.0.iter().find(|price| price.model.is_none()))?;
-        let tokens = |count: i64| f64::from(u32::try_from(count.max(0)).unwrap_or(u32::MAX));
+        #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53: a day of a whole country")]
+        let tokens = |count: i64| count.max(0) as f64;
         Some((tokens(input_tokens) * price.input + tokens(output_tokens) * price.output) / MILLION)
     }
 }
@@ -79,6 +80,7 @@ mod tests {
         assert_eq!(prices.cost("another", 1_000, 1_000), Some(0.018));
         let one: Prices = "a=1/2".parse().expect("prices");
         assert_eq!((one.cost("b", 1, 1), one.cost("a", -5, 0)), (None, Some(0.0)));
+        assert_eq!(one.cost("a", 10_000_000_000, 0), Some(10_000.0), "of a day of millions of messages");
     }
 
     #[test]
