@@ -65,7 +65,8 @@ struct Item {
     cost: Option<f64>,
     /// The share of it of which nothing was sent.
     wasted_cost: Option<f64>,
-    /// Those written in that time, by how they stand now. Sent and edited of all is the share that was accepted.
+    /// Those written in that time, by how they stand now. Sent and edited, of these and the discarded, is the share that was
+    /// accepted.
     drafts: Map<String, Value>,
     /// Of those edited: how many words were taken out, put in or replaced.
     draft_edit_distance: Percentiles,
