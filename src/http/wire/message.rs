@@ -83,7 +83,9 @@ struct Reaction {
 struct Media {
     mime_type: Option<String>,
     file_name: Option<String>,
+    /// In bytes: of files that were sent from here. Green API does not say it of others.
     size: Option<i64>,
+    /// Null as long as no provider says it: Green API does not.
     seconds: Option<i64>,
     caption: Option<String>,
     /// What is said in a voice note, or to be seen in a picture, if that was put into words.
