@@ -11,7 +11,7 @@ use super::{
     sources::Given,
     values::{
         AiProvider, HOUR, Language, LogFormat, MINUTE, Origins, Receive, Waits, Words, YEAR, base_url,
-        http_url, instance, money, socket, switch, text, time_zone, whole,
+        instance, money, socket, switch, text, time_zone, whole,
     },
 };
 use crate::domain::{

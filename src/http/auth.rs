@@ -7,12 +7,12 @@ pub(super) mod gate;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 pub use caller::{Access, Caller};
 
@@ -22,13 +22,18 @@ use crate::{
     domain::time::Time,
     flow::{
         people::{People, Session},
-        registry::Registry,
+        registry::{Registry, Role},
         sign_in::{IDLE_MS, RENEWED_MS},
     },
 };
 
 /// A change of a token, a session or an agent is noticed within this time.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(3);
+
+/// A token that opens metrics alone still does so for this long while the store does not say whether it is good,
+pub(super) const COUNTING: Duration = Duration::from_secs(3_600);
+/// and is asked for this long.
+const COUNTING_WAITS: Duration = Duration::from_millis(500);
 
 /// Tokens and sessions remembered, right and wrong ones; a flood of wrong ones empties the memory.
 const REMEMBERED_MAX: usize = 1_024;
@@ -46,6 +51,13 @@ pub enum Shown {
 struct Known {
     caller: Caller,
     until: Option<Time>,
+}
+
+impl Known {
+    /// Whether metrics are all that they may see.
+    fn counts_alone(&self) -> bool {
+        self.caller.role == Role::Metrics
+    }
 }
 
 /// Knows tokens and sessions.
@@ -107,23 +119,31 @@ impl Auth {
 
     /// The valid caller of that credential.
     async fn known(&self, credential: &Credential) -> Result<Option<Caller>, Problem> {
-        let remembered = self.memory().get(credential).filter(|(at, _)| at.elapsed() < REMEMBERED).cloned();
+        let remembered = self.memory().get(credential).cloned();
         let known = match remembered {
-            Some((_, known)) => known,
-            None => {
-                // From before the look: whatever changes during it is found by the next.
-                let at = Instant::now();
-                let known = self.look_up(credential).await?;
-                let mut memory = self.memory();
-                if memory.len() >= REMEMBERED_MAX {
-                    memory.clear();
-                }
-                memory.insert(credential.clone(), (at, known.clone()));
-                known
+            Some((at, known)) if at.elapsed() < REMEMBERED => known,
+            Some((at, Some(known))) if known.counts_alone() && at.elapsed() < COUNTING => {
+                // Numbers are wanted above all while the store is away, and nothing else is shown to whoever has this token.
+                let found = tokio::time::timeout(COUNTING_WAITS, self.find(credential)).await;
+                found.ok().and_then(Result::ok).unwrap_or(Some(known))
             }
+            _ => self.find(credential).await?,
         };
         let now = (self.now)();
         Ok(known.filter(|known| known.until.is_none_or(|until| until > now)).map(|known| known.caller))
+    }
+
+    /// Looks it up, and remembers what was found.
+    async fn find(&self, credential: &Credential) -> Result<Option<Known>, Problem> {
+        // From before the look: whatever changes during it is found by the next.
+        let at = Instant::now();
+        let known = self.look_up(credential).await?;
+        let mut memory = self.memory();
+        if memory.len() >= REMEMBERED_MAX {
+            memory.retain(|_, (_, known)| known.as_ref().is_some_and(Known::counts_alone));
+        }
+        memory.insert(credential.clone(), (at, known.clone()));
+        Ok(known)
     }
 
     /// Found by its hash: how long a wrong one takes says nothing about a right one.

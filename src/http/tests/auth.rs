@@ -6,7 +6,7 @@ use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
     domain::time::Time,
     flow::registry::{Role, Token},
-    http::auth::hash_token,
+    http::auth::{COUNTING, REMEMBERED, hash_token},
 };
 
 fn token(world: &World, text: &str, role: Role, channels: Option<&[&str]>) -> Uuid {
@@ -227,4 +227,20 @@ async fn while_the_store_is_away_the_environment_is_still_known_and_others_are_t
     let reply = world.send(asked).await;
     assert_eq!(reply.problem(), (503, "unavailable".to_owned()));
     assert_ne!(reply.header("retry-after"), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_store_is_away_metrics_are_shown_to_who_may_see_nothing_else_and_was_known() {
+    let world = World::new();
+    for (name, role) in [("read", Role::Read), ("metrics", Role::Metrics)] {
+        token(&world, name, role, None);
+        assert_eq!(status(&world, "GET", "/metrics", name).await, 200);
+    }
+    world.house.is_away.store(true, Ordering::SeqCst);
+    tokio::time::advance(REMEMBERED).await;
+    assert_eq!(status(&world, "GET", "/metrics", "metrics").await, 200);
+    assert_eq!(status(&world, "GET", "/metrics", "read").await, 503);
+    assert_eq!(status(&world, "GET", "/metrics", "nobody").await, 503);
+    tokio::time::advance(COUNTING).await;
+    assert_eq!(status(&world, "GET", "/metrics", "metrics").await, 503);
 }
