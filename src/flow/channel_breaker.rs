@@ -17,6 +17,7 @@ use super::{
     ledger::{self, Ledger},
     outbox,
     registry::Registry,
+    repair,
 };
 use crate::domain::{docket::Entry, event::EventType, time::Time};
 
@@ -93,7 +94,7 @@ impl ChannelBreaker {
         match channel.provider.state().await {
             Ok(state) => {
                 if !outbox::is_able(&state) {
-                    self.registry.set_channel_state(&channel.name, &state, now).await?;
+                    repair::keep_state(&*self.registry, &channel.name, &state, now).await?;
                 }
                 Ok(true)
             }

@@ -207,6 +207,13 @@ impl Dispatch {
     }
 }
 
+impl Dispatch {
+    fn wake_feed(&self) {
+        self.feed.notify_one();
+        self.events.send_replace(());
+    }
+}
+
 impl Observer for Dispatch {
     fn committed(&self, commits: &[Committed]) {
         let mut wrote_events = false;
@@ -216,17 +223,25 @@ impl Observer for Dispatch {
             self.wind(commit);
             self.tell_others(commit);
             self.show_typing(commit);
-            for event in &commit.events {
-                wrote_events = true;
-                journal::log(event);
-                journal::count(event);
-            }
+            wrote_events |= !commit.events.is_empty();
+            tell_journal(&commit.events);
             // Nobody may be waiting: that is no failure.
             let _ = self.changed.send(commit.standing.conversation);
         }
         if wrote_events {
-            self.feed.notify_one();
-            self.events.send_replace(());
+            self.wake_feed();
         }
+    }
+
+    fn kept(&self, events: &[Event]) {
+        tell_journal(events);
+        self.wake_feed();
+    }
+}
+
+fn tell_journal(events: &[Event]) {
+    for event in events {
+        journal::log(event);
+        journal::count(event);
     }
 }

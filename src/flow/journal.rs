@@ -13,6 +13,7 @@ pub fn log(event: &Event) {
     tracing::info!(
         target: "baton::journal",
         timestamp = %event.at,
+        channel = Some(event.channel.as_str()).filter(|name| !name.is_empty()),
         conversation_id = event.conversation.map(tracing::field::display),
         event_type = event.kind.as_str(),
         action_taken = event.action.as_deref().unwrap_or("noted"),

@@ -194,6 +194,9 @@ pub struct Committed {
 pub trait Observer: Send + Sync {
     /// A transaction was committed. Must not block.
     fn committed(&self, commits: &[Committed]);
+
+    /// Events that belong to no conversation were kept. Must not block.
+    fn kept(&self, _events: &[Event]) {}
 }
 
 /// The place.

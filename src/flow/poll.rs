@@ -14,6 +14,7 @@ use super::{
     ledger,
     provider::{CREDENTIALS_REFUSED, Unanswered},
     registry::Registry,
+    repair,
 };
 
 /// The provider is asked to hold its answer back for so long until there is something.
@@ -75,12 +76,14 @@ impl Poller {
             received = channel.provider.receive(WAIT) => received,
         };
         if received.as_ref().is_err_and(|unanswered| unanswered.is_refusal) {
-            self.registry.set_channel_state(name, CREDENTIALS_REFUSED, (self.intake.clock)()).await?;
+            repair::keep_state(&*self.registry, name, CREDENTIALS_REFUSED, (self.intake.clock)()).await?;
         }
         let Some(notification) = received? else { return Ok(Polled::Idle) };
-        let verdict = self.intake.take(name, &notification.body).await?;
+        let count = |result: &'static str| counter!("baton_webhooks_total", "result" => result).increment(1);
+        let taken = self.intake.take(name, &notification.body).await;
+        let verdict = taken.inspect_err(|_| count("unavailable"))?;
+        count(verdict.as_str());
         channel.provider.acknowledge(notification.receipt).await?;
-        counter!("baton_webhooks_total", "result" => verdict.as_str()).increment(1);
         Ok(Polled::Took(verdict))
     }
 

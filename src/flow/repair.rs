@@ -11,11 +11,11 @@ use super::{
     channels::Channels,
     inbox,
     intake::{Intake, Verdict},
-    ledger,
+    journal, ledger,
     provider::{Arrival, Incoming, Unanswered},
     registry::Registry,
 };
-use crate::domain::time::Time;
+use crate::domain::{docket::Entry, event::EventType, time::Time};
 
 /// The state of an account that hears its contacts.
 const LINKED: &str = "authorized";
@@ -52,6 +52,9 @@ pub async fn keep_state(
     now: Time,
 ) -> Result<bool, ledger::Error> {
     let is_changed = registry.set_channel_state(name, state, now).await?;
+    if is_changed {
+        journal::log(&Entry::of(EventType::ChannelStateChanged).with("to", state).outside(name, now));
+    }
     if is_changed && state == LINKED {
         registry.wind_repair(name, now.plus_ms(SETTLE_MS)).await?;
     }

@@ -18,6 +18,7 @@ use super::{
     outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
     provider::{Outgoing, OutgoingFile, Sent, boot_time},
     registry::Registry,
+    repair,
 };
 use crate::domain::{
     chat::ChatId,
@@ -238,7 +239,7 @@ impl Sender {
             Sent::TooLate => Settled::Untried,
             Sent::NotLinked { state, detail } => {
                 tracing::warn!(channel = channel.name, state, detail, "the channel cannot send");
-                let kept = self.registry.set_channel_state(&channel.name, &state, (self.clock)()).await;
+                let kept = repair::keep_state(&*self.registry, &channel.name, &state, (self.clock)()).await;
                 if let Err(error) = kept {
                     tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
                 }

@@ -252,6 +252,7 @@ pub(crate) struct GroupCommit<D> {
     /// Of the steps that lock a channel.
     channels: mpsc::Sender<Op>,
     recent: Arc<Recent>,
+    observer: Arc<dyn Observer>,
 }
 
 impl<D: Dialect> GroupCommit<D> {
@@ -262,7 +263,7 @@ impl<D: Dialect> GroupCommit<D> {
             dialect: dialect.clone(),
             recent: Arc::clone(&recent),
             clock: Arc::default(),
-            observer,
+            observer: Arc::clone(&observer),
         };
         let start = || {
             let (sender, receiver) = mpsc::channel(WAITING_MAX);
@@ -271,7 +272,7 @@ impl<D: Dialect> GroupCommit<D> {
         };
         let writer = start();
         let channels = if D::CHANNELS_APART { start() } else { writer.clone() };
-        Self { dialect, writer, channels, recent }
+        Self { dialect, writer, channels, recent, observer }
     }
 
     /// Runs a few statements in a transaction on a task of its own: a caller that goes away must not drop it half-way.
@@ -348,8 +349,13 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
     }
 
     async fn keep(&self, events: Vec<Event>, letters: Vec<DeadLetter>) -> Result<(), Error> {
-        let statements = save::outside(D::sql(), events, letters).map_err(failure)?;
-        if statements.is_empty() { Ok(()) } else { self.write(statements).await.map(drop) }
+        let statements = save::outside(D::sql(), events.clone(), letters).map_err(failure)?;
+        if statements.is_empty() {
+            return Ok(());
+        }
+        self.write(statements).await?;
+        self.observer.kept(&events);
+        Ok(())
     }
 
     async fn now(&self) -> Result<Time, Error> {

@@ -33,6 +33,7 @@ use known::Known;
 use crate::{
     domain::{
         docket::{Moved, Ran},
+        event::Event,
         time::Time,
     },
     flow::{
@@ -134,6 +135,10 @@ struct Watched {
 }
 
 impl Observer for Watched {
+    fn kept(&self, events: &[Event]) {
+        self.first.kept(events);
+    }
+
     fn committed(&self, commits: &[Committed]) {
         self.first.committed(commits);
         for glimpse in commits.iter().filter_map(Glimpse::of) {

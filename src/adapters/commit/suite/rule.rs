@@ -226,6 +226,7 @@ async fn events_and_letters_of_no_conversation_are_kept(store: Shared) {
     store.ledger.keep(Vec::new(), vec![again]).await.expect("kept");
     store.ledger.keep(Vec::new(), Vec::new()).await.expect("nothing to keep");
     assert_eq!(store.number("select count(*) from events where conversation_id is null").await, 1);
+    assert_eq!(store.heard.kept(), [EventType::WebhookDeadLettered], "the log hears of it too");
     assert_eq!(
         store.number("select count(*) from dead_letters where attempts = 2 and state = 'discarded'").await,
         1

@@ -13,7 +13,10 @@ use uuid::Uuid;
 use super::{NOW, by_key, opened, push};
 use crate::{
     adapters::{postgres::Postgres, sqlite::Sqlite},
-    domain::docket::Docket,
+    domain::{
+        docket::Docket,
+        event::{Event, EventType},
+    },
     flow::{
         clock::{Clock, ManualClock, StoreClock},
         ledger::{Committed, Error, Key, Ledger, Need, Observer, change},
@@ -36,17 +39,26 @@ pub(super) enum Database {
 
 /// Everything the observer was told.
 #[derive(Default)]
-pub(super) struct Heard(Mutex<Vec<Committed>>);
+pub(super) struct Heard(Mutex<Vec<Committed>>, Mutex<Vec<EventType>>);
 
 impl Heard {
     pub(super) fn all(&self) -> Vec<Committed> {
         self.0.lock().expect("no panic while it is held").clone()
+    }
+
+    /// Of no conversation.
+    pub(super) fn kept(&self) -> Vec<EventType> {
+        self.1.lock().expect("no panic while it is held").clone()
     }
 }
 
 impl Observer for Heard {
     fn committed(&self, commits: &[Committed]) {
         self.0.lock().expect("no panic while it is held").extend_from_slice(commits);
+    }
+
+    fn kept(&self, events: &[Event]) {
+        self.1.lock().expect("no panic while it is held").extend(events.iter().map(|event| event.kind));
     }
 }
 
