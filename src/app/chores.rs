@@ -228,6 +228,7 @@ impl Chores {
         gauge!("baton_inbox_depth").set(depths.inbox.0 as f64);
         gauge!("baton_inbox_oldest_seconds").set(depths.inbox.1 as f64 / 1000.0);
         gauge!("baton_outbox_oldest_seconds").set(depths.outbox_oldest_ms as f64 / 1000.0);
+        gauge!("baton_attention_oldest_seconds").set(depths.attention_oldest_ms as f64 / 1000.0);
         for (name, label, counts) in [
             ("baton_outbox_depth", "lane", &depths.outbox),
             ("baton_dead_letters", "kind", &depths.letters),

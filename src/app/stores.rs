@@ -227,12 +227,12 @@ impl Store {
         bail!("another instance works on this database with another BATON_SECRET_KEY")
     }
 
-    /// Connections that there may be, and those in use. How many are open says nothing: they are opened as they are needed,
-    /// and a few that are all in use would look like a pool that is used up.
+    /// Connections that there may be for whoever reads, and those in use: the writers keep theirs, and would hide that no other
+    /// is to be had. How many are open says nothing: they are opened as they are needed.
     pub(super) fn connections(&self) -> (u32, u32) {
         match self {
-            Self::Postgres(postgres) => added(postgres.pools().map(places)),
-            Self::Sqlite(sqlite) => added([places(&sqlite.writer), places(&sqlite.reader)].into_iter()),
+            Self::Postgres(postgres) => places(&postgres.pool),
+            Self::Sqlite(sqlite) => places(&sqlite.reader),
         }
     }
 
@@ -301,8 +301,4 @@ impl Store {
 fn places<D: sqlx::Database>(pool: &sqlx::Pool<D>) -> (u32, u32) {
     let idle = u32::try_from(pool.num_idle()).unwrap_or(u32::MAX);
     (pool.options().get_max_connections(), pool.size().saturating_sub(idle))
-}
-
-fn added(pools: impl Iterator<Item = (u32, u32)>) -> (u32, u32) {
-    pools.fold((0, 0), |(all, used), (most, in_use)| (all + most, used + in_use))
 }

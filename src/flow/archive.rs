@@ -317,6 +317,8 @@ pub struct Depths {
     pub conversations: Vec<(String, i64)>,
     /// Conversations that need a person, by reason.
     pub attention: Vec<(String, i64)>,
+    /// How long the first of them has needed one, in milliseconds.
+    pub attention_oldest_ms: i64,
     /// Pending follow-ups.
     pub follow_ups: i64,
     /// Endpoints of webhooks, by how they are doing; 0 where only some channels may be seen.

@@ -164,6 +164,9 @@ impl Feed {
             nudged.as_mut().enable();
             if self.clients() == 0 {
                 self.ring().begin(None);
+                // Nobody is kept waiting.
+                stall.told_at = None;
+                gauge!("baton_feed_held_back_seconds").set(0.0);
             } else {
                 match self.read(archive.as_ref()).await {
                     Ok(READ_MAX) => continue,

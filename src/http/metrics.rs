@@ -26,6 +26,7 @@ fn gauge(depths: &Depths) {
     metrics::gauge!("baton_inbox_depth").set(depths.inbox.0 as f64);
     metrics::gauge!("baton_inbox_oldest_seconds").set(seconds(depths.inbox.1));
     metrics::gauge!("baton_outbox_oldest_seconds").set(seconds(depths.outbox_oldest_ms));
+    metrics::gauge!("baton_attention_oldest_seconds").set(seconds(depths.attention_oldest_ms));
     by_word("baton_outbox_depth", "lane", Lane::ALL.iter().map(|word| word.as_str()), &depths.outbox);
     by_word("baton_dead_letters", "kind", LetterKind::ALL.iter().map(|word| word.as_str()), &depths.letters);
     by_word("baton_conversations", "mode", Mode::ALL.iter().map(|word| word.as_str()), &depths.conversations);

@@ -91,7 +91,10 @@ pub(super) async fn now<S: Store>(store: &S, channels: Option<&[String]>) -> Res
             }
             "letters" => set(&mut depths.letters, word, found),
             "conversations" => set(&mut depths.conversations, word, found),
-            "attention" => set(&mut depths.attention, word, found),
+            "attention" => {
+                set(&mut depths.attention, word, found);
+                depths.attention_oldest_ms = depths.attention_oldest_ms.max(age);
+            }
             "endpoints" => set(&mut depths.endpoints, word, found),
             _ => depths.follow_ups = found,
         }

@@ -251,7 +251,7 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
     let mei = begin(store, "shop", "6580000001@c.us").await;
     let mut tom = begun("shop", "6580000002@c.us");
     tom.mode.mode = Mode::Human;
-    tom.attention = Some(Attention { reason: AttentionReason::Stale, since: NOW });
+    tom.attention = Some(Attention { reason: AttentionReason::Stale, since: NOW.plus_ms(-400) });
     store.keep_conversation(&tom).await;
     let owed = |seq, author, ms, state| from_us(seq, author, "Hi", NOW.plus_ms(ms), state);
     let messages = vec![
@@ -283,6 +283,7 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
     assert_eq!((of(&depths.letters, "turn"), of(&depths.letters, "send")), (Some(1), Some(0)));
     assert_eq!(depths.conversations, [("AI".to_owned(), 1), ("HUMAN".to_owned(), 1)]);
     assert_eq!((of(&depths.attention, "stale"), of(&depths.attention, "unreadable")), (Some(1), Some(0)));
+    assert_eq!(depths.attention_oldest_ms, 400);
     assert_eq!(depths.follow_ups, 1);
 }
 
