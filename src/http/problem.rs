@@ -1,5 +1,10 @@
 //! Errors as the API answers them: RFC 9457 problem documents, one code each.
 
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
 use actix_web::{
     HttpRequest, HttpResponse, Responder, ResponseError,
     body::BoxBody,
@@ -15,6 +20,8 @@ use crate::flow::{desk::Refusal, files::Unfetched, ledger, mode_switch, people::
 
 /// Seconds after which a client should try again.
 const RETRY_AFTER_SECONDS: i64 = 2;
+/// A store that is away is told of again after this.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// A refusal of a request. Boxed: it travels in the `Err` of nearly everything here.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -270,12 +277,26 @@ impl Responder for Problem {
     }
 }
 
+/// Everybody asks on while the store is away: one line says it, and one each minute that it still is.
+fn tell_unavailable(error: &dyn std::error::Error) {
+    static TOLD: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *told {
+        Some((at, untold)) if at.elapsed() < TELL_EVERY => *untold += 1,
+        told => {
+            let before = told.map_or(0, |(_, untold)| untold);
+            *told = Some((Instant::now(), 0));
+            tracing::warn!(%error, before, "the store is unavailable for a request; more in the next minute are counted");
+        }
+    }
+}
+
 impl From<ledger::Error> for Problem {
     fn from(error: ledger::Error) -> Self {
         match error {
             ledger::Error::Gone | ledger::Error::Removed(_) => Self::not_found(),
             ledger::Error::Unavailable(source) => {
-                tracing::warn!(error = %source, "the store is unavailable for a request");
+                tell_unavailable(&*source);
                 Self::unavailable("the database is unavailable")
             }
             ledger::Error::Refused(source) => {

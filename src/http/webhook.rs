@@ -2,6 +2,7 @@
 //! its effect is committed is it answered 200.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -95,10 +96,10 @@ pub(crate) async fn green_api(
 /// A token that was changed on one side only stalls the provider's queue: somebody should hear of it, though not of
 /// each try.
 fn tell_refused(channel: &str) {
-    static TOLD: Mutex<Option<Instant>> = Mutex::new(None);
+    static TOLD: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if told.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
-        *told = Some(Instant::now());
+    if told.get(channel).is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+        told.insert(channel.to_owned(), Instant::now());
         tracing::warn!(
             channel,
             "a webhook without the channel's token was refused; more in the next minute are not told"
