@@ -144,8 +144,7 @@ impl Intake {
         }
     }
 
-    /// Takes a message that came to light only later. One that was removed is there for as long as the provider keeps it, and
-    /// is no news.
+    /// Takes a message that came to light only later.
     pub async fn take_missed(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
         self.take_late(channel, arrival, inbox::admit).await
     }
@@ -162,10 +161,12 @@ impl Intake {
         arrival: Arrival,
         rule: Admit,
     ) -> Result<Verdict, Error> {
-        match self.message(channel, arrival, rule).await {
-            Err(Error::Removed(_)) => Ok(Verdict::Ignored),
-            verdict => verdict,
-        }
+        unless_removed(self.message(channel, arrival, rule).await)
+    }
+
+    /// The same for what a person has typed on the phone.
+    pub async fn take_typed(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
+        unless_removed(self.copy(channel, arrival, Copy::Phone).await)
     }
 
     /// Takes several messages of the same chat in one transaction.
@@ -353,6 +354,14 @@ impl Intake {
 
 fn key(channel: &Channel, chat: &ChatId, opening: Option<Opening>) -> Key {
     Key::Chat { channel: channel.name.clone(), chat: chat.clone(), opening }
+}
+
+/// What was removed is there for as long as the provider keeps it, and is no news.
+fn unless_removed(verdict: Result<Verdict, Error>) -> Result<Verdict, Error> {
+    match verdict {
+        Err(Error::Removed(_)) => Ok(Verdict::Ignored),
+        verdict => verdict,
+    }
 }
 
 const fn verdict_of(admitted: Admitted) -> Verdict {

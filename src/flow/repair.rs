@@ -1,8 +1,8 @@
 //! Step: what contacts wrote while nobody heard is found in the provider's journal.
 //!
 //! In: a channel whose journal is due: after each start, after the phone is linked again, and every hour. Out: the messages
-//! that never came, admitted as if they had. Those that a person has answered on the phone go to people, who take over with
-//! that answer; so do those that an installation had before this one was restored from its backup.
+//! that never came, admitted as if they had. Those that a person has answered on the phone go to people, and so do those that
+//! an installation had before this one was restored from its backup. What was written on the phone takes over, as ever.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -12,7 +12,7 @@ use super::{
     inbox,
     intake::{Intake, Verdict},
     journal, ledger,
-    provider::{Arrival, Incoming, Unanswered},
+    provider::{Arrival, Unanswered},
     registry::Registry,
 };
 use crate::domain::{docket::Entry, event::EventType, time::Time};
@@ -102,29 +102,19 @@ impl Repair {
         }
         let from = since.max(now.plus_ms(-BACK_MS));
         let minutes = now.since(from) / 60_000 + 1;
-        let mut missed = Vec::new();
-        let is_ripe = |at: Time| at >= from && now.since(at) >= SETTLE_MS;
-        for arrival in channel.provider.journal(minutes).await? {
-            if arrival.at.is_some_and(is_ripe)
-                && !self.archive.has_message(name, &arrival.chat, &inbox::key_of(&arrival)).await?
-            {
-                missed.push(arrival);
-            }
-        }
-        if missed.is_empty() {
-            return Ok(0);
-        }
-        // Nor was it heard who has answered them on the phone meanwhile.
-        let typed = channel.provider.typed(minutes).await?;
+        let is_ripe = |arrival: &Arrival| arrival.at.is_some_and(|at| now.since(at) >= SETTLE_MS);
+        let mut missed = self.unheard(name, from, channel.provider.journal(minutes).await?).await?;
+        missed.retain(is_ripe);
+        // Nor was it heard who has answered them on the phone, or has written there to others.
+        let mut typed: VecDeque<Arrival> =
+            self.unheard(name, from, channel.provider.typed(minutes).await?).await?.into();
         let answers =
             |answer: &Arrival, arrival: &Arrival| answer.chat == arrival.chat && answer.at >= arrival.at;
-        let typed = typed.into_iter().filter(|answer| missed.iter().any(|arrival| answers(answer, arrival)));
-        let mut typed: VecDeque<Arrival> = typed.collect();
         let restored_at = self.registry.restored_at().await?;
         let mut count = 0;
         for arrival in missed {
             while let Some(answer) = typed.pop_front_if(|answer| answer.at < arrival.at) {
-                self.intake.take_incoming(&channel, Incoming::Phone(answer)).await?;
+                count += usize::from(is_news(self.intake.take_typed(&channel, answer).await?));
             }
             let is_from_before = restored_at.is_some_and(|restored_at| arrival.at <= Some(restored_at));
             let is_answered = typed.iter().any(|answer| answers(answer, &arrival));
@@ -132,12 +122,32 @@ impl Repair {
                 true => self.intake.take_for_people(&channel, arrival).await,
                 false => self.intake.take_missed(&channel, arrival).await,
             };
-            count += usize::from(matches!(taken?, Verdict::Accepted(_)));
+            count += usize::from(is_news(taken?));
         }
-        // Of what is on its way as well, its own webhook says more.
-        for answer in typed.into_iter().filter(|answer| answer.at.is_some_and(is_ripe)) {
-            self.intake.take_incoming(&channel, Incoming::Phone(answer)).await?;
+        // Of what is on its way as well, its own webhook says more; or else the next look finds it.
+        for answer in typed.into_iter().filter(is_ripe) {
+            count += usize::from(is_news(self.intake.take_typed(&channel, answer).await?));
         }
         Ok(count)
     }
+
+    /// Those since then that never came.
+    async fn unheard(
+        &self,
+        name: &str,
+        from: Time,
+        journal: Vec<Arrival>,
+    ) -> Result<Vec<Arrival>, ledger::Error> {
+        let mut unheard = Vec::new();
+        for arrival in journal.into_iter().filter(|arrival| arrival.at >= Some(from)) {
+            if !self.archive.has_message(name, &arrival.chat, &inbox::key_of(&arrival)).await? {
+                unheard.push(arrival);
+            }
+        }
+        Ok(unheard)
+    }
+}
+
+const fn is_news(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Accepted(_))
 }

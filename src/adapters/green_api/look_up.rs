@@ -9,7 +9,11 @@ use super::{
     wording::{NAME_MAX, TEXT_MAX, bracketed, cut, is_blank},
 };
 use crate::{
-    domain::{chat::ChatId, enclosure, time::Time},
+    domain::{
+        chat::{ChatId, ChatKind},
+        enclosure,
+        time::Time,
+    },
     flow::provider::{Arrival, Trace},
 };
 
@@ -46,13 +50,17 @@ pub(super) fn journal(answer: &Value) -> Vec<Trace> {
     })
 }
 
-/// The rest of that list, oldest first: what a person typed on the phone.
+/// The rest of that list, oldest first: what a person typed on the phone to anybody; of stories the webhooks tell nothing
+/// either.
 pub(super) fn typed(answer: &Value) -> Vec<Arrival> {
     let mut typed = entries(answer, |entry| {
         if is_by_api(entry) || is_update(entry.text("typeMessage")) {
             return None;
         }
         let chat = ChatId::parse(entry.text("chatId"))?;
+        if matches!(chat.kind(), ChatKind::Broadcast | ChatKind::Newsletter) {
+            return None;
+        }
         let words = match words(entry) {
             words if is_blank(&words) => bracketed("unsupported message", &[]),
             words => words,
@@ -169,6 +177,7 @@ mod tests {
             entry("A3", "reactionMessage", json!({})),
             entry("A4", "deletedMessage", json!({})),
             entry("A5", "textMessage", json!({"textMessage": "to nobody", "chatId": ""})),
+            entry("A6", "textMessage", json!({"textMessage": "a story", "chatId": "status@broadcast"})),
             null,
         ]);
         let typed: Vec<(Option<String>, String, i64)> =

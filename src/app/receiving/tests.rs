@@ -50,6 +50,7 @@ on_both_stores!(
     credentials_that_are_refused_are_the_state_of_their_channel,
     what_was_missed_is_found_once,
     what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it,
+    who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed,
     what_came_before_a_restore_goes_to_a_person,
     while_the_phone_is_not_linked_nothing_counts_as_looked_through,
     a_phone_linked_again_makes_the_journal_due,
@@ -63,6 +64,10 @@ fn mira() -> ChatId {
 
 fn said(id: &str, ms_ago: i64) -> Arrival {
     Arrival::plain(&mira(), id, format!("text {id}"), NOW.plus_ms(-ms_ago))
+}
+
+fn typed(chat: &ChatId, id: &str, ms_ago: i64) -> Arrival {
+    Arrival::plain(chat, id, format!("by hand {id}"), NOW.plus_ms(-ms_ago))
 }
 
 fn unanswered() -> Unanswered {
@@ -381,16 +386,13 @@ async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S
     let removed =
         Statement::new("insert into tombstones (hash, kind) values ($1, 'erased')").with(removed.as_str());
     store.write(removed).await.expect("written");
-    let typed = |chat: &ChatId, id: &str, ms_ago: i64| {
-        Arrival::plain(chat, id, format!("by hand {id}"), NOW.plus_ms(-ms_ago))
-    };
     *shop.gateway.typed.lock().expect("whole") = vec![
         typed(&mira(), "P1", HOUR),
         typed(&other, "P2", 3 * HOUR),
         typed(&mira(), "P3", HOUR / 2),
         typed(&mira(), "on its way", 10_000),
     ];
-    assert_eq!(shop.repair().repair("shop").await.expect("works"), 3);
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 6);
     let told: Vec<_> =
         shop.messages().await.into_iter().map(|it| (it.text, it.inbound.map(|it| it.outcome))).collect();
     let wanted = [
@@ -407,7 +409,34 @@ async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S
         (None, true),
         "for what came since then alone"
     );
-    assert_eq!(shop.conversation(&other).await.mode.mode, Mode::Ai, "what was typed before answers nothing");
+    let begun_by_hand = shop.conversation(&other).await;
+    assert_eq!(begun_by_hand.mode.mode, Mode::Human);
+    assert!(begun_by_hand.waiting_since.is_some(), "what was typed before answers nothing");
+}
+
+async fn who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed<
+    S: Trial + Clone + 'static,
+>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    shop.queue(&["heard"]);
+    shop.poller("a").poll("shop").await.expect("works");
+    *shop.gateway.typed.lock().expect("whole") = vec![
+        typed(&mira(), "before us", 13 * HOUR),
+        typed(&mira(), "P1", HOUR),
+        typed(&mira(), "P2", 10_000),
+    ];
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 1);
+    assert_eq!(shop.texts().await, ["text heard", "by hand P1"], "the other is on its way");
+    let taken = shop.conversation(&mira()).await;
+    assert_eq!((taken.mode.mode, taken.mode.reason), (Mode::Human, Reason::AgentPhone));
+    // It never came.
+    let later = Repair { clock: || NOW.plus_ms(HOUR), ..shop.repair() };
+    assert_eq!(later.repair("shop").await.expect("works"), 1);
+    assert_eq!(shop.texts().await, ["text heard", "by hand P1", "by hand P2"]);
+    store.wind_repair("shop", NOW).await.expect("writes");
+    assert_eq!(later.repair("shop").await.expect("works"), 0, "nothing is missing any more");
 }
 
 async fn what_came_before_a_restore_goes_to_a_person<S: Trial + Clone + 'static>(store: &S) {
