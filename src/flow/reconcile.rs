@@ -25,7 +25,7 @@ use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry, Parked, Report},
     event::{EventType, actor},
-    message::{Author, DeliveryReason, DeliveryState, ECHO_AWAITED_MS, Message, Origin},
+    message::{Author, DeliveryReason, DeliveryState, ECHO_AWAITED_MS, Message, Origin, Outcome},
     mode::Reason,
     policy::Policy,
     time::Time,
@@ -304,6 +304,7 @@ fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
         Copy::Api => Origin::OtherSystem,
     };
     let by = copy.by();
+    let unanswered = written_after(docket, arrival.at);
     conversations::cause(docket, policy, by);
     // As the phone names it, until the contact does.
     let name = &mut docket.conversation.contact_name;
@@ -311,7 +312,27 @@ fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
     let id = docket.push(inbox::message_of(arrival, Author::Agent, origin));
     docket.record(Entry::of(EventType::MessageSent).by(by.actor).message(id).with("origin", origin.as_str()));
     a_person_wrote(docket, policy, by.actor);
+    if let Some((seq, at)) = unanswered {
+        docket.conversation.our_seq = seq - 1;
+        docket.conversation.waiting_since = Some(at);
+        conversations::wind_overdue(docket, policy);
+    }
     id
+}
+
+/// The first that the contact has written since then and our side has not answered: a copy that comes late is no answer to
+/// it. By the provider's clock, which has stamped both. Sees what was loaded.
+fn written_after(docket: &Docket, at: Option<Time>) -> Option<(i64, Time)> {
+    let at = at?;
+    let is_after = |message: &&Message| {
+        let waits = message.inbound.is_some_and(|inbound| {
+            inbound.starts_turn
+                && matches!(inbound.outcome, Outcome::Pending | Outcome::LeftToHuman | Outcome::HandedOver)
+        });
+        let is_later = message.provider_at.is_some_and(|written_at| written_at > at);
+        waits && is_later && message.seq > docket.conversation.our_seq && message.deleted_at.is_none()
+    };
+    docket.messages().iter().find(is_after).map(|message| (message.seq, message.at))
 }
 
 /// A person of our side has written: they have read everything before, and nobody waits any more.

@@ -108,6 +108,7 @@ impl Repair {
         // Nor was it heard who has answered them on the phone, or has written there to others.
         let mut typed: VecDeque<Arrival> =
             self.unheard(name, from, channel.provider.typed(minutes).await?).await?.into();
+        typed.make_contiguous().sort_by_key(|answer| answer.at);
         let answers =
             |answer: &Arrival, arrival: &Arrival| answer.chat == arrival.chat && answer.at >= arrival.at;
         let restored_at = self.registry.restored_at().await?;
@@ -119,10 +120,21 @@ impl Repair {
             let is_from_before = restored_at.is_some_and(|restored_at| arrival.at <= Some(restored_at));
             let is_answered = typed.iter().any(|answer| answers(answer, &arrival));
             let taken = match is_from_before || is_answered {
-                true => self.intake.take_for_people(&channel, arrival).await,
-                false => self.intake.take_missed(&channel, arrival).await,
+                true => self.intake.take_for_people(&channel, arrival.clone()).await,
+                false => self.intake.take_missed(&channel, arrival.clone()).await,
             };
-            count += usize::from(is_news(taken?));
+            if !is_news(taken?) {
+                continue;
+            }
+            count += 1;
+            let (answers, rest): (VecDeque<_>, _) =
+                typed.into_iter().partition(|answer| answers(answer, &arrival));
+            typed = rest;
+            // All of them, and at once: the provider shows when they were last read or answered, so whatever the contact
+            // wrote next may have come after them. It waits for another.
+            for answer in answers {
+                count += usize::from(is_news(self.intake.take_typed(&channel, answer).await?));
+            }
         }
         // Of what is on its way as well, its own webhook says more; or else the next look finds it.
         for answer in typed.into_iter().filter(is_ripe) {

@@ -51,6 +51,7 @@ on_both_stores!(
     what_was_missed_is_found_once,
     what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it,
     who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed,
+    what_may_have_come_after_an_answer_on_the_phone_waits_for_another,
     what_came_before_a_restore_goes_to_a_person,
     while_the_phone_is_not_linked_nothing_counts_as_looked_through,
     a_phone_linked_again_makes_the_journal_due,
@@ -392,13 +393,14 @@ async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S
         typed(&mira(), "P3", HOUR / 2),
         typed(&mira(), "on its way", 10_000),
     ];
-    assert_eq!(shop.repair().repair("shop").await.expect("works"), 6);
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 7);
     let told: Vec<_> =
         shop.messages().await.into_iter().map(|it| (it.text, it.inbound.map(|it| it.outcome))).collect();
     let wanted = [
         ("text answered", Some(Outcome::HandedOver)),
         ("by hand P1", None),
         ("by hand P3", None),
+        ("by hand on its way", None),
         ("text since then", Some(Outcome::LeftToHuman)),
     ];
     assert_eq!(told, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
@@ -437,6 +439,38 @@ async fn who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed<
     assert_eq!(shop.texts().await, ["text heard", "by hand P1", "by hand P2"]);
     store.wind_repair("shop", NOW).await.expect("writes");
     assert_eq!(later.repair("shop").await.expect("works"), 0, "nothing is missing any more");
+}
+
+async fn what_may_have_come_after_an_answer_on_the_phone_waits_for_another<S: Trial + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    // Heard, and the last of it waits.
+    let channel = shop.intake.channels.get("shop").expect("it is there");
+    for incoming in [
+        Incoming::Message(said("A1", 3 * HOUR)),
+        Incoming::Phone(typed(&mira(), "P1", 3 * HOUR)),
+        Incoming::Message(said("A2", HOUR)),
+    ] {
+        shop.intake.take_incoming(&channel, incoming).await.expect("works");
+    }
+    // Typed before it, and unheard; to others it was typed at once and read much later, which is what the provider shows.
+    let mut all = vec![typed(&mira(), "P2", 2 * HOUR)];
+    let others = [("6580000002@c.us", HOUR), ("6580000003@c.us", 10_000)];
+    let others = others.map(|(chat, read_ms_ago)| (ChatId::parse(chat).expect("a chat id"), read_ms_ago));
+    for (chat, read_ms_ago) in &others {
+        let missed = |id: &str, ms_ago| Arrival { chat: chat.clone(), ..said(id, ms_ago) };
+        let missed = [missed("B1", 2 * HOUR), missed("B2", 3 * HOUR / 2)];
+        shop.gateway.journal.lock().expect("whole").extend(missed);
+        all.push(typed(chat, "P3", *read_ms_ago));
+    }
+    *shop.gateway.typed.lock().expect("whole") = all;
+    shop.repair().repair("shop").await.expect("works");
+    assert_eq!(shop.texts().await.pop().as_deref(), Some("by hand P2"));
+    for (chat, _) in [(mira(), 0)].iter().chain(&others) {
+        let taken = shop.conversation(chat).await;
+        assert_eq!((taken.mode.mode, taken.waiting_since.is_some()), (Mode::Human, true), "{chat}");
+    }
 }
 
 async fn what_came_before_a_restore_goes_to_a_person<S: Trial + Clone + 'static>(store: &S) {

@@ -10,6 +10,7 @@ use crate::{
         inbox,
         ledger::{Error, change},
         merge,
+        mode_switch::ANSWER_NOW_MESSAGES,
         provider::{Amendment, Arrival, Status},
         reconcile::{self, Copy, Matched},
     },
@@ -25,6 +26,10 @@ impl Intake {
     ) -> Result<Verdict, Error> {
         let chat = arrival.chat.clone();
         let mut need = self.need_of(channel, &chat, &inbox::key_of(&arrival));
+        if copy == Copy::Phone {
+            // What it may be no answer to.
+            need.newest = ANSWER_NOW_MESSAGES;
+        }
         if !arrival.text.trim().is_empty() {
             // Erased while it was being sent, it is known by its words alone.
             need.tombstones.push(self.tombstones.of_words(&channel.name, &chat, &arrival.text));
