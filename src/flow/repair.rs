@@ -4,18 +4,23 @@
 //! that never came, admitted as if they had. Those that a person has answered on the phone go to people, and so do those that
 //! an installation had before this one was restored from its backup. What was written on the phone takes over, as ever.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use uuid::Uuid;
 
 use super::{
     archive::Archive,
-    channels::Channels,
+    channels::{Channel, Channels},
     inbox,
     intake::{Intake, Verdict},
-    journal, ledger,
+    journal, ledger, merge,
     provider::{Arrival, Unanswered},
     registry::Registry,
 };
-use crate::domain::{docket::Entry, event::EventType, time::Time};
+use crate::domain::{chat::ChatId, docket::Entry, event::EventType, time::Time};
 
 /// The state of an account that hears its contacts.
 const LINKED: &str = "authorized";
@@ -109,8 +114,12 @@ impl Repair {
         let mut typed: VecDeque<Arrival> =
             self.unheard(name, from, channel.provider.typed(minutes).await?).await?.into();
         typed.make_contiguous().sort_by_key(|answer| answer.at);
-        let answers =
-            |answer: &Arrival, arrival: &Arrival| answer.chat == arrival.chat && answer.at >= arrival.at;
+        let same = self.of_same_person(&channel, &missed, &typed).await?;
+        let answers = |answer: &Arrival, arrival: &Arrival| {
+            let is_same = answer.chat == arrival.chat
+                || same.iter().any(|(typed, missed)| (typed, missed) == (&answer.chat, &arrival.chat));
+            is_same && answer.at >= arrival.at
+        };
         let restored_at = self.registry.restored_at().await?;
         let mut count = 0;
         for arrival in missed {
@@ -141,6 +150,55 @@ impl Repair {
             count += usize::from(is_news(self.intake.take_typed(&channel, answer).await?));
         }
         Ok(count)
+    }
+
+    /// What we say may be shown under another id than what they say: which of the chats that were typed in are those of
+    /// missed messages, as far as we or the provider know. It is asked only where it may be so.
+    async fn of_same_person(
+        &self,
+        channel: &Channel,
+        missed: &[Arrival],
+        typed: &VecDeque<Arrival>,
+    ) -> Result<Vec<(ChatId, ChatId)>, ledger::Error> {
+        let [missed, typed]: [BTreeSet<&ChatId>; 2] =
+            [missed.iter().map(|it| &it.chat).collect(), typed.iter().map(|it| &it.chat).collect()];
+        let mut same = Vec::new();
+        for chat in typed {
+            let may_be = missed.iter().copied().filter(|other| other.may_be_same_person_as(chat));
+            let may_be: Vec<&ChatId> = may_be.collect();
+            if !may_be.is_empty()
+                && let Some(other) = self.other_of(channel, chat, &may_be).await?
+            {
+                same.push((chat.clone(), other));
+            }
+        }
+        Ok(same)
+    }
+
+    /// Which of those is another id of that chat.
+    async fn other_of(
+        &self,
+        channel: &Channel,
+        chat: &ChatId,
+        may_be: &[&ChatId],
+    ) -> Result<Option<ChatId>, ledger::Error> {
+        if let Some(known) = self.conversation_of(channel, chat).await? {
+            for other in may_be.iter().copied() {
+                if self.conversation_of(channel, other).await? == Some(known) {
+                    return Ok(Some(other.clone()));
+                }
+            }
+        }
+        let told = merge::other_id(channel, chat).await.unwrap_or_default();
+        let Some(other) = told.filter(|other| may_be.contains(&other)) else { return Ok(None) };
+        let ids = [chat, &other];
+        merge::link(&*self.intake.ledger, &*self.registry, &self.channels, &channel.name, ids).await?;
+        Ok(Some(other))
+    }
+
+    async fn conversation_of(&self, channel: &Channel, chat: &ChatId) -> Result<Option<Uuid>, ledger::Error> {
+        let found = self.archive.conversation_of(&channel.name, chat).await?;
+        Ok(found.map(|found| found.conversation.id))
     }
 
     /// Those since then that never came.

@@ -52,6 +52,7 @@ on_both_stores!(
     what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it,
     who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed,
     what_may_have_come_after_an_answer_on_the_phone_waits_for_another,
+    an_answer_on_the_phone_is_known_whichever_id_of_the_chat_it_is_shown_under,
     what_came_before_a_restore_goes_to_a_person,
     while_the_phone_is_not_linked_nothing_counts_as_looked_through,
     a_phone_linked_again_makes_the_journal_due,
@@ -83,6 +84,7 @@ struct Gateway {
     loses_acknowledgement: AtomicBool,
     journal: Mutex<Vec<Arrival>>,
     typed: Mutex<Vec<Arrival>>,
+    other_ids: Mutex<Vec<(ChatId, ChatId)>>,
     is_unlinked: AtomicBool,
     refuses: AtomicBool,
 }
@@ -141,6 +143,11 @@ impl Provider for Gateway {
 
     async fn look_up(&self, _: LookUp) -> Result<Vec<Trace>, Unanswered> {
         Ok(Vec::new())
+    }
+
+    async fn other_id(&self, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
+        let other_ids = self.other_ids.lock().expect("whole");
+        Ok(other_ids.iter().find(|(number, _)| number == chat).map(|(_, hidden)| hidden.clone()))
     }
 
     async fn queue_length(&self) -> Result<i64, Unanswered> {
@@ -470,6 +477,50 @@ async fn what_may_have_come_after_an_answer_on_the_phone_waits_for_another<S: Tr
     for (chat, _) in [(mira(), 0)].iter().chain(&others) {
         let taken = shop.conversation(chat).await;
         assert_eq!((taken.mode.mode, taken.waiting_since.is_some()), (Mode::Human, true), "{chat}");
+    }
+}
+
+async fn an_answer_on_the_phone_is_known_whichever_id_of_the_chat_it_is_shown_under<
+    S: Trial + Clone + 'static,
+>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    let channel = shop.intake.channels.get("shop").expect("it is there");
+    let ids = |n| [format!("658000000{n}@c.us"), format!("10000000000000{n}@lid")];
+    let ids = |n: i64| ids(n).map(|id| ChatId::parse(&id).expect("a chat id"));
+    let before = |chat: &ChatId, alias| {
+        Incoming::Message(Arrival { chat: chat.clone(), alias, ..said("before", 3 * HOUR) })
+    };
+    let cases = [(1, "neither is known"), (2, "one has a conversation"), (3, "they share one")];
+    for (n, case) in cases {
+        let [number, hidden] = ids(n);
+        match case {
+            "one has a conversation" => {
+                shop.intake.take_incoming(&channel, before(&number, None)).await.expect("works");
+            }
+            "they share one" => {
+                let shows_both = before(&number, Some(hidden.clone()));
+                shop.intake.take_incoming(&channel, shows_both).await.expect("works");
+            }
+            _ => {}
+        }
+        if case != "they share one" {
+            shop.gateway.other_ids.lock().expect("whole").push((number.clone(), hidden.clone()));
+        }
+        let missed = Arrival { chat: hidden, ..said("missed", 2 * HOUR) };
+        shop.gateway.journal.lock().expect("whole").push(missed);
+        shop.gateway.typed.lock().expect("whole").push(typed(&number, "P1", HOUR));
+    }
+    shop.repair().repair("shop").await.expect("works");
+    for (n, case) in cases {
+        let [number, hidden] = ids(n);
+        let found = store.conversation_of("shop", &hidden).await.expect("reads").expect("it has begun");
+        assert_eq!(found.conversation.mode.mode, Mode::Human, "{case}");
+        assert_eq!(found.conversation.id, shop.conversation(&number).await.id, "{case}");
+        let messages = store.messages(found.conversation.id, Window::Newest, 9).await.expect("reads");
+        let missed = messages.iter().find(|it| it.text == "text missed").expect("it was found");
+        assert_eq!(missed.inbound.expect("a contact's").outcome, Outcome::HandedOver, "{case}");
     }
 }
 
