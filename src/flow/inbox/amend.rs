@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::{arrive, begin_new_burst, fate, supersede, wait_for_us, wants, wind};
 use crate::{
     domain::{
+        conversation::Conversation,
         docket::{Docket, Entry, Parked, Report},
         event::{EventType, actor},
         message::{Author, Message, Outcome, OutcomeReason},
@@ -27,8 +28,7 @@ pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_del
     });
     match original.map(|message| message.id) {
         Some(id) => {
-            amend_with(docket, policy, id, &report);
-            if is_deletion {
+            if amend_with(docket, policy, id, &report) == Some(EventType::MessageDeleted) {
                 waits_for_nothing(docket, policy);
             }
         }
@@ -65,19 +65,25 @@ pub(in crate::flow) fn change(docket: &mut Docket, id: Uuid, report: &Report, by
     Some(kind)
 }
 
-pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report: &Report) {
+/// What has changed; None: nothing.
+pub(super) fn amend_with(
+    docket: &mut Docket,
+    policy: &Policy,
+    id: Uuid,
+    report: &Report,
+) -> Option<EventType> {
     let was = |is: fn(&Message) -> bool| docket.message(id).is_some_and(is);
     let (waited, is_covered) = (was(Message::waits), was(Message::is_covered));
-    let Some(kind) = change(docket, id, report, actor::CONTACT) else { return };
+    let kind = change(docket, id, report, actor::CONTACT)?;
     let is_unanswered = is_unanswered(docket, id);
     if is_unanswered {
         drafts::contact_wrote(docket, policy, true);
     }
     if kind == EventType::MessageEdited && reads_anew(docket, policy, id, is_unanswered) {
-        return;
+        return Some(kind);
     }
     if !waited && !is_covered {
-        return;
+        return Some(kind);
     }
     // A change of what is being answered counts as newer text.
     if policy.burst == BurstPolicy::Interrupt {
@@ -88,6 +94,7 @@ pub(super) fn amend_with(docket: &mut Docket, policy: &Policy, id: Uuid, report:
         withdraw(docket, policy, id, OutcomeReason::Deleted);
     }
     wind(docket, policy);
+    Some(kind)
 }
 
 /// The new words may have a meaning of their own, as the old ones may have had. True if they have changed who answers, or
@@ -123,10 +130,9 @@ fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: boo
 
 /// With that message deleted, nobody may wait for anything any more. Needs the newest messages.
 fn waits_for_nothing(docket: &mut Docket, policy: &Policy) {
-    let our_seq = docket.conversation.our_seq;
     let is_left = |message: &Message| {
         let fate = message.inbound.map(|inbound| inbound.outcome);
-        message.seq > our_seq
+        may_be_waited_with(&docket.conversation, message)
             && message.deleted_at.is_none()
             && matches!(fate, Some(Outcome::Pending | Outcome::LeftToHuman | Outcome::HandedOver))
     };
@@ -134,6 +140,11 @@ fn waits_for_nothing(docket: &mut Docket, policy: &Policy) {
         docket.conversation.waiting_since = None;
         conversations::wind_overdue(docket, policy);
     }
+}
+
+/// Whether our side has said nothing since: what came while an answer to others was written has a lower number than that.
+fn may_be_waited_with(conversation: &Conversation, message: &Message) -> bool {
+    message.seq > conversation.our_seq || conversation.waiting_since.is_some_and(|since| message.at >= since)
 }
 
 /// Whether it is something to answer, and our side has said nothing since.

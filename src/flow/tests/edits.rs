@@ -143,6 +143,29 @@ fn who_deletes_what_they_waited_with_waits_no_more_for_a_person() {
 }
 
 #[test]
+fn who_deletes_what_was_answered_still_waits_with_what_came_while_that_was_written() {
+    let mut play = Play::by(|policy| policy.burst = BurstPolicy::Collect);
+    play.says("m1");
+    let begun = play.begins();
+    play.wait(1_000);
+    play.says("m2");
+    play.writes(&begun, "to m1");
+    play.sends();
+    play.switches(Mode::Human);
+    let delete = |play: &mut Play, of: &str| {
+        let chat = play.conversation.chat.clone();
+        let amendment = Amendment { chat, of: of.into(), text: String::new(), at: None };
+        play.step_with(&Need { newest: 9, ..Need::default() }, |docket, policy| {
+            inbox::amend(docket, policy, &amendment, true);
+        });
+    };
+    delete(&mut play, "IN1");
+    assert!(play.conversation.waiting_since.is_some() && play.conversation.memo.overdue_at.is_some());
+    delete(&mut play, "IN2");
+    assert_eq!((play.conversation.waiting_since, play.conversation.memo.overdue_at), (None, None));
+}
+
+#[test]
 fn what_our_side_edits_or_deletes_there_is_changed_here_and_takes_nothing_over() {
     let mut play = Play::new();
     play.exchange("m1", "It costs 50.");
