@@ -150,7 +150,7 @@ fn may_be_waited_with(conversation: &Conversation, message: &Message) -> bool {
 /// Whether it is something to answer, and our side has said nothing since.
 fn is_unanswered(docket: &Docket, id: Uuid) -> bool {
     docket.message(id).is_some_and(|message| {
-        message.seq > docket.conversation.our_seq
+        may_be_waited_with(&docket.conversation, message)
             && message.inbound.is_some_and(|inbound| inbound.starts_turn)
     })
 }

@@ -116,6 +116,32 @@ fn what_is_edited_to_a_wish_is_one() {
 }
 
 #[test]
+fn what_waits_is_edited_to_a_wish_also_where_an_answer_to_others_came_after_it() {
+    for by in [Mode::Ai, Mode::Human] {
+        for (written, wish) in [("humna", "human"), ("stpo", "stop")] {
+            let mut play = Play::by(|policy| {
+                policy.burst = BurstPolicy::Queue;
+                policy.handover_words = vec!["human".into()];
+            });
+            play.says("m1");
+            let begun = play.begins();
+            play.wait(1_000);
+            play.says(written);
+            play.writes(&begun, "to m1");
+            play.sends();
+            if by == Mode::Human {
+                play.switches(by);
+            }
+            edits(&mut play, "IN2", wish);
+            assert_eq!(play.conversation.opted_out, wish == "stop", "{wish} {by:?}");
+            let is_called = play.conversation.attention.is_some();
+            assert_eq!(is_called, wish == "human", "{wish} {by:?}");
+            assert_eq!(play.claim(), Claim::Nothing, "{wish} {by:?}");
+        }
+    }
+}
+
+#[test]
 fn an_edit_without_words_leaves_a_text_as_it_was() {
     let mut play = Play::new();
     play.says("Do you deliver?");
