@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::{
     channels::{Channel, Channels},
+    conversations,
     inbox::{self, Admitted},
     ledger::{Error, Key, Ledger, Need, change},
     merge::link,
@@ -31,7 +32,7 @@ use super::{
 };
 use crate::domain::{
     chat::ChatId,
-    conversation::Opening,
+    conversation::{AttentionReason, Opening},
     docket::{Docket, Entry},
     event::{Event, EventType},
     policy::Policy,
@@ -287,12 +288,20 @@ impl Intake {
         let need = Need { newest, ..self.need_of(channel, &amendment.chat, &amendment.of) };
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
-            inbox::amend(docket, &policy, &amendment, is_deletion);
-            if docket.is_changed() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) }
+            let goes_on = inbox::amend(docket, &policy, &amendment, is_deletion);
+            (if docket.is_changed() { Verdict::Accepted(None) } else { Verdict::Duplicate(None) }, goes_on)
         };
         match change(&*self.ledger, key, need, step).await {
             Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
-            verdict => verdict,
+            Err(error) => Err(error),
+            Ok((verdict, None)) => Ok(verdict),
+            Ok((verdict, Some(stays))) => {
+                let call = |docket: &mut Docket| conversations::raise(docket, AttentionReason::Unanswered);
+                match change(&*self.ledger, Key::Id(stays), Need::default(), call).await {
+                    Ok(()) | Err(Error::Gone) => Ok(verdict),
+                    Err(error) => Err(error),
+                }
+            }
         }
     }
 

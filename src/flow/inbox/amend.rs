@@ -20,20 +20,33 @@ use crate::{
     flow::{conversations, drafts, outbox, provider::Amendment},
 };
 
-/// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet.
-pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_deletion: bool) {
+/// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet. Returns the
+/// conversation where a person must see it, if this one goes on there.
+pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_deletion: bool) -> Option<Uuid> {
     let report = amendment.report(is_deletion);
     let original = docket.messages().iter().find(|message| {
         message.author == Author::Contact && message.provider_message_id.as_deref() == Some(&amendment.of)
     });
     match original.map(|message| message.id) {
         Some(id) => {
-            if amend_with(docket, policy, id, &report) == Some(EventType::MessageDeleted) {
+            let changed = amend_with(docket, policy, id, &report);
+            if changed == Some(EventType::MessageDeleted) {
                 waits_for_nothing(docket, policy);
             }
+            docket.conversation.memo.merged_into.filter(|_| {
+                changed == Some(EventType::MessageEdited)
+                    && docket.message(id).is_some_and(was_never_answered)
+            })
         }
-        None => docket.park(&amendment.of, report),
+        None => {
+            docket.park(&amendment.of, report);
+            None
+        }
     }
+}
+
+fn was_never_answered(message: &Message) -> bool {
+    message.inbound.is_some_and(|inbound| inbound.starts_turn && inbound.outcome != Outcome::Answered)
 }
 
 pub(super) const fn is_amendment(parked: &Parked) -> bool {
@@ -75,6 +88,10 @@ pub(super) fn amend_with(
     let was = |is: fn(&Message) -> bool| docket.message(id).is_some_and(is);
     let (waited, is_covered) = (was(Message::waits), was(Message::is_covered));
     let kind = change(docket, id, report, actor::CONTACT)?;
+    if docket.conversation.memo.merged_into.is_some() {
+        // Nothing is answered from here any more.
+        return Some(kind);
+    }
     let is_unanswered = is_unanswered(docket, id);
     if is_unanswered {
         drafts::contact_wrote(docket, policy, true);

@@ -2,12 +2,14 @@
 
 use crate::{
     domain::{
+        conversation::Status,
         event::EventType,
         message::{Outcome, OutcomeReason},
         mode::{Mode, Reason},
         policy::BurstPolicy,
     },
     flow::{
+        conversations,
         inbox::{self, Claim},
         ledger::Need,
         play::Play,
@@ -17,11 +19,11 @@ use crate::{
     },
 };
 
-fn edits(play: &mut Play, of: &str, text: &str) {
+fn edits(play: &mut Play, of: &str, text: &str) -> Option<uuid::Uuid> {
     let chat = play.conversation.chat.clone();
     let amendment = Amendment { chat, of: of.into(), text: text.into(), at: Some(play.now) };
     let need = Need { keys: vec![of.to_owned()], ..Need::default() };
-    play.step_with(&need, |docket, policy| inbox::amend(docket, policy, &amendment, false));
+    play.step_with(&need, |docket, policy| inbox::amend(docket, policy, &amendment, false))
 }
 
 #[test]
@@ -88,6 +90,25 @@ fn what_was_a_wish_and_is_edited_to_a_question_is_answered() {
         edits(&mut play, &of, "Stop by tomorrow at 5?");
         assert_eq!(play.conversation.opted_out, opted_out, "{second}");
         assert!(play.begins().burst.iter().any(|it| it.text == "Stop by tomorrow at 5?"), "{second}");
+    }
+}
+
+#[test]
+fn what_is_edited_in_a_conversation_that_goes_on_elsewhere_changes_nothing_but_the_message() {
+    for (written, edited) in [("Stop", "Stop by at 5?"), ("Hm", "human")] {
+        let mut play = Play::by(|policy| policy.handover_words = vec!["human".into()]);
+        let id = play.says(written);
+        let stays = uuid::Uuid::now_v7();
+        play.step(|docket, policy| {
+            conversations::close(docket, policy, "system");
+            docket.conversation.memo.merged_into = Some(stays);
+        });
+        let before = play.message(id).inbound;
+        assert_eq!(edits(&mut play, "IN1", edited), Some(stays), "a person sees it there");
+        assert_eq!(play.message(id).text, edited);
+        let conversation = &play.conversation;
+        assert_eq!((play.message(id).inbound, conversation.status), (before, Status::Closed));
+        assert_eq!((conversation.mode.mode, conversation.attention), (Mode::Ai, None));
     }
 }
 
