@@ -119,9 +119,11 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     Admitted::Stored(id)
 }
 
-/// The same for one that somebody may have answered already.
+/// The same for one that somebody may have answered already: the machine says nothing to it.
 pub fn admit_for_people(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitted {
-    let admitted = admit(docket, policy, arrival);
+    let silent =
+        Policy { unreadable_text: None, handover_text: None, opt_out_text: None, ..Policy::clone(policy) };
+    let admitted = admit(docket, &silent, arrival);
     if let Admitted::Stored(id) = admitted
         && docket.message(id).is_some_and(Message::waits)
     {

@@ -16,6 +16,7 @@ use crate::{
         inbox,
         outbox::{self, Settled},
         play::Play,
+        provider::Arrival,
         reconcile::{self, Copy, Matched},
         reply::Answer,
     },
@@ -311,5 +312,22 @@ fn what_a_person_is_called_for_outlives_a_call_that_an_answer_ends() {
             let wanted = (!a_person_looks).then_some(second);
             assert_eq!(play.conversation.attention.map(|it| it.reason), wanted);
         }
+    }
+}
+
+#[test]
+fn of_what_somebody_may_have_answered_already_the_machine_says_nothing() {
+    for text in ["[voice note]", "stop", "human"] {
+        let mut play = Play::by(|policy| {
+            policy.handover_words = vec!["human".into()];
+            policy.handover_text = Some("A colleague will be with you soon.".into());
+            policy.opt_out_text = Some("You hear no more.".into());
+            policy.unreadable_text = Some("Please write.".into());
+        });
+        let arrival = Arrival { is_unreadable: text.starts_with('['), ..play.arrival("IN1", text) };
+        play.step(|docket, policy| inbox::admit_for_people(docket, policy, &arrival));
+        assert_eq!(play.sends(), [""; 0], "{text}");
+        assert_eq!(play.conversation.opted_out, text == "stop");
+        assert_eq!(play.conversation.attention.is_some(), text != "stop", "{text}: people see it");
     }
 }
