@@ -188,6 +188,9 @@ pub struct Memo {
     /// The reply to this burst that has not begun to leave: a newer message still withdraws it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Uuid>,
+    /// The reply that was leaving when the contact changed what it answers: it comes back only to be written anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amended: Option<Uuid>,
     /// What the assistant asked of the business in replies that have not begun to leave.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errands: Vec<Errand>,

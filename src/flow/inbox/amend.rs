@@ -10,7 +10,7 @@ use crate::{
         conversation::Conversation,
         docket::{Docket, Entry, Parked, Report},
         event::{EventType, actor},
-        message::{Author, Message, Outcome, OutcomeReason},
+        message::{Author, DeliveryState, Message, Outcome, OutcomeReason},
         mode::Mode,
         phrases,
         policy::{BurstPolicy, Policy},
@@ -100,6 +100,11 @@ pub(super) fn amend_with(
         return Some(kind);
     }
     if !waited && !is_covered {
+        // Its answer is leaving, or may have left, without having read this: it is written anew, if it comes back.
+        let turn = docket.message(id).and_then(|message| message.turn);
+        if let Some(turn) = turn.filter(|turn| may_come_back(docket, *turn)) {
+            docket.conversation.memo.amended = Some(turn);
+        }
         return Some(kind);
     }
     // A change of what is being answered counts as newer text.
@@ -112,6 +117,11 @@ pub(super) fn amend_with(
     }
     wind(docket, policy);
     Some(kind)
+}
+
+fn may_come_back(docket: &Docket, reply: Uuid) -> bool {
+    let is_unknown = |message: &Message| message.turn == Some(reply) && message.is(DeliveryState::Unknown);
+    docket.is_owed(reply) || docket.messages().iter().any(is_unknown)
 }
 
 /// The new words may have a meaning of their own, as the old ones may have had. True if they have changed who answers, or

@@ -173,12 +173,11 @@ fn has_begun_before(docket: &Docket, delivery: &Delivery) -> bool {
 /// The part with which a reply began to leave has certainly not left: what it answers is not answered. It is covered as
 /// before, or shares the fate of everything that waited when a person took over or the conversation was closed. Sees
 /// only the messages that were loaded with the attempt: those that were covered when it began. True if the contact has
-/// changed any of them since the reply was written.
+/// changed any of them since it began to leave.
 fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
     let Some(message) = docket.message(id) else { return false };
     let (seq, turn) = (message.seq, message.turn);
     let Some(delivery) = message.delivery.as_ref() else { return false };
-    let written_at = delivery.queued_at;
     let is_answer = matches!(delivery.gate, Gate::Assistant | Gate::Farewell);
     if !is_answer || turn.is_none() || has_begun_before(docket, delivery) {
         return false;
@@ -193,11 +192,11 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
     let answered = docket.ids(|message| {
         message.turn == turn && message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Answered)
     });
-    let mut is_amended = false;
+    let mut is_amended = docket.conversation.memo.amended.take_if(|amended| Some(*amended) == turn).is_some();
     for id in &answered {
         let Some(message) = docket.edit(*id) else { continue };
         let is_deleted = message.deleted_at.is_some();
-        is_amended |= is_deleted || message.edited_at.is_some_and(|at| at >= written_at);
+        is_amended |= is_deleted;
         let Some(inbound) = &mut message.inbound else { continue };
         (inbound.outcome, inbound.reason) =
             if is_deleted { (Outcome::Ignored, Some(OutcomeReason::Deleted)) } else { (outcome, reason) };
@@ -243,6 +242,7 @@ pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     start_typing_next(docket, &delivery);
     if let Some(turn) = turn {
         notes::forget(docket, turn);
+        docket.conversation.memo.amended.take_if(|amended| *amended == turn);
     }
     conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
     conversations::wind_overdue(docket, policy);

@@ -51,6 +51,22 @@ fn a_reply_whose_question_was_edited_on_its_way_is_written_anew_if_it_has_not_le
 }
 
 #[test]
+fn a_reply_is_written_anew_also_where_the_edit_is_older_than_it_and_came_late() {
+    let mut play = Play::new();
+    play.says("Two for tonite");
+    play.wait(5_000);
+    let begun = play.begins();
+    play.writes(&begun, "A table for two.");
+    let (attempt, _) = play.claims_send();
+    let (chat, at) = (play.conversation.chat.clone(), Some(play.now.plus_ms(-4_000)));
+    let amendment = Amendment { chat, of: "IN1".into(), text: "Four for tonight".into(), at };
+    play.step(|docket, policy| inbox::amend(docket, policy, &amendment, false));
+    play.settles(attempt, &Settled::Again(None, "status 500".into()));
+    assert_eq!(play.in_state(S::Cancelled), ["A table for two."]);
+    assert_eq!(play.begins().burst[0].text, "Four for tonight");
+}
+
+#[test]
 fn a_reply_whose_question_was_deleted_on_its_way_does_not_leave_later() {
     for burst in [BurstPolicy::Interrupt, BurstPolicy::Collect] {
         let mut play = amended_on_the_way(burst, true);
