@@ -10,7 +10,7 @@ mod on_demand;
 
 pub use amend::amend;
 pub(super) use amend::change;
-use amend::{amend_with, is_amendment};
+use amend::{amend_with, is_amendment, is_edit};
 pub use claim::{Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease};
 pub(super) use claim::{hand_over, hand_over_stale};
 pub use on_demand::answer_now;
@@ -105,7 +105,12 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
         drafts::contact_wrote(docket, policy, false);
     } else if starts_turn {
         docket.conversation.contact_seq = docket.conversation.seq;
-        let is_answerable = wants(docket, policy, arrival.kind, &arrival.text, id);
+        for parked in docket.unpark(|parked| parked.provider_message_id == key && is_edit(parked)) {
+            // Before the old words are taken for a wish.
+            amend::change(docket, id, &parked.report, actor::CONTACT);
+        }
+        let text = docket.message(id).map_or_else(String::new, |message| message.text.clone());
+        let is_answerable = wants(docket, policy, arrival.kind, &text, id);
         note_moment(docket, policy);
         drafts::contact_wrote(docket, policy, is_answerable);
         arrive(docket, policy, id);

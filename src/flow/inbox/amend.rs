@@ -49,6 +49,10 @@ fn was_never_answered(message: &Message) -> bool {
     message.inbound.is_some_and(|inbound| inbound.starts_turn && inbound.outcome != Outcome::Answered)
 }
 
+pub(super) const fn is_edit(parked: &Parked) -> bool {
+    matches!(parked.report, Report::Edit { .. })
+}
+
 pub(super) const fn is_amendment(parked: &Parked) -> bool {
     matches!(parked.report, Report::Edit { .. } | Report::Deletion)
 }
@@ -129,26 +133,30 @@ fn may_come_back(docket: &Docket, reply: Uuid) -> bool {
 fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: bool) -> bool {
     let Some(message) = docket.message(id) else { return false };
     let (kind, text) = (message.kind, message.text.clone());
-    let has_opted_out = message.inbound.is_some_and(|it| it.reason == Some(OutcomeReason::OptedOut));
-    if has_opted_out && !phrases::is_phrase(&text, &policy.opt_out_words) {
+    let is_put_aside = message.inbound.is_some_and(|it| it.reason == Some(OutcomeReason::OptedOut));
+    let has_opted_out = is_put_aside || docket.conversation.memo.opted_out_by == Some(id);
+    let is_wish = phrases::is_phrase(&text, &policy.opt_out_words);
+    if has_opted_out && !is_wish {
         // The wish may be that of another message.
         if docket.conversation.memo.opted_out_by.take_if(|by| *by == id).is_some() {
             docket.conversation.opted_out = false;
         }
-        let fate = fate(docket, None, true);
-        if let Some(message) = docket.edit(id) {
-            message.inbound = Some(fate);
+        if is_put_aside {
+            let fate = fate(docket, None, true);
+            if let Some(message) = docket.edit(id) {
+                message.inbound = Some(fate);
+            }
+            wait_for_us(docket, policy);
+            wants(docket, policy, kind, &text, id);
+            arrive(docket, policy, id);
+            return true;
         }
-        wait_for_us(docket, policy);
-        wants(docket, policy, kind, &text, id);
-        arrive(docket, policy, id);
-        return true;
     }
     if !is_unanswered {
         return false;
     }
     let mode = docket.conversation.mode.mode;
-    let is_for_somebody = has_opted_out || wants(docket, policy, kind, &text, id);
+    let is_for_somebody = (has_opted_out && is_wish) || wants(docket, policy, kind, &text, id);
     if !is_for_somebody && mode == Mode::Ai {
         withdraw(docket, policy, id, OutcomeReason::OptedOut);
     }

@@ -94,6 +94,28 @@ fn what_was_a_wish_and_is_edited_to_a_question_is_answered() {
 }
 
 #[test]
+fn a_wish_is_taken_back_also_where_people_answer_and_before_it_has_come() {
+    let mut play = Play::by(|policy| policy.opt_out_text = Some("You hear no more.".into()));
+    play.switches(Mode::Human);
+    let id = play.says("Stop");
+    assert!(play.conversation.opted_out);
+    edits(&mut play, "IN1", "Stop by at 5?");
+    assert!(!play.conversation.opted_out);
+    assert_eq!(play.message(id).inbound.unwrap().outcome, Outcome::LeftToHuman);
+
+    let mut play = Play::by(|policy| policy.opt_out_text = Some("You hear no more.".into()));
+    edits(&mut play, "IN1", "Stop by at 5?");
+    play.says("Stop");
+    assert_eq!((play.sends(), play.conversation.opted_out), (vec![], false));
+    assert_eq!(play.begins().burst[0].text, "Stop by at 5?");
+    let mut play = Play::new();
+    edits(&mut play, "IN1", "stop");
+    play.says("stpo");
+    assert!(play.conversation.opted_out);
+    assert_eq!(play.claim(), Claim::Nothing);
+}
+
+#[test]
 fn what_is_edited_in_a_conversation_that_goes_on_elsewhere_changes_nothing_but_the_message() {
     for (written, edited) in [("Stop", "Stop by at 5?"), ("Hm", "human")] {
         let mut play = Play::by(|policy| policy.handover_words = vec!["human".into()]);
