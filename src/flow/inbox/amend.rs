@@ -17,7 +17,7 @@ use crate::{
         time::Time,
         turn::TurnState,
     },
-    flow::{conversations, drafts, outbox, provider::Amendment},
+    flow::{conversations, drafts, office, outbox, provider::Amendment},
 };
 
 /// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet. Returns the
@@ -142,6 +142,7 @@ fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: boo
             docket.conversation.opted_out = false;
         }
         if is_put_aside {
+            office::leave_to_people(docket, policy);
             let fate = fate(docket, None, true);
             if let Some(message) = docket.edit(id) {
                 message.inbound = Some(fate);

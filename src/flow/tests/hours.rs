@@ -16,8 +16,9 @@ use crate::{
     flow::{
         conversations,
         desk::{Idempotency, Words},
-        inbox::Claim,
+        inbox::{self, Claim},
         play::Play,
+        provider::Amendment,
         reply::{Answer, Committed},
     },
 };
@@ -155,6 +156,20 @@ fn what_was_closed_or_put_aside_meanwhile_stays_so_when_the_hours_begin() {
         assert_eq!(play.claim(), Claim::Nothing);
         assert_eq!(fate(&play, asked).0, Outcome::LeftToHuman);
     }
+}
+
+#[test]
+fn a_wish_that_is_taken_back_outside_the_hours_of_the_assistant_is_left_to_people() {
+    let mut play = friday_evening();
+    play.now = at("2026-01-09T17:58:00+08:00");
+    let asked = play.says("Stop");
+    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    play.now = at("2026-01-09T18:05:00+08:00");
+    let chat = play.conversation.chat.clone();
+    let edit = Amendment { chat, of: "IN1".into(), text: "Stop by at 7?".into(), at: None };
+    play.step(|docket, policy| inbox::amend(docket, policy, &edit, false));
+    assert_eq!(fate(&play, asked), (Outcome::LeftToHuman, Some(OutcomeReason::Hours)));
+    assert_eq!(play.conversation.mode.until, Some(at("2026-01-12T09:00:00+08:00")));
 }
 
 #[test]
