@@ -6,7 +6,11 @@
 use uuid::Uuid;
 
 use super::inbox::Begun;
-use crate::domain::{conversation::Noted, docket::Docket};
+use crate::domain::{
+    conversation::Noted,
+    docket::Docket,
+    message::{DeliveryState, Message},
+};
 
 /// The reply of that turn has read it. Another that was left meanwhile is for the next turn.
 pub(super) fn put_away(docket: &mut Docket, begun: &Begun) {
@@ -21,8 +25,13 @@ pub(super) fn forget(docket: &mut Docket, turn: Uuid) {
     docket.conversation.memo.noted.take_if(|noted| noted.turn == turn);
 }
 
-/// Nothing of that reply will leave: the next turn reads it, unless there is a newer one.
+/// Nothing of that reply will leave: the next turn reads it, unless there is a newer one, or a part of unknown fate may have
+/// brought it to the contact.
 pub(super) fn bring_back(docket: &mut Docket, turn: Uuid) {
+    let is_unknown = |message: &Message| message.turn == Some(turn) && message.is(DeliveryState::Unknown);
+    if docket.messages().iter().any(is_unknown) {
+        return;
+    }
     let memo = &mut docket.conversation.memo;
     if let Some(noted) = memo.noted.take_if(|noted| noted.turn == turn) {
         memo.note.get_or_insert(noted.note);

@@ -317,5 +317,6 @@ pub fn give_up(
     conversations::raise(docket, AttentionReason::SendFailed);
     agenda::cancel(docket, "send_failed", actor::SYSTEM);
     withdraw(docket, DeliveryReason::Refused, actor::SYSTEM, |delivery| delivery.reply == reply);
+    notes::bring_back(docket, reply);
     conversations::wind_overdue(docket, policy);
 }

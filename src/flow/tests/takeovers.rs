@@ -5,7 +5,7 @@ use crate::{
     domain::{
         conversation::{AttentionReason, Status},
         event::EventType,
-        message::{DeliveryState as S, Outcome, OutcomeReason},
+        message::{DeliveryReason, DeliveryState as S, Outcome, OutcomeReason},
         mode::{Mode, Reason},
         policy::BurstPolicy,
         turn::TurnState,
@@ -518,4 +518,34 @@ fn whoever_gives_a_conversation_back_has_answered_the_call_for_a_person() {
             assert_eq!(!is_called, is_answered && by != Reason::HoldExpired, "{reason} {by}");
         }
     }
+}
+
+#[test]
+fn a_note_is_read_again_after_an_answer_that_was_given_up_and_not_beside_one_that_may_have_left() {
+    let mut play = noted();
+    play.says("How much is the blue bowl?");
+    let begun = play.begins();
+    play.writes(&begun, "Nine dollars.");
+    play.wait(8_000);
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Refused(DeliveryReason::Refused, "status 400".into()));
+    play.says("Hello?");
+    assert_eq!(play.begins().note.as_deref(), Some("give her 10 %"));
+
+    let mut play = noted();
+    play.policy.split_chars = 20;
+    play.says("How much is the blue bowl?");
+    let begun = play.begins();
+    play.writes(&begun, "Nine dollars a piece.\n\nTen for two of them.");
+    play.wait(8_000);
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Unclear("timed out".into()));
+    play.says("Hello?");
+    let begun = play.begins();
+    assert_eq!(begun.note, None);
+    play.writes(&begun, "Yes?");
+    assert_eq!(play.in_state(S::Cancelled).len(), 1);
+    play.sends();
+    play.says("And the red one?");
+    assert_eq!(play.begins().note, None);
 }
