@@ -242,9 +242,12 @@ pub struct Memo {
     /// The message in which the contact has wished for no follow-ups: its words may be taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opted_out_by: Option<Uuid>,
-    /// When the provider is asked again under which other id it knows the person: it has not answered.
+    /// When the provider is asked, or asked again, under which other id it knows the person: it has not answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_id_at: Option<i64>,
+    /// Since when that is asked, or was: once in a conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_id_since: Option<i64>,
     /// What a newer version beside this one remembers.
     #[serde(flatten)]
     pub beyond: Map<String, Value>,

@@ -294,6 +294,11 @@ impl Docket {
         &self.dirty.events
     }
 
+    /// Whether the conversation begins now.
+    pub const fn is_new(&self) -> bool {
+        self.before.is_new
+    }
+
     /// Whether anything was written: events or rows.
     pub fn is_changed(&self) -> bool {
         self.conversation != self.before.conversation

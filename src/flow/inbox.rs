@@ -18,7 +18,8 @@ pub use on_demand::answer_now;
 use uuid::Uuid;
 
 use super::{
-    agenda, conversations, conversations::By, drafts, errands, flood, office, outbox, provider::Arrival,
+    agenda, conversations, conversations::By, drafts, errands, flood, merge, office, outbox,
+    provider::Arrival,
 };
 use crate::domain::{
     burst,
@@ -63,6 +64,9 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
         let known = known.id;
         repeat(docket, known, arrival);
         return Admitted::Duplicate(known);
+    }
+    if docket.is_new() && arrival.alias.is_none() && arrival.chat.phone().is_none() {
+        merge::ask_once(docket);
     }
     let id = Uuid::now_v7();
     let inert = inert_reason(docket, policy, arrival);

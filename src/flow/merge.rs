@@ -24,10 +24,12 @@ use crate::domain::{
     label::{LABELS_MAX, Label, Labelling},
     mode::{Mode, ModeState, Reason},
     policy::Policy,
+    time::Time,
 };
 
-/// The first time that the provider is asked again for another id.
+/// The first time that the provider is asked again for another id, and how long it is left in peace at most.
 const ASK_AGAIN_MS: i64 = 30_000;
+const ASK_AGAIN_MAX_MS: i64 = 600_000;
 
 /// The later of the two, as it stands.
 #[derive(Debug, Clone)]
@@ -47,11 +49,30 @@ pub async fn other_id(channel: &Channel, chat: &ChatId) -> Result<Option<ChatId>
     })
 }
 
-/// The provider has not said it: it is asked again, each time after as long as the conversation has existed by then.
+/// Here a person of our side acts, or a contact begins under a hidden id: the provider is to be asked for the other id, once.
+/// What is said under that one must not pass by.
+pub fn ask_once(docket: &mut Docket) {
+    let (now, kind) = (docket.now.0, docket.conversation.chat.kind());
+    let memo = &mut docket.conversation.memo;
+    if memo.other_id_since.is_none() && kind == ChatKind::Person {
+        memo.other_id_since = Some(now);
+        memo.other_id_at = Some(now);
+    }
+}
+
+/// The provider has not said it: it is asked again, each time after as long as it has been asked by then, up to a limit.
 pub fn ask_again(docket: &mut Docket) {
-    let age_ms = docket.now.since(docket.conversation.created_at);
-    let at = docket.now.plus_ms(age_ms.max(ASK_AGAIN_MS));
-    docket.conversation.memo.other_id_at = Some(at.0);
+    let now = docket.now;
+    let memo = &mut docket.conversation.memo;
+    let asked_ms = now.since(Time(*memo.other_id_since.get_or_insert(now.0)));
+    memo.other_id_at = Some(now.plus_ms(asked_ms.clamp(ASK_AGAIN_MS, ASK_AGAIN_MAX_MS)).0);
+}
+
+/// The provider has said it, or that there is none.
+pub fn is_told(docket: &mut Docket) {
+    let memo = &mut docket.conversation.memo;
+    memo.other_id_since.get_or_insert(docket.now.0);
+    memo.other_id_at = None;
 }
 
 /// Two ids of one person lead to one conversation. False if there is none yet.

@@ -18,7 +18,7 @@ use self::status::{put_letter_away, report};
 use super::{
     conversations,
     conversations::By,
-    drafts, inbox, outbox,
+    drafts, inbox, merge, outbox,
     provider::{Amendment, Arrival},
 };
 use crate::domain::{
@@ -338,6 +338,7 @@ fn written_after(docket: &Docket, at: Option<Time>) -> Option<(i64, Time)> {
 /// A person of our side has written: they have read everything before, and nobody waits any more.
 pub fn a_person_wrote(docket: &mut Docket, policy: &Policy, by: &str) {
     outbox::overtake(docket, by);
+    merge::ask_once(docket);
     let conversation = &mut docket.conversation;
     conversation.our_seq = conversation.seq;
     conversation.read_seq = conversation.seq;

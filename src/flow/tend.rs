@@ -76,7 +76,7 @@ impl Tend {
         }
         let is_told = told.is_ok();
         let note = move |docket: &mut Docket| match is_told {
-            true => docket.conversation.memo.other_id_at = None,
+            true => merge::is_told(docket),
             false => merge::ask_again(docket),
         };
         match change(&*self.ledger, Key::Id(conversation), Need::itself(), note).await {

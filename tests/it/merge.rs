@@ -22,6 +22,8 @@ on_both_stores!(
     those_that_have_met_are_erased_together,
     who_writes_on_the_phone_takes_over_whichever_id_is_shown,
     who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later,
+    who_writes_on_the_phone_takes_over_also_where_both_ids_have_begun,
+    whom_a_person_has_written_to_is_known_under_the_other_id,
     all_of_a_person_is_erased,
     what_the_later_one_is_labelled_with_is_on_the_one_that_stays,
 );
@@ -325,10 +327,10 @@ async fn who_writes_on_the_phone_takes_over_whichever_id_is_shown(world: &World)
 async fn who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later(world: &World) {
     let (hidden, phone) = (world.chat(HIDDEN), world.chat(PHONE));
     world.gateway.knows_as_one(PHONE, HIDDEN);
+    world.gateway.keeps_other_ids(true);
     world.assistant_says("Hello!");
     hidden.writes("M1", "Hi").await;
     world.after(3_000).await;
-    world.gateway.keeps_other_ids(true);
     assert_eq!(phone.phone_writes("P1", "This is Ana.").await, "accepted");
     world.after(40_000).await;
     assert_eq!(hidden.conversation().await["mode"], "AI", "nobody knows yet");
@@ -339,6 +341,29 @@ async fn who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later(
     assert_eq!(taken["id"], begun["id"]);
     hidden.writes("M2", "Are you there?").await;
     world.after(60_000).await;
+    assert_eq!(world.gateway.posts().len(), 1, "the assistant is silent");
+}
+
+async fn who_writes_on_the_phone_takes_over_also_where_both_ids_have_begun(world: &World) {
+    let (first, second) = both_begin(world).await;
+    world.gateway.knows_as_one(PHONE, HIDDEN);
+    assert_eq!(first.phone_writes("P1", "This is Ana.").await, "accepted");
+    world.drain().await;
+    second.writes("M3", "Are you there?").await;
+    world.after(60_000).await;
+    let (stays, goes) = (first.conversation().await, second.conversation().await);
+    assert_eq!((&goes["id"], &goes["mode"]), (&stays["id"], &json!("HUMAN")));
+    assert_eq!(world.gateway.posts().len(), 2, "the assistant is silent");
+}
+
+async fn whom_a_person_has_written_to_is_known_under_the_other_id(world: &World) {
+    let (phone, hidden) = (world.chat(PHONE), world.chat(HIDDEN));
+    world.gateway.knows_as_one(PHONE, HIDDEN);
+    phone.agent_says("Hello Mei, this is Ana.").await;
+    world.drain().await;
+    hidden.writes("M1", "Hello Ana").await;
+    world.after(60_000).await;
+    assert_eq!(hidden.conversation().await["id"], phone.conversation().await["id"]);
     assert_eq!(world.gateway.posts().len(), 1, "the assistant is silent");
 }
 

@@ -19,7 +19,7 @@ use crate::{
     },
     flow::{
         conversations::{self, By},
-        mode_switch,
+        merge, mode_switch,
         outbox::{self, Owed},
         reconcile,
     },
@@ -165,6 +165,9 @@ fn quote(docket: &Docket, quoted: Option<Uuid>) -> Result<Option<Quoted>, Refusa
 
 /// Puts a private note into the conversation.
 pub(in crate::flow) fn keep_note(docket: &mut Docket, text: &str, actor: &str, agent: Option<Uuid>) -> Uuid {
+    if docket.is_new() {
+        merge::ask_once(docket);
+    }
     let last_message_at = docket.conversation.last_message_at;
     let id = docket.push(Message {
         agent,

@@ -49,8 +49,9 @@ impl Intake {
         let by = copy.by();
         let key = key(channel, &chat, Some(channel.opening_by_a_person(&chat, by.reason, by.actor)));
         let begin = move |docket: &mut Docket| {
-            if is_unknown {
-                merge::ask_again(docket);
+            match is_unknown {
+                true => merge::ask_again(docket),
+                false => merge::is_told(docket),
             }
             step(docket)
         };
