@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::{
-    cursor,
+    conversations, cursor,
     filter::{Conditions, IS_THERE},
 };
 use crate::{
@@ -203,11 +203,21 @@ fn placed<R: Columns>(row: &R) -> Result<Placed, Error> {
     })
 }
 
-/// Whether a message with that key was stored, in the conversation of that chat.
+/// Whether a message with that key was stored, in the conversation of that chat or in one that was merged into it.
 pub(super) async fn has<S: Store>(store: &S, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error> {
     let statement = Statement::new(
         "select m.id from chats h join messages m on m.conversation_id = h.conversation_id \
          where h.channel = $1 and h.chat_id = $2 and m.key = $3 limit 1",
     );
-    Ok(store.row(statement.with(channel).with(chat.as_str()).with(key)).await?.is_some())
+    if store.row(statement.with(channel).with(chat.as_str()).with(key)).await?.is_some() {
+        return Ok(true);
+    }
+    let stays = conversations::of_chat(store, channel, chat).await?;
+    for merged in stays.map(|stays| stays.conversation.memo.merged).unwrap_or_default() {
+        let statement = Statement::new("select id from messages where conversation_id = $1 and key = $2");
+        if store.row(statement.with(merged).with(key)).await?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

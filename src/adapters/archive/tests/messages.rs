@@ -156,6 +156,13 @@ async fn beside_messages_stand_what_they_quote_and_what_was_reacted<S: Trial>(st
 async fn a_key_is_known_by_every_id_of_the_chat<S: Trial>(store: &S) {
     let mei = talk(store, 1).await;
     store.keep_chat("shop", "100000000000001@lid", mei.id).await;
+    // Two that were merged: what was said in the later one stays with it.
+    let (mut stays, goes) = (begun("shop", "6580000003@c.us"), begun("shop", "300000000000003@lid"));
+    stays.memo.merged = vec![goes.id];
+    for conversation in [&stays, &goes] {
+        store.keep_conversation(conversation).await;
+    }
+    store.keep_messages(&goes, vec![from_contact(1, "Hello", NOW)]).await;
     let chat = |id| crate::domain::chat::ChatId::parse(id).expect("an id");
     for (channel, id, key, wanted) in [
         ("shop", "6580000001@c.us", "key-1", true),
@@ -163,6 +170,8 @@ async fn a_key_is_known_by_every_id_of_the_chat<S: Trial>(store: &S) {
         ("shop", "6580000001@c.us", "key-2", false),
         ("other", "6580000001@c.us", "key-1", false),
         ("shop", "6580000002@c.us", "key-1", false),
+        ("shop", "6580000003@c.us", "key-1", true),
+        ("shop", "6580000003@c.us", "key-2", false),
     ] {
         assert_eq!(
             store.has_message(channel, &chat(id), key).await.expect("reads"),
