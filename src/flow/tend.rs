@@ -70,11 +70,15 @@ impl Tend {
     /// Asks again under which other id the provider knows the person.
     async fn ask(&self, conversation: Uuid, channel: &str, chat: &ChatId) -> Result<(), ledger::Error> {
         let Some(channel) = self.channels.get(channel) else { return Ok(()) };
-        let told = merge::other_id(&channel, chat).await;
-        if let Ok(Some(other)) = &told {
-            merge::link(&*self.ledger, &*self.registry, &self.channels, &channel.name, [chat, other]).await?;
-        }
-        let is_told = told.is_ok();
+        let is_told = match merge::other_id(&channel, chat).await {
+            Err(_) => false,
+            Ok(None) => true,
+            // Not, if the other one began a conversation of its own meanwhile: then they are linked the next time.
+            Ok(Some(other)) => {
+                let ids = [chat, &other];
+                merge::link(&*self.ledger, &*self.registry, &self.channels, &channel.name, ids).await?
+            }
+        };
         let note = move |docket: &mut Docket| match is_told {
             true => merge::is_told(docket),
             false => merge::ask_again(docket),
