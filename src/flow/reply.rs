@@ -208,8 +208,9 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         }
         office::note_hand_over(docket, &begun.turn, reason);
     }
-    // What is written beside it is for nobody: why it has nothing to say, most of the time.
-    if answer.stay_silent.is_some() {
+    // What is written beside it is for nobody: why it has nothing to say, most of the time. Not where it says that nobody is
+    // there to take over.
+    if answer.stay_silent.is_some() && answer.hand_over.is_none() {
         end_burst_as(docket, policy, begun, Outcome::Ignored, Some(OutcomeReason::StayedSilent));
         docket.conversation.waiting_since = outbox::first_waiting(docket);
         if let Some(wish) = &answer.follow_up {

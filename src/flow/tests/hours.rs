@@ -305,6 +305,21 @@ fn a_hand_over_when_nobody_is_there_is_noted_and_the_assistant_goes_on() {
 }
 
 #[test]
+fn who_is_handed_over_when_nobody_is_there_hears_it_though_nothing_else_is_said() {
+    let mut play = without_people();
+    play.says("I want to talk to your manager");
+    let begun = play.begins();
+    let answer = Answer {
+        text: "They are back on Monday.".to_owned(),
+        hand_over: Some("a complaint".to_owned()),
+        stay_silent: Some("it was handed over".to_owned()),
+        ..Answer::default()
+    };
+    assert_eq!(play.commits(&begun, &answer), Committed::Owed);
+    assert_eq!(play.sends(), ["They are back on Monday."]);
+}
+
+#[test]
 fn a_bot_that_writes_at_night_is_promised_nobody() {
     let mut play = without_people();
     play.policy.reply_cap = 1;
