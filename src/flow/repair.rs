@@ -124,7 +124,7 @@ impl Repair {
         let mut count = 0;
         for arrival in missed {
             while let Some(answer) = typed.pop_front_if(|answer| answer.at < arrival.at) {
-                count += usize::from(is_news(self.intake.take_typed(&channel, answer).await?));
+                count += usize::from(is_news(self.intake.take_typed(&channel, answer).await)?);
             }
             let is_from_before = restored_at.is_some_and(|restored_at| arrival.at <= Some(restored_at));
             let is_answered = typed.iter().any(|answer| answers(answer, &arrival));
@@ -132,7 +132,7 @@ impl Repair {
                 true => self.intake.take_for_people(&channel, arrival.clone()).await,
                 false => self.intake.take_missed(&channel, arrival.clone()).await,
             };
-            if !is_news(taken?) {
+            if !is_news(taken)? {
                 continue;
             }
             count += 1;
@@ -142,12 +142,12 @@ impl Repair {
             // All of them, and at once: the provider shows when they were last read or answered, so whatever the contact
             // wrote next may have come after them. It waits for another.
             for answer in answers {
-                count += usize::from(is_news(self.intake.take_typed(&channel, answer).await?));
+                count += usize::from(is_news(self.intake.take_typed(&channel, answer).await)?);
             }
         }
         // Of what is on its way as well, its own webhook says more; or else the next look finds it.
         for answer in typed.into_iter().filter(is_ripe) {
-            count += usize::from(is_news(self.intake.take_typed(&channel, answer).await?));
+            count += usize::from(is_news(self.intake.take_typed(&channel, answer).await)?);
         }
         Ok(count)
     }
@@ -218,6 +218,14 @@ impl Repair {
     }
 }
 
-const fn is_news(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Accepted(_))
+/// Whether it was missed. One that the store refuses for its data alone is left out: it would be refused at each look, and hold
+/// up everything else.
+fn is_news(taken: Result<Verdict, ledger::Error>) -> Result<bool, ledger::Error> {
+    match taken {
+        Err(ledger::Error::Refused(source)) => {
+            tracing::warn!(error = &*source as &dyn std::error::Error, "an entry of the journal was refused");
+            Ok(false)
+        }
+        taken => Ok(matches!(taken?, Verdict::Accepted(_))),
+    }
 }

@@ -54,6 +54,7 @@ on_both_stores!(
     what_may_have_come_after_an_answer_on_the_phone_waits_for_another,
     an_answer_on_the_phone_is_known_whichever_id_of_the_chat_it_is_shown_under,
     what_came_before_a_restore_goes_to_a_person,
+    what_the_store_refuses_does_not_hold_up_what_was_missed_beside_it,
     while_the_phone_is_not_linked_nothing_counts_as_looked_through,
     a_phone_linked_again_makes_the_journal_due,
 );
@@ -181,6 +182,39 @@ impl Ledger for Away {
     }
 
     fn forget(&self, _: uuid::Uuid) {}
+}
+
+/// A store that refuses one message for its data.
+struct Refusing(Arc<dyn Ledger>);
+
+#[async_trait]
+impl Ledger for Refusing {
+    async fn run(&self, key: Key, need: Need, step: Erased) -> Result<(), Error> {
+        match need.keys.iter().any(|key| key == "refused") {
+            true => Err(Error::Refused("its data".into())),
+            false => self.0.run(key, need, step).await,
+        }
+    }
+
+    async fn due(&self, work: Work, channels: &[String], limit: usize) -> Result<Vec<Due>, Error> {
+        self.0.due(work, channels, limit).await
+    }
+
+    async fn standings(&self, held: &[Held], extend_ms: Option<i64>) -> Result<Vec<Standing>, Error> {
+        self.0.standings(held, extend_ms).await
+    }
+
+    async fn keep(&self, events: Vec<Event>, letters: Vec<DeadLetter>) -> Result<(), Error> {
+        self.0.keep(events, letters).await
+    }
+
+    async fn now(&self) -> Result<Time, Error> {
+        self.0.now().await
+    }
+
+    fn forget(&self, conversation: uuid::Uuid) {
+        self.0.forget(conversation);
+    }
 }
 
 /// A shop with one channel, its number at that gateway, made twelve hours ago.
@@ -539,6 +573,27 @@ async fn what_came_before_a_restore_goes_to_a_person<S: Trial + Clone + 'static>
         .collect();
     let wanted = [("text elsewhere", Outcome::HandedOver), ("text here", Outcome::Pending)];
     assert_eq!(fates, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+}
+
+async fn what_the_store_refuses_does_not_hold_up_what_was_missed_beside_it<S: Trial + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    let intake = Intake {
+        ledger: Arc::new(Refusing(Trial::ledger(store))),
+        registry: Arc::clone(&shop.intake.registry),
+        channels: Arc::clone(&shop.intake.channels),
+        tombstones: tombstones(),
+        deduplicator: None,
+        start: None,
+        clock: || NOW,
+    };
+    *shop.gateway.journal.lock().expect("whole") = vec![said("refused", 2 * HOUR), said("missed", HOUR)];
+    *shop.gateway.typed.lock().expect("whole") =
+        vec![typed(&mira(), "refused", HOUR / 2), typed(&mira(), "P1", HOUR / 2)];
+    let repair = Repair { intake: Arc::new(intake), ..shop.repair() };
+    assert_eq!(repair.repair("shop").await.expect("works"), 2);
+    assert_eq!(shop.texts().await, ["text missed", "by hand P1"]);
 }
 
 async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial + Clone + 'static>(
