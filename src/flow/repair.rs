@@ -102,7 +102,9 @@ impl Repair {
     async fn look_through(&self, name: &str, since: Time, now: Time) -> Result<usize, Trouble> {
         let Some(channel) = self.channels.get(name) else { return Ok(0) };
         // An empty journal of an account that is not linked proves nothing.
-        if channel.provider.state().await? != LINKED {
+        let state = channel.provider.state().await?;
+        if state != LINKED {
+            keep_state(&*self.registry, name, &state, now).await?;
             return Err(Trouble::NotLinked);
         }
         let from = since.max(now.plus_ms(-BACK_MS));

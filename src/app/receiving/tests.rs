@@ -604,6 +604,9 @@ async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial
     let repair = shop.repair();
     let result = repair.repair("shop").await;
     assert!(matches!(result, Err(repair::Trouble::NotLinked)), "{result:?}");
+    let channels = store.channels().await.expect("reads");
+    let state = channels.iter().find(|row| row.name == "shop").map(|row| row.state.as_str());
+    assert_eq!(state, Some("notAuthorized"), "nor is that kept from anybody");
     shop.gateway.is_unlinked.store(false, Ordering::SeqCst);
     *shop.gateway.journal.lock().expect("whole") = vec![said("missed", 5 * HOUR)];
     store.wind_repair("shop", NOW).await.expect("writes");
