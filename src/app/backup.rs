@@ -1,6 +1,11 @@
 //! `baton backup`: everything that a database holds, in one file.
 
-use std::{collections::BTreeMap, io, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail, ensure};
 
@@ -11,7 +16,10 @@ use super::{
     vault::{Key, Vault},
 };
 use crate::{
-    adapters::backup::{LockedKeys, Packed, PartFile, Resealed},
+    adapters::{
+        backup::{self, LockedKeys, Packed, PartFile, Resealed},
+        sqlite::Sqlite,
+    },
     config::{Passphrase, Settings},
     flow::vault::Vault as _,
 };
@@ -58,6 +66,10 @@ pub async fn backup(
     to: Destination,
     passphrase: Option<&Passphrase>,
 ) -> anyhow::Result<Saved> {
+    // Before the database is opened: to open and close its file once more would free what SQLite has locked of it.
+    if let Destination::File { path, .. } = &to {
+        refuse_another_file(settings, path)?;
+    }
     let store = Store::connect_existing(settings).await?;
     store.require_whole().await?;
     store.require_migrated().await?;
@@ -76,6 +88,46 @@ pub async fn backup(
     };
     store.close().await;
     Ok(packed.into())
+}
+
+/// Refuses a place that is the server's own, and one where another file lies than an earlier backup: that is all that
+/// `--force` is for. An empty file holds nothing.
+fn refuse_another_file(settings: &Settings, place: &Path) -> anyhow::Result<()> {
+    let told = place.display();
+    ensure!(
+        !own_files(settings).contains(&settled(place)),
+        "{told} is a file of the server's own: name another one"
+    );
+    if fs::metadata(place).is_ok_and(|found| found.len() > 0) {
+        let is_backup = File::open(place).is_ok_and(|file| {
+            let begun = backup::Read::begin(file);
+            !matches!(begun, Err(backup::Error::NoBackup | backup::Error::Io(_)))
+        });
+        ensure!(
+            is_backup,
+            "{told} is there already, and is no backup of Baton that can be read: name another place"
+        );
+    }
+    Ok(())
+}
+
+/// The files of a server on SQLite, whether they are there or not.
+fn own_files(settings: &Settings) -> Vec<PathBuf> {
+    let Some(path) = Sqlite::path_of(settings.database_url.expose()) else { return Vec::new() };
+    let database = fs::canonicalize(&path).unwrap_or(path);
+    let beside = ["", "-wal", "-shm", "-journal", ".lock"].map(|ending| {
+        let mut name = database.clone().into_os_string();
+        name.push(ending);
+        name.into()
+    });
+    beside.into_iter().chain([database.with_extension("key")]).collect()
+}
+
+/// Where a file is or would be, past all links.
+fn settled(place: &Path) -> PathBuf {
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let would_be = || Some(fs::canonicalize(folder).ok()?.join(place.file_name()?));
+    fs::canonicalize(place).ok().or_else(would_be).unwrap_or_else(|| place.to_owned())
 }
 
 /// The keys that hold now, if they open everything: whoever restores has no others. A shell may have other ones than the server.

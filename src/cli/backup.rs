@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Backup {
     /// Where to; `-` for stdout
     file: PathBuf,
-    /// Write over a file that is there
+    /// Write over an earlier backup that is there
     #[arg(long)]
     force: bool,
     /// Take the secret key along, locked with the words in BATON_BACKUP_PASSPHRASE, else asked for

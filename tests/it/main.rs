@@ -43,6 +43,8 @@ mod crash;
 
 mod backup;
 
+mod own_files;
+
 mod webhooks;
 
 mod endpoints;
