@@ -40,6 +40,8 @@ const RECONCILE: &str = "* * * * * *";
 const ERASE: &str = "* * * * * *";
 /// Every five seconds: gauges, what is spent where there is a ceiling, and how many follow-ups leave.
 const GAUGES: &str = "*/5 * * * * *";
+/// Every five seconds: whether what comes can still be kept.
+const WATCH: &str = "*/5 * * * * *";
 /// Every ten seconds: channels that could not send are asked how they are.
 const ASK_CHANNELS: &str = "*/10 * * * * *";
 
@@ -121,6 +123,7 @@ impl Chores {
         clock.rings(LOAD_CHANNELS, |chores| async move { chores.load_channels().await }).await?;
         clock.rings(RECONCILE, Self::reconcile).await?;
         clock.rings(ERASE, Self::erase).await?;
+        clock.rings(WATCH, Self::watch).await?;
         clock.rings(GAUGES, Self::measure).await?;
         clock.rings(ASK_CHANNELS, Self::ask_channels).await?;
         clock.rings(REPAIR, Self::look_through_journals).await?;
@@ -149,6 +152,13 @@ impl Chores {
         }
         if let Err(error) = self.eraser.take_up().await {
             tracing::debug!(%error, "erasures left half-way did not go on this time");
+        }
+    }
+
+    async fn watch(self: Arc<Self>) {
+        // It says itself what is wrong.
+        if let Err(error) = self.store.require_writable() {
+            tracing::debug!(%error, "nothing can be kept");
         }
     }
 

@@ -165,7 +165,10 @@ impl ports::Health for Health {
     async fn look(&self) -> Readiness {
         let store = self.store.clone();
         // On a task of its own: a call to the store is never dropped half-way.
-        let looking = tokio::spawn(async move { store.is_migrated().await });
+        let looking = tokio::spawn(async move {
+            store.require_writable()?;
+            store.is_migrated().await
+        });
         let migrated = match tokio::time::timeout(LOOK, looking).await {
             Ok(Ok(Ok(is_migrated))) => Some(is_migrated),
             Ok(Ok(Err(_)) | Err(_)) | Err(_) => None,

@@ -236,6 +236,14 @@ impl Store {
         }
     }
 
+    /// Refuses if what comes could not be kept, though all that is there can be read.
+    pub(super) fn require_writable(&self) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Postgres(_) => Ok(()),
+            Self::Sqlite(sqlite) => sqlite.require_in_place(),
+        }
+    }
+
     /// Closes every connection, when those in use are given back.
     pub(super) async fn close(&self) {
         on!(self, store => store.close().await)

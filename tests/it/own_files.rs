@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde_json::json;
+
 use crate::program::{Program, path_of};
 
 const CHAT: &str = "6580000001@c.us";
@@ -60,4 +62,39 @@ async fn a_backup_writes_over_an_earlier_backup_and_over_nothing_else() {
     }
     drop(server);
     assert_eq!(program.serves(&["--ai-provider", "none"]).messages(CHAT).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_file_that_is_gone_is_said_and_nothing_is_taken_in_until_it_is_back() {
+    let program = Program::on_sqlite();
+    let (database, moved) = (database_of(&program), program.file("moved.db"));
+    let server = program.serves(&["--ai-provider", "none"]);
+    server.hears(CHAT, "Hello").await;
+    let next = json!({ "chat_id": CHAT, "text": "Anyone?" });
+    fs::rename(&database, &moved).expect("moved");
+    for another in [false, true] {
+        if another {
+            fs::write(&database, "another one").expect("written");
+        }
+        let (status, ready) = server.answer("GET", "/readyz", None).await;
+        assert_eq!((status, &ready["database"]), (503, &json!("down")), "{another}");
+        assert_eq!(server.answer("POST", "/webhooks/sandbox", Some(&next)).await.0, 503, "{another}");
+    }
+    fs::rename(&moved, &database).expect("moved back");
+    assert_eq!(server.answer("GET", "/readyz", None).await.0, 200);
+    server.asks("POST", "/webhooks/sandbox", Some(&next)).await;
+
+    fs::remove_file(&database).expect("removed");
+    assert_eq!(server.answer("GET", "/readyz", None).await.0, 503);
+    let is_told = |line: &str| line.contains("ERROR") && line.contains(path_of(&database));
+    let told = server.logs(2, is_told).await;
+    assert_eq!(told.len(), 2, "once for each time: {told:?}");
+    // As it says: what is open still can be copied back.
+    let at = told[1].split(|sign| matches!(sign, ' ' | ',' | '"')).find(|word| word.starts_with("/proc/"));
+    if let Some(open) = at {
+        fs::copy(open, &database).expect("copied");
+        assert_eq!(server.answer("GET", "/readyz", None).await.0, 503, "it is not the one that is open");
+        drop(server);
+        assert_eq!(program.serves(&["--ai-provider", "none"]).messages(CHAT).await.len(), 2);
+    }
 }

@@ -4,6 +4,7 @@ use std::{
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -112,15 +113,18 @@ impl Program {
         let address = loop {
             let Some(line) = lines.next() else { panic!("it ended: {}", before.join("\n")) };
             let told: Value = serde_json::from_str(&line).unwrap_or_default();
-            match told["address"].as_str() {
-                Some(address) => break address.to_owned(),
-                None => before.push(line),
+            before.push(line);
+            if let Some(address) = told["address"].as_str() {
+                break address.to_owned();
             }
         };
+        let log = Arc::new(Mutex::new(before));
+        let later = Arc::clone(&log);
+        let kept = move |line| later.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         // What it says later must not fill a pipe that nobody reads.
-        std::thread::spawn(move || lines.for_each(drop));
+        std::thread::spawn(move || lines.for_each(kept));
         let http = baton::adapters::http_client::http_client(PATIENCE).expect("a client");
-        Server { process, http, address: format!("http://{address}") }
+        Server { process, http, address: format!("http://{address}"), log }
     }
 
     /// The end of the test.
@@ -139,6 +143,7 @@ pub(crate) struct Server {
     process: Child,
     pub(crate) http: reqwest::Client,
     pub(crate) address: String,
+    log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Drop for Server {
@@ -161,6 +166,24 @@ impl Server {
         let answer = request.send().await.expect("an answer");
         let status = answer.status().as_u16();
         (status, serde_json::from_str(&answer.text().await.expect("a body")).unwrap_or_default())
+    }
+
+    /// What it has logged, a line each.
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until it has logged so many lines of that kind.
+    pub(crate) async fn logs(&self, times: usize, is_one: impl Fn(&str) -> bool) -> Vec<String> {
+        let from = Instant::now();
+        loop {
+            let found: Vec<String> = self.log().into_iter().filter(|line| is_one(line)).collect();
+            if found.len() >= times {
+                return found;
+            }
+            assert!(from.elapsed() < PATIENCE, "never logged: {:#?}", self.log());
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// Ends as it does when its supervisor asks it to. Returns when it has.

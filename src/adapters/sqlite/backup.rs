@@ -16,6 +16,7 @@ impl Movable for Sqlite {
     }
 
     async fn writing(&self) -> Result<Self::Session, sqlx::Error> {
+        self.require_in_place()?;
         self.writer.acquire().await
     }
 

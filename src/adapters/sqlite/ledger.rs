@@ -63,7 +63,7 @@ impl Dialect for Sqlite {
     }
 
     async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
-        self.writer.begin_with("begin immediate").await
+        self.begin_writing().await
     }
 
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<SqliteRow>, sqlx::Error> {

@@ -18,7 +18,7 @@ impl Sqlite {
 
     /// The same with these migrations alone.
     pub(super) async fn apply(&self, migrations: &Migrator) -> Result<(), MigrateError> {
-        let mut transaction = self.writer.begin_with("begin immediate").await?;
+        let mut transaction = self.begin_writing().await?;
         migrations.run_direct(None, &mut *transaction, false).await?;
         transaction.commit().await?;
         Ok(())

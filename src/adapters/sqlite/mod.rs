@@ -12,6 +12,8 @@ mod backup;
 
 mod statements;
 
+mod open_file;
+
 mod server_lock;
 
 pub use server_lock::{AlreadyServing, ServerLock};
@@ -23,10 +25,11 @@ use std::{
 };
 
 use sqlx::{
-    Connection as _, Executor as _, SqliteConnection, SqlitePool,
+    Connection as _, Executor as _, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
+use self::open_file::OpenFile;
 use super::Trouble;
 use crate::{domain::time::Time, flow::clock::Clock};
 
@@ -50,7 +53,7 @@ pub struct Sqlite {
     pub(crate) writer: SqlitePool,
     /// Connections that only read; they never wait for the writer.
     pub(crate) reader: SqlitePool,
-    path: Arc<Path>,
+    file: Arc<OpenFile>,
     clock: Arc<dyn Clock>,
 }
 
@@ -67,13 +70,16 @@ impl Sqlite {
             return Err(sqlx::Error::Configuration("a database in memory keeps nothing; name a file".into()));
         }
         let options: SqliteConnectOptions = url.parse()?;
-        let path: Arc<Path> = Arc::from(options.get_filename());
+        let path = options.get_filename().to_owned();
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
         make_private(&path)?;
+        let file = Arc::new(OpenFile::at(&path)?);
+        let (written, read) = (Arc::clone(&file), Arc::clone(&file));
         let options = options
-            .create_if_missing(true)
+            // It is there. Whoever connects anew later finds this file, or none.
+            .create_if_missing(false)
             .journal_mode(SqliteJournalMode::Wal)
             // In WAL, FULL reaches the disk at each commit: what was acknowledged survives a power cut.
             .synchronous(SqliteSynchronous::Full)
@@ -85,6 +91,10 @@ impl Sqlite {
             // sqlx 0.9.0: after an error at which SQLite rolls back by itself (a full disk), its connection takes itself for
             // being in a transaction for ever.
             .before_acquire(|connection, _| Box::pin(std::future::ready(Ok(!connection.is_in_transaction()))))
+            .after_connect(move |_, _| Box::pin(std::future::ready(written.require())))
+            // Never closed for its age: of a file that was removed, this may be all that is left.
+            .max_lifetime(None)
+            .idle_timeout(None)
             .acquire_timeout(ACQUIRE)
             // What is removed is overwritten: the pages of the file keep none of it.
             .connect_with(options.clone().pragma("secure_delete", "on"))
@@ -92,10 +102,11 @@ impl Sqlite {
         let reader = SqlitePoolOptions::new()
             .max_connections(READERS)
             .test_before_acquire(false)
+            .after_connect(move |_, _| Box::pin(std::future::ready(read.require())))
             .acquire_timeout(ACQUIRE)
             .connect_with(options.read_only(true))
             .await?;
-        Ok(Self { writer, reader, path, clock })
+        Ok(Self { writer, reader, file, clock })
     }
 
     /// The moment: SQLite has no server whose clock could differ from ours.
@@ -108,13 +119,25 @@ impl Sqlite {
 
     /// The file.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
+    }
+
+    /// Refuses to go on if that file is not in its place any more.
+    pub(crate) fn require_in_place(&self) -> Result<(), sqlx::Error> {
+        self.file.require()
+    }
+
+    /// Begins to write, if the file is in its place.
+    async fn begin_writing(&self) -> Result<Transaction<'static, sqlx::Sqlite>, sqlx::Error> {
+        self.require_in_place()?;
+        self.writer.begin_with("begin immediate").await
     }
 
     /// Folds the log into the file and cuts it off: it still holds what has been removed since. On a connection of its own, that
     /// waits for no reader for long.
     async fn cut_log(&self) -> Result<(), sqlx::Error> {
-        let options = SqliteConnectOptions::new().filename(&*self.path).busy_timeout(CUT);
+        self.require_in_place()?;
+        let options = SqliteConnectOptions::new().filename(self.path()).busy_timeout(CUT);
         let mut connection = SqliteConnection::connect_with(&options).await?;
         connection.execute("pragma wal_checkpoint(truncate)").await?;
         connection.close().await

@@ -7,7 +7,7 @@ impl Sqlite {
     /// unknown; a turn that was running is nobody's. Only for the holder of the server's lock, before any work begins.
     pub async fn recover(&self) -> Result<(), sqlx::Error> {
         let now = self.now().0;
-        let mut transaction = self.writer.begin_with("begin immediate").await?;
+        let mut transaction = self.begin_writing().await?;
         for sql in [
             "update conversations set tend_at = min(coalesce(tend_at, $1), $1), stamp = random()
              where id in (select conversation_id from messages where state = 'sending')",

@@ -30,11 +30,12 @@ impl Store for Sqlite {
     }
 
     async fn write(&self, statement: Statement) -> Result<u64, Error> {
+        self.require_in_place().map_err(failure)?;
         query(statement).execute(&self.writer).await.map(|done| done.rows_affected()).map_err(failure)
     }
 
     async fn write_together(&self, parts: Vec<Part>) -> Result<bool, Error> {
-        let mut transaction = self.writer.begin_with("begin immediate").await.map_err(failure)?;
+        let mut transaction = self.begin_writing().await.map_err(failure)?;
         for part in parts {
             let (statement, must) = part.into_parts();
             let done = query(statement).execute(&mut *transaction).await.map_err(failure)?;
