@@ -13,7 +13,10 @@ use std::{
 use anyhow::Context as _;
 
 use super::vault::Key;
-use crate::{adapters::backup::PartFile, config::SecretKeys};
+use crate::{
+    adapters::{backup::PartFile, sqlite::leave_to_owner},
+    config::SecretKeys,
+};
 
 /// The file, and how it was when it was last read.
 #[derive(Debug)]
@@ -56,6 +59,7 @@ impl KeyFile {
             let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path);
             match made {
                 Ok(mut file) => {
+                    leave_to_owner(&file, &self.path);
                     writeln!(file, "{}", hex::encode(fresh()?))?;
                     file.sync_all()?;
                 }
@@ -83,9 +87,16 @@ impl KeyFile {
         read.ok()
     }
 
-    /// Puts these keys in the place of what is there. A crash leaves the one or the other.
+    /// Puts these keys in the place of what is there, for whom that was: the server may run as another user than this
+    /// command. A crash leaves the one or the other.
     pub(super) fn replace(&self, keys: &[Key]) -> anyhow::Result<()> {
         let file = PartFile::begin(&self.path, true)?;
+        if let Ok(old) = fs::metadata(&self.path) {
+            file.take_after(&old).with_context(|| {
+                let (place, owner, group) = (self.path.display(), old.uid(), old.gid());
+                format!("the key file {place} belongs to user {owner}, group {group}: run this as that user")
+            })?;
+        }
         writeln!(&file, "{}", text_of(keys))?;
         file.end()?;
         Ok(())
@@ -142,6 +153,26 @@ mod tests {
         assert_eq!(file.changed(), None);
         fs::write(&path, "nonsense").expect("written");
         assert!(file.keys().is_err() && file.changed().is_none());
+    }
+
+    #[test]
+    fn keys_that_are_replaced_stay_with_their_owner() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("baton.key");
+        let file = KeyFile::at(path.clone());
+        let made = file.keys().expect("made");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("its own");
+        // Only root can give a file away, and only root runs this beside the server of another user.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).expect("given away");
+        }
+        let whose = || {
+            let found = fs::metadata(&path).expect("there");
+            (found.uid(), found.gid(), found.mode() & 0o777)
+        };
+        let before = whose();
+        file.replace(&[[5; 32], made[0]]).expect("replaced");
+        assert_eq!((whose(), file.keys().expect("read").len()), (before, 2));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A file that is there whole or not at all: written beside its place, and put there once it is on the disk.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File, Metadata, TryLockError},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown},
     path::{Path, PathBuf},
 };
 
@@ -38,6 +38,15 @@ impl PartFile {
         file.set_len(0)?;
         file.set_permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600))?;
         Ok(Self { file, part, place: place.to_owned(), replaces, is_ended: false })
+    }
+
+    /// Makes it the same owner's, with the same mode, as that one: whoever may read that may read this.
+    pub(crate) fn take_after(&self, other: &Metadata) -> io::Result<()> {
+        let own = self.file.metadata()?;
+        if (own.uid(), own.gid()) != (other.uid(), other.gid()) {
+            fchown(&self.file, Some(other.uid()), Some(other.gid()))?;
+        }
+        self.file.set_permissions(other.permissions())
     }
 
     /// Puts it in its place.

@@ -14,8 +14,11 @@ mod statements;
 
 mod open_file;
 
+mod owner;
+
 mod server_lock;
 
+pub(crate) use owner::leave_to_owner;
 pub use server_lock::{AlreadyServing, ServerLock};
 
 use std::{
@@ -156,8 +159,12 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     match made {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+        Ok(file) => {
+            leave_to_owner(&file, path);
+            Ok(())
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

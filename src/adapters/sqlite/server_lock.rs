@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::leave_to_owner;
+
 /// Held for as long as the server runs.
 #[derive(Debug)]
 pub struct ServerLock {
@@ -32,6 +34,7 @@ impl ServerLock {
         let path = PathBuf::from(path);
         let opened = File::options().create(true).truncate(false).write(true).open(&path);
         let file = opened.map_err(|e| AlreadyServing::Unusable(path.clone(), e))?;
+        leave_to_owner(&file, &path);
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(AlreadyServing::Held(path)),

@@ -1,0 +1,58 @@
+//! Whose the files of a database are: a command that root runs beside the server of another user must leave none that the
+//! server cannot open.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::{MetadataExt as _, fchown},
+    path::Path,
+};
+
+const ROOT: u32 = 0;
+
+/// What root has made there is given to whoever has the folder, as SQLite does with its own files.
+pub(crate) fn leave_to_owner(file: &File, path: &Path) {
+    if let Err(error) = give(file, path) {
+        tracing::debug!(%error, path = %path.display(), "the file stays with root");
+    }
+}
+
+fn give(file: &File, path: &Path) -> io::Result<()> {
+    let folder = fs::metadata(folder_of(path))?;
+    if file.metadata()?.uid() == ROOT && folder.uid() != ROOT {
+        fchown(file, Some(folder.uid()), Some(folder.gid()))?;
+    }
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::chown, sync::Arc};
+
+    use super::*;
+    use crate::{
+        adapters::sqlite::{ServerLock, Sqlite},
+        flow::clock::StoreClock,
+    };
+
+    #[tokio::test]
+    async fn what_root_makes_in_a_folder_of_somebody_elses_is_theirs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Only root can give the folder away; for anybody else, all is theirs anyway.
+        if rustix::process::geteuid().is_root() {
+            chown(folder.path(), Some(65_534), Some(65_534)).expect("given away");
+        }
+        let owner = fs::metadata(folder.path()).expect("a folder").uid();
+        let url = format!("sqlite://{}", folder.path().join("baton.db").display());
+        let store = Sqlite::connect(&url, Arc::new(StoreClock)).await.expect("opened");
+        let _lock = ServerLock::take(store.path()).expect("free");
+        store.migrate().await.expect("migrated");
+        let files = fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("a file"));
+        let owners: Vec<u32> = files.map(|file| file.metadata().expect("a file").uid()).collect();
+        assert!(owners.len() >= 3 && owners.iter().all(|uid| *uid == owner), "{owners:?}, not all {owner}");
+    }
+}
