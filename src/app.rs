@@ -128,7 +128,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     store.require_key(&settings).await?;
     let dispatch = Arc::new(Dispatch::default());
     let (ledger, archive, registry) = (store.ledger(dispatch.clone()), store.archive(), store.registry());
-    let vault = Arc::new(store.vault(&settings)?);
+    let vault = Arc::new(store.vault(&settings).await?);
     let tombstones = store.tombstones(&vault).await?;
     let sandbox = settings.sandbox.then(|| Arc::new(Sandbox::new(now).0));
     let http = http_client(CONNECT)?;

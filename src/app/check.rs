@@ -134,6 +134,11 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
         }
     }
     findings.push(look_at_disk(store).await);
+    if store.is_migrated().await.unwrap_or(false)
+        && let Err(error) = store.require_key(settings).await
+    {
+        findings.push(Finding::wrong("key", with_causes(&error), "without it no channel can send"));
+    }
     findings.push(look_at_address(settings));
     match look_at_channels(settings, store).await {
         Ok(found) => findings.extend(found),
@@ -186,7 +191,7 @@ async fn look_at_disk(store: &Store) -> Finding {
 /// Each channel's account: whether it answers, can send, and posts what Baton needs to hear.
 async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<Vec<Finding>> {
     let (registry, settings) = (store.registry(), Arc::new(settings.clone()));
-    let vault = Arc::new(store.vault(&settings)?);
+    let vault = Arc::new(store.vault(&settings).await?);
     let numbers =
         Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http_client(CONNECT)?, None);
     let rows = registry.channels().await?;

@@ -62,7 +62,7 @@ pub async fn connections(
     let store = Store::connect_existing(settings).await?;
     store.require_migrated().await?;
     let (registry, settings) = (store.registry(), Arc::new(settings.clone()));
-    let vault = Arc::new(store.vault(&settings)?);
+    let vault = Arc::new(store.vault(&settings).await?);
     let http = http_client(CONNECT)?;
     let numbers = Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http, None);
     let mut rows = registry.channels().await?;

@@ -147,7 +147,7 @@ impl Instance {
         let name = Uuid::now_v7().simple().to_string();
         let traces = Traces::start(&settings, &name, &store)?;
         let (ledger, archive) = (store.ledger(traces.after(dispatch.clone())), store.archive());
-        let vault = Arc::new(store.vault(&settings)?);
+        let vault = Arc::new(store.vault_of_server(&settings).await?);
         let tombstones = store.tombstones(&vault).await?;
         let http = http_client(CONNECT)?;
         let (sandbox, reports) = Sandbox::new(now);

@@ -308,8 +308,9 @@ impl Numbers {
 
     /// The account behind a row.
     pub(super) fn account(&self, row: &registry::Channel) -> anyhow::Result<GreenApi> {
-        let secrets =
-            self.secrets(row).context("its credentials cannot be opened: was BATON_SECRET_KEY changed?")?;
+        let secrets = self.secrets(row).with_context(|| {
+            format!("its credentials cannot be opened: was {} changed?", self.vault.source())
+        })?;
         let account = Account {
             channel: row.name.clone(),
             instance: row.instance.clone().context("it names no instance")?,

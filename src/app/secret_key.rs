@@ -36,6 +36,7 @@ pub async fn rotate(settings: &Settings) -> anyhow::Result<Rotated> {
     let store = Store::connect_existing(settings).await?;
     store.require_whole().await?;
     store.require_migrated().await?;
+    store.require_key_file(settings).await?;
     let rotated = match (&settings.secret_key, store.key_file()) {
         (Some(keys), _) => match keys.expose() {
             [old] => {

@@ -1,6 +1,6 @@
 //! Which database: the places over it, from its address.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, bail};
 
@@ -216,7 +216,8 @@ impl Store {
             }
             if !kept.is_empty() {
                 tracing::warn!(
-                    "BATON_SECRET_KEY does not open what tells late webhooks of erased messages: they would be taken for new"
+                    "{} does not open what tells late webhooks of erased messages: they would be taken for new",
+                    vault.source()
                 );
             }
             let mut fresh = [0; KEY_BYTES];
@@ -260,8 +261,26 @@ impl Store {
         }
     }
 
-    /// The vault under the key of the settings; beside a SQLite file a key is made at the first start.
-    pub(super) fn vault(&self, settings: &Settings) -> anyhow::Result<Vault> {
+    /// The vault under the key of the settings; beside a SQLite file a key is made before the first start.
+    pub(super) async fn vault(&self, settings: &Settings) -> anyhow::Result<Vault> {
+        self.require_key_file(settings).await?;
+        self.vault_anew(settings)
+    }
+
+    /// The same for a server, which starts in any case: what comes is stored and answered without what it cannot open.
+    pub(super) async fn vault_of_server(&self, settings: &Settings) -> anyhow::Result<Vault> {
+        if let Some(path) = self.missed_key_file(settings).await? {
+            tracing::error!(
+                "there was no key file at {}, nor is BATON_SECRET_KEY set: a new key was made there, which opens nothing that \
+                 was encrypted before. Stop, put the old one there, and start anew; if it is lost, set the tokens of channels \
+                 anew",
+                path.display()
+            );
+        }
+        self.vault_anew(settings)
+    }
+
+    fn vault_anew(&self, settings: &Settings) -> anyhow::Result<Vault> {
         let vault = match (&settings.secret_key, self.key_file()) {
             (Some(keys), _) => keys.expose().split_first().and_then(|(first, rest)| Vault::new(first, rest)),
             (None, Some(file)) => {
@@ -278,6 +297,26 @@ impl Store {
         settings.secret_key.is_some() || self.key_file().is_some_and(|file| file.exists())
     }
 
+    /// Where no key file is though something here is encrypted: one that is made now would open none of it.
+    async fn missed_key_file(&self, settings: &Settings) -> anyhow::Result<Option<PathBuf>> {
+        let missing = self.key_file().filter(|file| settings.secret_key.is_none() && !file.exists());
+        let Some(file) = missing else { return Ok(None) };
+        let is_missed = !self.graves().tombstone_keys().await?.is_empty();
+        Ok(is_missed.then(|| file.path().to_owned()))
+    }
+
+    /// Refuses to make a key where there was another: it would look as if the right one were there.
+    pub(super) async fn require_key_file(&self, settings: &Settings) -> anyhow::Result<()> {
+        if let Some(path) = self.missed_key_file(settings).await? {
+            bail!(
+                "there is no key file at {}, nor is BATON_SECRET_KEY set, and something here is encrypted: put the file back, \
+                 or set the key as the server has it; if it is lost, start `baton serve`, which makes another",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+
     /// Refuses to go on, beside a server, with another key than its own: what a command removed would be known again to
     /// nobody, and what it cannot open it would leave. Before the first start there is none yet, whichever it will be.
     pub(super) async fn require_key(&self, settings: &Settings) -> anyhow::Result<()> {
@@ -285,12 +324,12 @@ impl Store {
         if kept.is_empty() {
             return Ok(());
         }
-        let opens = |vault: &Vault| kept.iter().any(|sealed| vault.open(sealed).is_some());
-        // A key file that is not there is not made either: it would be the wrong one.
-        if !self.has_key(settings) || !opens(&self.vault(settings)?) {
+        let vault = self.vault(settings).await?;
+        if !kept.iter().any(|sealed| vault.open(sealed).is_some()) {
             bail!(
-                "what is encrypted here is opened by no key that is set here: set BATON_SECRET_KEY as the server has it; if its \
-                 key is lost, start `baton serve` with another one first"
+                "what is encrypted here is opened by no key that is set here ({}): set it as the server has it; if its key is \
+                 lost, start `baton serve` with another one first",
+                vault.source()
             );
         }
         Ok(())

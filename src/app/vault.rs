@@ -60,6 +60,12 @@ impl Vault {
         BY.0
     }
 
+    /// Where its keys come from, as people know it.
+    pub(super) fn source(&self) -> String {
+        let file = self.file.as_ref();
+        file.map_or("BATON_SECRET_KEY".to_owned(), |file| format!("the key file {}", file.path().display()))
+    }
+
     /// What is to take the place of what was sealed, so that the first key alone opens it.
     pub(super) fn reseal(&self, sealed: &[u8]) -> Resealed {
         match self.open_by(sealed) {

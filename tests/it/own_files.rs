@@ -98,3 +98,27 @@ async fn a_database_file_that_is_gone_is_said_and_nothing_is_taken_in_until_it_i
         assert_eq!(program.serves(&["--ai-provider", "none"]).messages(CHAT).await.len(), 2);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_file_that_is_missed_is_named_and_no_command_makes_another() {
+    let program = Program::on_sqlite();
+    drop(program.serves(&["--ai-provider", "none"]));
+    let key = database_of(&program).with_extension("key");
+    let old = fs::read(&key).expect("a key");
+    fs::remove_file(&key).expect("removed");
+    for words in [&["check"][..], &["connect"], &["secret-key", "rotate"], &["erase", CHAT, "--yes"]] {
+        let said = program.says(words);
+        assert!(!key.exists(), "{words:?}: {said:?}");
+        let told = format!("{}{}", said.out, said.error);
+        assert!(said.code == Some(1) && told.contains(path_of(&key)), "{words:?}: {told}");
+    }
+    let missed =
+        |log: Vec<String>| log.into_iter().any(|line| line.contains("ERROR") && line.contains(path_of(&key)));
+    assert!(missed(program.serves(&["--ai-provider", "none"]).log()), "and it serves");
+    fs::write(&key, old).expect("put back");
+    assert!(!missed(program.serves(&["--ai-provider", "none"]).log()));
+    assert!(
+        !missed(Program::on_sqlite().serves(&["--ai-provider", "none"]).log()),
+        "the first one is missed by nobody"
+    );
+}
