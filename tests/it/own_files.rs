@@ -100,6 +100,24 @@ async fn a_database_file_that_is_gone_is_said_and_nothing_is_taken_in_until_it_i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_to_a_database_leads_to_its_lock_and_to_its_key() {
+    let mut program = Program::on_sqlite();
+    let server = program.serves(&["--ai-provider", "none"]);
+    let backup = program.backs_up("baton.backup", &[]);
+    symlink(database_of(&program), program.file("link.db")).expect("linked");
+    let url = format!("sqlite://{}", program.file("link.db").display());
+    program.set("BATON_DATABASE_URL", &url);
+    // Whatever would write alone takes the lock first.
+    let said = program.says(&["restore", path_of(&backup)]);
+    assert!(said.code == Some(1) && said.error.contains("another server works on this database"), "{said:?}");
+    program.set("BATON_BACKUP_PASSPHRASE", "correct horse battery");
+    program.backs_up("locked", &["--with-secrets"]);
+    drop(server);
+    drop(program.serves(&["--ai-provider", "none"]));
+    assert!(!program.file("link.key").exists() && !program.file("link.db.lock").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_file_that_is_missed_is_named_and_no_command_makes_another() {
     let program = Program::on_sqlite();
     drop(program.serves(&["--ai-provider", "none"]));

@@ -81,6 +81,7 @@ impl Sqlite {
         let file = Arc::new(OpenFile::at(&path)?);
         let (written, read) = (Arc::clone(&file), Arc::clone(&file));
         let options = options
+            .filename(file.path())
             // It is there. Whoever connects anew later finds this file, or none.
             .create_if_missing(false)
             .journal_mode(SqliteJournalMode::Wal)

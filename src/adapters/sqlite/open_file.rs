@@ -20,10 +20,11 @@ pub(super) struct OpenFile {
 type Identity = (u64, u64);
 
 impl OpenFile {
-    /// The file that lies there.
+    /// The file that lies there, by its place past all links: so what belongs beside it is the same by whichever link.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
-        let is = identity(path)?;
-        Ok(Self { path: path.to_owned(), is, is_missed: AtomicBool::new(false) })
+        let path = fs::canonicalize(path)?;
+        let is = identity(&path)?;
+        Ok(Self { path, is, is_missed: AtomicBool::new(false) })
     }
 
     pub(super) fn path(&self) -> &Path {
