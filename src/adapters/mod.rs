@@ -6,6 +6,8 @@ pub(crate) mod commit;
 
 pub(crate) mod sql;
 
+pub(crate) mod room;
+
 pub(crate) mod migrations;
 
 mod archive;

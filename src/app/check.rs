@@ -99,7 +99,14 @@ async fn look_at_tables(store: &Store) -> Finding {
         return Finding::wrong("database", how, "run `baton restore FILE --again`");
     }
     match store.is_migrated().await {
-        Ok(true) => Finding::right("database", place),
+        Ok(true) => match store.try_to_write().await {
+            Ok(()) => Finding::right("database", place),
+            Err(error) => Finding::wrong(
+                "database",
+                format!("{place}: {}", with_causes(&error)),
+                "give the user of the server leave to write, and room",
+            ),
+        },
         Ok(false) => Finding::wrong(
             "database",
             format!("{place} is not up to date"),

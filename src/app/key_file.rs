@@ -14,7 +14,10 @@ use anyhow::Context as _;
 
 use super::vault::Key;
 use crate::{
-    adapters::{backup::PartFile, sqlite::leave_to_owner},
+    adapters::{
+        backup::PartFile,
+        sqlite::{cure, leave_to_owner},
+    },
     config::SecretKeys,
 };
 
@@ -66,7 +69,8 @@ impl KeyFile {
                 // Another command made it at the same moment.
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
-                    let told = format!("cannot make the key file {}", self.path.display());
+                    let told =
+                        with_cure(format!("cannot make the key file {}", self.path.display()), &self.path);
                     return Err(error).context(told);
                 }
             }
@@ -105,8 +109,9 @@ impl KeyFile {
     fn read(&self) -> anyhow::Result<Vec<Key>> {
         // Before: what is put there meanwhile is read the next time.
         let seen = Seen::of(&self.path);
-        let text = fs::read_to_string(&self.path)
-            .with_context(|| format!("cannot read the key file {}", self.path.display()))?;
+        let text = fs::read_to_string(&self.path).with_context(|| {
+            with_cure(format!("cannot read the key file {}", self.path.display()), &self.path)
+        })?;
         let keys: Option<SecretKeys> = text.trim().parse().ok();
         let keys = keys.with_context(|| {
             format!(
@@ -117,6 +122,11 @@ impl KeyFile {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
         Ok(keys.expose().to_vec())
     }
+}
+
+/// What went wrong with a file, and what to do if it is somebody else's.
+pub(super) fn with_cure(told: String, path: &Path) -> String {
+    cure(path).map_or(told.clone(), |cure| format!("{told} ({cure})"))
 }
 
 /// A key that nobody can guess.

@@ -4,12 +4,16 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, bail};
 
-use super::{key_file::KeyFile, vault::Vault};
+use super::{
+    key_file::{KeyFile, with_cure},
+    vault::Vault,
+};
 use crate::{
     adapters::{
         backup,
         postgres::Postgres,
-        sqlite::{ServerLock, Sqlite},
+        room,
+        sqlite::{AlreadyServing, ServerLock, Sqlite},
     },
     config::Settings,
     flow::{
@@ -63,9 +67,10 @@ impl Store {
                 .context("PostgreSQL cannot be reached (BATON_DATABASE_URL)")?;
             return Ok(Self::Postgres(postgres));
         }
-        let sqlite = Sqlite::connect(url, clock)
-            .await
-            .with_context(|| format!("the database file of {url} cannot be opened (BATON_DATABASE_URL)"))?;
+        let sqlite = Sqlite::connect(url, clock).await.with_context(|| {
+            let told = format!("the database file of {url} cannot be opened (BATON_DATABASE_URL)");
+            Sqlite::path_of(url).map_or(told.clone(), |path| with_cure(told, &path))
+        })?;
         Ok(Self::Sqlite(sqlite))
     }
 
@@ -86,7 +91,7 @@ impl Store {
     /// Brings the tables up to date.
     pub(super) async fn migrate(&self) -> anyhow::Result<()> {
         let outcome = on!(self, store => store.migrate().await);
-        outcome.context("the database cannot be migrated")
+        outcome.with_context(|| self.with_cure("the database cannot be migrated"))
     }
 
     /// Whether every migration of this program was applied.
@@ -125,7 +130,14 @@ impl Store {
     pub(super) fn lock(&self) -> anyhow::Result<Option<ServerLock>> {
         match self {
             Self::Postgres(_) => Ok(None),
-            Self::Sqlite(sqlite) => Ok(Some(ServerLock::take(sqlite.path())?)),
+            Self::Sqlite(sqlite) => {
+                let taken = ServerLock::take(sqlite.path());
+                taken.map(Some).map_err(|error| match error {
+                    AlreadyServing::Unusable(path, error) => anyhow::Error::new(error)
+                        .context(with_cure(format!("cannot lock {}", path.display()), &path)),
+                    held @ AlreadyServing::Held(_) => held.into(),
+                })
+            }
         }
     }
 
@@ -134,7 +146,8 @@ impl Store {
         match self {
             Self::Postgres(_) => Ok(()),
             Self::Sqlite(sqlite) => {
-                sqlite.recover().await.context("what the last run left cannot be taken up")
+                let outcome = sqlite.recover().await;
+                outcome.with_context(|| self.with_cure("what the last run left cannot be taken up"))
             }
         }
     }
@@ -234,6 +247,20 @@ impl Store {
         match self {
             Self::Postgres(postgres) => places(&postgres.pool),
             Self::Sqlite(sqlite) => places(&sqlite.reader),
+        }
+    }
+
+    /// Tries whether anything can be written.
+    pub(super) async fn try_to_write(&self) -> anyhow::Result<()> {
+        let outcome = on!(self, store => room::touch(store).await);
+        outcome.with_context(|| self.with_cure("nothing can be written"))
+    }
+
+    /// What went wrong, and what to do if the files are somebody else's.
+    fn with_cure(&self, told: &str) -> String {
+        match self {
+            Self::Postgres(_) => told.to_owned(),
+            Self::Sqlite(sqlite) => with_cure(told.to_owned(), sqlite.path()),
         }
     }
 

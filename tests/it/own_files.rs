@@ -140,3 +140,16 @@ async fn a_key_file_that_is_missed_is_named_and_no_command_makes_another() {
         "the first one is missed by nobody"
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn check_tries_whether_anything_can_be_written() {
+    let mut program = Program::on_sqlite();
+    drop(program.serves(&["--ai-provider", "none"]));
+    let line = |program: &Program| {
+        let told = program.says(&["check"]).out;
+        told.lines().find(|line| line.contains(" database ")).unwrap_or_default().to_owned()
+    };
+    assert!(line(&program).starts_with("ok"), "{}", line(&program));
+    program.set("BATON_DATABASE_URL", &format!("{}?mode=ro", program.url()));
+    assert!(line(&program).starts_with("wrong"), "{}", line(&program));
+}

@@ -18,7 +18,7 @@ mod owner;
 
 mod server_lock;
 
-pub(crate) use owner::leave_to_owner;
+pub(crate) use owner::{cure, leave_to_owner};
 pub use server_lock::{AlreadyServing, ServerLock};
 
 use std::{

@@ -1,4 +1,4 @@
-//! Whose the files of a database are: a command that root runs beside the server of another user must leave none that the
+//! Whose the files of a database are, and what to do where that is in the way: a command that root runs beside the server of another user must leave none that the
 //! server cannot open.
 
 use std::{
@@ -6,6 +6,12 @@ use std::{
     io,
     os::unix::fs::{MetadataExt as _, fchown},
     path::Path,
+};
+
+use rustix::{
+    fs::{Access, access},
+    io::Errno,
+    process::geteuid,
 };
 
 const ROOT: u32 = 0;
@@ -23,6 +29,23 @@ fn give(file: &File, path: &Path) -> io::Result<()> {
         fchown(file, Some(folder.uid()), Some(folder.gid()))?;
     }
     Ok(())
+}
+
+/// What to do where that file cannot be used, if its owner or its mode is why, or those of its folder.
+pub(crate) fn cure(path: &Path) -> Option<String> {
+    [path, folder_of(path)].into_iter().find_map(|path| {
+        let (place, user) = (path.display(), geteuid().as_raw());
+        match access(path, Access::WRITE_OK) {
+            Err(Errno::ACCESS) => match fs::metadata(path).ok()?.uid() {
+                owner if owner == user => Some(format!("{place} may not be written: `chmod u+w` it")),
+                owner => Some(format!(
+                    "{place} belongs to user {owner}, and this runs as user {user}: run it as that user, or `chown` it"
+                )),
+            },
+            Err(Errno::ROFS) => Some(format!("{place} is on a disk that may only be read: mount it for writing")),
+            Ok(()) | Err(_) => None,
+        }
+    })
 }
 
 fn folder_of(path: &Path) -> &Path {
