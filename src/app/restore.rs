@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
+    fs::{self, File},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -60,6 +60,9 @@ pub struct Restored {
 /// Looks a backup through. Nothing is written, and no database is asked.
 pub fn examine(path: &Path) -> anyhow::Result<Examined> {
     let told = || path.display().to_string();
+    // What comes by a pipe is gone when it has been looked through.
+    let is_file = fs::metadata(path).map_or(path != Path::new("-"), |found| found.is_file());
+    ensure!(is_file, "{} is no file, and a restore reads its backup twice: write it to a file first", told());
     let (head, trailer) = backup::verify(File::open(path).with_context(told)?).with_context(told)?;
     Ok(Examined { path: path.to_owned(), head, rows: trailer.rows })
 }

@@ -2,8 +2,10 @@
 
 use std::{
     fs,
+    io::Write as _,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
+    process::{Output, Stdio},
 };
 
 use serde_json::json;
@@ -152,4 +154,21 @@ async fn check_tries_whether_anything_can_be_written() {
     assert!(line(&program).starts_with("ok"), "{}", line(&program));
     program.set("BATON_DATABASE_URL", &format!("{}?mode=ro", program.url()));
     assert!(line(&program).starts_with("wrong"), "{}", line(&program));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restore_from_a_pipe_says_that_it_wants_a_file() {
+    let (from, to) = (Program::on_sqlite(), Program::on_sqlite());
+    drop(from.serves(&["--ai-provider", "none"]));
+    let whole = fs::read(from.backs_up("baton.backup", &[])).expect("a backup");
+    for place in ["-", "/dev/stdin"] {
+        let mut restore = to.command(&["restore", place]);
+        let restore = restore.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut restore = restore.spawn().expect("it starts");
+        // It may end before it has read anything.
+        let _ = restore.stdin.take().expect("piped").write_all(&whole);
+        let Output { status, stderr, .. } = restore.wait_with_output().expect("it ends");
+        let told = String::from_utf8_lossy(&stderr);
+        assert!(status.code() == Some(1) && told.contains("write it to a file first"), "{place}: {told}");
+    }
 }
