@@ -28,7 +28,14 @@ pub enum Rotated {
     /// Everything is sealed with the first key of the settings.
     Sealed(Vec<Seals>),
     /// Everything is sealed with a new key, which is in that file before the old one.
-    Replaced(Vec<Seals>, PathBuf),
+    Replaced {
+        /// What is encrypted.
+        seals: Vec<Seals>,
+        /// The file.
+        path: PathBuf,
+        /// The key that stood behind the old one, and is in the file no more: backups from its time are opened by no other.
+        dropped: Option<String>,
+    },
 }
 
 /// Makes a new key, or seals everything with the new one of two that are set.
@@ -53,7 +60,7 @@ pub async fn rotate(settings: &Settings) -> anyhow::Result<Rotated> {
     Ok(rotated)
 }
 
-/// The old key stays behind the new one. One that stood behind the old has nothing left to open.
+/// The old key stays behind the new one. One that stood behind the old has nothing left to open but backups, and is told.
 async fn replace(store: &Store, file: &KeyFile) -> anyhow::Result<Rotated> {
     let keys = file.keys()?;
     let old = *keys.first().context("there is no key")?;
@@ -69,7 +76,8 @@ async fn replace(store: &Store, file: &KeyFile) -> anyhow::Result<Rotated> {
     // The file first: whoever meets what is sealed with the new key finds it there.
     file.replace(&[new, old])?;
     let seals = seal_with(store, &[new, old]).await?;
-    Ok(Rotated::Replaced(seals, file.path().to_owned()))
+    let dropped = keys.get(1).map(|key| text_of(&[*key]));
+    Ok(Rotated::Replaced { seals, path: file.path().to_owned(), dropped })
 }
 
 async fn seal_with(store: &Store, keys: &[Key]) -> anyhow::Result<Vec<Seals>> {

@@ -44,11 +44,14 @@ fn told(rotated: &Rotated) -> String {
              Keep it with backups from before.\n",
             counted(seals)
         ),
-        Rotated::Replaced(seals, path) => format!(
+        Rotated::Replaced { seals, path, dropped } => format!(
             "{}The new key is in {}, the old one behind its comma. A running server knows both by itself. The old one may \
-             be removed now; keep it with backups from before.\n",
+             be removed now; keep it with backups from before.\n{}",
             counted(seals),
-            path.display()
+            path.display(),
+            dropped.as_ref().map_or_else(String::new, |key| format!(
+                "The one before that is in the file no more. Keep it too, where backups from its time are kept:\n\n{key}\n"
+            ))
         ),
     }
 }
@@ -81,8 +84,12 @@ mod tests {
         assert_eq!(lines, ["BATON_SECRET_KEY=bb,aa", "BATON_SECRET_KEY=aa,bb"]);
         let sealed = told(&Rotated::Sealed(seals.clone()));
         assert!(sealed.starts_with("2 secrets are encrypted anew; 1 were already.\nWhen every"), "{sealed}");
-        let replaced = told(&Rotated::Replaced(seals, "baton.key".into()));
-        assert!(replaced.contains("in baton.key, the old one behind its comma"), "{replaced}");
+        let replaced =
+            |dropped| told(&Rotated::Replaced { seals: seals.clone(), path: "baton.key".into(), dropped });
+        let first = replaced(None);
+        assert!(first.contains("in baton.key, the old one behind its comma"), "{first}");
+        let second = replaced(Some("cc".into()));
+        assert!(second.starts_with(&first) && second.ends_with("are kept:\n\ncc\n"), "{second}");
         let lost = vec![Seals { table: "channels", kept: 0, resealed: 0, unopened: 3 }];
         assert!(told(&Rotated::Sealed(lost)).contains("3 are opened by no key"));
     }
