@@ -27,6 +27,7 @@ const SHARED_BY_ADAPTERS: &[&str] = &[
     "rows",
     "commit",
     "sql",
+    "room",
     "migrations",
     "archive",
     "backup",

@@ -156,10 +156,7 @@ impl Chores {
     }
 
     async fn watch(self: Arc<Self>) {
-        // It says itself what is wrong.
-        if let Err(error) = self.store.require_writable() {
-            tracing::debug!(%error, "nothing can be kept");
-        }
+        self.store.watch().await;
     }
 
     async fn measure(self: Arc<Self>) {

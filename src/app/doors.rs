@@ -268,3 +268,36 @@ impl ports::SandboxDoor for Played {
 fn same_word<T: std::str::FromStr>(word: &str, otherwise: T) -> T {
     word.parse().unwrap_or(otherwise)
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Executor as _;
+
+    use super::*;
+    use crate::{
+        adapters::trial::{self, NOW},
+        domain::turn::{DeadLetter, LetterKind},
+        http::ports::Health as _,
+    };
+
+    #[tokio::test]
+    async fn an_instance_whose_database_is_full_is_not_ready_until_there_is_room() {
+        let (sqlite, _folder) = trial::sqlite().await;
+        let health = Health { store: Store::Sqlite(sqlite.clone()), redis: None };
+        let ledger = sqlite.ledger(Arc::new(crate::flow::dispatch::Dispatch::default()));
+        let keep = async || {
+            let payload = Value::from("a long letter. ".repeat(10_000));
+            let letter = DeadLetter { payload, ..trial::letter("shop", LetterKind::Webhook, NOW) };
+            ledger.keep(Vec::new(), vec![letter]).await
+        };
+        let is_ready = async || health.look().await.migrated == Some(true);
+        assert!(keep().await.is_ok() && is_ready().await);
+        // As on a full disk: what is there may be changed, and nothing added.
+        sqlite.writer.execute("pragma max_page_count = 1").await.expect("as large as it is");
+        assert!(keep().await.is_err() && !is_ready().await);
+        sqlite.writer.execute("pragma max_page_count = 1000000").await.expect("larger");
+        assert!(!is_ready().await, "nobody has tried yet");
+        health.store.watch().await;
+        assert!(is_ready().await && keep().await.is_ok());
+    }
+}

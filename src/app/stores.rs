@@ -1,6 +1,9 @@
 //! Which database: the places over it, from its address.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::{Context as _, bail};
 
@@ -35,6 +38,9 @@ use crate::{
         vault::Vault as _,
     },
 };
+
+/// After a full disk, less room than this is none yet: the next message may be longer than what has gone.
+const SPARE: u64 = 1 << 20;
 
 /// The same of either database.
 macro_rules! on {
@@ -267,8 +273,23 @@ impl Store {
     /// Refuses if what comes could not be kept, though all that is there can be read.
     pub(super) fn require_writable(&self) -> Result<(), sqlx::Error> {
         match self {
-            Self::Postgres(_) => Ok(()),
-            Self::Sqlite(sqlite) => sqlite.require_in_place(),
+            Self::Postgres(postgres) => postgres.room.require(),
+            Self::Sqlite(sqlite) => sqlite.require_in_place().and_then(|()| sqlite.room.require()),
+        }
+    }
+
+    /// Looks whether what comes can still be kept, and whether it can be again. What is wrong says so itself, once.
+    pub(super) async fn watch(&self) {
+        match self {
+            Self::Postgres(postgres) => postgres.room.look_again(postgres).await,
+            Self::Sqlite(sqlite) => {
+                // The log may have a little room left where nothing else has.
+                if sqlite.require_in_place().is_ok()
+                    && free_bytes(sqlite.path()).is_none_or(|free| free >= SPARE)
+                {
+                    sqlite.room.look_again(sqlite).await;
+                }
+            }
         }
     }
 
@@ -369,6 +390,12 @@ impl Store {
             Self::Sqlite(sqlite) => Some(KeyFile::at(sqlite.path().with_extension("key"))),
         }
     }
+}
+
+/// What is free on the disk of that file, if its system says so.
+fn free_bytes(path: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(path).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 /// Connections that a pool may have, and those of it in use.

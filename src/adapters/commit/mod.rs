@@ -47,6 +47,7 @@ use recent::Recent;
 
 use super::{
     failure,
+    room::Room,
     rows::{Columns, Field as _},
 };
 use crate::{
@@ -80,6 +81,9 @@ pub(crate) trait Dialect: Clone + Send + Sync + 'static {
 
     /// Its statements.
     fn sql() -> &'static Sql;
+
+    /// Hears of writes that fail.
+    fn room(&self) -> &Room;
 
     /// The moment, unless the server knows it.
     fn clock(&self) -> Option<Time>;
@@ -287,7 +291,10 @@ impl<D: Dialect> GroupCommit<D> {
             transaction.commit().await.map(|()| rows)
         });
         match tokio::time::timeout(ANSWER, task).await {
-            Ok(Ok(outcome)) => outcome.map_err(failure),
+            Ok(Ok(outcome)) => outcome.map_err(|error| {
+                self.dialect.room().hear(&error);
+                failure(error)
+            }),
             Ok(Err(panic)) => Err(Error::Unavailable(panic.into())),
             Err(elapsed) => Err(Error::Unavailable(elapsed.into())),
         }

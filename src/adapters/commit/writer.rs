@@ -121,7 +121,7 @@ async fn batch<D: Dialect>(
         Ok(verdicts) => ops.into_iter().zip(verdicts).for_each(|(op, verdict)| rest.settle(op, verdict)),
         Err(error) if Trouble::of(&error) == Trouble::Lost => {
             tracing::warn!(%error, steps = ops.len(), "the database of the ledger is unavailable");
-            let outage = rest.outage.insert(Outage(Arc::new(error)));
+            let outage = rest.outage.insert(Outage::of(&place, error));
             ops.into_iter().for_each(|op| answer(op, Err(outage.error())));
         }
         Err(error) => {
@@ -162,7 +162,7 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
             }
             Err(error) => match Trouble::of(&error) {
                 Trouble::Lost => {
-                    let outage = rest.outage.insert(Outage(Arc::new(error)));
+                    let outage = rest.outage.insert(Outage::of(place, error));
                     answer(op, Err(outage.error()));
                 }
                 Trouble::Busy => {
@@ -241,6 +241,11 @@ impl Rest {
 struct Outage(Arc<sqlx::Error>);
 
 impl Outage {
+    fn of<D: Dialect>(place: &Place<D>, error: sqlx::Error) -> Self {
+        place.dialect.room().hear(&error);
+        Self(Arc::new(error))
+    }
+
     fn error(&self) -> Error {
         Error::Unavailable(Box::new(Arc::clone(&self.0)))
     }

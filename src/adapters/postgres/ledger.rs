@@ -13,6 +13,7 @@ use super::{
 use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
+        room::Room,
         rows::{
             ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, Field as _, FollowUpRow,
             LabelRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow, columns,
@@ -43,6 +44,10 @@ impl Dialect for Postgres {
 
     fn sql() -> &'static Sql {
         &SQL
+    }
+
+    fn room(&self) -> &Room {
+        &self.room
     }
 
     fn clock(&self) -> Option<Time> {

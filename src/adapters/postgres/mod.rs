@@ -25,7 +25,7 @@ use sqlx::{
 
 use retired::Retired;
 
-use super::Trouble;
+use super::{Trouble, room::Room};
 use crate::flow::clock::Clock;
 
 /// A statement that runs longer is given up: nothing here has reason to.
@@ -72,6 +72,8 @@ pub struct Postgres {
     pub(crate) kept: Option<PgPool>,
     /// Overrules the server's clock, in tests.
     pub(crate) clock: Arc<dyn Clock>,
+    /// Whether what is written finds any.
+    pub(crate) room: Room,
     /// Of all its connections.
     retired: Retired,
 }
@@ -110,6 +112,7 @@ impl Postgres {
             ledger: of_writers(for_ledger),
             kept: (for_writers > 0).then(|| of_writers(for_writers)),
             clock,
+            room: Room::default(),
             retired,
         })
     }

@@ -9,6 +9,7 @@ use super::Sqlite;
 use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
+        room::Room,
         rows::{
             ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, FollowUpRow, LabelRow, LetterRow,
             MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow, columns, overwriting,
@@ -36,6 +37,10 @@ impl Dialect for Sqlite {
 
     fn sql() -> &'static Sql {
         &SQL
+    }
+
+    fn room(&self) -> &Room {
+        &self.room
     }
 
     fn clock(&self) -> Option<Time> {

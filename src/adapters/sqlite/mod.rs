@@ -33,7 +33,7 @@ use sqlx::{
 };
 
 use self::open_file::OpenFile;
-use super::Trouble;
+use super::{Trouble, room::Room};
 use crate::{domain::time::Time, flow::clock::Clock};
 
 /// Short writers of other processes (commands of the shell) are waited for so long.
@@ -57,6 +57,8 @@ pub struct Sqlite {
     /// Connections that only read; they never wait for the writer.
     pub(crate) reader: SqlitePool,
     file: Arc<OpenFile>,
+    /// Whether what is written finds any.
+    pub(crate) room: Room,
     clock: Arc<dyn Clock>,
 }
 
@@ -110,7 +112,7 @@ impl Sqlite {
             .acquire_timeout(ACQUIRE)
             .connect_with(options.read_only(true))
             .await?;
-        Ok(Self { writer, reader, file, clock })
+        Ok(Self { writer, reader, file, room: Room::default(), clock })
     }
 
     /// The moment: SQLite has no server whose clock could differ from ours.
