@@ -40,7 +40,7 @@ pub struct Delivery {
     pub attempts: i32,
     /// When it was written down.
     pub at: Time,
-    /// The first attempt of those that count against its day.
+    /// When its day began: at its first attempt; behind one that was given up, when it came to stand there.
     pub first_at: Option<Time>,
     /// When it is tried next, while it is pending.
     pub next_at: Time,
@@ -93,6 +93,8 @@ pub struct Served {
     pub place: Option<(i64, i64)>,
     /// Deliveries that wait.
     pub waiting: i64,
+    /// Those of them that are not behind one whose next attempt is later.
+    pub ready: i64,
     /// The moment by the store's clock.
     pub now: Time,
 }
@@ -179,8 +181,9 @@ pub trait Endpoints: Send + Sync {
     /// The first delivery of each lane whose turn has come, the oldest first.
     async fn due(&self, endpoint: Uuid, limit: usize) -> Result<Vec<Due>, Error>;
 
-    /// Keeps what became of a delivery, with its dead letter, and the end of its endpoint, if that is what it comes to. Nothing
-    /// happens if it does not wait any more.
+    /// Keeps what became of a delivery, with its dead letter, and the end of its endpoint, if that is what it comes to. Behind
+    /// what is given up, the next has stood
+    /// its part of the day already. Nothing happens if the delivery does not wait any more.
     async fn settle(&self, due: &Due, ended: &Ended) -> Result<(), Error>;
 
     /// Forgets deliveries that ended before then, but for those of open dead letters. Returns how many.

@@ -43,8 +43,10 @@ const AT_ONCE: usize = 8;
 pub const AT_ONCE_IN_ALL: usize = 64;
 /// Events of one reading.
 const READ_MAX: usize = 200;
-/// No more is written down while so many wait: the journal keeps the rest.
-const WAITING_MAX: i64 = 1_000;
+/// No more is written down while so many could be told: the journal keeps the rest.
+const READY_MAX: i64 = 1_000;
+/// Nor while so many wait, most of them behind what was refused: the table has an end.
+const WAITING_MAX: i64 = 50_000;
 /// Largest body. More than the longest messages make, and what a receiver may be expected to take.
 const BODY_MAX: usize = 1 << 20;
 /// How often what a receiver has answered is brought to a store that is away, and how long between.
@@ -231,7 +233,8 @@ impl Courier {
             self.held_at = None;
             return Ok(Round::NotOurs);
         };
-        let read = if served.waiting < WAITING_MAX { endpoints.gather(&served, READ_MAX).await? } else { 0 };
+        let has_enough = served.ready >= READY_MAX || served.waiting >= WAITING_MAX;
+        let read = if has_enough { 0 } else { endpoints.gather(&served, READ_MAX).await? };
         let free = AT_ONCE.saturating_sub(self.running.len());
         if free == 0 {
             return Ok(Round::Worked(0));

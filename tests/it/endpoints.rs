@@ -14,7 +14,9 @@ use crate::world::{World, on_both_stores};
 on_both_stores!(
     whoever_asked_is_told_in_order_and_can_tell_that_it_is_us,
     what_fails_holds_back_its_own_conversation_alone,
+    what_is_refused_may_be_much_and_others_are_told_all_the_same,
     what_nobody_takes_for_a_day_is_a_dead_letter_and_the_next_goes_on,
+    what_stood_a_day_behind_what_was_refused_is_given_up_with_it,
     who_answers_410_is_told_no_more_until_a_person_says_so,
     who_takes_nothing_for_a_day_is_switched_off,
     a_pause_loses_nothing,
@@ -149,6 +151,24 @@ async fn what_fails_holds_back_its_own_conversation_alone(world: &World) {
     assert!(ids.windows(2).all(|pair| pair[0] == pair[1]), "the same id at each attempt: {ids:?}");
 }
 
+async fn what_is_refused_may_be_much_and_others_are_told_all_the_same(world: &World) {
+    let receiver = Receiver::start().await;
+    let made = endpoint(world, &receiver, &["message_received", "note_added"]).await;
+    let (mei, bob) = (world.chat(MEI), world.chat(BOB));
+    receiver.answers(|post| if post.data("conversation")["chat_id"] == MEI { 500 } else { 200 });
+    mei.writes("M1", "one").await;
+    tell_until(world, &receiver, |posts| !posts.is_empty()).await;
+    let notes = mei.path("notes").await;
+    for _ in 0..1_200 {
+        assert_eq!(world.ask("POST", &notes, Some(json!({ "text": "Again" }))).await.status, 201);
+    }
+    tell_until(world, &receiver, |_| true).await;
+    bob.writes("B1", "uno").await;
+    let posts = tell_until(world, &receiver, |posts| texts(posts).contains(&"uno")).await;
+    assert_eq!(texts(&posts), ["one", "uno"]);
+    assert_eq!(world.get(&path(&made)).await["waiting"], 1_201);
+}
+
 async fn what_nobody_takes_for_a_day_is_a_dead_letter_and_the_next_goes_on(world: &World) {
     let receiver = Receiver::start().await;
     let made = endpoint(world, &receiver, &["message_received"]).await;
@@ -198,6 +218,34 @@ async fn what_nobody_takes_for_a_day_is_a_dead_letter_and_the_next_goes_on(world
         delivered["items"].as_array().expect("a list").iter().all(|it| it["state"] == "delivered"),
         "{posts:?}"
     );
+}
+
+async fn what_stood_a_day_behind_what_was_refused_is_given_up_with_it(world: &World) {
+    let receiver = Receiver::start().await;
+    endpoint(world, &receiver, &["message_received"]).await;
+    let (mei, bob) = (world.chat(MEI), world.chat(BOB));
+    receiver.answers(|post| if post.data("conversation")["chat_id"] == MEI { 500 } else { 200 });
+    mei.writes("M1", "one").await;
+    mei.writes("M2", "two").await;
+    tell_until(world, &receiver, |posts| !posts.is_empty()).await;
+    world.pass(DAY_MS / 2);
+    mei.writes("M3", "three").await;
+    bob.writes("B1", "uno").await;
+    tell_until(world, &receiver, |posts| texts(posts).contains(&"uno")).await;
+    world.pass(DAY_MS / 2);
+    let posts = tell_until(world, &receiver, |posts| texts(posts).contains(&"three")).await;
+
+    assert_eq!(texts(&posts).iter().filter(|text| **text == "two").count(), 1);
+    let letters = world.get("/api/v1/dead-letters?kind=delivery").await;
+    assert_eq!(
+        letters["items"].as_array().expect("a list").len(),
+        2,
+        "the third has half a day left: {letters}"
+    );
+    world.pass(DAY_MS / 2);
+    world.process().tell().await;
+    let letters = world.get("/api/v1/dead-letters?kind=delivery").await;
+    assert_eq!(letters["items"].as_array().expect("a list").len(), 3, "{letters}");
 }
 
 async fn who_answers_410_is_told_no_more_until_a_person_says_so(world: &World) {

@@ -187,7 +187,8 @@ impl<S: Store> Endpoints for S {
     async fn served(&self, id: Uuid, owner: &str) -> Result<Option<Served>, Error> {
         let mut statement = Statement::new("select ");
         statement.push(read::ENDPOINT).push(", p.cursor_xact, p.cursor_id, ");
-        statement.push(WAITING).push(", ").now(self).push(" as now from endpoints p where p.id = ");
+        statement.push(WAITING).push(", ").push(READY).now(self).push(") as ready, ");
+        statement.now(self).push(" as now from endpoints p where p.id = ");
         statement.bind(id).push(" and p.state = 'active' and p.owner = ").bind(owner);
         let Some(row) = self.row(statement).await? else { return Ok(None) };
         let (xact, at): (Option<i64>, Option<i64>) = (cell(&row, "cursor_xact")?, cell(&row, "cursor_id")?);
@@ -196,6 +197,7 @@ impl<S: Store> Endpoints for S {
             sealed: self.secrets(id).await?,
             place: xact.zip(at),
             waiting: cell(&row, "waiting")?,
+            ready: cell(&row, "ready")?,
             now: cell(&row, "now")?,
         }))
     }
@@ -228,14 +230,16 @@ impl<S: Store> Endpoints for S {
     }
 
     async fn due(&self, endpoint: Uuid, limit: usize) -> Result<Vec<Due>, Error> {
+        // Lane by lane: what waits behind a failure may be much, and is not looked at.
         let mut statement = Statement::new("select ");
         statement.push(read::DELIVERY).push(
-            " from deliveries d where d.state = 'pending' and not exists (select 1 from deliveries b \
-             where b.endpoint_id = d.endpoint_id and b.lane = d.lane and b.state = 'pending' \
-             and (b.event_xact, b.event_id) < (d.event_xact, d.event_id)) and d.next_at <= ",
+            " from (select distinct w.endpoint_id, w.lane from deliveries w where w.state = 'pending' and w.endpoint_id = ",
         );
-        statement.now(self).push(" and d.endpoint_id = ").bind(endpoint);
-        statement.push(" order by d.event_xact, d.event_id limit ");
+        statement.bind(endpoint).push(
+            ") l join deliveries d on d.id = (select h.id from deliveries h where h.endpoint_id = l.endpoint_id \
+             and h.lane = l.lane and h.state = 'pending' order by h.event_xact, h.event_id limit 1) where d.next_at <= ",
+        );
+        statement.now(self).push(" order by d.event_xact, d.event_id limit ");
         statement.bind(i64::try_from(limit).unwrap_or(ROWS_MAX));
         let rows = self.rows(statement).await?;
         if rows.is_empty() {
@@ -272,6 +276,12 @@ impl<S: Store> Endpoints for S {
 /// How many deliveries wait.
 const WAITING: &str =
     "(select count(*) from deliveries w where w.endpoint_id = p.id and w.state = 'pending') as waiting";
+
+/// How many of them are in a lane whose first is due; the moment and a bracket follow.
+const READY: &str = "(select cast(coalesce(sum(l.waiting), 0) as bigint) from (select w.lane, count(*) as waiting \
+    from deliveries w where w.endpoint_id = p.id and w.state = 'pending' group by w.lane) l \
+    where (select h.next_at from deliveries h where h.endpoint_id = p.id and h.lane = l.lane and h.state = 'pending' \
+    order by h.event_xact, h.event_id limit 1) <= ";
 
 async fn standings<S: Store>(store: &S, id: Option<Uuid>) -> Result<Vec<Standing>, Error> {
     let mut statement = Statement::new("select ");

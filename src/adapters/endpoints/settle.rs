@@ -33,6 +33,7 @@ pub(super) fn statements<S: Store>(store: &S, due: &Due, ended: &Ended) -> Vec<P
     }
     if ended.fate == Fate::GivenUp {
         parts.extend(given_up(store, delivery, ended));
+        parts.push(Part::May(next_in_lane(due)));
     }
     if let Some(reason) = ended.disabled {
         parts.extend(disabling(store, delivery, reason));
@@ -58,6 +59,17 @@ fn outcome<S: Store>(store: &S, delivery: &Delivery, ended: &Ended) -> Statement
     statement.push(", reason = ").bind(attempt.trouble.map(|trouble| trouble.to_string()));
     statement.push(", answer = ").bind(attempt.answer.clone());
     statement.push(" where id = ").bind(delivery.id).push(" and state = 'pending'");
+    statement
+}
+
+/// What stood behind it has waited as long as it stood there, or a lane would give up one a day and grow for ever.
+fn next_in_lane(due: &Due) -> Statement {
+    let since = due.delivery.first_at;
+    let mut statement = Statement::new("update deliveries set first_at = case when at > ");
+    statement.bind(since).push(" then at else ").bind(since).push(" end where first_at is null and id = ");
+    statement.push("(select h.id from deliveries h where h.state = 'pending' and h.endpoint_id = ");
+    statement.bind(due.delivery.endpoint).push(" and h.lane = ").bind(due.lane.as_str());
+    statement.push(" order by h.event_xact, h.event_id limit 1)");
     statement
 }
 

@@ -23,6 +23,7 @@ on_both_stores!(
     an_endpoint_belongs_to_one_instance_at_a_time,
     an_event_is_written_down_once_for_each_who_wants_it,
     deliveries_of_a_lane_come_one_by_one,
+    what_waits_behind_a_failure_is_not_ready,
     what_becomes_of_a_delivery_is_kept,
     what_is_given_up_is_a_dead_letter_and_may_be_told_again,
     an_endpoint_that_is_switched_off_says_so_once,
@@ -216,6 +217,31 @@ async fn deliveries_of_a_lane_come_one_by_one<S: Trial>(store: &S) {
     assert_eq!(whose, [Some(bob), None], "what waits for its time holds back its own lane alone");
     store.settle(&due[1], &delivered()).await.expect("written");
     assert_eq!(store.due(id, 10).await.expect("read").len(), 1);
+}
+
+async fn what_waits_behind_a_failure_is_not_ready<S: Trial>(store: &S) {
+    let (mei, bob) = (Uuid::now_v7(), Uuid::now_v7());
+    let id = added(store, endpoint()).await;
+    for of in [mei, mei, mei, bob] {
+        happens(store, Some(of), EventType::MessageSent).await;
+    }
+    gathered(store, id, 4).await;
+    let counts = async || {
+        let served = served(store, id).await;
+        (served.waiting, served.ready)
+    };
+    assert_eq!(counts().await, (4, 4));
+    let due = store.due(id, 1).await.expect("read").remove(0);
+    store.settle(&due, &failed(Fate::Again(0), None)).await.expect("written");
+    assert_eq!(counts().await, (4, 4));
+    let due = store.due(id, 1).await.expect("read").remove(0);
+    store.settle(&due, &failed(Fate::Again(60_000), None)).await.expect("written");
+    assert_eq!(counts().await, (4, 1));
+    store.settle(&due, &failed(Fate::GivenUp, None)).await.expect("written");
+    assert_eq!(counts().await, (3, 3));
+    let firsts: Vec<_> =
+        store.due(id, 9).await.expect("read").into_iter().map(|it| it.delivery.first_at).collect();
+    assert_eq!(firsts, [Some(NOW), None], "the next of its lane has stood there already");
 }
 
 async fn what_becomes_of_a_delivery_is_kept<S: Trial>(store: &S) {
