@@ -6,6 +6,7 @@ use std::{
 };
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload, http::Method, web::Data};
+use percent_encoding::percent_decode_str;
 
 use crate::{
     flow::{desk::Idempotency, files::Range},
@@ -40,7 +41,9 @@ impl FromRequest for Once {
                 _ => Err(wrong()),
             },
         };
-        ready(key.map(|key| Self { path: request.path().to_owned(), key }))
+        // `@` and `%40` are one path, and a client may write either.
+        let path = percent_decode_str(request.path()).decode_utf8_lossy().into_owned();
+        ready(key.map(|key| Self { path, key }))
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{ADMIN, NOW, World, fakes, request};
+use super::{ADMIN, NOW, World, fakes, repeat::under_key, request};
 use crate::{
     domain::{
         chat::ChatId,
@@ -219,6 +219,19 @@ async fn an_idempotency_key_belongs_to_its_caller_and_path() {
     assert_eq!(world.send(say("k".repeat(256))).await.status, 400);
     *world.clerk.refusal.lock().unwrap() = Some(Refusal::KeyReused);
     assert_eq!(world.send(say("k1".to_owned())).await.problem(), (422, "idempotency_key_reused".to_owned()));
+}
+
+#[tokio::test]
+async fn a_path_is_the_same_to_an_idempotency_key_however_it_is_written() {
+    let world = World::new();
+    world.house.webhook_tokens.lock().unwrap().push(("default".to_owned(), Secret("x".to_owned())));
+    for chat in ["6580000001@c.us", "6580000001%40c.us", "%36580000001%40c%2eus"] {
+        let path = format!("/api/v1/channels/default/chats/{chat}/messages");
+        assert_eq!(under_key(&world, &path, "k1", json!({ "text": "hello" })).await.status, 202, "{chat}");
+    }
+    let mut heard = world.clerk.heard();
+    heard.dedup();
+    assert_eq!(heard.len(), 1, "{heard:?}");
 }
 
 #[tokio::test]
