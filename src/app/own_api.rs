@@ -1,9 +1,9 @@
 //! Baton's own API, as a program beside a server asks it: with a token, and no more than that token may do.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::{CONNECT, invitations};
@@ -12,11 +12,23 @@ use crate::{adapters::http_client::http_client, config::Settings};
 /// A server that says nothing for this long is given up.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// For so long what goes under a key is asked again, where it is not known what became of it; first after this, then after twice
+/// as long each time.
+const PATIENCE: Duration = Duration::from_secs(60);
+const AGAIN: Duration = Duration::from_millis(250);
+
 /// The API of a server.
 pub struct OwnApi {
     http: reqwest::Client,
+    patience: Duration,
     base: String,
     token: String,
+}
+
+/// No answer, or one that says to come again.
+struct Unanswered {
+    problem: String,
+    may_be_done: bool,
 }
 
 /// What it answered.
@@ -36,11 +48,40 @@ impl OwnApi {
             "BATON_API_TOKEN must hold your token: `baton token create NAME --role agent --agent YOU` makes one",
         )?;
         let base = base.trim_end_matches('/').to_owned();
-        Ok(Self { http: http_client(CONNECT)?, base, token: token.expose().to_owned() })
+        Ok(Self { http: http_client(CONNECT)?, patience: PATIENCE, base, token: token.expose().to_owned() })
     }
 
-    /// Asks for a path below `/api/v1`.
+    /// Asks for a path below `/api/v1`; under a key again, until there is an answer: it is the same request, and done once.
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>, key: Option<&str>) -> Said {
+        let until = Instant::now() + self.patience;
+        let (mut wait, mut may_be_done) = (AGAIN, false);
+        loop {
+            let unanswered = match self.try_once(method, path, body, key).await {
+                Ok(said) => return said,
+                Err(unanswered) => unanswered,
+            };
+            may_be_done |= unanswered.may_be_done;
+            if key.is_none() || Instant::now() + wait > until {
+                let in_doubt = key.is_some() && may_be_done;
+                let doubt = if in_doubt {
+                    "; it may have been done all the same: look before you try again"
+                } else {
+                    ""
+                };
+                return Said::Refused(format!("{}{doubt}", unanswered.problem));
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+    }
+
+    async fn try_once(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        key: Option<&str>,
+    ) -> Result<Said, Unanswered> {
         let method = Method::from_bytes(method.as_bytes()).unwrap_or(Method::GET);
         let request = self.http.request(method, format!("{}/api/v1{path}", self.base));
         let mut request = request.bearer_auth(&self.token).timeout(TIMEOUT);
@@ -50,18 +91,28 @@ impl OwnApi {
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key);
         }
-        let answer = match request.send().await {
-            Ok(answer) => answer,
-            Err(error) => {
-                return Said::Refused(format!("{} does not answer: {}", self.base, error.without_url()));
-            }
-        };
+        let answer = request.send().await.map_err(|error| Unanswered {
+            may_be_done: !error.is_connect(),
+            problem: format!("{} does not answer: {}", self.base, error.without_url()),
+        })?;
         let status = answer.status();
-        let body: Value = match answer.bytes().await {
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
-            Err(error) => return Said::Refused(format!("the answer broke off: {}", error.without_url())),
-        };
-        if status.is_success() { Said::Done(body) } else { Said::Refused(problem(status.as_u16(), &body)) }
+        let bytes = answer.bytes().await.map_err(|error| Unanswered {
+            may_be_done: true,
+            problem: format!("the answer broke off: {}", error.without_url()),
+        })?;
+        let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        if status.is_success() {
+            return Ok(Said::Done(body));
+        }
+        let problem = problem(status.as_u16(), &body);
+        match status {
+            StatusCode::TOO_MANY_REQUESTS => Err(Unanswered { problem, may_be_done: false }),
+            // Of a proxy too, which knows no more than we do.
+            StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
+                Err(Unanswered { problem, may_be_done: true })
+            }
+            _ => Ok(Said::Refused(problem)),
+        }
     }
 }
 
@@ -76,4 +127,67 @@ fn problem(status: u16, body: &Value) -> String {
         )
     });
     format!("{status} {}: {}{}", text("code"), text("detail"), fields.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    /// Reads a request to its end, and gives this answer; empty: none, and the connection is lost. Returns its key.
+    async fn answers(server: &TcpListener, answer: &str) -> String {
+        let (mut client, _) = server.accept().await.expect("a client");
+        let mut asked = Vec::new();
+        while !asked.ends_with(b"}") {
+            assert!(client.read_buf(&mut asked).await.expect("a request") > 0);
+        }
+        client.write_all(answer.as_bytes()).await.expect("it reads");
+        let asked = String::from_utf8(asked).expect("text");
+        let key = asked.lines().find_map(|line| line.strip_prefix("idempotency-key: "));
+        key.expect("a key").to_owned()
+    }
+
+    async fn own_api(patience: Duration) -> (TcpListener, OwnApi) {
+        let server = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let base = format!("http://{}", server.local_addr().expect("bound"));
+        let http = http_client(CONNECT).expect("a client");
+        (server, OwnApi { http, patience, base, token: "a token".to_owned() })
+    }
+
+    const BUSY: &str = "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    const DONE: &str = "HTTP/1.1 202 Done\r\ncontent-length: 8\r\nconnection: close\r\n\r\n{\"id\":1}";
+    const NO: &str = "HTTP/1.1 409 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+    #[tokio::test]
+    async fn what_got_no_answer_is_asked_again_under_the_same_key() {
+        let (server, api) = own_api(PATIENCE).await;
+        let keys = async {
+            [answers(&server, "").await, answers(&server, BUSY).await, answers(&server, DONE).await]
+        };
+        let body = json!({ "text": "Hello" });
+        let (said, keys) = tokio::join!(api.ask("POST", "/messages", Some(&body), Some("k1")), keys);
+        assert_eq!((said, keys), (Said::Done(json!({ "id": 1 })), ["k1"; 3].map(str::to_owned)));
+    }
+
+    #[tokio::test]
+    async fn what_stays_unknown_is_told_as_unknown_and_what_was_refused_as_refused() {
+        let (server, api) = own_api(Duration::ZERO).await;
+        let body = json!({ "text": "Hello" });
+        for (answer, is_unknown) in [("", true), (BUSY, true), (NO, false)] {
+            let (said, _) =
+                tokio::join!(api.ask("POST", "/messages", Some(&body), Some("k1")), answers(&server, answer));
+            let Said::Refused(problem) = said else { panic!("{said:?}") };
+            assert_eq!(problem.ends_with("look before you try again"), is_unknown, "{problem}");
+        }
+        drop(server);
+        let Said::Refused(problem) = api.ask("POST", "/messages", Some(&body), Some("k1")).await else {
+            panic!("nobody is there")
+        };
+        assert!(problem.contains("does not answer") && !problem.contains("done"), "{problem}");
+    }
 }

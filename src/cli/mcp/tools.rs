@@ -263,7 +263,8 @@ pub(super) async fn call(api: &impl Api, params: &Value) -> Result<Value, String
         rest.retain(|name, _| name != "limit" || takes_limit);
         api.ask("GET", &format!("{path}{}", query(&rest)), None, None).await
     } else {
-        // A retry of the assistant's own is another call: the key only keeps one call from being taken twice.
+        // A retry of the assistant's own is another call: the key keeps this one from being taken twice, where it is asked
+        // again for want of an answer.
         let key = Uuid::now_v7().to_string();
         api.ask(tool.method, &path, Some(&Value::Object(rest)), Some(&key)).await
     };
