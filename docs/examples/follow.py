@@ -45,7 +45,8 @@ def follow(place: pathlib.Path, deal_with) -> None:
                 for frame in frames(answer):
                     if frame.get("event") == "resync":
                         print("what was missed cannot be told any more: load the lists again", file=sys.stderr)
-                    elif frame.get("event") != "hello":
+                    # An id alone is only a place: much has happened that is not for this token.
+                    elif "data" in frame and frame.get("event") != "hello":
                         deal_with(json.loads(frame["data"]))
                     # Only now: whoever dies before this gets the event again.
                     if "id" in frame:

@@ -1,5 +1,7 @@
 //! The live feed: whoever comes back with the last id they saw misses nothing and gets nothing twice.
 
+mod example;
+
 use serde_json::Value;
 
 use crate::world::{World, on_both_stores};

@@ -103,7 +103,8 @@ pub(crate) struct Which {
 /// All events, oldest first; with `Accept: text/event-stream`, a live feed of those to come.
 ///
 /// The live feed opens with `event: hello` and the newest id: load lists after it, and nothing is missed. It goes on
-/// after `Last-Event-ID`. `event: resync` says that the gap can no longer be filled: load everything again.
+/// after `Last-Event-ID`. `event: resync` says that the gap can no longer be filled: load everything again. An `id` alone, without
+/// `event` and `data`, is a place to go on from, past many events that are not shown.
 #[utoipa::path(get, path = "/api/v1/events", tag = "Events",
     params(Which, ("Last-Event-ID" = Option<String>, Header, description = "where a live feed goes on")),
     responses((status = 200, content((List<Event> = "application/json"), (String = "text/event-stream")))))]
