@@ -50,6 +50,8 @@ async fn an_assistant_is_told_what_there_is_in_a_version_it_knows() {
     };
     assert_eq!(hint("read_messages"), (json!(true), json!(false)));
     assert_eq!(hint("send_message"), (json!(false), json!(true)));
+    assert_eq!(hint("update_conversation"), (json!(false), json!(true)), "closing stops an answer");
+    assert_eq!(hint("add_note"), (json!(false), json!(false)));
     assert_eq!(answer(&api, br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await, None);
     assert!(api.asked.lock().expect("no panic").is_empty());
 }
@@ -91,6 +93,14 @@ async fn what_makes_no_sense_is_refused_and_asks_nobody() {
             "is no id",
         ),
         (json!({ "name": "count_conversations", "arguments": { "path": "/tokens" } }), "takes no"),
+        (
+            json!({ "name": "update_conversation", "arguments": { "conversation_id": MEI, "assignee": null } }),
+            "takes no null: give assignee",
+        ),
+        (
+            json!({ "name": "update_conversation", "arguments": { "conversation_id": MEI } }),
+            "needs something to change",
+        ),
     ] {
         let said = asks(&api, "tools/call", params).await;
         assert_eq!(said["error"]["code"], -32602);

@@ -15,7 +15,7 @@ enum Weight {
     Reads,
     /// It changes something that colleagues see, and contacts do not.
     Changes,
-    /// A contact sees it, or it changes who answers.
+    /// A contact sees it, or it changes who answers, or whether anybody does.
     Acts,
 }
 
@@ -163,14 +163,15 @@ const TOOLS: &[Tool] = &[
             may("until", "string", "With HUMAN: back to AI then, such as 2026-01-05T18:00:00Z"),
             may("answer_now", "boolean", "With AI: answer at once what is open"),
             may("note", "string", "With AI: a word to it for its next answer"),
+            may("expected_version", "integer", "Only if mode_version is still this"),
         ],
         method: "PUT",
         path: "/conversations/{conversation_id}/mode",
     },
     Tool {
         name: "update_conversation",
-        about: "Open, snooze or close a conversation, assign it, label it",
-        weight: Weight::Changes,
+        about: "Open, snooze or close a conversation, assign it, label it. Closing stops an answer that is being written, and calls the follow-up off",
+        weight: Weight::Acts,
         arguments: &[
             CONVERSATION,
             may("status", "string", "open, snoozed or closed"),
@@ -240,6 +241,13 @@ pub(super) async fn call(api: &impl Api, params: &Value) -> Result<Value, String
     {
         return Err(format!("{name} takes no {strange:?}"));
     }
+    // Of what is looked for, null is nothing; of what is changed, it would be a change that was not made.
+    let is_null = |it: &&Argument| given.get(it.name).is_some_and(Value::is_null);
+    if tool.weight != Weight::Reads
+        && let Some(null) = tool.arguments.iter().find(is_null)
+    {
+        return Err(format!("{name} takes no null: give {} a value, or leave it out", null.name));
+    }
     let is_given = |it: &&Argument| given.get(it.name).is_some_and(|value| !value.is_null());
     if let Some(lacking) = tool.arguments.iter().filter(|it| it.is_needed).find(|it| !is_given(it)) {
         return Err(format!("{name} needs {}", lacking.name));
@@ -256,6 +264,9 @@ pub(super) async fn call(api: &impl Api, params: &Value) -> Result<Value, String
         } else {
             rest.insert(argument.name.to_owned(), value.clone());
         }
+    }
+    if tool.method == "PATCH" && rest.is_empty() {
+        return Err(format!("{name} needs something to change"));
     }
     let said = if tool.method == "GET" {
         rest.entry("limit").or_insert_with(|| json!(if name == "list_conversations" { 20 } else { 50 }));
