@@ -33,7 +33,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichP
     let page = query.0.page()?;
     let mut all = doors.people.agents().await?;
     all.retain(|agent| is_shown(&caller, agent));
-    let page = page_of(all, page.limit, page.cursor.as_deref(), |agent| agent.id.to_string())?;
+    let page = page_of(all, &page, |agent| (agent.name.clone(), agent.id))?;
     Ok(Answer::ok(&List::of(page, |agent| ShownAgent::by(caller.role, agent))))
 }
 

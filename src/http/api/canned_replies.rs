@@ -39,7 +39,7 @@ const CHANNELS_MAX: usize = 1_000;
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
     let page = query.0.page()?;
     let all = seen(&doors, &caller).await?;
-    let page = page_of(all, page.limit, page.cursor.as_deref(), |reply| reply.id.to_string())?;
+    let page = page_of(all, &page, |reply| (fold(&reply.shortcut), reply.id))?;
     Ok(Answer::ok(&List::of(page, |reply| within(&caller, reply))))
 }
 

@@ -33,7 +33,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichP
     let page = query.0.page()?;
     let mut all = doors.registry.channels().await?;
     all.retain(|channel| caller.sees(&channel.name));
-    let page = page_of(all, page.limit, page.cursor.as_deref(), |channel| channel.name.clone())?;
+    let page = page_of(all, &page, |channel| channel.name.clone())?;
     Ok(Answer::ok(&List::of(page, |channel| ShownChannel::by(caller.role, channel))))
 }
 

@@ -38,7 +38,7 @@ const DESCRIPTION_MAX: usize = 500;
 pub(crate) async fn list(doors: Data<Doors>, query: Query<WhichPage>) -> Answered {
     let page = query.0.page()?;
     let all = doors.stationery.labels().await?;
-    let page = page_of(all, page.limit, page.cursor.as_deref(), |label| label.name.clone())?;
+    let page = page_of(all, &page, |label| fold(&label.name))?;
     Ok(Answer::ok(&List::of(page, Label::from)))
 }
 

@@ -50,14 +50,16 @@ pub(crate) mod settings;
 
 pub(crate) mod sandbox;
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{auth::Caller, doors::Doors, problem::Problem, wire};
+use super::{answer::to_json, auth::Caller, doors::Doors, problem::Problem, wire};
 use crate::{
     domain::chat::ChatId,
     flow::{
-        archive::{Overview, Page, Placed},
+        archive::{Overview, Page, PageOf, Placed},
         ledger::{Error, Key},
     },
 };
@@ -122,27 +124,53 @@ fn listed<T>(page: Result<Page<T>, Error>) -> Result<Page<T>, Problem> {
     })
 }
 
-/// A page of a list that is small enough to be kept whole; the cursor is the name of the last one shown.
-fn page_of<T>(
-    all: Vec<T>,
-    limit: usize,
-    cursor: Option<&str>,
-    name: impl Fn(&T) -> String,
-) -> Result<Page<T>, Problem> {
-    let from = match cursor {
-        None => 0,
-        Some(cursor) => {
-            let at = all.iter().position(|item| name(item) == cursor);
-            at.ok_or_else(|| Problem::invalid("/cursor", "not a cursor of this list"))? + 1
-        }
+/// A page of a list that is small enough to be kept whole. The cursor is the place of the last one shown, by which the list is in
+/// order: the next page begins behind it, also where that one is gone by then, or is called otherwise.
+fn page_of<T, P>(all: Vec<T>, page: &PageOf, place: impl Fn(&T) -> P) -> Result<Page<T>, Problem>
+where
+    P: Ord + Serialize + DeserializeOwned,
+{
+    let not_ours = || Problem::invalid("/cursor", "not a cursor of this list");
+    let read = |cursor: &String| {
+        let json = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+        serde_json::from_slice::<P>(&json).ok()
     };
-    let has_more = all.len() > from + limit;
-    let items: Vec<T> = all.into_iter().skip(from).take(limit).collect();
-    let next = items.last().filter(|_| has_more).map(name);
+    let after = page.cursor.as_ref().map(|cursor| read(cursor).ok_or_else(not_ours)).transpose()?;
+    let is_behind = |item: &T| after.as_ref().is_none_or(|after| place(item) > *after);
+    let mut items: Vec<T> = all.into_iter().filter(is_behind).collect();
+    let has_more = items.len() > page.limit;
+    items.truncate(page.limit);
+    let next = items.last().filter(|_| has_more).map(|last| URL_SAFE_NO_PAD.encode(to_json(&place(last))));
     Ok(Page { items, next })
 }
 
 fn shown(value: &impl serde::Serialize) -> Value {
     // As for `to_json`: no wire type has keys that are no strings.
     serde_json::to_value(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Reverse;
+
+    use super::*;
+
+    #[test]
+    fn a_page_begins_behind_the_one_before_whatever_was_removed_meanwhile() {
+        let asked = |cursor| PageOf { limit: 2, cursor };
+        let by_name = |name: &&str| (*name).to_owned();
+        let first = page_of(vec!["a", "b", "c", "d"], &asked(None), by_name).expect("a page");
+        assert_eq!(first.items, ["a", "b"]);
+        let next = page_of(vec!["c", "d"], &asked(first.next.clone()), by_name).expect("a page");
+        assert_eq!((next.items, next.next), (vec!["c", "d"], None));
+        let renamed = page_of(vec!["a", "c", "d", "e", "z"], &asked(first.next), by_name).expect("a page");
+        assert_eq!((renamed.items, renamed.next.is_some()), (vec!["c", "d"], true));
+        let newest = |at: &i64| (Reverse(*at), at.to_string());
+        let first = page_of(vec![9, 8, 7], &asked(None), newest).expect("a page");
+        assert_eq!(page_of(vec![10, 9, 7], &asked(first.next), newest).expect("a page").items, [7]);
+        for cursor in ["b", "", "%", "W10"] {
+            let refused = page_of(vec!["a"], &asked(Some(cursor.to_owned())), by_name);
+            assert!(refused.is_err(), "{cursor}");
+        }
+    }
 }

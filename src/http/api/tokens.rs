@@ -1,5 +1,7 @@
 //! Tokens of the API. Only their hashes are kept; a token is shown once.
 
+use std::cmp::Reverse;
+
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -28,7 +30,7 @@ const NAME_MAX: usize = 100;
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichPage>) -> Answered {
     let page = query.0.page()?;
     let all = seen(&doors, &caller).await?;
-    let page = page_of(all, page.limit, page.cursor.as_deref(), |token| token.id.to_string())?;
+    let page = page_of(all, &page, |token| Reverse((token.created_at.0, token.id)))?;
     Ok(Answer::ok(&List::of(page, Token::from)))
 }
 

@@ -42,7 +42,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<WhichP
     let mut all = doors.endpoints.endpoints().await?;
     all.retain(|standing| is_shown(&caller, standing));
     let all = all.into_iter().map(|standing| without_others(&caller, standing)).collect();
-    let page = page_of(all, page.limit, page.cursor.as_deref(), |it| it.endpoint.id.to_string())?;
+    let page = page_of(all, &page, |it| (it.endpoint.created_at.0, it.endpoint.id))?;
     Ok(Answer::ok(&List::of(page, Endpoint::from)))
 }
 
