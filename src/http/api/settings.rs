@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Answered;
-use crate::http::{answer::Answer, doors::Doors, wire::List};
+use crate::http::{answer::Answer, auth::Caller, doors::Doors, ports, wire::List};
 
 /// One setting.
 #[derive(Debug, Serialize, ToSchema)]
@@ -20,11 +20,12 @@ pub(crate) struct Setting {
     channel_key: Option<String>,
 }
 
-/// All settings.
+/// All settings. Whoever may not see all channels sees those that a channel may override.
 #[utoipa::path(get, path = "/api/v1/settings", tag = "Installation",
     responses((status = 200, body = List<Setting>)))]
-pub(crate) async fn list(doors: Data<Doors>) -> Answered {
-    let settings = doors.settings.iter().cloned().map(|setting| Setting {
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller) -> Answered {
+    let is_shown = |setting: &&ports::Setting| caller.channels.is_none() || setting.channel_key.is_some();
+    let settings = doors.settings.iter().filter(is_shown).cloned().map(|setting| Setting {
         name: setting.name,
         value: setting.value,
         set: setting.is_set,

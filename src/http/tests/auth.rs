@@ -1,4 +1,4 @@
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, atomic::Ordering};
 
 use uuid::Uuid;
 
@@ -6,7 +6,10 @@ use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
     domain::time::Time,
     flow::registry::{Role, Token},
-    http::auth::{COUNTING, REMEMBERED, hash_token},
+    http::{
+        auth::{COUNTING, REMEMBERED, hash_token},
+        ports::Setting,
+    },
 };
 
 fn token(world: &World, text: &str, role: Role, channels: Option<&[&str]>) -> Uuid {
@@ -243,4 +246,31 @@ async fn while_the_store_is_away_metrics_are_shown_to_who_may_see_nothing_else_a
     assert_eq!(status(&world, "GET", "/metrics", "nobody").await, 503);
     tokio::time::advance(COUNTING).await;
     assert_eq!(status(&world, "GET", "/metrics", "metrics").await, 503);
+}
+
+#[tokio::test]
+async fn an_admin_of_some_channels_sees_the_settings_that_a_channel_may_override() {
+    let mut world = World::new();
+    let setting = |name: &str, channel_key: Option<&str>| Setting {
+        name: name.to_owned(),
+        value: Some("1".to_owned()),
+        is_set: true,
+        source: "environment",
+        channel_key: channel_key.map(str::to_owned),
+    };
+    Arc::get_mut(&mut world.doors).expect("nobody else has it").settings =
+        vec![setting("BATON_LISTEN", None), setting("BATON_REPLY_CAP", Some("reply_cap"))];
+    token(&world, "all", Role::Admin, None);
+    token(&world, "some", Role::Admin, Some(&["shop"]));
+    for (name, wanted) in [("all", &["BATON_LISTEN", "BATON_REPLY_CAP"][..]), ("some", &["BATON_REPLY_CAP"])]
+    {
+        let shown = world.ask_as(name, "GET", "/api/v1/settings", None).await.json();
+        let names: Vec<&str> = shown["items"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|it| it["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, wanted, "{name}");
+    }
 }
