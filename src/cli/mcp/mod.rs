@@ -80,7 +80,7 @@ impl Api for OwnApi {
     }
 }
 
-/// The answer to a message; None: it wants none.
+/// The answer to a message, or to several in an array, as one version has them; None: it wants none.
 async fn answer(api: &impl Api, line: &[u8]) -> Option<Value> {
     if line.len() > LINE_MAX {
         return Some(failed(&Value::Null, -32600, "the message is too long"));
@@ -89,6 +89,19 @@ async fn answer(api: &impl Api, line: &[u8]) -> Option<Value> {
         let is_blank = line.iter().all(u8::is_ascii_whitespace);
         return (!is_blank).then(|| failed(&Value::Null, -32700, "not JSON"));
     };
+    match message {
+        Value::Array(messages) if !messages.is_empty() => {
+            let mut answers = Vec::new();
+            for message in &messages {
+                answers.extend(answer_one(api, message).await);
+            }
+            (!answers.is_empty()).then_some(Value::Array(answers))
+        }
+        message => answer_one(api, &message).await,
+    }
+}
+
+async fn answer_one(api: &impl Api, message: &Value) -> Option<Value> {
     let (Some(method), id) = (message["method"].as_str(), &message["id"]) else {
         return Some(failed(&message["id"], -32600, "not a request"));
     };

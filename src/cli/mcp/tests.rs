@@ -83,6 +83,19 @@ async fn a_call_is_one_request_and_its_answer_is_read_by_the_assistant() {
 }
 
 #[tokio::test]
+async fn several_messages_in_an_array_are_each_answered() {
+    let api = told(Said::Done(json!({ "ai": 3 })));
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "count_conversations" } });
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let several = json!([call, told, { "jsonrpc": "2.0", "id": 2, "method": "ping" }]);
+    let answers = answer(&api, several.to_string().as_bytes()).await.expect("an answer");
+    assert_eq!((answers[0]["id"].clone(), answers[1]["id"].clone()), (json!(1), json!(2)));
+    assert_eq!(answers[0]["result"]["structuredContent"], json!({ "ai": 3 }));
+    assert_eq!(answers.as_array().map(Vec::len), Some(2));
+    assert_eq!(answer(&api, json!([told]).to_string().as_bytes()).await, None);
+}
+
+#[tokio::test]
 async fn what_makes_no_sense_is_refused_and_asks_nobody() {
     let api = told(Said::Done(Value::Null));
     for (params, says) in [
