@@ -96,7 +96,7 @@ pub(crate) struct Which {
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
-    /// For a live feed, where the header cannot be set: where to go on.
+    /// For a live feed alone, where the header cannot be set: where to go on.
     last_event_id: Option<String>,
 }
 
@@ -125,6 +125,13 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>
     };
     let view = View::new(filter, which.include.as_deref())?;
     if !wish.stream {
+        // Unread, it would begin the list again with the first event ever.
+        if which.last_event_id.is_some() {
+            return Err(Problem::invalid(
+                "/last_event_id",
+                "goes with a live feed only; a list takes cursor",
+            ));
+        }
         return shown(&doors, view, &page).await;
     }
     if view.filter.descending {

@@ -268,6 +268,12 @@ async fn over_many_events_that_are_not_shown_a_stream_says_where_it_is() {
 }
 
 #[tokio::test]
+async fn a_list_is_not_asked_for_where_a_feed_goes_on() {
+    let reply = World::new().get("/api/v1/events?last_event_id=e1").await;
+    assert_eq!((reply.problem().0, reply.pointer().as_str()), (400, "/last_event_id"));
+}
+
+#[tokio::test]
 async fn while_a_transaction_holds_the_feed_back_clients_load_what_there_is() {
     let world = World::new();
     happen(&world, "default", E::MessageReceived);
