@@ -62,9 +62,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
         let request = request.clone();
         let payload = web::Payload::from_request(&request, payload).into_inner();
         Box::pin(async move {
-            if !is_json(&request) {
-                return Err(Problem::unsupported_media_type());
-            }
+            must_be_json(&request)?;
             let payload = payload.map_err(|_| Problem::malformed("the body cannot be read"))?;
             let raw = body(&request, payload).await?;
             Ok(Self { value: from_json(&raw)?, raw })
@@ -100,19 +98,25 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for Optional<T> {
             if raw.is_empty() || raw.trim_ascii() == b"null" {
                 return Ok(Self { value: T::default(), raw });
             }
-            if !is_json(&request) {
-                return Err(Problem::unsupported_media_type());
-            }
+            must_be_json(&request)?;
             Ok(Self { value: from_json(&raw)?, raw })
         })
     }
 }
 
-fn is_json(request: &HttpRequest) -> bool {
-    let given = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    given
+fn must_be_json(request: &HttpRequest) -> Result<(), Problem> {
+    let given = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let is_json = given(header::CONTENT_TYPE)
         .and_then(|value| value.split(';').next())
-        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
+    if !is_json {
+        return Err(Problem::unsupported_media_type());
+    }
+    // Nothing is unpacked here: it would be told as JSON that is none.
+    match given(header::CONTENT_ENCODING) {
+        None | Some("identity") => Ok(()),
+        Some(_) => Err(Problem::unsendable("a body must come without `Content-Encoding`")),
+    }
 }
 
 /// Fields come by their names: serde would take them by their order, too, from a list.

@@ -89,6 +89,11 @@ async fn a_body_must_be_json_and_must_say_so() {
     assert_eq!(reply.problem(), (400, "invalid".to_owned()));
     let reply = world.send(ask().insert_header(json).set_payload("x".repeat(2_097_153))).await;
     assert_eq!(reply.problem(), (413, "too_large".to_owned()));
+    let reply = world
+        .send(ask().insert_header(json).insert_header(("Content-Encoding", "gzip")).set_payload("x"))
+        .await;
+    assert_eq!(reply.problem(), (415, "unsupported_media_type".to_owned()));
+    assert!(reply.body.contains("Content-Encoding"), "{}", reply.body);
 }
 
 #[tokio::test]
