@@ -174,10 +174,19 @@ pub(crate) struct SandboxMessage {
     kind: Option<KindWord>,
 }
 
+/// One of them, or an array.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "what comes in is read one by one, each with its place")]
+pub(crate) enum OneOrSeveral<T> {
+    One(T),
+    Several(Vec<T>),
+}
+
 /// Takes what contacts of the sandbox write: one message, or an array of them, all of one chat, taken in one transaction.
 #[utoipa::path(post, path = "/webhooks/sandbox", tag = "Webhooks",
-    request_body(content = SandboxMessage, description = "One message, or an array of them, all of one chat."),
-    responses((status = 200, body = Taken, description = "For an array, an array of these.")))]
+    request_body(content = OneOrSeveral<SandboxMessage>, description = "One message, or an array of them, all of one chat."),
+    responses((status = 200, body = OneOrSeveral<Taken>, description = "For an array, an array of these.")))]
 pub(crate) async fn sandbox(
     doors: Data<Doors>,
     caller: Caller,
@@ -202,11 +211,10 @@ pub(crate) async fn sandbox(
     }
     let verdicts = sandbox.take(bodies).await.map_err(not_stored)?;
     let mut taken = verdicts.into_iter().map(as_taken);
-    if !is_one {
-        return Ok(Answer::ok(&taken.collect::<Vec<_>>()));
-    }
-    let one = taken.next().ok_or_else(Problem::internal)?;
-    Ok(Answer::ok(&one))
+    Ok(Answer::ok(&match is_one {
+        true => OneOrSeveral::One(taken.next().ok_or_else(Problem::internal)?),
+        false => OneOrSeveral::Several(taken.collect()),
+    }))
 }
 
 /// Whether it can be taken; the chat it is of.

@@ -105,6 +105,7 @@ struct Delivery {
     /// Which part of its reply, from 1.
     part: i32,
     parts: i32,
+    /// Baton's own, for its provider: not the `Idempotency-Key` of a request.
     idempotency_key: String,
     lane: LaneWord,
     queued_at: At,
