@@ -10,6 +10,10 @@ mod floods;
 
 mod takeovers;
 
+mod notes;
+
+mod ids;
+
 mod follow_ups;
 
 mod hours;

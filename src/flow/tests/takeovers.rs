@@ -3,23 +3,19 @@
 use super::{ana, begun_reply};
 use crate::{
     domain::{
-        chat::ChatId,
         conversation::{AttentionReason, Status},
         event::EventType,
-        message::{DeliveryReason, DeliveryState as S, Outcome, OutcomeReason},
+        message::{DeliveryState as S, Outcome, OutcomeReason},
         mode::{Mode, Reason},
-        policy::BurstPolicy,
         turn::TurnState,
     },
     flow::{
         conversations,
         desk::{Idempotency, Words, fate, words},
         inbox::{self, Claim},
-        merge,
         mode_switch::{self, Request},
         outbox::{self, Settled},
         play::Play,
-        provider::{Amendment, Arrival},
         reconcile::{Copy, Matched},
         reply::{Answer, Committed},
     },
@@ -381,23 +377,6 @@ fn words_that_are_refused_take_nothing_over() {
 }
 
 #[test]
-fn a_note_that_is_left_while_a_turn_runs_is_for_the_next() {
-    let mut play = Play::new();
-    play.says("m1");
-    let begun = play.begins();
-    let request =
-        Request { actor: "agent:ana".into(), note: Some("give her 10 %".into()), ..Request::default() };
-    play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
-    play.writes(&begun, "a1");
-    play.sends();
-    play.says("m2");
-    let begun = play.begins();
-    assert_eq!(begun.note.as_deref(), Some("give her 10 %"));
-    play.writes(&begun, "a2");
-    assert_eq!(play.conversation.memo.note, None, "once");
-}
-
-#[test]
 fn the_words_of_a_lost_answer_typed_on_the_phone_are_its_end_and_take_over() {
     for copy in [Copy::Phone, Copy::Api] {
         let mut play = Play::new();
@@ -429,75 +408,6 @@ fn a_switch_that_is_run_again_does_not_undo_who_has_switched_since() {
     assert_eq!(play.conversation.mode.version, version);
 }
 
-/// A conversation whose assistant takes its time to type, and a note that was left for it.
-fn noted() -> Play {
-    let mut play = Play::by(|policy| (policy.typing_ms_per_char, policy.typing_max_ms) = (100, 8_000));
-    let request =
-        Request { actor: "agent:ana".into(), note: Some("give her 10 %".into()), ..Request::default() };
-    play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
-    play
-}
-
-#[test]
-fn a_note_is_read_again_by_the_answer_in_place_of_one_that_never_left() {
-    for ends in ["a newer text", "an edit", "a send that fails", "a takeover"] {
-        let mut play = noted();
-        play.says("How much is the blue bowl?");
-        let begun = play.begins();
-        play.writes(&begun, "Nine dollars.");
-        assert_eq!(play.in_state(S::Queued), ["Nine dollars."]);
-        match ends {
-            "a newer text" => {
-                play.says("And the red one?");
-            }
-            "an edit" => {
-                let chat = play.conversation.chat.clone();
-                let edit = Amendment { chat, of: "IN1".into(), text: "And the red one?".into(), at: None };
-                play.step(|docket, policy| inbox::amend(docket, policy, &edit, false));
-            }
-            "a send that fails" => {
-                play.wait(8_000);
-                let (attempt, claim) = play.claims_send();
-                assert!(matches!(claim, outbox::Claim::Claimed(_)));
-                play.says("And the red one?");
-                play.settles(attempt, &Settled::Again(None, "status 429".into()));
-            }
-            _ => {
-                play.switches(Mode::Human);
-                play.switches(Mode::Ai);
-                play.says("And the red one?");
-            }
-        }
-        let begun = play.begins();
-        assert_eq!(begun.note.as_deref(), Some("give her 10 %"), "{ends}");
-        play.writes(&begun, "Eighteen dollars.");
-        assert_eq!(play.sends(), ["Eighteen dollars."], "{ends}");
-        play.says("Thanks");
-        assert_eq!(play.begins().note, None, "{ends}: once");
-    }
-}
-
-#[test]
-fn a_note_that_was_read_is_not_read_again_while_its_answer_is_typed_nor_where_a_newer_one_is() {
-    let mut play = noted();
-    play.policy.burst = BurstPolicy::Queue;
-    play.says("How much is the blue bowl?");
-    let begun = play.begins();
-    play.writes(&begun, "Nine dollars.");
-    play.says("And the red one?");
-    assert_eq!(play.begins().note, None, "it is for one answer");
-
-    let mut play = noted();
-    play.says("How much is the blue bowl?");
-    let begun = play.begins();
-    play.writes(&begun, "Nine dollars.");
-    let request =
-        Request { actor: "agent:ana".into(), note: Some("no discount".into()), ..Request::default() };
-    play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
-    play.says("And the red one?");
-    assert_eq!(play.begins().note.as_deref(), Some("no discount"));
-}
-
 #[test]
 fn whoever_gives_a_conversation_back_has_answered_the_call_for_a_person() {
     use AttentionReason::{AssistantAsked, ContactAsked, HumanOverdue, ReplyCap, SendFailed};
@@ -519,86 +429,5 @@ fn whoever_gives_a_conversation_back_has_answered_the_call_for_a_person() {
             let is_called = play.conversation.attention.is_some();
             assert_eq!(!is_called, is_answered && by != Reason::HoldExpired, "{reason} {by}");
         }
-    }
-}
-
-#[test]
-fn a_note_is_read_again_after_an_answer_that_was_given_up_and_not_beside_one_that_may_have_left() {
-    let mut play = noted();
-    play.says("How much is the blue bowl?");
-    let begun = play.begins();
-    play.writes(&begun, "Nine dollars.");
-    play.wait(8_000);
-    let (attempt, _) = play.claims_send();
-    play.settles(attempt, &Settled::Refused(DeliveryReason::Refused, "status 400".into()));
-    play.says("Hello?");
-    assert_eq!(play.begins().note.as_deref(), Some("give her 10 %"));
-
-    let mut play = noted();
-    play.policy.split_chars = 20;
-    play.says("How much is the blue bowl?");
-    let begun = play.begins();
-    play.writes(&begun, "Nine dollars a piece.\n\nTen for two of them.");
-    play.wait(8_000);
-    let (attempt, _) = play.claims_send();
-    play.settles(attempt, &Settled::Unclear("timed out".into()));
-    play.says("Hello?");
-    let begun = play.begins();
-    assert_eq!(begun.note, None);
-    play.writes(&begun, "Yes?");
-    assert_eq!(play.in_state(S::Cancelled).len(), 1);
-    play.sends();
-    play.says("And the red one?");
-    assert_eq!(play.begins().note, None);
-}
-
-#[test]
-fn the_other_id_of_a_person_is_asked_for_once_where_a_person_writes_or_a_hidden_one_begins() {
-    type Deed = fn(&mut Play);
-    let deeds: [(&str, Deed); 3] = [
-        ("on the phone", |play| {
-            let id = format!("P{}", play.messages.len());
-            play.copy(&id, "Let me look.", Copy::Phone);
-        }),
-        ("from the dashboard", |play| {
-            let words = [Words::of("Let me look.")];
-            let once = Idempotency::of_its_own();
-            play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &once)).unwrap();
-        }),
-        ("a note, where nobody has written", |play| {
-            play.step(|docket, _| words::keep_note(docket, "Call her.", "agent:ana", None));
-        }),
-    ];
-    for (name, deed) in deeds {
-        let mut play = Play::new();
-        if !name.starts_with("a note") {
-            play.says("m1");
-            assert_eq!(play.conversation.memo.other_id_at, None, "an ordinary number");
-        }
-        deed(&mut play);
-        assert_eq!(play.clocks.tend_at, Some(play.now), "{name}");
-        play.step(|docket, _| docket.conversation.memo.other_id_at = None);
-        deed(&mut play);
-        assert_eq!(play.conversation.memo.other_id_at, None, "{name}: once");
-    }
-    for (chat, alias, is_asked) in [
-        ("100000000000001@lid", None, true),
-        ("100000000000001@lid", Some("6580000001@c.us"), false),
-        ("120363000000000001@g.us", None, false),
-    ] {
-        let mut play = Play::new();
-        play.conversation.chat = ChatId::parse(chat).unwrap();
-        let arrival = Arrival { alias: alias.and_then(ChatId::parse), ..play.arrival("IN1", "Hi") };
-        play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
-        assert_eq!(play.conversation.memo.other_id_at.is_some(), is_asked, "{chat} {alias:?}");
-    }
-    // However long it takes to say.
-    let mut play = Play::new();
-    play.says("m1");
-    for _ in 0..200 {
-        play.step(|docket, _| merge::ask_again(docket));
-        let wait_ms = play.conversation.memo.other_id_at.unwrap() - play.now.0;
-        assert!((30_000..=600_000).contains(&wait_ms), "{wait_ms}");
-        play.wait(wait_ms);
     }
 }

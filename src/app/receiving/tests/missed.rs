@@ -1,0 +1,276 @@
+//! What was never heard, and is found in the provider's journal.
+
+use super::*;
+
+on_both_stores!(
+    what_was_missed_is_found_once,
+    what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it,
+    who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed,
+    what_may_have_come_after_an_answer_on_the_phone_waits_for_another,
+    an_answer_on_the_phone_is_known_whichever_id_of_the_chat_it_is_shown_under,
+    what_came_before_a_restore_goes_to_a_person,
+    what_the_store_refuses_does_not_hold_up_what_was_missed_beside_it,
+    while_the_phone_is_not_linked_nothing_counts_as_looked_through,
+    a_phone_linked_again_makes_the_journal_due,
+);
+
+/// A store that refuses one message for its data.
+struct Refusing(Arc<dyn Ledger>);
+
+#[async_trait]
+impl Ledger for Refusing {
+    async fn run(&self, key: Key, need: Need, step: Erased) -> Result<(), Error> {
+        match need.keys.iter().any(|key| key == "refused") {
+            true => Err(Error::Refused("its data".into())),
+            false => self.0.run(key, need, step).await,
+        }
+    }
+
+    async fn due(&self, work: Work, channels: &[String], limit: usize) -> Result<Vec<Due>, Error> {
+        self.0.due(work, channels, limit).await
+    }
+
+    async fn standings(&self, held: &[Held], extend_ms: Option<i64>) -> Result<Vec<Standing>, Error> {
+        self.0.standings(held, extend_ms).await
+    }
+
+    async fn keep(&self, events: Vec<Event>, letters: Vec<DeadLetter>) -> Result<(), Error> {
+        self.0.keep(events, letters).await
+    }
+
+    async fn now(&self) -> Result<Time, Error> {
+        self.0.now().await
+    }
+
+    fn forget(&self, conversation: uuid::Uuid) {
+        self.0.forget(conversation);
+    }
+}
+
+async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    shop.queue(&["known"]);
+    shop.poller("a").poll("shop").await.expect("works");
+    *shop.gateway.journal.lock().expect("whole") = vec![
+        said("before us", 13 * HOUR),
+        said("missed", HOUR),
+        said("known", HOUR / 2),
+        said("on its way", 10_000),
+    ];
+    let repair = shop.repair();
+    assert_eq!(repair.repair("shop").await.expect("works"), 1);
+    assert_eq!(repair.repair("shop").await.expect("works"), 0, "not due");
+    store.wind_repair("shop", NOW).await.expect("writes");
+    assert_eq!(repair.repair("shop").await.expect("works"), 0, "nothing is missing any more");
+    let fates: Vec<_> = shop
+        .messages()
+        .await
+        .into_iter()
+        .map(|message| (message.text, message.inbound.expect("a contact's").outcome))
+        .collect();
+    let wanted = [("text known", Outcome::Pending), ("text missed", Outcome::Pending)];
+    assert_eq!(fates, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+}
+
+async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S: Trial + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    let other = ChatId::parse("6580000002@c.us").expect("a chat id");
+    let unanswered = Arrival { chat: other.clone(), ..said("unanswered", 2 * HOUR) };
+    *shop.gateway.journal.lock().expect("whole") =
+        vec![said("removed", 2 * HOUR), said("answered", 2 * HOUR), unanswered, said("since then", HOUR / 3)];
+    let removed = shop.intake.tombstones.of("shop", &mira(), "removed").hash;
+    let removed =
+        Statement::new("insert into tombstones (hash, kind) values ($1, 'erased')").with(removed.as_str());
+    store.write(removed).await.expect("written");
+    *shop.gateway.typed.lock().expect("whole") = vec![
+        typed(&mira(), "P1", HOUR),
+        typed(&other, "P2", 3 * HOUR),
+        typed(&mira(), "P3", HOUR / 2),
+        typed(&mira(), "on its way", 10_000),
+    ];
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 7);
+    let told: Vec<_> =
+        shop.messages().await.into_iter().map(|it| (it.text, it.inbound.map(|it| it.outcome))).collect();
+    let wanted = [
+        ("text answered", Some(Outcome::HandedOver)),
+        ("by hand P1", None),
+        ("by hand P3", None),
+        ("by hand on its way", None),
+        ("text since then", Some(Outcome::LeftToHuman)),
+    ];
+    assert_eq!(told, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+    let taken = shop.conversation(&mira()).await;
+    assert_eq!((taken.mode.mode, taken.mode.reason), (Mode::Human, Reason::AgentPhone));
+    assert_eq!(
+        (taken.attention, taken.waiting_since.is_some()),
+        (None, true),
+        "for what came since then alone"
+    );
+    let begun_by_hand = shop.conversation(&other).await;
+    assert_eq!(begun_by_hand.mode.mode, Mode::Human);
+    assert!(begun_by_hand.waiting_since.is_some(), "what was typed before answers nothing");
+}
+
+async fn who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed<
+    S: Trial + Clone + 'static,
+>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    shop.queue(&["heard"]);
+    shop.poller("a").poll("shop").await.expect("works");
+    *shop.gateway.typed.lock().expect("whole") = vec![
+        typed(&mira(), "before us", 13 * HOUR),
+        typed(&mira(), "P1", HOUR),
+        typed(&mira(), "P2", 10_000),
+    ];
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 1);
+    assert_eq!(shop.texts().await, ["text heard", "by hand P1"], "the other is on its way");
+    let taken = shop.conversation(&mira()).await;
+    assert_eq!((taken.mode.mode, taken.mode.reason), (Mode::Human, Reason::AgentPhone));
+    // It never came.
+    let later = Repair { clock: || NOW.plus_ms(HOUR), ..shop.repair() };
+    assert_eq!(later.repair("shop").await.expect("works"), 1);
+    assert_eq!(shop.texts().await, ["text heard", "by hand P1", "by hand P2"]);
+    store.wind_repair("shop", NOW).await.expect("writes");
+    assert_eq!(later.repair("shop").await.expect("works"), 0, "nothing is missing any more");
+}
+
+async fn what_may_have_come_after_an_answer_on_the_phone_waits_for_another<S: Trial + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    // Heard, and the last of it waits.
+    let channel = shop.intake.channels.get("shop").expect("it is there");
+    for incoming in [
+        Incoming::Message(said("A1", 3 * HOUR)),
+        Incoming::Phone(typed(&mira(), "P1", 3 * HOUR)),
+        Incoming::Message(said("A2", HOUR)),
+    ] {
+        shop.intake.take_incoming(&channel, incoming).await.expect("works");
+    }
+    // Typed before it, and unheard; to others it was typed at once and read much later, which is what the provider shows.
+    let mut all = vec![typed(&mira(), "P2", 2 * HOUR)];
+    let others = [("6580000002@c.us", HOUR), ("6580000003@c.us", 10_000)];
+    let others = others.map(|(chat, read_ms_ago)| (ChatId::parse(chat).expect("a chat id"), read_ms_ago));
+    for (chat, read_ms_ago) in &others {
+        let missed = |id: &str, ms_ago| Arrival { chat: chat.clone(), ..said(id, ms_ago) };
+        let missed = [missed("B1", 2 * HOUR), missed("B2", 3 * HOUR / 2)];
+        shop.gateway.journal.lock().expect("whole").extend(missed);
+        all.push(typed(chat, "P3", *read_ms_ago));
+    }
+    *shop.gateway.typed.lock().expect("whole") = all;
+    shop.repair().repair("shop").await.expect("works");
+    assert_eq!(shop.texts().await.pop().as_deref(), Some("by hand P2"));
+    for (chat, _) in [(mira(), 0)].iter().chain(&others) {
+        let taken = shop.conversation(chat).await;
+        assert_eq!((taken.mode.mode, taken.waiting_since.is_some()), (Mode::Human, true), "{chat}");
+    }
+}
+
+async fn an_answer_on_the_phone_is_known_whichever_id_of_the_chat_it_is_shown_under<
+    S: Trial + Clone + 'static,
+>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    let channel = shop.intake.channels.get("shop").expect("it is there");
+    let ids = |n| [format!("658000000{n}@c.us"), format!("10000000000000{n}@lid")];
+    let ids = |n: i64| ids(n).map(|id| ChatId::parse(&id).expect("a chat id"));
+    let before = |chat: &ChatId, alias| {
+        Incoming::Message(Arrival { chat: chat.clone(), alias, ..said("before", 3 * HOUR) })
+    };
+    let cases = [(1, "neither is known"), (2, "one has a conversation"), (3, "they share one")];
+    for (n, case) in cases {
+        let [number, hidden] = ids(n);
+        match case {
+            "one has a conversation" => {
+                shop.intake.take_incoming(&channel, before(&number, None)).await.expect("works");
+            }
+            "they share one" => {
+                let shows_both = before(&number, Some(hidden.clone()));
+                shop.intake.take_incoming(&channel, shows_both).await.expect("works");
+            }
+            _ => {}
+        }
+        if case != "they share one" {
+            shop.gateway.other_ids.lock().expect("whole").push((number.clone(), hidden.clone()));
+        }
+        let missed = Arrival { chat: hidden, ..said("missed", 2 * HOUR) };
+        shop.gateway.journal.lock().expect("whole").push(missed);
+        shop.gateway.typed.lock().expect("whole").push(typed(&number, "P1", HOUR));
+    }
+    shop.repair().repair("shop").await.expect("works");
+    for (n, case) in cases {
+        let [number, hidden] = ids(n);
+        let found = store.conversation_of("shop", &hidden).await.expect("reads").expect("it has begun");
+        assert_eq!(found.conversation.mode.mode, Mode::Human, "{case}");
+        assert_eq!(found.conversation.id, shop.conversation(&number).await.id, "{case}");
+        let messages = store.messages(found.conversation.id, Window::Newest, 9).await.expect("reads");
+        let missed = messages.iter().find(|it| it.text == "text missed").expect("it was found");
+        assert_eq!(missed.inbound.expect("a contact's").outcome, Outcome::HandedOver, "{case}");
+    }
+}
+
+async fn what_came_before_a_restore_goes_to_a_person<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    let generation = restored::generation_at(NOW.plus_ms(-HOUR));
+    let renewed = Statement::new("update installation set generation = $1").with(generation);
+    store.write(renewed).await.expect("written");
+    *shop.gateway.journal.lock().expect("whole") = vec![said("elsewhere", 2 * HOUR), said("here", HOUR / 2)];
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 2);
+    let fates: Vec<_> = shop
+        .messages()
+        .await
+        .into_iter()
+        .map(|message| (message.text, message.inbound.expect("a contact's").outcome))
+        .collect();
+    let wanted = [("text elsewhere", Outcome::HandedOver), ("text here", Outcome::Pending)];
+    assert_eq!(fates, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+}
+
+async fn what_the_store_refuses_does_not_hold_up_what_was_missed_beside_it<S: Trial + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    let intake = shop.intake_over(Refusing(Trial::ledger(store)));
+    *shop.gateway.journal.lock().expect("whole") = vec![said("refused", 2 * HOUR), said("missed", HOUR)];
+    *shop.gateway.typed.lock().expect("whole") =
+        vec![typed(&mira(), "refused", HOUR / 2), typed(&mira(), "P1", HOUR / 2)];
+    let repair = Repair { intake: Arc::new(intake), ..shop.repair() };
+    assert_eq!(repair.repair("shop").await.expect("works"), 2);
+    assert_eq!(shop.texts().await, ["text missed", "by hand P1"]);
+}
+
+async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial + Clone + 'static>(
+    store: &S,
+) {
+    let shop = Shop::open(store).await;
+    shop.gateway.is_unlinked.store(true, Ordering::SeqCst);
+    let repair = shop.repair();
+    let result = repair.repair("shop").await;
+    assert!(matches!(result, Err(repair::Trouble::NotLinked)), "{result:?}");
+    let channels = store.channels().await.expect("reads");
+    let state = channels.iter().find(|row| row.name == "shop").map(|row| row.state.as_str());
+    assert_eq!(state, Some("notAuthorized"), "nor is that kept from anybody");
+    shop.gateway.is_unlinked.store(false, Ordering::SeqCst);
+    *shop.gateway.journal.lock().expect("whole") = vec![said("missed", 5 * HOUR)];
+    store.wind_repair("shop", NOW).await.expect("writes");
+    assert_eq!(repair.repair("shop").await.expect("works"), 1);
+}
+
+async fn a_phone_linked_again_makes_the_journal_due<S: Trial + Clone + 'static>(store: &S) {
+    let _shop = Shop::open(store).await;
+    let due_in =
+        async |ms| store.claim_repair("shop", NOW.plus_ms(ms), HOUR).await.expect("writes").is_some();
+    assert!(due_in(0).await, "at first");
+    assert!(!due_in(HOUR - 1).await, "then every hour");
+    let keep = async |state| repair::keep_state(store, "shop", state, NOW).await.expect("writes");
+    keep("notAuthorized").await;
+    assert!(!due_in(HOUR - 1).await);
+    keep("authorized").await;
+    assert!(!due_in(60_000).await, "the webhooks that the provider kept come first");
+    assert!(due_in(180_000).await);
+}
