@@ -62,7 +62,7 @@ impl OwnApi {
             };
             may_be_done |= unanswered.may_be_done;
             if key.is_none() || Instant::now() + wait > until {
-                let in_doubt = key.is_some() && may_be_done;
+                let in_doubt = method != "GET" && may_be_done;
                 let doubt = if in_doubt {
                     "; it may have been done all the same: look before you try again"
                 } else {

@@ -275,9 +275,9 @@ pub(super) async fn call(api: &impl Api, params: &Value) -> Result<Value, String
         api.ask("GET", &format!("{path}{}", query(&rest)), None, None).await
     } else {
         // A retry of the assistant's own is another call: the key keeps this one from being taken twice, where it is asked
-        // again for want of an answer.
-        let key = Uuid::now_v7().to_string();
-        api.ask(tool.method, &path, Some(&Value::Object(rest)), Some(&key)).await
+        // again for want of an answer. What sets something has none: asked again, it could undo what a person has set since.
+        let key = (tool.method == "POST").then(|| Uuid::now_v7().to_string());
+        api.ask(tool.method, &path, Some(&Value::Object(rest)), key.as_deref()).await
     };
     Ok(match said {
         Said::Done(Value::Null) => {
