@@ -18,7 +18,7 @@ use super::{
 use crate::{
     adapters::{
         backup::{self, LockedKeys, Packed, PartFile, Resealed},
-        sqlite::Sqlite,
+        sqlite::{Sqlite, folder_of},
     },
     config::{Passphrase, Settings},
     flow::vault::Vault as _,
@@ -114,19 +114,18 @@ fn refuse_another_file(settings: &Settings, place: &Path) -> anyhow::Result<()> 
 /// The files of a server on SQLite, whether they are there or not.
 fn own_files(settings: &Settings) -> Vec<PathBuf> {
     let Some(path) = Sqlite::path_of(settings.database_url.expose()) else { return Vec::new() };
-    let database = fs::canonicalize(&path).unwrap_or(path);
+    let database = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
     let beside = ["", "-wal", "-shm", "-journal", ".lock"].map(|ending| {
         let mut name = database.clone().into_os_string();
         name.push(ending);
         name.into()
     });
-    beside.into_iter().chain([database.with_extension("key")]).collect()
+    beside.into_iter().chain([&database, &path].map(|path| settled(&path.with_extension("key")))).collect()
 }
 
 /// Where a file is or would be, past all links.
 fn settled(place: &Path) -> PathBuf {
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let would_be = || Some(fs::canonicalize(folder).ok()?.join(place.file_name()?));
+    let would_be = || Some(fs::canonicalize(folder_of(place)).ok()?.join(place.file_name()?));
     fs::canonicalize(place).ok().or_else(would_be).unwrap_or_else(|| place.to_owned())
 }
 

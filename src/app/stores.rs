@@ -387,7 +387,7 @@ impl Store {
     pub(super) fn key_file(&self) -> Option<KeyFile> {
         match self {
             Self::Postgres(_) => None,
-            Self::Sqlite(sqlite) => Some(KeyFile::at(sqlite.path().with_extension("key"))),
+            Self::Sqlite(sqlite) => Some(KeyFile::at(sqlite.key_path())),
         }
     }
 }

@@ -92,13 +92,11 @@ async fn a_database_file_that_is_gone_is_said_and_nothing_is_taken_in_until_it_i
     let told = server.logs(2, is_told).await;
     assert_eq!(told.len(), 2, "once for each time: {told:?}");
     // As it says: what is open still can be copied back.
-    let at = told[1].split([' ', ',', '"']).find(|word| word.starts_with("/proc/"));
-    if let Some(open) = at {
-        fs::copy(open, &database).expect("copied");
-        assert_eq!(server.answer("GET", "/readyz", None).await.0, 503, "it is not the one that is open");
-        drop(server);
-        assert_eq!(program.serves(&["--ai-provider", "none"]).messages(CHAT).await.len(), 2);
-    }
+    let open = told[1].split([' ', ',', '"']).find(|word| word.starts_with("/proc/")).expect("a place");
+    fs::copy(open, &database).expect("copied");
+    assert_eq!(server.answer("GET", "/readyz", None).await.0, 503, "it is not the one that is open");
+    drop(server);
+    assert_eq!(program.serves(&["--ai-provider", "none"]).messages(CHAT).await.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

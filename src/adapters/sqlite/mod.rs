@@ -18,7 +18,7 @@ mod owner;
 
 mod server_lock;
 
-pub(crate) use owner::{cure, leave_to_owner};
+pub(crate) use owner::{cure, folder_of, leave_to_owner};
 pub use server_lock::{AlreadyServing, ServerLock};
 
 use std::{
@@ -126,6 +126,11 @@ impl Sqlite {
     /// The file.
     pub fn path(&self) -> &Path {
         self.file.path()
+    }
+
+    /// Where its key is.
+    pub(crate) fn key_path(&self) -> PathBuf {
+        self.file.key()
     }
 
     /// Refuses to go on if that file is not in its place any more.

@@ -2,6 +2,7 @@
 //! and what is written to it is gone with the process.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -12,6 +13,7 @@ use std::{
 #[derive(Debug)]
 pub(super) struct OpenFile {
     path: PathBuf,
+    given: PathBuf,
     is: Identity,
     is_missed: AtomicBool,
 }
@@ -22,9 +24,16 @@ type Identity = (u64, u64);
 impl OpenFile {
     /// The file that lies there, by its place past all links: so what belongs beside it is the same by whichever link.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
+        let given = path.to_owned();
         let path = fs::canonicalize(path)?;
         let is = identity(&path)?;
-        Ok(Self { path, is, is_missed: AtomicBool::new(false) })
+        Ok(Self { path, given, is, is_missed: AtomicBool::new(false) })
+    }
+
+    /// The key of the file: beside it, or beside the link by which it was opened, where versions before have put it.
+    pub(super) fn key(&self) -> PathBuf {
+        let [beside_it, beside_the_link] = [&self.path, &self.given].map(|path| path.with_extension("key"));
+        if !beside_it.exists() && beside_the_link.exists() { beside_the_link } else { beside_it }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -50,23 +59,35 @@ impl OpenFile {
             tracing::info!("the database file {path} is in its place again");
             return;
         }
-        let copy = self.still_open().map_or_else(String::new, |open| {
-            format!(
-                "; if it was removed, copy {} there before this server ends, then start anew",
-                open.display()
-            )
-        });
+        let copies: Vec<String> = self.still_open().collect();
+        let copy = match copies.is_empty() {
+            true => String::new(),
+            false => format!(
+                "; if it was removed, before this server ends copy {}, then start anew",
+                copies.join(" and ")
+            ),
+        };
         tracing::error!(
             "the database file {path} was moved, removed or replaced, and nothing is taken in: move it back, and this goes \
              on{copy}"
         );
     }
 
-    /// Where the system shows it for as long as it is open, whatever has become of its name.
-    fn still_open(&self) -> Option<PathBuf> {
-        let shown = PathBuf::from(format!("/proc/{}/fd", std::process::id()));
-        let mut open = fs::read_dir(shown).ok()?.flatten().map(|entry| entry.path());
-        open.find(|path| identity(path).ok() == Some(self.is))
+    /// Where the system shows it, and its log with the newest commits, for as long as they are open without a name; and where
+    /// each belongs.
+    fn still_open(&self) -> impl Iterator<Item = String> {
+        let shown = fs::read_dir(format!("/proc/{}/fd", std::process::id()));
+        let places: BTreeMap<PathBuf, PathBuf> = shown
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| Some((fs::read_link(entry.path()).ok()?, entry.path())))
+            .collect();
+        ["", "-wal"].into_iter().filter_map(move |ending| {
+            let place = format!("{}{ending}", self.path.display());
+            let open = places.get(Path::new(&format!("{place} (deleted)")))?;
+            Some(format!("{} to {place}", open.display()))
+        })
     }
 }
 

@@ -48,7 +48,8 @@ pub(crate) fn cure(path: &Path) -> Option<String> {
     })
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder in which that file lies.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

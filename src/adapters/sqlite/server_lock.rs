@@ -32,14 +32,24 @@ impl ServerLock {
         let mut path = database.as_os_str().to_owned();
         path.push(".lock");
         let path = PathBuf::from(path);
-        let opened = File::options().create(true).truncate(false).write(true).open(&path);
-        let file = opened.map_err(|e| AlreadyServing::Unusable(path.clone(), e))?;
-        leave_to_owner(&file, &path);
+        let file = open(&path).map_err(|e| AlreadyServing::Unusable(path.clone(), e))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(AlreadyServing::Held(path)),
             Err(TryLockError::Error(e)) => Err(AlreadyServing::Unusable(path, e)),
         }
+    }
+}
+
+/// Given away only as it is made: what lies there may be a link to a file of root's.
+fn open(path: &Path) -> io::Result<File> {
+    match File::options().create_new(true).write(true).open(path) {
+        Ok(file) => {
+            leave_to_owner(&file, path);
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::options().write(true).open(path),
+        Err(error) => Err(error),
     }
 }
 
