@@ -27,9 +27,11 @@ use crate::domain::{
     time::Time,
 };
 
-/// The first time that the provider is asked again for another id, and how long it is left in peace at most.
+/// The first time that the provider is asked again for another id, how long it is left in peace at most, and for how long it is
+/// asked.
 const ASK_AGAIN_MS: i64 = 30_000;
 const ASK_AGAIN_MAX_MS: i64 = 600_000;
+const ASK_FOR_MS: i64 = 86_400_000;
 
 /// The later of the two, as it stands.
 #[derive(Debug, Clone)]
@@ -60,12 +62,14 @@ pub fn ask_once(docket: &mut Docket) {
     }
 }
 
-/// The provider has not said it: it is asked again, each time after as long as it has been asked by then, up to a limit.
+/// The provider has not said it: it is asked again, each time after as long as it has been asked by then, up to a limit. Who has
+/// not said it in a day will not.
 pub fn ask_again(docket: &mut Docket) {
     let now = docket.now;
     let memo = &mut docket.conversation.memo;
     let asked_ms = now.since(Time(*memo.other_id_since.get_or_insert(now.0)));
-    memo.other_id_at = Some(now.plus_ms(asked_ms.clamp(ASK_AGAIN_MS, ASK_AGAIN_MAX_MS)).0);
+    let next = now.plus_ms(asked_ms.clamp(ASK_AGAIN_MS, ASK_AGAIN_MAX_MS)).0;
+    memo.other_id_at = (asked_ms < ASK_FOR_MS).then_some(next);
 }
 
 /// The provider has said it, or that there is none.
