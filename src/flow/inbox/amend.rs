@@ -33,10 +33,9 @@ pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_del
             if changed == Some(EventType::MessageDeleted) {
                 waits_for_nothing(docket, policy);
             }
-            docket.conversation.memo.merged_into.filter(|_| {
-                changed == Some(EventType::MessageEdited)
-                    && docket.message(id).is_some_and(was_never_answered)
-            })
+            // Also where it is told once more: the call for a person may not have been made the first time.
+            let is_open = !is_deletion && docket.message(id).is_some_and(was_never_answered);
+            docket.conversation.memo.merged_into.filter(|_| is_open)
         }
         None => {
             docket.park(&amendment.of, report);
