@@ -46,7 +46,7 @@ const READ_MAX: usize = 200;
 /// No more is written down while so many could be told: the journal keeps the rest.
 const READY_MAX: i64 = 1_000;
 /// Nor while so many wait, most of them behind what was refused: the table has an end.
-const WAITING_MAX: i64 = 50_000;
+const WAITING_MAX: i64 = 10_000;
 /// Largest body. More than the longest messages make, and what a receiver may be expected to take.
 const BODY_MAX: usize = 1 << 20;
 /// How often what a receiver has answered is brought to a store that is away, and how long between.

@@ -230,7 +230,7 @@ impl<S: Store> Endpoints for S {
     }
 
     async fn due(&self, endpoint: Uuid, limit: usize) -> Result<Vec<Due>, Error> {
-        // Lane by lane: what waits behind a failure may be much, and is not looked at.
+        // Lane by lane: what waits behind a failure may be much, and of it no row is read.
         let mut statement = Statement::new("select ");
         statement.push(read::DELIVERY).push(
             " from (select distinct w.endpoint_id, w.lane from deliveries w where w.state = 'pending' and w.endpoint_id = ",
