@@ -10,11 +10,13 @@ use crate::{
         inbox,
         ledger::{Error, change},
         merge,
-        mode_switch::ANSWER_NOW_MESSAGES,
         provider::{Amendment, Arrival, Status},
         reconcile::{self, Copy, Matched},
     },
 };
+
+/// Messages that are looked at for what was written after a message on the phone, and before its webhook.
+const WRITTEN_AFTER_MAX: usize = 20;
 
 impl Intake {
     /// A message of our side that was sent from elsewhere, or a copy of one of ours.
@@ -27,8 +29,8 @@ impl Intake {
         let chat = arrival.chat.clone();
         let mut need = self.need_of(channel, &chat, &inbox::key_of(&arrival));
         if copy == Copy::Phone {
-            // What it may be no answer to.
-            need.newest = ANSWER_NOW_MESSAGES;
+            // What it may be no answer to came between its writing and its webhook.
+            need.newest = WRITTEN_AFTER_MAX;
         }
         if !arrival.text.trim().is_empty() {
             // Erased while it was being sent, it is known by its words alone.
