@@ -190,7 +190,8 @@ impl Numbers {
         let Some(instance) = self.settings.green_api_instance.as_ref().filter(|_| row.name == DEFAULT) else {
             return Vec::new();
         };
-        let stored = self.secrets(row).unwrap_or_default();
+        // What cannot be opened is told as that.
+        let Some(stored) = self.secrets(row) else { return Vec::new() };
         let token = self.settings.green_api_token.as_ref();
         let webhook_token =
             self.settings.green_api_webhook_token.as_ref().and_then(|tokens| tokens.iter().next());
