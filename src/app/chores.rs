@@ -161,7 +161,7 @@ impl Chores {
 
     async fn measure(self: Arc<Self>) {
         self.measure_gate();
-        self.measure_stores().await;
+        self.measure_stores();
         self.measure_channels().await;
         self.count_spending().await;
         self.count_proactive().await;
@@ -216,36 +216,13 @@ impl Chores {
         gauge!("baton_generation_slots", "state" => "waiting").set(waiting as f64);
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "gauges are floating point")]
-    async fn measure_stores(&self) {
+    fn measure_stores(&self) {
         let (size, in_use) = self.store.connections();
         gauge!("baton_db_pool_size").set(f64::from(size));
         gauge!("baton_db_pool_in_use").set(f64::from(in_use));
         gauge!("baton_redis_up").set(if self.redis.as_ref().is_none_or(Server::is_up) { 1.0 } else { 0.0 });
         if let Some(redis) = &self.redis {
             counter!("baton_redis_errors_total").absolute(redis.failures());
-        }
-        let depths = match self.parts.archive.depths(None).await {
-            Ok(depths) => depths,
-            Err(error) => {
-                tracing::debug!(%error, "the depths are not known this time");
-                return;
-            }
-        };
-        gauge!("baton_inbox_depth").set(depths.inbox.0 as f64);
-        gauge!("baton_inbox_oldest_seconds").set(depths.inbox.1 as f64 / 1000.0);
-        gauge!("baton_outbox_oldest_seconds").set(depths.outbox_oldest_ms as f64 / 1000.0);
-        gauge!("baton_attention_oldest_seconds").set(depths.attention_oldest_ms as f64 / 1000.0);
-        for (name, label, counts) in [
-            ("baton_outbox_depth", "lane", &depths.outbox),
-            ("baton_dead_letters", "kind", &depths.letters),
-            ("baton_conversations", "mode", &depths.conversations),
-            ("baton_attention", "reason", &depths.attention),
-            ("baton_webhook_endpoints", "state", &depths.endpoints),
-        ] {
-            for (value, count) in counts {
-                gauge!(name, label => value.clone()).set(*count as f64);
-            }
         }
     }
 

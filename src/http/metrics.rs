@@ -4,7 +4,7 @@ use actix_web::web::Data;
 
 use super::{answer::Answer, doors::Doors, problem::Problem};
 use crate::{
-    domain::{conversation::AttentionReason, lane::Lane, mode::Mode, turn::LetterKind},
+    domain::{conversation::AttentionReason, endpoint::Health, lane::Lane, mode::Mode, turn::LetterKind},
     flow::archive::Depths,
 };
 
@@ -32,6 +32,8 @@ fn gauge(depths: &Depths) {
     by_word("baton_conversations", "mode", Mode::ALL.iter().map(|word| word.as_str()), &depths.conversations);
     let reasons = AttentionReason::ALL.iter().map(|word| word.as_str());
     by_word("baton_attention", "reason", reasons, &depths.attention);
+    let healths = Health::ALL.iter().map(|word| word.as_str());
+    by_word("baton_webhook_endpoints", "state", healths, &depths.endpoints);
 }
 
 /// Every word of the vocabulary, so that one that is counted no more goes back to zero.
