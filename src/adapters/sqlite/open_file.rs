@@ -95,3 +95,23 @@ fn identity(path: &Path) -> io::Result<Identity> {
     let found = fs::metadata(path)?;
     Ok((found.dev(), found.ino()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_beside_the_link_is_taken_where_none_is_beside_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| fs::canonicalize(folder.path()).expect("a folder").join(name);
+        fs::create_dir(at("data")).expect("made");
+        fs::write(at("data/baton.db"), "").expect("written");
+        std::os::unix::fs::symlink(at("data/baton.db"), at("link.db")).expect("linked");
+        let file = OpenFile::at(&at("link.db")).expect("opened");
+        assert_eq!(file.key(), at("data/baton.key"));
+        fs::write(at("link.key"), "").expect("written");
+        assert_eq!(file.key(), at("link.key"), "an earlier version has put it there");
+        fs::write(at("data/baton.key"), "").expect("written");
+        assert_eq!(file.key(), at("data/baton.key"));
+    }
+}

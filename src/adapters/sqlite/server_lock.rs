@@ -55,6 +55,11 @@ fn open(path: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        fs,
+        os::unix::fs::{MetadataExt as _, chown, symlink},
+    };
+
     use super::*;
 
     #[test]
@@ -65,5 +70,21 @@ mod tests {
         assert!(matches!(ServerLock::take(&database), Err(AlreadyServing::Held(_))));
         drop(first);
         ServerLock::take(&database).expect("free again");
+    }
+
+    #[test]
+    fn what_lies_in_the_place_of_the_lock_is_not_given_to_whoever_has_the_folder() {
+        let (folder, elsewhere) =
+            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("another"));
+        let (database, other) = (folder.path().join("baton.db"), elsewhere.path().join("other"));
+        fs::write(&other, "of somebody else's").expect("written");
+        symlink(&other, folder.path().join("baton.db.lock")).expect("linked");
+        let owner = fs::metadata(&other).expect("a file").uid();
+        // Only root can give a folder away; nobody else could give the file away either.
+        if rustix::process::geteuid().is_root() {
+            chown(folder.path(), Some(65_534), Some(65_534)).expect("given away");
+        }
+        ServerLock::take(&database).expect("free");
+        assert_eq!(fs::metadata(&other).expect("a file").uid(), owner);
     }
 }

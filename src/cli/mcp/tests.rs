@@ -80,6 +80,9 @@ async fn a_call_is_one_request_and_its_answer_is_read_by_the_assistant() {
     let said = asks(&api, "tools/call", switch).await;
     assert_eq!((&said["result"]["isError"], said.get("error")), (&json!(true), None));
     assert!(said["result"]["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("409")));
+    let asked = api.asked.lock().expect("no panic").clone();
+    let switch = format!("PUT /conversations/{MEI}/mode {{\"mode\":\"HUMAN\"}}");
+    assert_eq!(asked, [switch], "not asked again: it could undo what a person has set since");
 }
 
 #[tokio::test]
