@@ -36,7 +36,7 @@ const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 86_400_000;
 
 /// On PostgreSQL an event appears once every older transaction of the server has ended, those of other tests too.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An endpoint that is told of those events.
 async fn endpoint(world: &World, receiver: &Receiver, events: &[&str]) -> Value {

@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Browser, MEI, Server, on_both_footings, signed_in};
-
-on_both_footings!(every_page_is_for_everybody, every_page_fits_a_small_phone);
+use super::{Browser, MEI, Server, signed_in};
 
 const PAGES: [&str; 14] = [
     "/inbox",
@@ -61,7 +59,9 @@ pub(super) async fn show(browser: &Browser, server: &Server, path: &str) {
     browser.until("return document.querySelector('main h1, #thread-title') && !document.querySelector('[aria-busy=true]')", json!([])).await;
 }
 
-async fn every_page_is_for_everybody(server: &Server) {
+#[tokio::test]
+async fn every_page_is_for_everybody() {
+    let server = &Server::on_sqlite().await;
     let id = furnish(server).await;
     let browser = signed_in(server).await;
     let axe = concat!(env!("CARGO_MANIFEST_DIR"), "/dashboard/node_modules/axe-core/axe.min.js");
@@ -89,7 +89,9 @@ fn described(path: &str, is_dark: bool, violation: &Value) -> String {
     format!("{path} (dark: {is_dark}): {}: {} {nodes:?}", violation["id"], violation["help"])
 }
 
-async fn every_page_fits_a_small_phone(server: &Server) {
+#[tokio::test]
+async fn every_page_fits_a_small_phone() {
+    let server = &Server::on_sqlite().await;
     let id = furnish(server).await;
     let browser = signed_in(server).await;
     browser.size(320, 640).await;

@@ -14,7 +14,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 /// Longest wait for something to appear. The machine may be busy with other tests.
-const PATIENCE_MS: u64 = 30_000;
+const PATIENCE_MS: u64 = 90_000;
 
 /// What WebDriver calls the reference of an element (W3C WebDriver, section "Elements").
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";

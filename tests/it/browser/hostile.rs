@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use super::{Server, on_both_footings, signed_in};
-
-on_both_footings!(what_a_contact_writes_is_only_ever_text);
+use super::{Server, signed_in};
 
 const HOSTILE: [&str; 6] = [
     "<img src=x onerror=\"window.struck = 1\">",
@@ -15,7 +13,9 @@ const HOSTILE: [&str; 6] = [
     "https://example.com/\"onmouseover=\"window.struck=1",
 ];
 
-async fn what_a_contact_writes_is_only_ever_text(server: &Server) {
+#[tokio::test]
+async fn what_a_contact_writes_is_only_ever_text() {
+    let server = &Server::on_sqlite().await;
     server.behaves(json!({ "model_delay_ms": 60_000 })).await;
     let browser = signed_in(server).await;
     for (at, text) in HOSTILE.iter().enumerate() {

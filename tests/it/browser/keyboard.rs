@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::{MEI, Server, key, on_both_footings, open, signed_in};
+use super::{MEI, Server, key, open, signed_in};
 
-on_both_footings!(a_day_at_the_inbox_needs_no_mouse, no_key_fires_while_somebody_types);
-
-async fn a_day_at_the_inbox_needs_no_mouse(server: &Server) {
+#[tokio::test]
+async fn a_day_at_the_inbox_needs_no_mouse() {
+    let server = &Server::on_sqlite().await;
     server.behaves(json!({ "model_delay_ms": 60_000 })).await;
     server.writes("6580000002@c.us", "Jonas", &["Hallo!"]).await;
     server.until(|| server.conversation("6580000002@c.us"), |it| it["unread"] == 1).await;
@@ -53,7 +53,9 @@ async fn a_day_at_the_inbox_needs_no_mouse(server: &Server) {
     browser.close().await;
 }
 
-async fn no_key_fires_while_somebody_types(server: &Server) {
+#[tokio::test]
+async fn no_key_fires_while_somebody_types() {
+    let server = &Server::on_sqlite().await;
     server.behaves(json!({ "model_delay_ms": 60_000 })).await;
     server.writes(MEI, "Mei", &["Hi"]).await;
     let browser = signed_in(server).await;

@@ -46,7 +46,7 @@ use self::{
     server::Server,
 };
 
-/// Runs each story, written once for any footing, on both.
+/// Runs each story, written once for any footing, on both. What the page alone decides is looked at on SQLite only.
 macro_rules! on_both_footings {
     ($($name:ident),+ $(,)?) => {
         mod sqlite {
@@ -86,6 +86,18 @@ async fn signed_in(server: &Server) -> Browser {
 async fn reading_mei(server: &Server) -> Browser {
     let browser = signed_in(server).await;
     open(&browser, "Mei").await;
+    browser
+}
+
+/// The same, while a long answer to Mei leaves: the first of its three parts has, and each other is typed for so long that a
+/// person comes between. She has been greeted before, so that her conversation is open by then.
+async fn reading_what_leaves_in_parts(server: &Server) -> Browser {
+    server.behaves(serde_json::json!({ "model_delay_ms": 0 })).await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    server.until(|| server.phone(MEI), |sent| sent.len() == 1).await;
+    let browser = reading_mei(server).await;
+    server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
+    server.until(|| server.phone(MEI), |sent| sent.len() == 2).await;
     browser
 }
 

@@ -20,7 +20,8 @@ async fn the_pictures_of_the_readme_are_taken() {
     morning(&server).await;
     show(&browser, &server, "/inbox").await;
     open(&browser, "Mei").await;
-    server.until(|| server.phone(MEI), |sent| sent.len() == 1).await;
+    server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
+    server.until(|| server.phone(MEI), |sent| sent.len() == 2).await;
     browser.press("t").await;
     browser.sees(".outcome", "1 of 3 messages had already gone").await;
     browser.press("r").await;
@@ -54,14 +55,15 @@ async fn the_pictures_of_the_readme_are_taken() {
     server.end().await;
 }
 
-/// Somebody is answered, somebody asks for a person, and Mei gets a long answer.
+/// Somebody is answered, somebody asks for a person, and Mei, who will get a long answer, is greeted.
 async fn morning(server: &Server) {
     server.behaves(json!({ "model_delay_ms": 0 })).await;
     server.writes("4915200000002@c.us", "Jonas", &["Hallo! When are you open on Sunday?"]).await;
     server.writes("2348000000003@c.us", "Amara", &["Can I talk to a person?"]).await;
     server.until(|| server.phone("2348000000003@c.us"), |sent| !sent.is_empty()).await;
     server.until(|| server.phone("4915200000002@c.us"), |sent| !sent.is_empty()).await;
-    server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    server.until(|| server.phone(MEI), |sent| !sent.is_empty()).await;
 }
 
 /// Once everything is there, and stands still.

@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Browser, MEI, Server, on_both_footings, open, signed_in};
-
-on_both_footings!(the_list_that_is_looked_at_survives_a_reload_and_the_way_back);
+use super::{Browser, MEI, Server, open, signed_in};
 
 const TOM: &str = "6580000002@c.us";
 
@@ -19,7 +17,9 @@ async fn back(browser: &Browser) -> Value {
     browser.run("history.back()", json!([])).await
 }
 
-async fn the_list_that_is_looked_at_survives_a_reload_and_the_way_back(server: &Server) {
+#[tokio::test]
+async fn the_list_that_is_looked_at_survives_a_reload_and_the_way_back() {
+    let server = &Server::on_sqlite().await;
     server.behaves(json!({ "model_delay_ms": 0 })).await;
     let mode = format!("/api/v1/channels/sandbox/chats/{MEI}/mode");
     server.asks("PUT", &mode, Some(json!({ "mode": "HUMAN" }))).await;

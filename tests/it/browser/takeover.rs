@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{MEI, Server, on_both_footings, open, reading_mei, signed_in};
+use super::{MEI, Server, on_both_footings, open, reading_mei, reading_what_leaves_in_parts, signed_in};
 
 on_both_footings!(
     a_takeover_between_two_parts_says_how_many_had_gone,
@@ -12,17 +12,12 @@ on_both_footings!(
 );
 
 async fn a_takeover_between_two_parts_says_how_many_had_gone(server: &Server) {
-    let browser = signed_in(server).await;
-    server.behaves(json!({ "model_delay_ms": 0 })).await;
-    server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
-    open(&browser, "Mei").await;
-    // Each part is typed for so long that a person comes between.
-    server.until(|| server.phone(MEI), |sent| sent.len() == 1).await;
+    let browser = reading_what_leaves_in_parts(server).await;
     browser.press("t").await;
     browser.sees(".outcome", "1 of 3 messages had already gone. 2 were discarded.").await;
     browser.sees(".mode-pill", "You").await;
     browser.sees(".part.is-cancelled", "Withdrawn before it left").await;
-    assert_eq!(server.phone(MEI).await.len(), 1);
+    assert_eq!(server.phone(MEI).await.len(), 2, "the greeting and one part");
     browser.close().await;
 }
 

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::{Server, accessible::show, on_both_footings, signed_in};
+use super::{Server, accessible::show, signed_in};
 
-on_both_footings!(the_tour_can_be_walked_to_its_end);
-
-async fn the_tour_can_be_walked_to_its_end(server: &Server) {
+#[tokio::test]
+async fn the_tour_can_be_walked_to_its_end() {
+    let server = &Server::on_sqlite().await;
     let browser = signed_in(server).await;
     show(&browser, server, "/playground").await;
     let at = "return document.querySelector('#play-tour')?.dataset.step === given(0) && document.querySelector('#play-tour').dataset.phase === given(1)";
