@@ -73,9 +73,9 @@ pub struct Change {
     pub name: Option<String>,
     /// Another address.
     pub email: Option<String>,
-    /// Another role.
+    /// Another role. Whoever may do more by it loses all sessions and links.
     pub role: Option<Role>,
-    /// Other channels, or all.
+    /// Other channels, or all. Whoever sees more by it loses all sessions and links.
     pub channels: Option<Option<Vec<String>>>,
     /// Let in, or not any more. Whoever is not loses all sessions and links.
     pub is_disabled: Option<bool>,
@@ -85,6 +85,20 @@ pub struct Change {
     pub spared: Option<String>,
     /// What their dashboard wants to find again: JSON, kept as it is.
     pub preferences: Option<String>,
+}
+
+impl Change {
+    /// Whether who is signed in as that agent must sign in anew: what they came with was good for less, and a link for it may
+    /// have been made by whoever may do no more than that.
+    pub fn ends_sessions(&self, agent: &Agent) -> bool {
+        let may_more = self.role == Some(Role::Admin) && agent.role != Role::Admin;
+        let sees_more = match (&agent.channels, &self.channels) {
+            (Some(_), Some(None)) => true,
+            (Some(_), Some(Some(names))) => !names.iter().all(|name| agent.sees(name)),
+            (None, _) | (_, None) => false,
+        };
+        self.is_disabled == Some(true) || self.password.is_some() || may_more || sees_more
+    }
 }
 
 /// What became of a change.

@@ -76,8 +76,9 @@ impl<S: Store> People for S {
     }
 
     async fn change_agent(&self, id: Uuid, change: &Change, now: Time) -> Result<Outcome, Error> {
+        let Some(before) = self.agent(id).await? else { return Ok(Outcome::Gone) };
         let mut parts = vec![turn(), Part::Must(overwriting(id, change, now))];
-        if change.is_disabled == Some(true) || change.password.is_some() {
+        if change.ends_sessions(&before) {
             let spared = change.spared.clone().unwrap_or_default();
             let sessions = Statement::new("delete from sessions where agent = $1 and hash <> $2");
             let links = Statement::new("delete from sign_in_links where agent = $1");

@@ -18,6 +18,7 @@ on_both_stores!(
     of_admins_who_disable_each_other_one_stays,
     another_password_ends_all_sessions_but_that_in_which_it_was_set,
     whoever_is_disabled_loses_sessions_and_links,
+    whoever_may_more_signs_in_anew,
     a_session_begins_only_with_the_password_that_holds_now,
     a_link_is_good_once_and_for_a_time,
     of_many_who_use_a_link_at_once_one_comes_in,
@@ -207,6 +208,33 @@ async fn whoever_is_disabled_loses_sessions_and_links<S: Trial>(store: &S) {
     assert_eq!(store.session("a").await.expect("reads"), None, "what is gone does not come back");
     assert_eq!(use_link(store, "l", "s", NOW).await, None);
     assert_eq!(use_link(store, "m", "s", NOW).await, Some(ana.id), "that one was not used up");
+}
+
+async fn whoever_may_more_signs_in_anew<S: Trial>(store: &S) {
+    added(store, "boss", Role::Admin).await;
+    let on = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let ana = Agent { channels: on(&["shop", "cafe"]), ..person("ana", Role::Agent) };
+    assert!(store.add_agent(&ana, Some("hash"), None).await.expect("writes"));
+    let seeing = |names| Change { channels: Some(names), ..Change::default() };
+    let being = |role| Change { role: Some(role), ..Change::default() };
+    let cases = [
+        ("fewer channels", seeing(on(&["shop"])), true),
+        ("the same", seeing(on(&["shop"])), true),
+        ("one more", seeing(on(&["shop", "bar"])), false),
+        ("all", seeing(None), false),
+        ("some again", seeing(on(&["shop"])), true),
+        ("an agent as before", being(Role::Agent), true),
+        ("an admin", being(Role::Admin), false),
+        ("an agent again", being(Role::Agent), true),
+    ];
+    for (case, change, goes_on) in cases {
+        store.add_link(&link(&format!("link {case}"), ana.id)).await.expect("writes");
+        signed_in(store, case, ana.id).await;
+        assert_eq!(changed(store, ana.id, change).await, Outcome::Changed, "{case}");
+        assert_eq!(store.session(case).await.expect("reads").is_some(), goes_on, "{case}");
+        let by_link = use_link(store, &format!("link {case}"), &format!("by link {case}"), NOW).await;
+        assert_eq!(by_link.is_some(), goes_on, "{case}");
+    }
 }
 
 async fn a_session_begins_only_with_the_password_that_holds_now<S: Trial>(store: &S) {

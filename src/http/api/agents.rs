@@ -123,12 +123,14 @@ pub(crate) struct Change {
     /// Not let in any more: sessions, links and open feeds end within seconds, and what they hold of what is not closed is
     /// assigned to nobody.
     disabled: Option<bool>,
+    /// As an admin they sign in anew: sessions and links of the agent they were end.
     role: Option<AgentRoleWord>,
     name: Option<String>,
     email: Option<String>,
     /// Another password; their sessions end.
     password: Option<String>,
-    /// On which channels; null: on all that you may see. What they hold elsewhere and is not closed is assigned to nobody.
+    /// On which channels; null: on all that you may see. What they hold elsewhere and is not closed is assigned to nobody. To
+    /// see more than before they sign in anew.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>)]
     channels: Option<Option<Vec<String>>>,

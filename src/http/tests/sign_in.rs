@@ -27,6 +27,13 @@ impl World {
         Browser { world: self, cookie: cookie_of(&reply) }
     }
 
+    /// Somebody comes with the password that all here have.
+    pub(super) async fn by_password(&self, email: &str) -> Browser<'_> {
+        let reply = self.show(json!({ "email": email, "password": PASSWORD })).await;
+        assert_eq!(reply.status, 204, "{}", reply.body);
+        Browser { world: self, cookie: cookie_of(&reply) }
+    }
+
     /// An agent with a password, who is signed in.
     pub(super) async fn agent(&self, name: &str, role: &str, channels: Value) -> Browser<'_> {
         let email = format!("{name}@example.com");
@@ -34,9 +41,7 @@ impl World {
             json!({ "name": name, "email": email, "role": role, "channels": channels, "password": PASSWORD });
         let reply = self.ask("POST", "/api/v1/agents", Some(wanted)).await;
         assert_eq!(reply.status, 201, "{}", reply.body);
-        let reply = self.show(json!({ "email": email, "password": PASSWORD })).await;
-        assert_eq!(reply.status, 204, "{}", reply.body);
-        Browser { world: self, cookie: cookie_of(&reply) }
+        self.by_password(&email).await
     }
 
     /// Somebody wants to sign in.

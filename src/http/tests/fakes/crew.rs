@@ -156,6 +156,7 @@ impl People for Crew {
             return Ok(Outcome::Taken);
         }
         let could = may_everything(&member.agent);
+        let ends_sessions = change.ends_sessions(&member.agent);
         let agent = &mut member.agent;
         agent.name = change.name.clone().unwrap_or_else(|| agent.name.clone());
         agent.email = change.email.clone().unwrap_or_else(|| agent.email.clone());
@@ -168,7 +169,7 @@ impl People for Crew {
         }
         member.password = change.password.clone().or(member.password);
         member.preferences = change.preferences.clone().unwrap_or(member.preferences);
-        if change.is_disabled == Some(true) || change.password.is_some() {
+        if ends_sessions {
             kept.sessions
                 .retain(|session| session.agent != id || Some(&session.hash) == change.spared.as_ref());
             kept.links.retain(|(link, _)| link.agent != id);
