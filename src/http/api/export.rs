@@ -80,7 +80,7 @@ enum Written {
 #[utoipa::path(get, path = "/api/v1/export/messages.csv", tag = "Messages", params(Which),
     responses((status = 200, body = String, content_type = "text/csv")))]
 pub(crate) async fn messages(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let pieces = begin(doors, &caller, query.0, Written::Csv).await?;
+    let pieces = begin(doors, caller, query.0, Written::Csv).await?;
     Ok(Answer::file("text/csv; charset=utf-8", "messages.csv", pieces))
 }
 
@@ -88,22 +88,22 @@ pub(crate) async fn messages(doors: Data<Doors>, caller: Caller, query: Query<Wh
 #[utoipa::path(get, path = "/api/v1/export/messages.jsonl", tag = "Messages", params(Which),
     responses((status = 200, body = Message, content_type = "application/jsonl")))]
 pub(crate) async fn lines(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let pieces = begin(doors, &caller, query.0, Written::Jsonl).await?;
+    let pieces = begin(doors, caller, query.0, Written::Jsonl).await?;
     Ok(Answer::file("application/jsonl; charset=utf-8", "messages.jsonl", pieces))
 }
 
 async fn begin(
     doors: Data<Doors>,
-    caller: &Caller,
+    caller: Caller,
     which: Which,
     written: Written,
 ) -> Result<mpsc::Receiver<Piece>, Problem> {
     let deed = doors
-        .deed(caller, Deed::Exported)
+        .deed(&caller, Deed::Exported)
         .with("conversation_id", which.conversation_id.map(|id| id.0.to_string()));
     doors.note(deed).await;
     if let Some(id) = &which.conversation_id {
-        seen(&doors, caller, id.0).await?;
+        seen(&doors, &caller, id.0).await?;
     }
     let filter = MessageFilter {
         channels: caller.within(None),
@@ -115,13 +115,14 @@ async fn begin(
     let first = doors.archive.exchanged(&filter, &PageOf { limit: PAGE, cursor: None }).await?;
     let (out, pieces) = mpsc::channel(PAGES_AHEAD);
     let main = doors.main.clone();
-    main.spawn(write(doors.into_inner(), filter, written, first, out));
+    main.spawn(write(doors.into_inner(), caller, filter, written, first, out));
     Ok(pieces)
 }
 
-/// Sends page after page for as long as the client takes them.
+/// Sends page after page for as long as the client takes them and is who they were.
 async fn write(
     doors: Arc<Doors>,
+    caller: Caller,
     filter: MessageFilter,
     written: Written,
     first: Page<Exchanged>,
@@ -147,6 +148,9 @@ async fn write(
             return;
         }
         let Some(cursor) = page.next else { break };
+        if !doors.auth.still_knows(&caller).await {
+            return;
+        }
         page = match doors.archive.exchanged(&filter, &PageOf { limit: PAGE, cursor: Some(cursor) }).await {
             Ok(page) => page,
             Err(error) => {

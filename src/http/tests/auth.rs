@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-fn token(world: &World, text: &str, role: Role, channels: Option<&[&str]>) -> Uuid {
+pub(super) fn token(world: &World, text: &str, role: Role, channels: Option<&[&str]>) -> Uuid {
     let token = Token {
         id: Uuid::now_v7(),
         name: text.to_owned(),

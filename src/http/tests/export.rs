@@ -4,7 +4,7 @@ use actix_web::body::to_bytes;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{ADMIN, World, fakes, request};
+use super::{ADMIN, World, auth::token, fakes, request};
 use crate::flow::{archive::Placed, registry::Role};
 
 const PATH: &str = "/api/v1/export/messages.csv";
@@ -65,6 +65,17 @@ async fn an_export_that_cannot_be_finished_breaks_off_and_does_not_look_whole() 
     assert!(to_bytes(response.into_body()).await.is_err());
     world.shelf.is_away.store(true, Ordering::SeqCst);
     assert_eq!(world.get(PATH).await.problem(), (503, "unavailable".to_owned()));
+}
+
+#[tokio::test]
+async fn an_export_breaks_off_for_whom_is_let_in_no_more() {
+    let world = World::new();
+    said(&world, (0..5_000).map(|n| format!("text {n}")));
+    let id = token(&world, "soon", Role::Admin, None);
+    let asked = request("GET", PATH, None).insert_header(("Authorization", "Bearer soon"));
+    let response = world.open(asked).await;
+    assert_eq!(world.ask("DELETE", &format!("/api/v1/tokens/{id}"), None).await.status, 204);
+    assert!(to_bytes(response.into_body()).await.is_err(), "what is left does not come");
 }
 
 #[tokio::test]
