@@ -24,6 +24,8 @@ mod generators;
 
 mod instance;
 
+mod signals;
+
 mod parts;
 
 mod others;

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{browser, instance::Instance, invitations, now, numbers::SANDBOX};
+use super::{browser, instance::Instance, invitations, now, numbers::SANDBOX, signals::Signals};
 use crate::{
     adapters::scripted,
     config::Settings,
@@ -40,6 +40,7 @@ pub async fn demo(settings: Settings, opens_browser: bool) -> anyhow::Result<()>
     let settings = Arc::new(settings);
     let token = settings.api_token.as_ref().context("the demo needs a token")?.expose().to_owned();
     let instance = Instance::start(Arc::clone(&settings), true, metrics::start()?).await?;
+    let signals = Signals::listen()?;
     instance.scripted.set_faults(scripted::Faults { delay_ms: THINKING_MS, ..instance.scripted.faults() });
     let base = invitations::base(&settings, instance.address);
     let link = invitations::for_admin(&*instance.people, &base, now()).await?;
@@ -61,7 +62,7 @@ pub async fn demo(settings: Settings, opens_browser: bool) -> anyhow::Result<()>
             Err(error) => tracing::error!(error = format!("{error:#}"), "the story broke off"),
         }
     });
-    let told = instance.until_told_to_stop().await;
+    let told = instance.until_told_to_stop(signals).await;
     play.abort();
     teller.abort();
     instance.stop().await;

@@ -22,6 +22,7 @@ use super::{
     others::{self, Coordination},
     parts::{self, Parts},
     receiving,
+    signals::Signals,
     stores::Store,
     traces::Traces,
 };
@@ -87,11 +88,16 @@ pub(super) struct Instance {
 pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     let settings = Arc::new(settings);
     let metrics = metrics::start()?;
-    let instance = Instance::start(Arc::clone(&settings), migrate, metrics).await?;
+    let mut signals = Signals::listen()?;
+    // It may wait for long: for the database, or for another instance that migrates it.
+    let instance = tokio::select! {
+        instance = Instance::start(Arc::clone(&settings), migrate, metrics) => instance?,
+        () = signals.told() => return Ok(()),
+    };
     instance.greet(&settings);
     let base = invitations::base(&settings, instance.address);
     instance.tasks.spawn(welcome(Arc::clone(&instance.people), base, instance.stopping.clone()));
-    let told = instance.until_told_to_stop().await;
+    let told = instance.until_told_to_stop(signals).await;
     instance.stop().await;
     told
 }
@@ -286,9 +292,9 @@ impl Instance {
     }
 
     /// Waits until it is told to stop, or nobody hears what is posted any more: whoever watches over it starts it anew then.
-    pub(super) async fn until_told_to_stop(&self) -> anyhow::Result<()> {
+    pub(super) async fn until_told_to_stop(&self, mut signals: Signals) -> anyhow::Result<()> {
         tokio::select! {
-            told = until_told_to_stop() => told,
+            () = signals.told() => Ok(()),
             () = self.deaf.cancelled() => bail!("the HTTP server ended; the log says why"),
         }
     }
@@ -313,16 +319,6 @@ impl Instance {
         }
         tracing::info!("stopped");
     }
-}
-
-pub(super) async fn until_told_to_stop() -> anyhow::Result<()> {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
-    }
-    tracing::info!("stopping");
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 
 use anyhow::Context as _;
 
-use super::{CONNECT, instance::until_told_to_stop};
+use super::{CONNECT, signals::Signals};
 use crate::{
     adapters::http_client::http_client,
     simulator::{Options, Simulator},
@@ -16,11 +16,12 @@ pub async fn simulator(
     options: Options,
     tell: impl FnOnce(SocketAddr) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    let mut signals = Signals::listen()?;
     let listener = TcpListener::bind(address)
         .with_context(|| format!("cannot listen on {address} (--listen names another place)"))?;
     let simulator = Simulator::start(listener, options, http_client(CONNECT)?)?;
     tell(simulator.address())?;
-    let told = until_told_to_stop().await;
+    signals.told().await;
     simulator.stop().await;
-    told
+    Ok(())
 }

@@ -125,6 +125,23 @@ fn a_misspelt_variable_is_told_by_every_command() {
 }
 
 #[test]
+fn a_server_that_is_told_to_stop_while_it_starts_stops() {
+    let folder = folder();
+    // A database that takes the connection and says nothing.
+    let database = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("postgres://{}/baton", database.local_addr().expect("an address"));
+    let mut process = command(folder.path(), &["serve", "--listen", "127.0.0.1:0"])
+        .env("BATON_DATABASE_URL", url)
+        .env("BATON_SECRET_KEY", "5e".repeat(32))
+        .spawn()
+        .expect("it starts");
+    let _connection = database.accept().expect("it asks its database");
+    let pid = rustix::process::Pid::from_child(&process);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+    assert!(process.wait().expect("it ends").success(), "a signal that nobody hears would have killed it");
+}
+
+#[test]
 fn a_server_that_can_hear_nobody_any_more_ends() {
     let folder = folder();
     // Enough for the database and the listener, not for those who would answer.
