@@ -117,7 +117,13 @@ impl Numbers {
             }
             // Two that share it from before go on as they are: which of them is to go, nobody here can say.
             let has_it = before.as_ref().is_some_and(|before| before.instance == channel.instance);
-            if other.is_none() || has_it {
+            if before.as_ref().is_some_and(|before| self.is_sealed_for_others(before)) {
+                tracing::error!(
+                    channel = DEFAULT,
+                    "BATON_SECRET_KEY does not open what is kept of this channel, and it stays as it is: set the key with which \
+                     it was encrypted. If that is lost, set BATON_GREEN_API_WEBHOOK_TOKEN too, and all is kept anew"
+                );
+            } else if other.is_none() || has_it {
                 self.write(before, channel, now).await?;
             }
         } else if let Some(before) = row(DEFAULT).filter(|row| row.managed_by_environment) {
@@ -129,6 +135,13 @@ impl Numbers {
             self.write(None, blank(SANDBOX, SANDBOX, now), now).await?;
         }
         Ok(())
+    }
+
+    /// A key that is set may be mistyped, while other instances go on with the right one: the token of the door, which was made
+    /// here and told to the provider, would be lost for all.
+    fn is_sealed_for_others(&self, row: &registry::Channel) -> bool {
+        let is_needed = self.settings.green_api_webhook_token.is_none();
+        is_needed && self.settings.secret_key.is_some() && row.sealed.is_some() && self.secrets(row).is_none()
     }
 
     async fn write(

@@ -108,3 +108,24 @@ async fn what_is_set_in_a_shell_and_not_by_the_server_is_found() {
     assert_eq!(numbers.unlike(&default), unlike);
     assert_eq!(numbers.unlike(&row(&numbers, "shop", "7105000001")), [""; 0], "the API's own");
 }
+
+#[tokio::test]
+async fn what_another_key_has_sealed_is_not_written_over() {
+    let other_key = "5e".repeat(32);
+    let environment =
+        [("green_api_instance", "7105000001"), ("green_api_token", "token"), ("secret_key", &other_key)];
+    let (numbers, _folder) = numbers(&environment).await;
+    let sealed = Vault::new(&[2; KEY_BYTES], &[]).expect("a vault").seal(b"of instances with the right key");
+    let default = registry::Channel { sealed, ..row(&numbers, DEFAULT, "7105000001") };
+    assert!(numbers.registry.add_channel(&default).await.expect("written"));
+    numbers.register(Time(5)).await.expect("the start goes on");
+    assert_eq!(numbers.registry.channels().await.expect("read"), [default.clone()]);
+
+    // Nothing of it is needed any more.
+    let set = [&environment[..], &[("green_api_webhook_token", "hook-of-ours")]].concat();
+    let settings = Arc::new(Settings::default().adjusted(&[], &set).expect("right"));
+    let numbers = Numbers { settings, ..numbers };
+    numbers.register(Time(6)).await.expect("written");
+    let anew = numbers.registry.channels().await.expect("read").remove(0);
+    assert_eq!(numbers.secrets(&anew).expect("it opens").webhook_token.as_deref(), Some("hook-of-ours"));
+}
