@@ -70,7 +70,7 @@ pub(crate) async fn retry(
     id: Path<Id>,
     body: Optional<Again>,
 ) -> Answered {
-    seen_letter(&doors, &caller, id.0).await?;
+    decided_by(&doors, &caller, id.0).await?;
     match doors.desk.replay(id.0, body.value.force, &caller.who()).await {
         Ok(letter) => Ok(Answer::accepted(&DeadLetter::from(letter))),
         Err(refusal @ Refusal::Conflict { .. }) => {
@@ -86,12 +86,21 @@ pub(crate) async fn retry(
 #[utoipa::path(delete, path = "/api/v1/dead-letters/{id}", tag = "Dead letters", params(("id" = Id, Path,)),
     responses((status = 204)))]
 pub(crate) async fn discard(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
-    seen_letter(&doors, &caller, id.0).await?;
+    decided_by(&doors, &caller, id.0).await?;
     doors.desk.discard(id.0, &caller.who()).await?;
     Ok(Answer::empty())
 }
 
-async fn seen_letter(doors: &Doors, caller: &Caller, id: Uuid) -> Result<turn::DeadLetter, Problem> {
+/// What is decided is theirs to decide: on a channel that they see, and of an endpoint that is told no more than they see.
+async fn decided_by(doors: &Doors, caller: &Caller, id: Uuid) -> Result<(), Problem> {
     let found = doors.archive.letter(id).await?;
-    found.filter(|letter| caller.sees(&letter.channel)).ok_or_else(Problem::not_found)
+    let letter = found.filter(|letter| caller.sees(&letter.channel)).ok_or_else(Problem::not_found)?;
+    if letter.kind == turn::LetterKind::Delivery
+        && let Some(delivery) = doors.endpoints.delivery(id).await?
+        && let Some(standing) = doors.endpoints.endpoint(delivery.endpoint).await?
+        && !caller.sees_all_of(standing.endpoint.channels.as_deref())
+    {
+        return Err(Problem::forbidden("this endpoint is told of channels that you do not see"));
+    }
+    Ok(())
 }

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::flow::endpoints::Delivery;
+use crate::{
+    domain::turn::{DeadLetter, LetterKind, LetterState},
+    flow::endpoints::Delivery,
+};
 
 const PATH: &str = "/api/v1/webhook-endpoints";
 
@@ -140,6 +143,39 @@ async fn what_an_endpoint_was_told_of_other_channels_is_not_shown_with_it() {
         assert_eq!(seen.pointer(last), Some(&json!(null)), "it was told of another channel last");
         assert!(world.get(path).await.json().pointer(last).unwrap().is_object());
     }
+}
+
+#[tokio::test]
+async fn what_an_endpoint_refused_is_decided_by_who_sees_all_that_it_is_told() {
+    let world = World::new();
+    world.has_channels(&["shop", "other"]);
+    world.admit("shop", Role::Admin, None, Some(&["shop"]));
+    let made = add(&world, json!({ "url": "https://example.com" })).await;
+    let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
+    world.ask("POST", &format!("{path}/test"), None).await;
+    let test = world.postbox.deliveries.lock().unwrap()[0].clone();
+    let id = Uuid::now_v7();
+    let told = Delivery { id, event: Some("an event".to_owned()), channel: "shop".to_owned(), ..test };
+    world.postbox.deliveries.lock().unwrap().push(told);
+    world.shelf.letters.lock().unwrap().push(DeadLetter {
+        id,
+        kind: LetterKind::Delivery,
+        channel: "shop".to_owned(),
+        conversation: None,
+        subject: None,
+        state: LetterState::Open,
+        reason: "status_500".to_owned(),
+        attempts: 9,
+        first_at: NOW,
+        last_at: NOW,
+        payload: json!({}),
+    });
+    let letter = format!("/api/v1/dead-letters/{id}");
+    assert_eq!(world.ask_as("shop", "DELETE", &letter, None).await.status, 403);
+    assert_eq!(world.ask_as("shop", "POST", &format!("{letter}/retry"), None).await.status, 403);
+    assert_eq!(world.ask("DELETE", &letter, None).await.status, 204);
+    assert_eq!(world.ask("PATCH", &path, Some(json!({ "channels": ["shop"] }))).await.status, 200);
+    assert_eq!(world.ask_as("shop", "DELETE", &letter, None).await.status, 204);
 }
 
 #[tokio::test]

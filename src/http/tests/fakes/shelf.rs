@@ -34,6 +34,7 @@ pub(in super::super) struct Shelf {
     pub(in super::super) messages: Mutex<Vec<Placed>>,
     pub(in super::super) turns: Mutex<Vec<(Uuid, Turn)>>,
     pub(in super::super) drafts: Mutex<Vec<(Uuid, Draft)>>,
+    pub(in super::super) letters: Mutex<Vec<DeadLetter>>,
     pub(in super::super) events: Mutex<Vec<Event>>,
     pub(in super::super) asked: Log,
     pub(in super::super) is_away: AtomicBool,
@@ -185,8 +186,8 @@ impl Archive for Shelf {
         Ok(Page { items: Vec::new(), next: None })
     }
 
-    async fn letter(&self, _: Uuid) -> Result<Option<DeadLetter>, Error> {
-        Ok(None)
+    async fn letter(&self, id: Uuid) -> Result<Option<DeadLetter>, Error> {
+        Ok(self.letters.lock().unwrap().iter().find(|letter| letter.id == id).cloned())
     }
 
     async fn beside(&self, ids: &[Uuid]) -> Result<Vec<(Uuid, Message)>, Error> {
