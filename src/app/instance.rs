@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -87,6 +88,7 @@ pub(super) struct Instance {
 /// The server, until it is told to stop.
 pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     let settings = Arc::new(settings);
+    allow_files();
     let metrics = metrics::start()?;
     let mut signals = Signals::listen()?;
     // It may wait for long: for the database, or for another instance that migrates it.
@@ -100,6 +102,15 @@ pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     let told = instance.until_told_to_stop(signals).await;
     instance.stop().await;
     told
+}
+
+/// As many open files as the system lets this process have: the usual limit is fewer than the connections that strangers may
+/// hold, and beyond it nothing can be sent either.
+fn allow_files() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+    }
 }
 
 /// Invites the first agent, as soon as the store can say whether there is one: it may be away just then.

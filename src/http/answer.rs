@@ -28,7 +28,7 @@ pub(crate) struct Answer {
 enum Body {
     None,
     Json(Vec<u8>),
-    Text(&'static str, String),
+    Text(&'static str, Bytes),
     Page(String, Option<&'static str>),
     Asset(Asset),
     Feed(mpsc::Receiver<Bytes>),
@@ -114,8 +114,8 @@ impl Answer {
     }
 
     /// 200 of that media type.
-    pub(crate) const fn text(media_type: &'static str, text: String) -> Self {
-        Self::of(StatusCode::OK, Body::Text(media_type, text))
+    pub(crate) fn text(media_type: &'static str, text: impl Into<Bytes>) -> Self {
+        Self::of(StatusCode::OK, Body::Text(media_type, text.into()))
     }
 
     /// 200: a page, under a content security policy of its own or that of all pages.

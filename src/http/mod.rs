@@ -58,13 +58,14 @@ mod dashboard;
 #[cfg(test)]
 mod tests;
 
-use std::{io, net::TcpListener, sync::Arc, time::Duration};
+use std::{any::Any, io, net::TcpListener, sync::Arc, time::Duration};
 
 use actix_web::{
     App, Error, HttpServer,
     body::BoxBody,
     dev::{Server, ServiceFactory, ServiceRequest, ServiceResponse},
     middleware::from_fn,
+    rt::net::TcpStream,
     web::{Data, PathConfig},
 };
 
@@ -76,16 +77,31 @@ const HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// A connection without a request is kept for this long.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
+/// What was written and nobody reads, or nobody says was received, ends its connection after so long.
+const UNREAD_MS: u32 = 60_000;
+
 /// A server for these doors on that listener. It handles no signals: who stops it cancels `stopping` first, which ends
 /// the live feeds, and then waits at most `grace` for the requests in hand.
 pub fn serve(doors: Arc<Doors>, listener: TcpListener, grace: Duration) -> io::Result<Server> {
     Ok(HttpServer::new(move || app(Arc::clone(&doors)))
+        .on_connect(|connection, _| limit(connection))
         .keep_alive(KEEP_ALIVE)
         .client_request_timeout(HEAD_WITHIN)
         .shutdown_timeout(grace.as_secs().max(1))
         .disable_signals()
         .listen(listener)?
         .run())
+}
+
+/// An answer waits in memory until it is read: whoever asks and never reads may not have it wait for ever.
+fn limit(connection: &dyn Any) {
+    // Elsewhere there is no such limit.
+    #[cfg(target_os = "linux")]
+    if let Some(stream) = connection.downcast_ref::<TcpStream>()
+        && let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(stream, UNREAD_MS)
+    {
+        tracing::debug!(%error, "a connection has no limit of its own");
+    }
 }
 
 /// All routes, as one server thread has them.
@@ -109,4 +125,21 @@ fn app(
         // A path whose id is none leads nowhere.
         .app_data(PathConfig::default().error_handler(|_, _| Problem::not_found().into()))
         .configure(move |config| routes::mount(config, &main))
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod limits {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_has_a_limit_for_what_nobody_reads() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let client = tokio::net::TcpStream::connect(address);
+        let (client, served) = tokio::join!(client, listener.accept());
+        let (_client, (served, _)) = (client.expect("connects"), served.expect("accepts"));
+        limit(&served);
+        assert_eq!(rustix::net::sockopt::tcp_user_timeout(&served).expect("told"), UNREAD_MS);
+    }
 }

@@ -2,11 +2,17 @@
 
 use std::{fmt::Write as _, sync::OnceLock};
 
+use actix_web::web::Bytes;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::{answer::Answer, edge::PAGES, openapi, problem::Problem};
+use super::{
+    answer::{Answer, to_json},
+    edge::PAGES,
+    openapi,
+    problem::Problem,
+};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
@@ -40,7 +46,10 @@ fn page(title: &str, body: &str) -> Answer {
 #[utoipa::path(get, path = "/openapi.json", tag = "Pages",
     responses((status = 200, body = String, content_type = "application/json")))]
 pub(super) async fn openapi_json() -> Result<Answer, Problem> {
-    Ok(Answer::ok(openapi::document()))
+    // Once for all: it is large, and anyone may ask for it as often as they like.
+    static BODY: OnceLock<Bytes> = OnceLock::new();
+    let body = BODY.get_or_init(|| to_json(openapi::document()).into());
+    Ok(Answer::text("application/json", body.clone()))
 }
 
 /// The description of the API, as a page.
