@@ -18,9 +18,22 @@ pub fn log(event: &Event) {
         event_type = event.kind.as_str(),
         action_taken = event.action.as_deref().unwrap_or("noted"),
         // Inside, so that nothing is written where no line is.
-        details = %serde_json::to_string(&event.details).unwrap_or_default(),
+        details = %of_log(event),
         "decided"
     );
+}
+
+/// The details, without the words in which somebody else refused something: they may repeat what a customer wrote, and logs are
+/// kept where nobody erases. The event itself has them.
+fn of_log(event: &Event) -> String {
+    let mut details = event.details.clone();
+    if let Some(Value::String(detail)) = details.get_mut("detail")
+        && detail.starts_with("status ")
+        && let Some(end) = detail.find(':')
+    {
+        detail.truncate(end);
+    }
+    serde_json::to_string(&details).unwrap_or_default()
 }
 
 /// Counts what the metrics of the contract count.
@@ -72,5 +85,24 @@ pub fn count(event: &Event) {
         }
         EventType::LockLost => counter!("baton_lock_lost_total").increment(1),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{docket::Entry, time::Time};
+
+    #[test]
+    fn the_words_of_a_refusal_stay_out_of_the_log() {
+        for (detail, logged) in [
+            ("status 400: \"message\" with value \"Your test, Mei\" is not allowed", "status 400"),
+            ("status 500", "status 500"),
+            ("no answer: connection refused", "no answer: connection refused"),
+        ] {
+            let failed = Entry::of(EventType::MessageFailed).with("detail", detail).with("attempt", 2);
+            let told: Value = serde_json::from_str(&of_log(&failed.outside("shop", Time(1)))).expect("JSON");
+            assert_eq!(told, serde_json::json!({ "detail": logged, "attempt": 2 }));
+        }
     }
 }
