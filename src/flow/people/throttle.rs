@@ -9,8 +9,11 @@ use crate::domain::time::Time;
 /// Tries are counted for so long from the first one on.
 const WINDOW_MS: i64 = 15 * 60_000;
 
-/// Tries for one e-mail address in that time.
-const OF_EMAIL: u32 = 10;
+/// Tries for one e-mail address from one network address in that time.
+const OF_BOTH: u32 = 10;
+
+/// Tries for one e-mail address, from wherever: more than somebody who means to keep its owner out makes from one place.
+const OF_EMAIL: u32 = 100;
 
 /// Tries from one network address: many people may sit behind it.
 const OF_ADDRESS: u32 = 60;
@@ -21,13 +24,14 @@ const NAMES_MAX: usize = 10_000;
 /// Counts tries.
 #[derive(Debug)]
 pub struct Throttle {
+    both: Counts,
     emails: Counts,
     addresses: Counts,
 }
 
 impl Default for Throttle {
     fn default() -> Self {
-        Self { emails: Counts::new(OF_EMAIL), addresses: Counts::new(OF_ADDRESS) }
+        Self { both: Counts::new(OF_BOTH), emails: Counts::new(OF_EMAIL), addresses: Counts::new(OF_ADDRESS) }
     }
 }
 
@@ -35,23 +39,26 @@ impl Throttle {
     /// Counts a try before it is made, so that many at once count as many. Refused: how many milliseconds to wait. Without
     /// an e-mail address, only where it comes from counts; and the other way round.
     pub fn admit(&mut self, email: Option<&str>, address: Option<&str>, now: Time) -> Result<(), i64> {
-        let wait = |counts: &Counts, name: Option<&str>| name.map_or(0, |name| counts.wait(name, now));
-        match wait(&self.emails, email).max(wait(&self.addresses, address)) {
-            0 => {
-                if let Some(email) = email {
-                    self.emails.count(email, now);
-                }
-                if let Some(address) = address {
-                    self.addresses.count(address, now);
-                }
-                Ok(())
-            }
-            ms => Err(ms),
+        let both = both(email, address);
+        let mut asked =
+            [(&mut self.both, both.as_deref()), (&mut self.emails, email), (&mut self.addresses, address)];
+        let wait = asked.iter().filter_map(|(counts, name)| Some(counts.wait((*name)?, now))).max();
+        if let Some(ms) = wait.filter(|ms| *ms > 0) {
+            return Err(ms);
         }
+        for (counts, name) in &mut asked {
+            if let Some(name) = name {
+                counts.count(name, now);
+            }
+        }
+        Ok(())
     }
 
     /// It was them: what they mistyped before is forgotten, and this try of their address with it.
     pub fn forgive(&mut self, email: Option<&str>, address: Option<&str>) {
+        if let Some(both) = both(email, address) {
+            self.both.tries.remove(&both);
+        }
         if let Some(email) = email {
             self.emails.tries.remove(email);
         }
@@ -59,6 +66,11 @@ impl Throttle {
             tries.count = tries.count.saturating_sub(1);
         }
     }
+}
+
+/// An e-mail address as it is tried from one place.
+fn both(email: Option<&str>, address: Option<&str>) -> Option<String> {
+    email.map(|email| format!("{email}\n{}", address.unwrap_or_default()))
 }
 
 #[derive(Debug)]
@@ -119,13 +131,22 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_ten_tries_in_a_quarter_of_an_hour() {
+    fn an_address_has_ten_tries_in_a_quarter_of_an_hour_from_each_place() {
         let mut throttle = Throttle::default();
-        assert_eq!(tries(&mut throttle, "ana", "1", 20, NOW), OF_EMAIL);
+        assert_eq!(tries(&mut throttle, "ana", "1", 20, NOW), OF_BOTH);
         let later = NOW.plus_ms(60_000);
-        assert_eq!(throttle.admit(Some("ana"), Some("2"), later), Err(WINDOW_MS - 60_000), "from wherever");
+        assert_eq!(throttle.admit(Some("ana"), Some("1"), later), Err(WINDOW_MS - 60_000));
         assert_eq!(throttle.admit(Some("ben"), Some("1"), later), Ok(()), "others are not held up");
-        assert_eq!(tries(&mut throttle, "ana", "1", 20, NOW.plus_ms(WINDOW_MS)), OF_EMAIL);
+        assert_eq!(throttle.admit(Some("ana"), Some("2"), later), Ok(()), "nor she herself, elsewhere");
+        assert_eq!(tries(&mut throttle, "ana", "1", 20, NOW.plus_ms(WINDOW_MS)), OF_BOTH);
+    }
+
+    #[test]
+    fn whoever_tries_one_name_from_many_places_is_held_up_too() {
+        let mut throttle = Throttle::default();
+        let admitted = (0..200).filter(|n| tries(&mut throttle, "ana", &n.to_string(), 1, NOW) == 1).count();
+        assert_eq!(admitted, OF_EMAIL as usize);
+        assert!(throttle.admit(Some("ana"), None, NOW).is_err());
     }
 
     #[test]
@@ -152,11 +173,13 @@ mod tests {
     #[test]
     fn a_flood_of_names_does_not_free_the_one_that_is_held() {
         let mut throttle = Throttle::default();
-        tries(&mut throttle, "ana", "1", OF_EMAIL, NOW);
+        tries(&mut throttle, "ana", "1", OF_BOTH, NOW);
         for n in 0..3 * NAMES_MAX {
             tries(&mut throttle, &format!("name {n}"), &n.to_string(), 1, NOW);
         }
-        assert!(throttle.admit(Some("ana"), Some("2"), NOW).is_err());
-        assert!(throttle.emails.tries.len() <= NAMES_MAX && throttle.addresses.tries.len() <= NAMES_MAX);
+        assert!(throttle.admit(Some("ana"), Some("1"), NOW).is_err());
+        for counts in [&throttle.both, &throttle.emails, &throttle.addresses] {
+            assert!(counts.tries.len() <= NAMES_MAX);
+        }
     }
 }
