@@ -30,6 +30,7 @@ macro_rules! migrations {
             "idempotency keys" = "0017_idempotency_keys",
             "bytes" = "0018_bytes",
             "ended follow-ups" = "0019_ended_follow_ups",
+            "moved" = "0020_moved",
         }
     };
     ($database:literal: $($name:literal = $file:literal,)+) => {

@@ -168,6 +168,9 @@ impl Chores {
     }
 
     async fn forget(self: Arc<Self>) {
+        if let Err(error) = self.store.count_on().await {
+            tracing::warn!(error = format!("{error:#}"), "the feed may stand still");
+        }
         let (parts, repeats, people) = (&self.parts, self.store.repeats(), self.store.people());
         let now = now();
         let before = now.plus_ms(-desk::REMEMBERED_MS);
@@ -185,7 +188,7 @@ impl Chores {
         ];
         for (what, forgetting) in all {
             if let Err(error) = forgetting.await {
-                tracing::debug!(%error, "{what} not forgotten this time");
+                tracing::warn!(%error, "{what} not forgotten this time");
             }
         }
     }

@@ -147,15 +147,25 @@ impl Store {
         }
     }
 
-    /// After a start on SQLite, whatever the process before had in hand is nobody's.
+    /// After a start on SQLite, whatever the process before had in hand is nobody's. A PostgreSQL database may have been moved.
     pub(super) async fn recover(&self) -> anyhow::Result<()> {
         match self {
-            Self::Postgres(_) => Ok(()),
+            Self::Postgres(_) => self.count_on().await,
             Self::Sqlite(sqlite) => {
                 let outcome = sqlite.recover().await;
                 outcome.with_context(|| self.with_cure("what the last run left cannot be taken up"))
             }
         }
+    }
+
+    /// Lets the feed go on above what was there before the database was moved.
+    pub(super) async fn count_on(&self) -> anyhow::Result<()> {
+        if let Self::Postgres(postgres) = self
+            && postgres.count_on().await.context("whether the database was moved cannot be found out")?
+        {
+            tracing::warn!("the database was moved to another server; its feed goes on where it was");
+        }
+        Ok(())
     }
 
     /// Where conversations are changed. Starts the writers on this runtime.

@@ -127,7 +127,9 @@ pub(super) fn beyond(statement: &mut Statement, engine: Engine, place: Place, de
 /// "No other event will ever appear before it".
 const fn is_settled(engine: Engine) -> &'static str {
     match engine {
-        Engine::Postgres => "e.xact < pg_snapshot_xmin(pg_current_snapshot())::text::bigint",
+        Engine::Postgres => {
+            "e.xact < pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (select i.xact_offset from installation i)"
+        }
         Engine::Sqlite => "true",
     }
 }

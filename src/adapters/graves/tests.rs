@@ -117,7 +117,7 @@ const DECIDED: [(&str, Fate, &str); 32] = [
         "attempts conversation_id created_at created_by due_at id instructions message_id reason state text",
     ),
     ("generation_starts", Stay, "begun_at slot"),
-    ("installation", Stay, "forgotten_id forgotten_xact generation id one retained_at"),
+    ("installation", Stay, "forgotten_id forgotten_xact generation id one retained_at xact_offset"),
     ("kept_answers", AreLookedThrough, "at body_hash key owner sealed until"),
     ("labels", Stay, "colour created_at description folded id name"),
     (

@@ -10,6 +10,8 @@ mod migrate;
 
 mod backup;
 
+mod moved;
+
 mod statements;
 
 mod retired;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{
     adapters::{
-        sql::Statement,
+        sql::{Statement, Store as _},
         trial::{self, NOW, Trial, event, on_both_stores},
     },
     domain::event::EventType,
@@ -184,5 +184,28 @@ async fn a_transaction_that_does_not_end_holds_the_feed_back_and_is_named() {
     holder.rollback().await.expect("it ends");
     assert_eq!(numbers(&follow(&store, &start, 1, 10).await), [-7_000]);
     assert_eq!(store.held_back().await.expect("reads"), None);
+    database.remove(store).await;
+}
+
+#[tokio::test]
+async fn a_database_that_was_moved_to_another_server_goes_on_above_what_was_there() {
+    let (store, database) = trial::postgres().await;
+    let start = store.newest_event().await.expect("an id");
+    keep(&store, 1).await;
+    let told = follow(&store, &start, 1, 1).await.remove(0).id;
+    assert!(!store.count_on().await.expect("looks"), "it is where it always was");
+    // What a server that had counted much further leaves in a dump; so far has the reader come.
+    let far = 5_000_000_000_i64;
+    let moving = Statement::new("update events set xact = xact + $1").with(far);
+    store.write(moving).await.expect("moved");
+    let place: Vec<&str> = told.split('.').collect();
+    let xact: i64 = place[1].parse().expect("a number");
+    let told = format!("{}.{}.{}", place[0], xact + far, place[2]);
+    keep(&store, 2).await;
+
+    assert!(store.count_on().await.expect("looks"));
+    assert!(!store.count_on().await.expect("looks"), "once is enough");
+    keep(&store, 3).await;
+    assert_eq!(numbers(&follow(&store, &told, 2, 1).await), [2, 3], "also what came before it was found");
     database.remove(store).await;
 }
