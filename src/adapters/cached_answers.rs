@@ -4,7 +4,10 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::sql::{Statement, Store, cell};
+use super::{
+    old,
+    sql::{Statement, Store, cell},
+};
 use crate::{
     domain::time::Time,
     flow::{
@@ -67,7 +70,7 @@ impl<S: Store> Answers for S {
     }
 
     async fn forget_answers(&self, before: Time) -> Result<u64, Error> {
-        self.write(Statement::new("delete from cached_answers where at < $1").with(before)).await
+        old::remove(self, "cached_answers", "r.at < $1", before).await
     }
 }
 

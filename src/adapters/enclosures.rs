@@ -5,7 +5,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::{
-    failure,
+    failure, old,
     rows::Columns as _,
     sql::{Statement, Store},
 };
@@ -34,11 +34,8 @@ impl<S: Store> Enclosures for S {
     }
 
     async fn forget_loose(&self, before: Time) -> Result<u64, Error> {
-        let statement = Statement::new(
-            "delete from enclosures where at < $1 \
-             and not exists (select 1 from messages m where m.id = enclosures.id)",
-        );
-        self.write(statement.with(before)).await
+        let is_loose = "r.at < $1 and not exists (select 1 from messages m where m.id = r.id)";
+        old::remove(self, "enclosures", is_loose, before).await
     }
 }
 

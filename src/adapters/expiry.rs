@@ -154,7 +154,7 @@ impl<S: Store> Expiry for S {
             .with(fastrand::i64(..));
         let mut parts = vec![Part::Must(stamp)];
         if !hashes.is_empty() {
-            parts.push(Part::May(keep::<S>(hashes, Removal::Expired)));
+            parts.push(Part::May(keep(self, hashes, Removal::Expired)));
         }
         for (kind, ids) in &expired.rows {
             let text = match kind {

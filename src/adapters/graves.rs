@@ -8,7 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    failure,
+    failure, old,
     rows::{Columns, Json},
     sql::{Bound, Engine, Part, Statement, Store, cell},
 };
@@ -54,6 +54,9 @@ const fn place(of: Of) -> Option<Place> {
         Of::Labels => place!("conversation_labels", "label_id"),
     })
 }
+
+/// What was older than allowed is known for so long: a year. No provider repeats a message after that.
+const EXPIRED_KNOWN_MS: i64 = 365 * 86_400_000;
 
 #[async_trait]
 impl<S: Store> Graves for S {
@@ -121,7 +124,7 @@ impl<S: Store> Graves for S {
         );
         let messages = Statement::new("delete from messages where conversation_id = $1 and seq <= $2");
         let these = |statement: Statement| Part::May(statement.with(erasing.conversation).with(leaf.up_to));
-        let parts = vec![Part::May(keep::<S>(hashes, Removal::Erased)), these(files), these(messages)];
+        let parts = vec![Part::May(keep(self, hashes, Removal::Erased)), these(files), these(messages)];
         turn(self, erasing, "messages", leaf.count, parts).await
     }
 
@@ -258,7 +261,7 @@ impl<S: Store> Graves for S {
     }
 
     async fn forget_echoes(&self, before: Time) -> Result<u64, Error> {
-        self.write(Statement::new("delete from tombstones where until < $1").with(before)).await
+        old::remove(self, "tombstones", "r.until < $1", before).await
     }
 }
 
@@ -335,18 +338,22 @@ async fn remove_events<S: Store>(store: &S, erasing: &Erasing, limit: usize) -> 
     turn(store, erasing, "events", rows(numbers.len()), vec![Part::May(numbered), Part::May(others)]).await
 }
 
-/// Keeps hashes. They go in in one order: two who keep the same ones wait for each other, never in a circle.
-pub(super) fn keep<S: Store>(mut hashes: Vec<String>, kind: Removal) -> Statement {
+/// Keeps hashes: of who was erased for good, of what was older than allowed until nobody repeats it any more. They go in in one
+/// order: two who keep the same ones wait for each other, never in a circle.
+pub(super) fn keep<S: Store>(store: &S, mut hashes: Vec<String>, kind: Removal) -> Statement {
     hashes.sort_unstable();
-    let text = match S::ENGINE {
-        Engine::Postgres => {
-            "insert into tombstones (hash, kind) select unnest($1::text[]), $2 on conflict do nothing"
-        }
-        Engine::Sqlite => {
-            "insert into tombstones (hash, kind) select value, $2 from json_each($1) where true on conflict do nothing"
-        }
+    let mut statement = Statement::new("insert into tombstones (hash, kind, until) select h.value, $2, ")
+        .with(Bound::Texts(hashes))
+        .with(kind.as_str());
+    match kind {
+        Removal::Erased => statement.push("null"),
+        Removal::Expired => statement.now(store).push(" + ").bind(EXPIRED_KNOWN_MS),
     };
-    Statement::new(text).with(Bound::Texts(hashes)).with(kind.as_str())
+    statement.push(match S::ENGINE {
+        Engine::Postgres => " from unnest($1::text[]) as h (value) on conflict do nothing",
+        Engine::Sqlite => " from json_each($1) as h where true on conflict do nothing",
+    });
+    statement
 }
 
 fn without_conversation<S: Store>(letters: &[Uuid]) -> Statement {

@@ -20,6 +20,8 @@ mod stationery;
 
 mod repeats;
 
+mod old;
+
 mod audit;
 
 mod enclosures;

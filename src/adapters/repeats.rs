@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
-    failure,
+    failure, old,
     rows::Columns as _,
     sql::{Statement, Store, cell},
 };
@@ -58,7 +58,7 @@ impl<S: Store> Repeats for S {
     }
 
     async fn forget_kept(&self, before: Time) -> Result<u64, Error> {
-        self.write(Statement::new("delete from kept_answers where at < $1").with(before)).await
+        old::remove(self, "kept_answers", "r.at < $1", before).await
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     },
     flow::{
         expiry::{Expired, Expiry, Kind},
-        graves::Rows,
+        graves::{Graves as _, Rows},
     },
 };
 
@@ -115,10 +115,13 @@ async fn what_is_old_goes_and_what_is_young_or_open_stays<S: Trial>(store: &S) {
     {
         assert_eq!(count(store, table).await, left, "{table}");
     }
-    let kinds =
-        Statement::new("select count(*) as found from tombstones where kind = 'expired' and until is null");
-    let row = store.row(kinds).await.expect("reads").expect("a count");
+    let year = 365 * 86_400_000;
+    let known =
+        Statement::new("select count(*) as found from tombstones where kind = 'expired' and until >= $1");
+    let row = store.row(known.with(NOW.plus_ms(year))).await.expect("reads").expect("a count");
     assert_eq!(cell::<i64, _>(&row, "found").expect("a number"), 2);
+    assert_eq!(store.forget_echoes(NOW.plus_ms(year)).await.expect("forgets"), 0);
+    assert_eq!(store.forget_echoes(NOW.plus_ms(9 * year)).await.expect("forgets"), 2, "not for good");
 }
 
 async fn a_conversation_that_was_changed_meanwhile_keeps_what_it_has<S: Trial>(store: &S) {

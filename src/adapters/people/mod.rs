@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
+    old,
     rows::Columns,
     sql::{Part, Statement, Store, cell, texts},
 };
@@ -179,9 +180,8 @@ impl<S: Store> People for S {
     }
 
     async fn forget_void(&self, before: Time) -> Result<u64, Error> {
-        let sessions = Statement::new("delete from sessions where expires_at < $1").with(before);
-        let links = Statement::new("delete from sign_in_links where expires_at < $1").with(before);
-        Ok(self.write(sessions).await? + self.write(links).await?)
+        let sessions = old::remove(self, "sessions", "r.expires_at < $1", before).await?;
+        Ok(sessions + old::remove(self, "sign_in_links", "r.expires_at < $1", before).await?)
     }
 }
 

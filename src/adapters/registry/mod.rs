@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
-    failure,
+    failure, old,
     rows::{Columns, Json},
     sql::{Engine, Part, Statement, Store, cell, texts},
 };
@@ -238,7 +238,7 @@ impl<S: Store> Registry for S {
     }
 
     async fn forget_requests(&self, before: Time) -> Result<u64, Error> {
-        self.write(Statement::new("delete from requests where at < $1").with(before)).await
+        old::remove(self, "requests", "r.at < $1", before).await
     }
 }
 

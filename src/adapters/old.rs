@@ -1,0 +1,81 @@
+//! Rows that are too old go, page by page: what comes together in an hour may be more than one statement has time for, and
+//! on SQLite nobody else writes while one runs.
+
+use super::sql::{Bound, Engine, Statement, Store};
+use crate::flow::ledger::Error;
+
+/// Rows removed at once.
+const PAGE: u64 = 5_000;
+
+/// Removes the rows `r` of that table of which this holds, `$1` being that value. Returns how many.
+pub(super) async fn remove<S: Store>(
+    store: &S,
+    table: &'static str,
+    is_old: &'static str,
+    value: impl Into<Bound>,
+) -> Result<u64, Error> {
+    remove_by(store, PAGE, table, is_old, value.into()).await
+}
+
+async fn remove_by<S: Store>(
+    store: &S,
+    page: u64,
+    table: &'static str,
+    is_old: &'static str,
+    value: Bound,
+) -> Result<u64, Error> {
+    let (row, open, close) = match S::ENGINE {
+        Engine::Postgres => ("ctid", " = any(array(", "))"),
+        Engine::Sqlite => ("rowid", " in (", ")"),
+    };
+    let mut removed = 0;
+    loop {
+        let mut statement = Statement::new("delete from ").with(value.clone());
+        statement.push(table).push(" where ").push(row).push(open).push("select r.").push(row).push(" from ");
+        statement.push(table).push(" r where ").push(is_old).push(" limit ");
+        statement.bind(i64::try_from(page).unwrap_or(i64::MAX)).push(close);
+        let gone = store.write(statement).await?;
+        removed += gone;
+        // Others who do the same at this moment do the rest.
+        if gone < page {
+            return Ok(removed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        adapters::trial::{NOW, Trial, on_both_stores},
+        flow::people::{Agent, People, Role, Session},
+    };
+
+    on_both_stores!(what_is_old_goes_page_by_page_and_the_rest_stays);
+
+    async fn what_is_old_goes_page_by_page_and_the_rest_stays<S: Trial>(store: &S) {
+        let ana = Agent {
+            id: uuid::Uuid::now_v7(),
+            name: "Ana".to_owned(),
+            email: "ana@example.com".to_owned(),
+            role: Role::Admin,
+            channels: None,
+            is_disabled: false,
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        assert!(store.add_agent(&ana, Some("hash"), None).await.expect("writes"));
+        for (n, expires_at) in (0..7).map(|n| (n, NOW.plus_ms(n))) {
+            let hash = format!("s{n}");
+            let session = Session { hash, agent: ana.id, created_at: NOW, used_at: NOW, expires_at };
+            assert!(store.begin_session(&session, "hash").await.expect("writes"));
+        }
+        let before = |ms| Bound::from(NOW.plus_ms(ms));
+        let is_old = "r.expires_at < $1";
+        for (ms, gone) in [(0, 0), (5, 5), (6, 1), (6, 0)] {
+            let removed = remove_by(store, 2, "sessions", is_old, before(ms)).await.expect("removes");
+            assert_eq!(removed, gone, "before {ms}");
+        }
+        assert!(store.session("s6").await.expect("reads").is_some());
+    }
+}
