@@ -11,10 +11,10 @@ import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
 import { Attach, Attached, firstOf, pastedFiles } from "./attached.js";
 import { Canned, SHOWN, optionId } from "./canned.js";
-import { clear, deskOf, lay, letGo } from "./desk.js";
+import { deskOf, lay, letGo } from "./desk.js";
 import { heldBy } from "./holding.js";
 import { authorName, holderName } from "./names.js";
-import { seeThrough } from "./saying.js";
+import { sayWritten, seeThrough } from "./saying.js";
 import { summary } from "./summary.js";
 import { fill, matching, slashed, unfilled, valuesOf } from "./variables.js";
 
@@ -99,15 +99,7 @@ export function Composer({ it, open, field, tools }) {
     }
     clearTimeout(quiet.current);
     open.live.be("viewing");
-    const text = desk.text.trim();
-    // What was meant for the contact waits beside a note, and is still to be sent.
-    if (desk.isNote) lay(it.id, { text: "", isNote: false });
-    else clear(it.id);
-    // With a file it is no longer the suggestion, which had none.
-    const draft = desk.isNote || file ? null : desk.draft;
-    const kind = desk.isNote ? "note" : draft ? "draft" : "text";
-    const quoted = desk.isNote || draft ? null : desk.quoted;
-    void seeThrough(it.id, open.thread.say({ kind, text, draft, quoted, file: file && { name: file.name, size: file.size, blob: file } }));
+    void seeThrough(it.id, sayWritten(open.thread));
   }
   /** @param {KeyboardEvent} event */
   function key(event) {

@@ -19,6 +19,10 @@ const PATIENCE_MS: u64 = 90_000;
 /// What WebDriver calls the reference of an element (W3C WebDriver, section "Elements").
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+/// By this name our own machine is another one to the browser, as it is to those of an office: what it gives only to pages
+/// over TLS or of the machine itself, it does not give there.
+const ELSEWHERE: &str = "--host-resolver-rules=MAP baton.lan 127.0.0.1";
+
 /// Puts what the page says about itself (faults, broken policies) where a test finds it, before its first script runs.
 const RECORDER: &str = "window.faults = []; \
     addEventListener('error', (event) => faults.push(String(event.message))); \
@@ -62,7 +66,7 @@ impl Browser {
         let wish = json!({ "capabilities": { "alwaysMatch": {
             "timeouts": { "script": PATIENCE_MS, "pageLoad": PATIENCE_MS },
             // The sandbox of Chromium needs rights that a container does not have. Only our own pages are opened.
-            "goog:chromeOptions": { "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--lang=en-GB", "--mute-audio"] },
+            "goog:chromeOptions": { "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--lang=en-GB", "--mute-audio", ELSEWHERE] },
         } } });
         let answer = told(http.post(&address).json(&wish)).await;
         let id = answer["sessionId"].as_str().expect("a session").to_owned();
