@@ -178,6 +178,19 @@ impl Browser {
         self.command(Method::POST, &format!("/element/{element}/value"), Some(json!({ "text": text }))).await;
     }
 
+    /// Presses the mouse on it, and lets go at that place of the window.
+    pub(super) async fn drag(&self, selector: &str, x: u32, y: u32) {
+        let element = self.element(selector).await;
+        let moves = json!([
+            { "type": "pointerMove", "duration": 0, "origin": { ELEMENT: element }, "x": 0, "y": 0 },
+            { "type": "pointerDown", "button": 0 },
+            { "type": "pointerMove", "duration": 0, "x": x, "y": y },
+            { "type": "pointerUp", "button": 0 },
+        ]);
+        let source = json!({ "type": "pointer", "id": "mouse", "actions": moves });
+        self.command(Method::POST, "/actions", Some(json!({ "actions": [source] }))).await;
+    }
+
     /// Presses keys one after another, wherever the focus is.
     pub(super) async fn press(&self, keys: &str) {
         let taps: Vec<Value> = keys

@@ -90,7 +90,7 @@ function NewToken({ people, onChanged, onClose }) {
     onChanged();
   }
   if (token.value) {
-    return html`<${Dialog} title=${t("tokens.made_now")} onClose=${onClose}>
+    return html`<${Dialog} once title=${t("tokens.made_now")} onClose=${onClose}>
       <p>${t("tokens.once")}</p>
       <${Copyable} label=${t("tokens.token")} text=${token.value} />
       <${Copyable} label=${t("tokens.header")} text=${`Authorization: Bearer ${token.value}`} hint=${t("tokens.header_hint")} />

@@ -181,7 +181,7 @@ function EndpointForm({ endpoint, onChanged, onSecret, onClose }) {
 
 /** @param {{title: string, secret: string, onClose: () => void}} props */
 function FreshSecret({ title, secret, onClose }) {
-  return html`<${Dialog} title=${title} onClose=${onClose}>
+  return html`<${Dialog} once title=${title} onClose=${onClose}>
     <p>${t("tokens.once")}</p>
     <${Copyable} label=${t("webhooks.secret")} text=${secret} hint=${t("webhooks.secret_hint")} />
     <footer><button class="is-primary" onClick=${onClose}>${t("done")}</button></footer>
