@@ -111,7 +111,9 @@ export function Composer({ it, open, field, tools }) {
       const sends = isMod ? !enterSends || isTouch : enterSends && !event.shiftKey && !isTouch;
       if (sends) {
         event.preventDefault();
-        send();
+        // A shortcut that nothing goes by is no word for the contact: whoever means it so sends it at a second press.
+        if (asked && found.length === 0) isShut.value = true;
+        else send();
       } else if (isMod) {
         event.preventDefault();
         breakLine();
