@@ -37,8 +37,13 @@ const GROWS = CSS.supports("field-sizing", "content");
 const isTouch = matchMedia("(pointer: coarse)").matches;
 const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
 
-/** @param {{it: Wire.Conversation, open: Opened, field: {current: HTMLTextAreaElement | null}, tools?: any}} props */
-export function Composer({ it, open, field, tools }) {
+/**
+ * @param {{
+ *   it: Wire.Conversation, open: Opened, field: {current: HTMLTextAreaElement | null}, tools?: any,
+ *   takes: {current: ((files: FileList | undefined, event?: Event) => void) | null},
+ * }} props `takes` is what is done with files that are let go elsewhere
+ */
+export function Composer({ it, open, field, tools, takes }) {
   const desk = deskOf(it.id).value;
   const said = useSignal("");
   const chosen = useSignal(0);
@@ -152,6 +157,10 @@ export function Composer({ it, open, field, tools }) {
     if (taken.file) lay(it.id, { file: taken.file });
     field.current?.focus();
   }
+  useEffect(() => {
+    takes.current = take;
+    return () => void (takes.current = null);
+  });
   const moved = () => (caret.value = field.current?.selectionStart ?? 0);
   const label = desk.isNote ? t("composer.note_label") : t("composer.label");
 

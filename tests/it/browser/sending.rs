@@ -107,3 +107,23 @@ async fn a_pasted_picture_is_seen_before_it_goes_and_when_it_has_gone(server: &S
     assert_eq!(browser.faults().await, json!([]));
     browser.close().await;
 }
+
+/// Drags a file over the first that the selector means and lets it go there; whether the browser is kept from opening it.
+const DROPS: &str = "
+    const given = new DataTransfer();
+    given.items.add(new File(['12 bowls'], 'order.txt', { type: 'text/plain' }));
+    const happens = (type) => new DragEvent(type, { dataTransfer: given, bubbles: true, cancelable: true });
+    return ['dragover', 'drop'].every((type) => !document.querySelector(arguments[0]).dispatchEvent(happens(type)));";
+
+#[tokio::test]
+async fn a_file_that_is_dropped_on_the_thread_is_taken_and_opened_nowhere() {
+    let server = &Server::on_sqlite().await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.writes(MEI, "Mei", &["What did I order?"]).await;
+    let browser = reading_mei(server).await;
+    assert_eq!(browser.run(DROPS, json!([".list"])).await, json!(true));
+    browser.misses(".composer", "order.txt").await;
+    assert_eq!(browser.run(DROPS, json!([".thread-scroll"])).await, json!(true));
+    browser.sees(".attached", "order.txt").await;
+    browser.close().await;
+}
