@@ -8,6 +8,7 @@ import { isKnown, look, me } from "./state/session.js";
 import { begin as keepShelves } from "./state/shelf.js";
 import { guard as guardLeaving } from "./inbox/leaving.js";
 import { followSettling } from "./inbox/modes.js";
+import { guard as guardDrops } from "./parts/dropped.js";
 import { isLookedAt } from "./parts/looked.js";
 import { Shell } from "./shell.js";
 
@@ -29,6 +30,7 @@ effect(() => {
 });
 
 guardLeaving();
+guardDrops();
 const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 render(html`<${Shell} />`, root);
 void look().catch((error) => {

@@ -23,6 +23,8 @@ Object.assign(globalThis, {
 });
 // Newer ones have one of their own, which is only read.
 Object.defineProperty(globalThis, "navigator", { value: { platform: "Linux", languages: ["en"] } });
+// The page came over plain http, as it may: it has less than one that came over https.
+Object.defineProperty(crypto, "randomUUID", { value: undefined });
 
 /**
  * What the test answers, by method and path below the API; a function is asked with what came. A `Response` goes as it is, a

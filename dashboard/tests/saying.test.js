@@ -8,8 +8,9 @@ import { keep } from "../app/state/conversations.js";
 import { isUnsent, owedOf } from "../app/state/owed.js";
 import { route } from "../app/state/route.js";
 import { toasts } from "../app/parts/toast.js";
+import { deskOf, lay } from "../app/inbox/desk.js";
 import { opened, show } from "../app/inbox/opened.js";
-import { seeThrough } from "../app/inbox/saying.js";
+import { sayWritten, seeThrough } from "../app/inbox/saying.js";
 
 const words = (text) => ({ kind: "text", text, draft: null, quoted: null, file: null });
 
@@ -36,4 +37,17 @@ test("who has gone on is told what did not go, and is led there; who is still th
   await seeThrough("mei", opened.peek().thread.bring(owedOf("mei").peek()[0]));
   await rest();
   assert.deepEqual(toasts.peek(), []);
+});
+
+test("the field is emptied when what stood in it is owed, and keeps it if that cannot be", async (t) => {
+  show("bo");
+  t.after(() => show(null));
+  const { thread } = opened.peek();
+  lay("bo", { text: " yes ", isNote: false });
+  t.mock.method(crypto, "getRandomValues", () => assert.fail("no chance"), { times: 1 });
+  assert.throws(() => sayWritten(thread), /no chance/);
+  assert.deepEqual([deskOf("bo").peek().text, owedOf("bo").peek()], [" yes ", []]);
+  const going = sayWritten(thread);
+  assert.deepEqual([deskOf("bo").peek().text, owedOf("bo").peek().map((it) => it.text)], ["", ["yes"]]);
+  await going.catch(() => {});
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { entries, firstUnread } from "../app/inbox/entries.js";
 import { fate, mends, stillOwed } from "../app/inbox/fates.js";
 import { hits, summary } from "../app/inbox/summary.js";
-import { letterOf, spoke, verdict } from "../app/inbox/verdicts.js";
+import { letterOf, sealOf, spoke, verdict } from "../app/inbox/verdicts.js";
 import { conversation, delivery, message, reply } from "./made.js";
 
 /** The thread as a person would read it. */
@@ -25,6 +25,18 @@ test("the parts of one reply are one bubble, and two replies are two", () => {
 
 test("a part whose reply begins before what is loaded stands alone", () => {
   assert.deepEqual(read(reply(1, "t1", "read", "read", "read").slice(1)), ["assistant: 2+3"]);
+});
+
+test("a verdict is drawn anew when what it offers is another", () => {
+  const it = message(1, "contact", { outcome: "left_to_human", outcome_reason: "mode_human" });
+  const seal = (more, ...others) => {
+    const of = conversation(more);
+    return sealOf(verdict(it, of, spoke([it, ...others])), 1, of);
+  };
+  assert.equal(seal({}), seal({ updated_at: "2" }));
+  for (const more of [{ status: "closed" }, { mode_version: 2 }, { assignee: { id: "bo" } }]) assert.notEqual(seal({}), seal(more), JSON.stringify(more));
+  const answered = (name) => message(2, "agent", { agent: { id: name, name }, delivery: delivery("sent") });
+  assert.equal(new Set([seal({}), seal({}, answered("Ana")), seal({}, answered("Bo"))]).size, 3);
 });
 
 test("one verdict stands below the last of the messages that share it", () => {

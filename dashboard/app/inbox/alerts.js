@@ -9,6 +9,7 @@ import { go, route } from "../state/route.js";
 import { me } from "../state/session.js";
 import { isLookedAt } from "../parts/looked.js";
 import { number, t, word } from "../words/index.js";
+import { join } from "./calling.js";
 import { contactName } from "./names.js";
 import { summary } from "./summary.js";
 
@@ -25,7 +26,8 @@ export const announcement = signal("");
 
 /** Begins; returns what ends it. */
 export function begin() {
-  const ends = [effect(title), hear(attend), () => (document.title = NAME)];
+  const tabs = join(`baton.calls.${me.peek()?.id ?? ""}`);
+  const ends = [effect(title), hear((event) => attend(event, tabs.offer)), tabs.leave, () => (document.title = NAME)];
   addEventListener("pointerdown", wake, { once: true });
   addEventListener("keydown", wake, { once: true });
   return () => ends.forEach((end) => end());
@@ -37,18 +39,20 @@ function title() {
   document.title = `${needed.value > 0 ? `(${number(needed.value)}) ` : ""}${it ? `${contactName(it)} · ` : ""}${NAME}`;
 }
 
-/** @param {Wire.Event} event */
-function attend(event) {
+/** @param {Wire.Event} event @param {ReturnType<typeof join>["offer"]} offer */
+function attend(event, offer) {
   const it = event.conversation;
   if (!it || (event.type !== "attention_raised" && event.type !== "message_received")) return;
   const isOpen = route.peek().id === it.id;
   const isSeen = isOpen && isLookedAt.peek();
   if (event.type === "message_received" && isOpen && event.message) announcement.value = t("alert.message", { name: contactName(it), text: words(event.message) });
-  if (!needsPerson(it) || !isMine(it) || isSeen) return;
+  if (!needsPerson(it) || !isMine(it)) return;
   const reason = it.attention ? word("attention", it.attention.reason) : t("alert.wrote");
   if (!isOpen) announcement.value = t("alert.needs", { name: contactName(it), reason });
-  ring();
-  notify(it, event.message ? words(event.message) : reason);
+  offer(event.id, { isSeen, isLookedAt: isLookedAt.peek(), canRing: sound?.state === "running" }, ({ rings, notifies }) => {
+    if (rings) ring();
+    if (notifies) notify(it, event.message ? words(event.message) : reason);
+  });
 }
 
 /** A colleague's conversation calls the colleague. @param {Wire.Conversation} it */
@@ -71,7 +75,7 @@ function wake() {
 }
 
 function ring() {
-  if (!preferences.peek().sound || sound?.state !== "running" || Date.now() - rangAt < QUIET_MS) return;
+  if (!preferences.peek().sound || Date.now() - rangAt < QUIET_MS) return;
   rangAt = Date.now();
   TONES_HZ.forEach((hertz, at) => {
     const { currentTime, destination } = /** @type {AudioContext} */ (sound);
@@ -89,9 +93,11 @@ function ring() {
 
 /** Asked for in the settings, by a click, and never here. @param {Wire.Conversation} it @param {string} body */
 function notify(it, body) {
-  if (!preferences.peek().notifications || isLookedAt.peek() || !("Notification" in globalThis) || Notification.permission !== "granted") return;
+  if (!preferences.peek().notifications || !("Notification" in globalThis) || Notification.permission !== "granted") return;
   try {
-    const shown = new Notification(t("alert.title", { name: contactName(it) }), { body, tag: it.id });
+    // One stands for each contact; what they write next is called for anew.
+    const how = /** @type {NotificationOptions} */ ({ body, tag: it.id, renotify: true });
+    const shown = new Notification(t("alert.title", { name: contactName(it) }), how);
     shown.onclick = () => {
       window.focus();
       go(inboxAt({ group: "needs_you" }, it.id));

@@ -2,6 +2,7 @@
 
 import { html } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
+import { copied } from "../parts/copy.js";
 import { Icon } from "../parts/icon.js";
 import { memo } from "../parts/memo.js";
 import { Menu } from "../parts/menu.js";
@@ -95,7 +96,7 @@ function Quote({ of, thread }) {
 /** @param {{it: Wire.Message, parts: Wire.Message[], acts: Acts}} props */
 function More({ it, parts, acts }) {
   const text = parts.map((one) => one.text).join("\n\n");
-  const copy = () => navigator.clipboard?.writeText(text).then(() => say(t("copied")), () => say(t("bubble.cannot_copy")));
+  const copy = async () => say((await copied(text)) ? t("copied") : t("bubble.cannot_copy"));
   const canQuote = mayAct() && it.kind !== "note" && it.provider_message_id !== null && !it.deleted_at;
   return html`<div class="speech-more"><${Menu} icon="more" label=${t("bubble.more")} items=${[
     canQuote && { icon: "reply", words: t("bubble.quote"), run: () => acts.onQuote(it) },

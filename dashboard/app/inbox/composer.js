@@ -11,10 +11,10 @@ import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
 import { Attach, Attached, firstOf, pastedFiles } from "./attached.js";
 import { Canned, SHOWN, optionId } from "./canned.js";
-import { clear, deskOf, lay, letGo } from "./desk.js";
+import { deskOf, lay, letGo } from "./desk.js";
 import { heldBy } from "./holding.js";
 import { authorName, holderName } from "./names.js";
-import { seeThrough } from "./saying.js";
+import { sayWritten, seeThrough } from "./saying.js";
 import { summary } from "./summary.js";
 import { fill, matching, slashed, unfilled, valuesOf } from "./variables.js";
 
@@ -37,8 +37,13 @@ const GROWS = CSS.supports("field-sizing", "content");
 const isTouch = matchMedia("(pointer: coarse)").matches;
 const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
 
-/** @param {{it: Wire.Conversation, open: Opened, field: {current: HTMLTextAreaElement | null}, tools?: any}} props */
-export function Composer({ it, open, field, tools }) {
+/**
+ * @param {{
+ *   it: Wire.Conversation, open: Opened, field: {current: HTMLTextAreaElement | null}, tools?: any,
+ *   takes: {current: ((files: FileList | undefined, event?: Event) => void) | null},
+ * }} props `takes` is what is done with files that are let go elsewhere
+ */
+export function Composer({ it, open, field, tools, takes }) {
   const desk = deskOf(it.id).value;
   const said = useSignal("");
   const chosen = useSignal(0);
@@ -99,15 +104,7 @@ export function Composer({ it, open, field, tools }) {
     }
     clearTimeout(quiet.current);
     open.live.be("viewing");
-    const text = desk.text.trim();
-    // What was meant for the contact waits beside a note, and is still to be sent.
-    if (desk.isNote) lay(it.id, { text: "", isNote: false });
-    else clear(it.id);
-    // With a file it is no longer the suggestion, which had none.
-    const draft = desk.isNote || file ? null : desk.draft;
-    const kind = desk.isNote ? "note" : draft ? "draft" : "text";
-    const quoted = desk.isNote || draft ? null : desk.quoted;
-    void seeThrough(it.id, open.thread.say({ kind, text, draft, quoted, file: file && { name: file.name, size: file.size, blob: file } }));
+    void seeThrough(it.id, sayWritten(open.thread));
   }
   /** @param {KeyboardEvent} event */
   function key(event) {
@@ -119,7 +116,9 @@ export function Composer({ it, open, field, tools }) {
       const sends = isMod ? !enterSends || isTouch : enterSends && !event.shiftKey && !isTouch;
       if (sends) {
         event.preventDefault();
-        send();
+        // A shortcut that nothing goes by is no word for the contact: whoever means it so sends it at a second press.
+        if (asked && found.length === 0) isShut.value = true;
+        else send();
       } else if (isMod) {
         event.preventDefault();
         breakLine();
@@ -158,6 +157,10 @@ export function Composer({ it, open, field, tools }) {
     if (taken.file) lay(it.id, { file: taken.file });
     field.current?.focus();
   }
+  useEffect(() => {
+    takes.current = take;
+    return () => void (takes.current = null);
+  });
   const moved = () => (caret.value = field.current?.selectionStart ?? 0);
   const label = desk.isNote ? t("composer.note_label") : t("composer.label");
 

@@ -5,6 +5,7 @@ import { conversation, filter } from "../state/conversations.js";
 import { inboxAt } from "../state/filter.js";
 import { route } from "../state/route.js";
 import { mayAct } from "../state/session.js";
+import { hasFiles } from "../parts/dropped.js";
 import { Icon } from "../parts/icon.js";
 import { isComposing, useKeys } from "../parts/keys.js";
 import { problemText, say } from "../parts/toast.js";
@@ -62,6 +63,8 @@ function useFocus(id) {
 export function Pane({ open }) {
   const it = conversation(open.id).value;
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  /** What the composer does with files, where there is one. @type {{current: ((files: FileList | undefined, event: Event) => void) | null}} */
+  const takes = useRef(null);
   const isAside = useSignal(false);
   const about = useSignal(/** @type {Wire.Message | null} */ (null));
   // The same object for as long as the thread is open: bubbles are drawn anew when it changes.
@@ -89,6 +92,13 @@ export function Pane({ open }) {
     if (!turnToContact(open.id, change)) say(t("composer.note_stands"));
     write();
   }
+  /** The thread is where one lets them go, and not only the small field below it. @param {DragEvent} event */
+  function dragged(event) {
+    const isOver = event.target instanceof Element && event.target.closest("dialog");
+    if (!takes.current || isOver || event.defaultPrevented || !hasFiles(event)) return;
+    event.preventDefault();
+    if (event.type === "drop") takes.current(event.dataTransfer?.files, event);
+  }
   const events = useMemo(() => open.decisions.events.value.filter(isTold).reverse(), [open.decisions.events.value]);
   const newestOfContact = () => open.thread.ordered.peek().findLast((one) => one.author === "contact" && one.provider_message_id && one.kind !== "reaction" && !one.deleted_at) ?? null;
   useKeys([
@@ -99,14 +109,14 @@ export function Pane({ open }) {
   ], [it]);
   if (!it) return html`<${Missing} open=${open} />`;
   return html`
-    <section class="thread" aria-labelledby="thread-title">
+    <section class="thread" aria-labelledby="thread-title" onDragOver=${dragged} onDrop=${dragged}>
       <${Head} it=${it} live=${open.live} isAside=${isAside.value} onAside=${() => (isAside.value = !isAside.peek())} onUnread=${() => leaveUnread(open)} />
       ${!it.merged_into && html`<${Mode} it=${it} />`}
       <${Thread} open=${open} it=${it} events=${events} acts=${acts} onReply=${() => reply()}
         onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), putBack(open.id, one), write())} />
       <${Draft} it=${it} open=${open} field=${field} onEdit=${() => write()} />
       ${it.merged_into ? html`<${Merged} from=${it.id} to=${it.merged_into} />`
-      : mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
+      : mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} takes=${takes} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
     </section>
     <${Aside} isOpen=${isAside.value} onClose=${() => (isAside.value = false)}><${Context} it=${it} open=${open} about=${about.value} onAll=${() => (about.value = null)} /></${Aside}>`;
 }

@@ -21,8 +21,9 @@ export function Notes({ thread }) {
   function add() {
     const text = written.trim();
     if (!text) return;
+    const going = thread.say({ kind: "note", text, draft: null, quoted: null, file: null });
     clear(desk);
-    void seeThrough(thread.id, thread.say({ kind: "note", text, draft: null, quoted: null, file: null }));
+    void seeThrough(thread.id, going);
   }
   /** @param {KeyboardEvent} event */
   function key(event) {

@@ -6,11 +6,28 @@ import { go } from "../state/route.js";
 import { Problem } from "../wire/api.js";
 import { warn } from "../parts/toast.js";
 import { t, word } from "../words/index.js";
+import { clear, deskOf, lay } from "./desk.js";
 import { showReceipt } from "./modes.js";
 import { contactName } from "./names.js";
 import { opened } from "./opened.js";
 
 /** @import * as Wire from "../../types/wire.js" */
+/** @import { Thread } from "../state/thread.js" */
+
+/** Sends what stands in the field, and empties it: only once that is owed, or whatever fails would take the words along. @param {Thread} thread */
+export function sayWritten(thread) {
+  const { text, isNote, ...desk } = deskOf(thread.id).peek();
+  const file = isNote ? null : desk.file;
+  // With a file it is no longer the suggestion, which had none.
+  const draft = isNote || file ? null : desk.draft;
+  const kind = isNote ? "note" : draft ? "draft" : "text";
+  const quoted = isNote || draft ? null : desk.quoted;
+  const going = thread.say({ kind, text: text.trim(), draft, quoted, file: file && { name: file.name, size: file.size, blob: file } });
+  // What was meant for the contact waits beside a note, and is still to be sent.
+  if (isNote) lay(thread.id, { text: "", isNote: false });
+  else clear(thread.id);
+  return going;
+}
 
 /**
  * Sees it through. Its thread shows what is not confirmed, and what can be done; whoever has gone on by then is told where they are.

@@ -17,7 +17,7 @@ import { useScroller } from "./scroller.js";
 import { codeOf, tell } from "./telling.js";
 import { Unsent } from "./unsent.js";
 import { Verdict } from "./verdict.js";
-import { spoke, verdict } from "./verdicts.js";
+import { sealOf, spoke, verdict } from "./verdicts.js";
 import { Writing } from "./writing.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -119,7 +119,7 @@ function Line({ entry, open, conversation, acts, onReply }) {
   const last = /** @type {Wire.Message} */ (entry.messages.at(-1));
   const below = entry.verdict && html`<${Verdict} it=${last} found=${entry.verdict} count=${entry.verdictCount} conversation=${conversation} onReply=${onReply} />`;
   if (entry.type === "aside") return html`<li class="line"><${Aside} it=${last} />${below}</li>`;
-  const seal = entry.verdict ? `${entry.verdict.why} ${entry.verdict.tone} ${entry.verdictCount} ${conversation.mode_version} ${conversation.mode} ${conversation.assignee?.id}` : "";
+  const seal = entry.verdict ? sealOf(entry.verdict, entry.verdictCount, conversation) : "";
   return html`<li class="line"><${Bubble} parts=${entry.messages} isFirst=${entry.isFirst} thread=${open.thread} acts=${acts} below=${below} seal=${seal} /></li>`;
 }
 

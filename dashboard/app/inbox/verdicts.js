@@ -70,6 +70,12 @@ export function verdict(it, conversation, spoken) {
   return { why, tone: HARMLESS.has(why) ? "quiet" : "bad", acts, by: null };
 }
 
+/**
+ * All that a verdict is drawn of: where that is the same, so is what was drawn.
+ * @param {Verdict} it @param {number} count @param {Pick<Wire.Conversation, "mode" | "mode_version" | "assignee">} conversation
+ */
+export const sealOf = ({ why, tone, by, acts }, count, { mode, mode_version, assignee }) => JSON.stringify([why, tone, by, acts, count, mode, mode_version, assignee?.id]);
+
 /** Whether two messages have the same to be said of them. @param {Verdict | null} a @param {Verdict | null} b */
 export const isSame = (a, b) => a !== null && b !== null && a.why === b.why && a.tone === b.tone && a.by === b.by;
 

@@ -2,6 +2,7 @@
 
 import { html } from "../vendor/preact.js";
 import { route } from "../state/route.js";
+import { channels } from "../state/shelf.js";
 import { t, word } from "../words/index.js";
 import { useAsked, useHeard, useListed } from "../parts/asked.js";
 import { Icon } from "../parts/icon.js";
@@ -38,9 +39,8 @@ export function FollowUps() {
 /** When none leaves, if the server says so. Whoever may not read the settings is told nothing. */
 function QuietHours() {
   const { answer } = useAsked("/settings");
-  const channels = useListed("/channels");
   const everywhere = /** @type {Wire.Setting[]} */ (answer?.items ?? []).find(({ name }) => name === "BATON_QUIET_HOURS")?.value;
-  const own = /** @type {Wire.Channel[]} */ (channels.items ?? []).filter(({ settings }) => settings?.quiet_hours);
+  const own = channels.items.value.filter(({ settings }) => settings?.quiet_hours);
   if (!everywhere && own.length === 0) return null;
   return html`<p class="quiet-hours"><${Icon} name="pause" />
     <span>${everywhere ? t("plans.quiet", { hours: everywhere }) : t("plans.quiet_some")}

@@ -1,21 +1,18 @@
 // On which channels something holds: all of them, or some. Part of a form.
 
 import { html, useId, useSignal } from "../vendor/preact.js";
+import { channels } from "../state/shelf.js";
 import { Problem } from "../wire/api.js";
 import { t } from "../words/index.js";
-import { useListed } from "./asked.js";
-
-/** @import * as Wire from "../../types/wire.js" */
 
 /** @param {{initial: string[] | null, hint?: string}} props */
 export function ChannelsField({ initial, hint }) {
   const id = useId();
   const isEvery = useSignal(initial === null);
-  /** @type {import("./asked.js").Listed<Wire.Channel>} */
-  const { items } = useListed("/channels");
+  const items = channels.items.value;
   // One that is named and is no longer there stays, until somebody takes it out.
-  const names = [...new Set([...(items ?? []).map(({ name }) => name), ...(initial ?? [])])];
-  const titles = new Map((items ?? []).map(({ name, title }) => [name, title]));
+  const names = [...new Set([...items.map(({ name }) => name), ...(initial ?? [])])];
+  const titles = new Map(items.map(({ name, title }) => [name, title]));
   return html`<fieldset class="one-of is-list" aria-describedby=${hint && id}>
     <legend>${t("channels")}</legend>
     <label><input type="radio" name="channels_are" value="every" checked=${isEvery.value} onChange=${() => (isEvery.value = true)} /><span>${t("channels.every")}</span></label>

@@ -4,9 +4,14 @@ import { html, useEffect, useId, useRef } from "../vendor/preact.js";
 import { t } from "../words/index.js";
 import { Icon } from "./icon.js";
 
-/** @param {{title: string, onClose: () => void, children?: any, wide?: boolean}} props */
-export function Dialog({ title, onClose, children, wide }) {
+/**
+ * @param {{title: string, onClose: () => void, children?: any, wide?: boolean, once?: boolean}} props
+ *   `once`: what is in it is shown this once, and a click beside it, which may be an accident, does not close it.
+ */
+export function Dialog({ title, onClose, children, wide, once }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  /** Whoever selects words may let go beside it, and to the browser that is a click there: where it began counts too. */
+  const isPressedBeside = useRef(false);
   const heading = useId();
   useEffect(() => {
     const shown = dialog.current;
@@ -19,7 +24,8 @@ export function Dialog({ title, onClose, children, wide }) {
   }, []);
   return html`<dialog ref=${dialog} class=${wide ? "is-wide" : ""} aria-labelledby=${heading}
       onCancel=${(/** @type {Event} */ event) => (event.preventDefault(), onClose())}
-      onClick=${(/** @type {MouseEvent} */ event) => event.target === dialog.current && onClose()}>
+      onPointerDown=${(/** @type {Event} */ event) => (isPressedBeside.current = event.target === dialog.current)}
+      onClick=${(/** @type {Event} */ event) => event.target === dialog.current && isPressedBeside.current && !once && onClose()}>
     <div class="dialog-body">
       <header>
         <h2 id=${heading}>${title}</h2>

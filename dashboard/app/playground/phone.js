@@ -96,8 +96,8 @@ function Writing({ contact, screen }) {
     event.preventDefault();
     const words = text.peek().trim();
     if (!words) return;
-    text.value = "";
     void screen.say(words);
+    text.value = "";
   }
   async function quickly() {
     isQuick.value = true;

@@ -3,6 +3,7 @@
 
 import { batch, signal } from "../vendor/preact.js";
 import { Problem, get, post } from "../wire/api.js";
+import { uuid } from "../wire/random.js";
 import { conversation } from "../state/conversations.js";
 import { hear, keepLoaded } from "../state/feed.js";
 import { CHANNEL, contacts } from "./contacts.js";
@@ -81,10 +82,10 @@ export function openScreen(chat, name) {
   }
 
   /** The contact writes. Until it is taken it is shown as that; its id makes a second try safe. @param {string} text */
-  async function say(text) {
-    const it = { id: `play-${crypto.randomUUID()}`, text, at: new Date().toISOString(), problem: null };
+  function say(text) {
+    const it = { id: `play-${uuid()}`, text, at: new Date().toISOString(), problem: null };
     owed.value = [...owed.peek(), it];
-    await bring(it);
+    return bring(it);
   }
 
   /** Brings what is owed to Baton's door, again if need be. @param {Owed} it */

@@ -23,7 +23,8 @@ export function watch(id) {
   /** @type {Signal<Present[]>} */
   const present = signal([]);
   /** @type {"viewing" | "writing" | "away"} */
-  let mine = "viewing";
+  let mine = document.hidden ? "away" : "viewing";
+  let isClosed = false;
 
   // A page that nobody sees keeps no line open for it: browsers give all pages of a site few lines together.
   /** @type {(() => void) | null} */
@@ -62,24 +63,26 @@ export function watch(id) {
   }
   /** @param {typeof mine} state */
   function be(state) {
-    // Whoever is hidden stays away, and only a change is told.
-    if (state === mine || (document.hidden && state !== "away")) return;
+    // Whoever is hidden stays away, whoever has left has left, and only a change is told.
+    if (state === mine || isClosed || (document.hidden && state !== "away")) return;
     mine = state;
     void tell();
   }
 
-  const timer = setInterval(() => void tell(), TELL_EVERY_MS);
+  // Who is away is forgotten by itself; and said again, it would hide the same person in another tab.
+  const tellIfHere = () => void (mine !== "away" && tell());
+  const timer = setInterval(tellIfHere, TELL_EVERY_MS);
   const seen = () => {
     listen();
     be(document.hidden ? "away" : "viewing");
   };
   listen();
   document.addEventListener("visibilitychange", seen);
-  void tell();
+  tellIfHere();
 
   function close() {
-    mine = "away";
-    void tell();
+    be("away");
+    isClosed = true;
     clearInterval(timer);
     document.removeEventListener("visibilitychange", seen);
     hangUp?.();

@@ -10,22 +10,40 @@ import { hear, keepLoaded, whenBack } from "./feed.js";
 
 /** However much changes at once, a shelf is loaded again at most this often. */
 const AGAIN_MS = 1_000;
-/** More than this of one kind is no shelf any more. */
-const MAX = 200;
+/** The most that the API gives at once. */
+const PAGE_MAX = 200;
+
+/** All of a list. @param {string} path @returns {Promise<any[]>} */
+async function whole(path) {
+  const items = [];
+  let cursor = null;
+  do {
+    /** @type {Wire.Page<any>} */
+    const page = await get(path, { limit: PAGE_MAX, cursor });
+    items.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor);
+  return items;
+}
 
 /** @template T @param {string} path */
 function shelf(path) {
   /** @type {Signal<T[]>} */
   const items = signal([]);
   let isMissing = false;
+  /** How many times it was begun to load: what was asked for before the last has read what was, and may come after it. */
+  let begun = 0;
   async function load() {
+    const mine = (begun += 1);
     try {
-      items.value = (await get(path, { limit: MAX })).items;
+      const all = await whole(path);
+      if (mine !== begun) return;
+      items.value = all;
       isMissing = false;
     } catch (error) {
       // Names and colours beside the work: without them the work goes on, and the next load brings them.
       if (!(error instanceof Problem)) throw error;
-      isMissing = error.status !== 404;
+      if (mine === begun) isMissing = error.status !== 404;
     }
   }
   const retry = () => void (isMissing && load());

@@ -3,6 +3,7 @@
 
 import { batch, computed, signal } from "../vendor/preact.js";
 import { Problem, get, post } from "../wire/api.js";
+import { uuid } from "../wire/random.js";
 import { hear, keepLoaded, whenBack } from "./feed.js";
 import { owedOf, setOwed } from "./owed.js";
 
@@ -164,14 +165,14 @@ export function openThread(id, at = null) {
   }
 
   /**
-   * Sends a text. Until the server has it, it is owed here and shown as that.
+   * Sends a text. Until the server has it, it is owed here and shown as that; it is when this returns, or this throws.
    * @param {Pick<Owed, "kind" | "text" | "draft" | "quoted" | "file">} words
    * @returns {Promise<Wire.Receipt | null>} what the takeover stopped
    */
-  async function say(words) {
-    const it = { ...words, key: crypto.randomUUID(), at: new Date().toISOString(), after: newestKnown(), force: false, problem: null };
+  function say(words) {
+    const it = { ...words, key: uuid(), at: new Date().toISOString(), after: newestKnown(), force: false, problem: null };
     setOwed(id, [...owed.peek(), it]);
-    return await bring(it);
+    return bring(it);
   }
 
   /**

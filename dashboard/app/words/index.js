@@ -84,9 +84,9 @@ export const clock = (at) => dates("clock", { hour: "2-digit", minute: "2-digit"
 export const exact = (at) => dates("exact", { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(new Date(at));
 /** Day and time, whole: for titles. @param {string | number | Date} at */
 export const moment = (at) => dates("moment", { dateStyle: "medium", timeStyle: "medium" }).format(new Date(at));
-/** Day and time as people make an appointment: no seconds, no year. @param {string | number | Date} at */
+/** Day and time as people make an appointment: no seconds. @param {string | number | Date} at */
 export const appointment = (at) =>
-  dates("appointment", { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).format(new Date(at));
+  dated("appointment", { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }, at);
 /** The day, as a separator names it. @param {string | number | Date} at */
 export function day(at) {
   const days = daysAgo(at);
@@ -100,7 +100,13 @@ export function lately(at) {
   const days = daysAgo(at);
   if (days === 0) return clock(at);
   if (days > 0 && days < 7) return dates("short weekday", { weekday: "short" }).format(new Date(at));
-  return dates("short day", { day: "numeric", month: "short" }).format(new Date(at));
+  return dated("short day", { day: "numeric", month: "short" }, at);
+}
+
+/** The year is named where it is not this one: else a day of another would be taken for one of this. @param {string} name @param {Intl.DateTimeFormatOptions} options @param {string | number | Date} at */
+function dated(name, options, at) {
+  const isThisYear = new Date(at).getFullYear() === new Date(today.value).getFullYear();
+  return (isThisYear ? dates(name, options) : dates(`${name} of a year`, { ...options, year: "numeric" })).format(new Date(at));
 }
 
 /** Whoever says so says it anew at midnight. @param {string | number | Date} at */

@@ -19,6 +19,10 @@ const PATIENCE_MS: u64 = 90_000;
 /// What WebDriver calls the reference of an element (W3C WebDriver, section "Elements").
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+/// By this name our own machine is another one to the browser, as it is to those of an office: what it gives only to pages
+/// over TLS or of the machine itself, it does not give there.
+const ELSEWHERE: &str = "--host-resolver-rules=MAP baton.lan 127.0.0.1";
+
 /// Puts what the page says about itself (faults, broken policies) where a test finds it, before its first script runs.
 const RECORDER: &str = "window.faults = []; \
     addEventListener('error', (event) => faults.push(String(event.message))); \
@@ -62,7 +66,7 @@ impl Browser {
         let wish = json!({ "capabilities": { "alwaysMatch": {
             "timeouts": { "script": PATIENCE_MS, "pageLoad": PATIENCE_MS },
             // The sandbox of Chromium needs rights that a container does not have. Only our own pages are opened.
-            "goog:chromeOptions": { "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--lang=en-GB", "--mute-audio"] },
+            "goog:chromeOptions": { "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--lang=en-GB", "--mute-audio", ELSEWHERE] },
         } } });
         let answer = told(http.post(&address).json(&wish)).await;
         let id = answer["sessionId"].as_str().expect("a session").to_owned();
@@ -172,6 +176,19 @@ impl Browser {
     pub(super) async fn fill(&self, selector: &str, text: &str) {
         let element = self.element(selector).await;
         self.command(Method::POST, &format!("/element/{element}/value"), Some(json!({ "text": text }))).await;
+    }
+
+    /// Presses the mouse on it, and lets go at that place of the window.
+    pub(super) async fn drag(&self, selector: &str, x: u32, y: u32) {
+        let element = self.element(selector).await;
+        let moves = json!([
+            { "type": "pointerMove", "duration": 0, "origin": { ELEMENT: element }, "x": 0, "y": 0 },
+            { "type": "pointerDown", "button": 0 },
+            { "type": "pointerMove", "duration": 0, "x": x, "y": y },
+            { "type": "pointerUp", "button": 0 },
+        ]);
+        let source = json!({ "type": "pointer", "id": "mouse", "actions": moves });
+        self.command(Method::POST, "/actions", Some(json!({ "actions": [source] }))).await;
     }
 
     /// Presses keys one after another, wherever the focus is.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{MEI, Server, key, open, signed_in};
+use super::{MEI, Server, key, open, reading_mei, signed_in};
 
 #[tokio::test]
 async fn a_day_at_the_inbox_needs_no_mouse() {
@@ -70,5 +70,24 @@ async fn no_key_fires_while_somebody_types() {
         "AI",
         "the letter t takes over only where nobody types"
     );
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_shortcut_that_nothing_goes_by_is_no_word_for_the_contact() {
+    let server = &Server::on_sqlite().await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    let browser = reading_mei(server).await;
+    browser.click(".composer textarea").await;
+    browser.press("/hours").await;
+    browser.sees(".canned", "No canned reply of that name").await;
+    browser.press(key::ENTER).await;
+    browser.misses(".canned", "No canned reply of that name").await;
+    let typed = browser.run("return document.querySelector('.composer textarea').value", json!([])).await;
+    assert_eq!(typed, json!("/hours"));
+    // Whoever means it so sends it all the same.
+    browser.press(key::ENTER).await;
+    browser.sees(".from-agent", "/hours").await;
     browser.close().await;
 }

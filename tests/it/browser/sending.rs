@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{MEI, Server, key, on_both_footings, reading_mei};
+use super::{Browser, MEI, Server, key, on_both_footings, open, reading_mei};
 
 on_both_footings!(
     what_is_sent_takes_over_and_gets_its_ticks,
@@ -25,6 +25,29 @@ async fn what_is_sent_takes_over_and_gets_its_ticks(server: &Server) {
         browser.run("return document.querySelector('.composer textarea').value", json!([])).await,
         json!("")
     );
+    browser.close().await;
+}
+
+/// Over plain HTTP a browser has no `crypto.randomUUID` and no clipboard, but on the machine itself.
+#[tokio::test]
+async fn from_another_machine_over_plain_http_it_is_sent_and_copied_too() {
+    let server = &Server::on_sqlite().await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.writes(MEI, "Mei", &["Is the blue bowl still there?"]).await;
+    let elsewhere = |address: &str| address.replace("127.0.0.1", "baton.lan");
+    let browser = Browser::open().await;
+    browser.go(&elsewhere(&server.link)).await;
+    browser.sees("nav", "Live").await;
+    browser.go(&elsewhere(&format!("{}/inbox", server.address))).await;
+    open(&browser, "Mei").await;
+    assert_eq!(browser.run("return isSecureContext", json!([])).await, json!(false));
+    browser.fill(".composer textarea", "Yes, it is.").await;
+    browser.press(key::ENTER).await;
+    browser.sees(".from-agent", "Yes, it is.").await;
+    browser.until("return document.querySelector('.from-agent .ticks.is-read, .from-agent .ticks.is-delivered, .from-agent .ticks.is-sent')", json!([])).await;
+    browser.run("document.querySelector('.from-agent .speech-more button').click()", json!([])).await;
+    browser.click_named("Copy").await;
+    browser.sees("body", "Copied").await;
     browser.close().await;
 }
 
@@ -82,5 +105,25 @@ async fn a_pasted_picture_is_seen_before_it_goes_and_when_it_has_gone(server: &S
     browser.until("return document.querySelector('.from-agent .ticks.is-read')", json!([])).await;
     assert_eq!(server.phone(MEI).await, ["[image] Like this."]);
     assert_eq!(browser.faults().await, json!([]));
+    browser.close().await;
+}
+
+/// Drags a file over the first that the selector means and lets it go there; whether the browser is kept from opening it.
+const DROPS: &str = "
+    const given = new DataTransfer();
+    given.items.add(new File(['12 bowls'], 'order.txt', { type: 'text/plain' }));
+    const happens = (type) => new DragEvent(type, { dataTransfer: given, bubbles: true, cancelable: true });
+    return ['dragover', 'drop'].every((type) => !document.querySelector(arguments[0]).dispatchEvent(happens(type)));";
+
+#[tokio::test]
+async fn a_file_that_is_dropped_on_the_thread_is_taken_and_opened_nowhere() {
+    let server = &Server::on_sqlite().await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.writes(MEI, "Mei", &["What did I order?"]).await;
+    let browser = reading_mei(server).await;
+    assert_eq!(browser.run(DROPS, json!([".list"])).await, json!(true));
+    browser.misses(".composer", "order.txt").await;
+    assert_eq!(browser.run(DROPS, json!([".thread-scroll"])).await, json!(true));
+    browser.sees(".attached", "order.txt").await;
     browser.close().await;
 }

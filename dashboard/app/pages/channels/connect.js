@@ -3,6 +3,7 @@
 import { html, signal, useRef, useSignal } from "../../vendor/preact.js";
 import { go } from "../../state/route.js";
 import { post } from "../../wire/api.js";
+import { uuid } from "../../wire/random.js";
 import { t } from "../../words/index.js";
 import { useAsked, useHeard } from "../../parts/asked.js";
 import { Field, Form, Send } from "../../parts/form.js";
@@ -50,7 +51,7 @@ function Credentials() {
   const name = useSignal("");
   const isOwnName = useSignal(false);
   /** The same form sent again, after an answer that was lost, makes one channel. */
-  const made = useRef({ key: crypto.randomUUID(), token: freshToken() });
+  const made = useRef({ key: uuid(), token: freshToken() });
 
   /** @param {FormData} given */
   async function send(given) {
@@ -70,7 +71,7 @@ function Credentials() {
     go(`/settings/connect/${channel.name}`, { replace: true });
   }
   /** A changed form is another request. */
-  const renew = () => (made.current = { key: crypto.randomUUID(), token: freshToken() });
+  const renew = () => (made.current = { key: uuid(), token: freshToken() });
   return html`<div onInput=${renew}>
     <${Form} onSend=${send} words=${(/** @type {import("../../wire/api.js").Problem} */ problem) => (problem.status === 409 ? t("connect.taken") : null)}>
       <${Field} name="title" label=${t("connect.name_for_people")} hint=${t("connect.name_for_people_hint")} maxlength="200" autocomplete="off"

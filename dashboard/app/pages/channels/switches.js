@@ -1,6 +1,7 @@
 // What must be set at Green API so that Baton hears everything: the address, the token, and the switches, each to be copied.
 
 import { html } from "../../vendor/preact.js";
+import { randomHex } from "../../wire/random.js";
 import { t } from "../../words/index.js";
 import { useAsked } from "../../parts/asked.js";
 import { Copyable } from "../../parts/copy.js";
@@ -23,10 +24,7 @@ const settingsOf = (url, token) => ({
 });
 
 /** A secret as long as those that Baton makes. */
-export function freshToken() {
-  const bytes = crypto.getRandomValues(new Uint8Array(24));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
+export const freshToken = () => randomHex(24);
 
 /** @param {{channel: Wire.Channel, token: string | null}} props `token` null: it was shown once and is not known here any more */
 export function Switches({ channel, token }) {

@@ -3,6 +3,7 @@
 import { html, useSignal } from "../../vendor/preact.js";
 import { isAdmin, me } from "../../state/session.js";
 import { patch, post } from "../../wire/api.js";
+import { uuid } from "../../wire/random.js";
 import { t, word } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
 import { Confirm } from "../../parts/dialog.js";
@@ -43,7 +44,7 @@ export function People() {
   async function link(agent) {
     try {
       /** @type {{link: string}} */
-      const made = await post(`/agents/${agent.id}/link`, undefined, { key: crypto.randomUUID() });
+      const made = await post(`/agents/${agent.id}/link`, undefined, { key: uuid() });
       linked.value = { agent, link: whole(made.link) };
     } catch (error) {
       sayProblem(error);

@@ -49,7 +49,7 @@ export function PersonForm({ agent, onChanged, onClose }) {
 
 /** A link that was just made, shown this once. @param {{title: string, text: string, link: string, onClose: () => void}} props */
 export function FreshLink({ title, text, link, onClose }) {
-  return html`<${Dialog} title=${title} onClose=${onClose}>
+  return html`<${Dialog} once title=${title} onClose=${onClose}>
     <p>${text}</p>
     <${Copyable} label=${t("people.link")} text=${link} hint=${t("people.link_hint")} />
     <footer><button class="is-primary" onClick=${onClose}>${t("done")}</button></footer>

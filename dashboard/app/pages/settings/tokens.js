@@ -1,6 +1,7 @@
 // Tokens: how other programs use the API. A token is shown once, when it is made.
 
 import { html, useSignal } from "../../vendor/preact.js";
+import { agents } from "../../state/shelf.js";
 import { post, remove } from "../../wire/api.js";
 import { lately, moment, t, word } from "../../words/index.js";
 import { useListed } from "../../parts/asked.js";
@@ -22,7 +23,6 @@ const DAY_MS = 86_400_000;
 export function Tokens() {
   /** @type {import("../../parts/asked.js").Listed<Wire.Token>} */
   const listed = useListed("/tokens");
-  const agents = useListed("/agents");
   const isMaking = useSignal(false);
   /** @type {import("../../vendor/preact.js").Signal<Wire.Token | null>} */
   const leaving = useSignal(null);
@@ -32,7 +32,7 @@ export function Tokens() {
     await remove(`/tokens/${token.id}`).then(() => say(t("tokens.revoked", { name: token.name })), sayProblem);
     await listed.again();
   }
-  const people = /** @type {Wire.Agent[]} */ (agents.items ?? []);
+  const people = agents.items.value;
   // Held here: the dialog closes before it acts.
   const leaver = leaving.value;
   return html`
@@ -90,7 +90,7 @@ function NewToken({ people, onChanged, onClose }) {
     onChanged();
   }
   if (token.value) {
-    return html`<${Dialog} title=${t("tokens.made_now")} onClose=${onClose}>
+    return html`<${Dialog} once title=${t("tokens.made_now")} onClose=${onClose}>
       <p>${t("tokens.once")}</p>
       <${Copyable} label=${t("tokens.token")} text=${token.value} />
       <${Copyable} label=${t("tokens.header")} text=${`Authorization: Bearer ${token.value}`} hint=${t("tokens.header_hint")} />

@@ -2,6 +2,7 @@
 
 import { html, useSignal } from "../../vendor/preact.js";
 import { patch, post, remove } from "../../wire/api.js";
+import { uuid } from "../../wire/random.js";
 import { t, word } from "../../words/index.js";
 import { Ago } from "../../parts/ago.js";
 import { useHeard, useListed } from "../../parts/asked.js";
@@ -131,7 +132,7 @@ function EndpointForm({ endpoint, onChanged, onSecret, onClose }) {
       channels: channelsOf(given),
     };
     if (endpoint) await patch(path(endpoint), body);
-    else onSecret({ title: t("webhooks.made_now"), secret: (await post("/webhook-endpoints", body, { key: crypto.randomUUID() })).secret });
+    else onSecret({ title: t("webhooks.made_now"), secret: (await post("/webhook-endpoints", body, { key: uuid() })).secret });
     if (endpoint) say(t("saved"));
     onChanged();
     onClose();
@@ -139,7 +140,7 @@ function EndpointForm({ endpoint, onChanged, onSecret, onClose }) {
 
   /** @param {Wire.Endpoint} it */
   async function rotate(it) {
-    await post(`${path(it)}/rotate-secret`, undefined, { key: crypto.randomUUID() })
+    await post(`${path(it)}/rotate-secret`, undefined, { key: uuid() })
       .then(({ secret }) => onSecret({ title: t("webhooks.rotated_now"), secret }), sayProblem);
     onClose();
   }
@@ -180,7 +181,7 @@ function EndpointForm({ endpoint, onChanged, onSecret, onClose }) {
 
 /** @param {{title: string, secret: string, onClose: () => void}} props */
 function FreshSecret({ title, secret, onClose }) {
-  return html`<${Dialog} title=${title} onClose=${onClose}>
+  return html`<${Dialog} once title=${title} onClose=${onClose}>
     <p>${t("tokens.once")}</p>
     <${Copyable} label=${t("webhooks.secret")} text=${secret} hint=${t("webhooks.secret_hint")} />
     <footer><button class="is-primary" onClick=${onClose}>${t("done")}</button></footer>

@@ -1,0 +1,91 @@
+// Who is called, and by which tab. The test is the other tabs of the browser.
+
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+import { answers, line, pass, rest } from "./page.js";
+import { conversation, message } from "./made.js";
+import { open as openFeed } from "../app/state/feed.js";
+import { preferences } from "../app/state/preferences.js";
+import { route } from "../app/state/route.js";
+import { me } from "../app/state/session.js";
+import { begin } from "../app/inbox/alerts.js";
+import { share } from "../app/inbox/calling.js";
+import { isLookedAt } from "../app/parts/looked.js";
+
+/** After what time it is known which tab calls. */
+const KNOWN_MS = 300;
+
+/** This tab's channel, what it said on it, and what was notified. */
+let channel, said, notified;
+globalThis.BroadcastChannel = class {
+  constructor() { channel = this; }
+  postMessage(data) { said.push(data); }
+  close() {}
+};
+globalThis.Notification = class {
+  static permission = "granted";
+  constructor(title, how) { notified.push({ title, ...how }); }
+};
+
+let feed, ends;
+beforeEach(async () => {
+  [said, notified, feed] = [[], [], line()];
+  answers.set("GET /events", feed.answer);
+  me.value = { id: "ana", role: "agent" };
+  preferences.value = { ...preferences.peek(), notifications: true };
+  isLookedAt.value = false;
+  ends = [openFeed(), begin()];
+  await rest();
+  feed.write("hello", {});
+});
+afterEach(() => ends.forEach((end) => end()));
+
+const mei = conversation({ id: "c", mode: "HUMAN", waiting_since: "1", attention: null, contact: { name: "Mei", phone: null }, updated_at: "1" });
+/** Mei writes. */
+async function writes(id, text) {
+  feed.write("message_received", { id, type: "message_received", conversation_id: "c", conversation: mei, message: message(1, "contact", { text }) });
+  await rest();
+}
+const elsewhere = (event, look = {}) => channel.onmessage({ data: { event, tab: "", isSeen: false, isLookedAt: false, canRing: true, ...look } });
+
+test("who looks elsewhere is notified of each message, although the notification before it still stands", async () => {
+  await writes("e1", "Hi");
+  await pass(KNOWN_MS);
+  await writes("e2", "Anybody?");
+  await pass(KNOWN_MS);
+  assert.deepEqual(notified, ["Hi", "Anybody?"].map((body) => ({ title: "Mei needs you", body, tag: "c", renotify: true })));
+});
+
+test("nobody is called by a tab behind for what they look at in another", async () => {
+  await writes("e1", "Hi");
+  elsewhere("e1", { isSeen: true, isLookedAt: true });
+  // The other may hear of it first.
+  elsewhere("e2", { isSeen: true, isLookedAt: true });
+  await writes("e2", "Anybody?");
+  await pass(KNOWN_MS);
+  assert.deepEqual(notified, []);
+});
+
+test("what is looked at here is told to the others, and of several tabs behind one calls", async () => {
+  await writes("e1", "Hi");
+  elsewhere("e1");
+  await pass(KNOWN_MS);
+  assert.deepEqual(notified, []);
+  route.value = { ...route.peek(), page: "inbox", id: "c" };
+  isLookedAt.value = true;
+  await writes("e2", "Anybody?");
+  await pass(KNOWN_MS);
+  assert.deepEqual(said.map(({ event, isSeen, isLookedAt }) => [event, isSeen, isLookedAt]), [["e1", false, false], ["e2", true, true]]);
+  route.value = { ...route.peek(), id: null };
+});
+
+test("what falls to a tab", () => {
+  const offer = (tab, look) => ({ event: "e", tab, isSeen: false, isLookedAt: false, canRing: true, ...look });
+  const all = (...offers) => offers.map(({ tab }) => tab + Object.entries(share(offers, tab)).filter(([, falls]) => falls).map(([what]) => ` ${what}`).join(""));
+  assert.deepEqual(all(offer("a")), ["a rings notifies"]);
+  assert.deepEqual(all(offer("b"), offer("a"), offer("c")), ["b", "a rings notifies", "c"]);
+  // Whoever has touched no key there yet hears nothing of it: then another sounds.
+  assert.deepEqual(all(offer("a", { canRing: false }), offer("b")), ["a notifies", "b rings"]);
+  assert.deepEqual(all(offer("a"), offer("b", { isLookedAt: true })), ["a rings", "b"]);
+  assert.deepEqual(all(offer("a"), offer("b", { isLookedAt: true, isSeen: true })), ["a", "b"]);
+});
