@@ -79,7 +79,7 @@ function begin(id, at) {
   async function look() {
     try {
       await load(id);
-      problem.value = null;
+      if (conversation(id).peek()) problem.value = null;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       problem.value = error;
