@@ -4,6 +4,7 @@ import { html, useRef, useSignal } from "../vendor/preact.js";
 import { amend, conversation } from "../state/conversations.js";
 import { mayAct } from "../state/session.js";
 import { Problem, put, remove } from "../wire/api.js";
+import { serverNow } from "../wire/server_time.js";
 import { Confirm, Dialog } from "../parts/dialog.js";
 import { Field, Form, OneOf, Send } from "../parts/form.js";
 import { Icon } from "../parts/icon.js";
@@ -62,7 +63,7 @@ function whyNone(it) {
 
 /** @param {string} due */
 function dueIn(due) {
-  const left = Date.parse(due) - Math.max(minute.value, Date.now());
+  const left = Date.parse(due) - Math.max(minute.value, serverNow());
   return left > 0 ? t("follow_up.in", { time: span(left) }) : t("follow_up.due");
 }
 
@@ -81,7 +82,7 @@ export function Edit({ it, onClose }) {
   // What was opened, whatever becomes of it under the hands of whoever writes.
   const { current: before } = useRef(it.follow_up);
   const how = useSignal(before?.instructions ? "told" : before?.text || !before ? "text" : "ai");
-  const first = before ? new Date(before.due_at) : dayAt(Date.now(), 1, 9);
+  const first = before ? new Date(before.due_at) : dayAt(serverNow(), 1, 9);
   const at = useSignal(asField(first));
 
   /** @param {FormData} given */
@@ -96,12 +97,12 @@ export function Edit({ it, onClose }) {
     <${Form} onSend=${send} words=${refusal}>
       <div class="field">
         <label for="follow-up-at">${t("follow_up.when")}</label>
-        <input id="follow-up-at" type="datetime-local" required value=${at.value} min=${asField(new Date())}
+        <input id="follow-up-at" type="datetime-local" required value=${at.value} min=${asField(new Date(serverNow()))}
           onInput=${(/** @type {InputEvent} */ event) => (at.value = /** @type {HTMLInputElement} */ (event.target).value)} />
         <p class="buttons">
-          <button type="button" class="tag" onClick=${() => quick(inMinutes(Date.now(), 60))}>${t("time.in_an_hour")}</button>
-          <button type="button" class="tag" onClick=${() => quick(dayAt(Date.now(), 1, 9))}>${t("time.tomorrow")}</button>
-          <button type="button" class="tag" onClick=${() => quick(dayAt(Date.now(), 3, 9))}>${t("time.in_three_days")}</button>
+          <button type="button" class="tag" onClick=${() => quick(inMinutes(serverNow(), 60))}>${t("time.in_an_hour")}</button>
+          <button type="button" class="tag" onClick=${() => quick(dayAt(serverNow(), 1, 9))}>${t("time.tomorrow")}</button>
+          <button type="button" class="tag" onClick=${() => quick(dayAt(serverNow(), 3, 9))}>${t("time.in_three_days")}</button>
         </p>
       </div>
       <${OneOf} name="how" label=${t("follow_up.what")} value=${how.value} onChoose=${(/** @type {string} */ value) => (how.value = value)} options=${[

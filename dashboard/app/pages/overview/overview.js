@@ -3,6 +3,7 @@
 import { html, useEffect, useMemo, useRef } from "../../vendor/preact.js";
 import { FIRST } from "../../state/filter.js";
 import { go, route } from "../../state/route.js";
+import { serverNow } from "../../wire/server_time.js";
 import { clock, language, lately, t } from "../../words/index.js";
 import { useAsked, useHeard, useListed } from "../../parts/asked.js";
 import { Failed } from "../../parts/listing.js";
@@ -23,7 +24,7 @@ const HOUR_MS = 3_600_000;
 /** When a range begins: at a whole hour, or at midnight here. @param {string} range */
 function begin(range) {
   const { step, count } = RANGES[range];
-  const at = new Date();
+  const at = new Date(serverNow());
   at.setMinutes(0, 0, 0);
   if (step === "hour") at.setHours(at.getHours() - count + 1);
   else at.setHours(0), at.setDate(at.getDate() - count + 1);
