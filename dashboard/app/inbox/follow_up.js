@@ -82,6 +82,8 @@ export function Edit({ it, onClose }) {
   // What was opened, whatever becomes of it under the hands of whoever writes.
   const { current: before } = useRef(it.follow_up);
   const how = useSignal(before?.instructions ? "told" : before?.text || !before ? "text" : "ai");
+  /** What is written for each: to look at another way takes none of it. */
+  const { current: written } = useRef(/** @type {Record<string, string>} */ ({ text: before?.text ?? "", told: before?.instructions ?? "" }));
   const first = before ? new Date(before.due_at) : dayAt(serverNow(), 1, 9);
   const at = useSignal(asField(first));
 
@@ -108,7 +110,8 @@ export function Edit({ it, onClose }) {
       <${OneOf} name="how" label=${t("follow_up.what")} value=${how.value} onChoose=${(/** @type {string} */ value) => (how.value = value)} options=${[
         { value: "text", words: t("follow_up.how.text") }, { value: "told", words: t("follow_up.how.told") }, { value: "ai", words: t("follow_up.how.ai") }]} />
       ${how.value !== "ai" && html`<${Field} key=${how.value} name="words" lines=${3} required autofocus=${how.value === "text"}
-        label=${how.value === "text" ? t("follow_up.text") : t("follow_up.instructions")} initial=${how.value === "text" ? before?.text : before?.instructions} />`}
+        label=${how.value === "text" ? t("follow_up.text") : t("follow_up.instructions")} initial=${written[how.value]}
+        onInput=${(/** @type {any} */ event) => (written[how.peek()] = event.target.value)} />`}
       <p class="hint">${t("follow_up.until")}</p>
       <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><${Send}>${t("save")}</${Send}></footer>
     </${Form}>
