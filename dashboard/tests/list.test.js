@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { answers, asked, later, line, pass, refusal, rest } from "./page.js";
 import { conversation } from "./made.js";
-import { again, begin, conversation as known, filter, isListed, list, listProblem, load, more, needed, reload } from "../app/state/conversations.js";
+import { again, begin, conversation as known, counts, filter, isListed, list, listProblem, load, more, needed, reload } from "../app/state/conversations.js";
 import { connection, open as openFeed } from "../app/state/feed.js";
 import { FIRST } from "../app/state/filter.js";
 import { openSuggestions } from "../app/inbox/suggestions.js";
@@ -143,4 +143,37 @@ test("one that is erased while it is asked for stays unknown", async (t) => {
   slow.give(page("g").items[0]);
   await read;
   assert.equal(known("g").peek(), null);
+});
+
+test("the numbers on the tabs are of what is listed, the one of all stays, and a search has none", async (t) => {
+  filter.value = FIRST;
+  answers.set(LIST, page("a"));
+  answers.set("GET /conversations/counts", ({ query }) => ({ needs_you: Object.keys(query).length, all: query.unread ? 1 : query.assignee ? 2 : 3 }));
+  await live(t);
+  const shown = () => [counts.peek()?.all, needed.peek()];
+  assert.deepEqual(shown(), [3, 1]);
+  filter.value = { ...FIRST, unread: true };
+  await rest();
+  assert.deepEqual(shown(), [1, 1]);
+  filter.value = { ...FIRST, group: "mine", assignee: "none" };
+  await rest();
+  assert.deepEqual(shown(), [2, 1]);
+  filter.value = { ...FIRST, q: "delivery" };
+  await pass(2_000);
+  assert.deepEqual([shown(), asked.filter(({ query }) => query.q).map(({ path }) => path)], [[undefined, 1], [LIST]]);
+});
+
+test("numbers that come late are not those of another filter", async (t) => {
+  filter.value = FIRST;
+  answers.set(LIST, page("a"));
+  await live(t);
+  const slow = later();
+  answers.set("GET /conversations/counts", ({ query }) => (query.unread ? slow.answer : { needs_you: 0, all: 3 }));
+  filter.value = { ...FIRST, unread: true };
+  await rest();
+  filter.value = FIRST;
+  await rest();
+  slow.give({ needs_you: 0, all: 1 });
+  await rest();
+  assert.equal(counts.peek().all, 3);
 });

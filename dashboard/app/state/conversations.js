@@ -37,7 +37,7 @@ export const isListed = signal(false);
 export const hasMore = signal(false);
 /** While true the order of the list waits: a row must not slip away from under the finger that presses it. */
 export const isHeld = signal(false);
-/** @type {Signal<Wire.Counts | null>} */
+/** Of the list as it is narrowed, by group; null while it is not known, and during a search. @type {Signal<Wire.Counts | null>} */
 export const counts = signal(null);
 /** How many need a person, whatever the list is narrowed to. */
 export const needed = signal(0);
@@ -246,14 +246,19 @@ function countSoon() {
 async function count() {
   clearTimeout(countsDue);
   countsDue = 0;
-  const { status, channel, label } = filter.peek();
+  const wanted = filter.peek();
+  const { q, group, unread, ...rest } = wanted;
+  const isNarrow = !isSameFilter({ ...wanted, group: FIRST.group }, FIRST);
   try {
-    const isNarrow = status !== FIRST.status || channel !== null || label !== null;
-    const asked = [get("/conversations/counts", { status, channel, label }), isNarrow && get("/conversations/counts", { status: FIRST.status })];
-    const [mine, all] = await Promise.all(asked);
+    // To count what a search finds is to search all of it, at every event: then there are no numbers.
+    const mine = q ? null : get("/conversations/counts", { ...rest, unread: unread || null });
+    const all = isNarrow ? get("/conversations/counts", { status: FIRST.status }) : mine;
+    const [ofMine, ofAll] = await Promise.all([mine, all]);
+    // Those of another filter are on their way.
+    if (filter.peek() !== wanted) return;
     batch(() => {
-      counts.value = mine;
-      needed.value = (all || mine).needs_you;
+      counts.value = ofMine;
+      needed.value = ofAll.needs_you;
     });
     areCountsOld = false;
   } catch (error) {
@@ -293,6 +298,8 @@ export function begin() {
       untracked(() => {
         isListed.value = false;
         void reload();
+        if (!filter.peek().q) return void count();
+        counts.value = null;
         countSoon();
       });
     }),
