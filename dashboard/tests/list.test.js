@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { answers, asked, line, pass, refusal, rest } from "./page.js";
+import { answers, asked, later, line, pass, refusal, rest } from "./page.js";
 import { conversation } from "./made.js";
-import { again, begin, filter, isListed, list, listProblem, more, needed } from "../app/state/conversations.js";
+import { again, begin, conversation as known, counts, filter, isListed, list, listProblem, load, more, needed, reload } from "../app/state/conversations.js";
 import { connection, open as openFeed } from "../app/state/feed.js";
 import { FIRST } from "../app/state/filter.js";
 import { openSuggestions } from "../app/inbox/suggestions.js";
@@ -87,4 +87,93 @@ test("numbers and a suggestion that could not be asked for are asked for again w
   feed.close();
   await pass(2_000);
   assert.deepEqual([connection.peek(), needed.peek(), suggestions.fresh.peek()?.id], ["live", 1, "d"]);
+});
+
+/** What the feed tells of one. */
+const tell = async (feed, id, more) => {
+  const [it] = page(id).items;
+  feed.write("message_received", { type: "message_received", conversation_id: id, conversation: { ...it, ...more } });
+  await pass(200);
+};
+
+test("what happens while the list is read is not undone by what was read before", async (t) => {
+  filter.value = FIRST;
+  answers.set(LIST, page("c", "b", "a"));
+  const feed = await live(t);
+  const slow = later();
+  answers.set(LIST, slow.answer);
+  const read = reload();
+  // A new contact writes, one gets a word, one is closed, and one is erased.
+  await tell(feed, "d");
+  await tell(feed, "a", { updated_at: "2", last_message: { at: "e" } });
+  await tell(feed, "b", { updated_at: "2", status: "closed" });
+  assert.deepEqual(list.peek(), ["a", "d", "c"]);
+  feed.write("conversation_erased", { type: "conversation_erased", conversation_id: "c" });
+  await rest();
+  slow.give(page("c", "b", "a"));
+  await read;
+  assert.deepEqual([list.peek(), known("c").peek()], [["a", "d"], null]);
+  // What is read after that is newer again.
+  answers.set(LIST, page("f"));
+  await reload();
+  assert.deepEqual(list.peek(), ["f"]);
+});
+
+test("what happens while a further page is read is not undone by it, and stands in its place", async (t) => {
+  answers.set(LIST, { ...page("p", "o"), next_cursor: "next" });
+  const feed = await live(t);
+  const slow = later();
+  answers.set(LIST, slow.answer);
+  const read = more();
+  await tell(feed, "n", { updated_at: "2", status: "closed" });
+  await tell(feed, "l", { updated_at: "2" });
+  slow.give(page("n", "m", "l", "k"));
+  await read;
+  assert.deepEqual(list.peek(), ["p", "o", "m", "l", "k"]);
+});
+
+test("one that is erased while it is asked for stays unknown", async (t) => {
+  answers.set(LIST, page());
+  const feed = await live(t);
+  const slow = later();
+  answers.set("GET /conversations/g", slow.answer);
+  const read = load("g");
+  feed.write("conversation_erased", { type: "conversation_erased", conversation_id: "g" });
+  await rest();
+  slow.give(page("g").items[0]);
+  await read;
+  assert.equal(known("g").peek(), null);
+});
+
+test("the numbers on the tabs are of what is listed, the one of all stays, and a search has none", async (t) => {
+  filter.value = FIRST;
+  answers.set(LIST, page("a"));
+  answers.set("GET /conversations/counts", ({ query }) => ({ needs_you: Object.keys(query).length, all: query.unread ? 1 : query.assignee ? 2 : 3 }));
+  await live(t);
+  const shown = () => [counts.peek()?.all, needed.peek()];
+  assert.deepEqual(shown(), [3, 1]);
+  filter.value = { ...FIRST, unread: true };
+  await rest();
+  assert.deepEqual(shown(), [1, 1]);
+  filter.value = { ...FIRST, group: "mine", assignee: "none" };
+  await rest();
+  assert.deepEqual(shown(), [2, 1]);
+  filter.value = { ...FIRST, q: "delivery" };
+  await pass(2_000);
+  assert.deepEqual([shown(), asked.filter(({ query }) => query.q).map(({ path }) => path)], [[undefined, 1], [LIST]]);
+});
+
+test("numbers that come late are not those of another filter", async (t) => {
+  filter.value = FIRST;
+  answers.set(LIST, page("a"));
+  await live(t);
+  const slow = later();
+  answers.set("GET /conversations/counts", ({ query }) => (query.unread ? slow.answer : { needs_you: 0, all: 3 }));
+  filter.value = { ...FIRST, unread: true };
+  await rest();
+  filter.value = FIRST;
+  await rest();
+  slow.give({ needs_you: 0, all: 1 });
+  await rest();
+  assert.equal(counts.peek().all, 3);
 });

@@ -2,6 +2,7 @@
 
 import { html } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
+import { serverNow } from "../wire/server_time.js";
 import { Icon } from "../parts/icon.js";
 import { minute } from "../parts/now.js";
 import { moment, span, t, word } from "../words/index.js";
@@ -13,7 +14,7 @@ import { clearAttention } from "./acts.js";
 export function Attention({ it }) {
   if (!it.attention) return null;
   const { reason, since } = it.attention;
-  const ago = span(Math.max(0, Math.max(minute.value, Date.now()) - Date.parse(since)));
+  const ago = span(Math.max(0, Math.max(minute.value, serverNow()) - Date.parse(since)));
   // A send of unknown fate is settled at its message, and only there.
   const canClear = mayAct() && reason !== "send_unknown";
   return html`<div class="attention" role="note">

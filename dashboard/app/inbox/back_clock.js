@@ -2,6 +2,7 @@
 
 import { html } from "../vendor/preact.js";
 import { mayAct } from "../state/session.js";
+import { serverNow } from "../wire/server_time.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { now } from "../parts/now.js";
@@ -17,11 +18,11 @@ export function BackClock({ it }) {
   const left = until - now.value;
   const words = left > 0 ? t("clock.back_in", { time: countdown(left) }) : t("clock.back_now");
   if (!mayAct()) return html`<span class="back-clock" title=${appointment(until)}><${Icon} name="clock" />${words}</span>`;
-  const later = (/** @type {number} */ minutes) => backAt(it, inMinutes(Math.max(until, Date.now()), minutes));
+  const later = (/** @type {number} */ minutes) => backAt(it, inMinutes(Math.max(until, serverNow()), minutes));
   return html`<${Menu} class="back-clock" icon="clock" label=${t("clock.change", { words, at: appointment(until) })} words=${html`<span class="number">${words}</span>`} items=${[
     { icon: "plus", words: t("clock.half_hour_more"), run: () => void later(30) },
     { icon: "plus", words: t("clock.hour_more"), run: () => void later(60) },
-    { icon: "clock", words: t("clock.tomorrow"), run: () => void backAt(it, dayAt(Date.now(), 1, 9)) },
+    { icon: "clock", words: t("clock.tomorrow"), run: () => void backAt(it, dayAt(serverNow(), 1, 9)) },
     "line",
     { icon: "close", words: t("clock.stop"), hint: t("clock.stop_hint"), run: () => void backAt(it, null) },
   ]} />`;

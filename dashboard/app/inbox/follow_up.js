@@ -1,9 +1,10 @@
 // The follow-up: what will be written, when, unless the contact answers before. At most one is pending.
 
-import { html, useSignal } from "../vendor/preact.js";
-import { amend } from "../state/conversations.js";
+import { html, useRef, useSignal } from "../vendor/preact.js";
+import { amend, conversation } from "../state/conversations.js";
 import { mayAct } from "../state/session.js";
 import { Problem, put, remove } from "../wire/api.js";
+import { serverNow } from "../wire/server_time.js";
 import { Confirm, Dialog } from "../parts/dialog.js";
 import { Field, Form, OneOf, Send } from "../parts/form.js";
 import { Icon } from "../parts/icon.js";
@@ -18,7 +19,8 @@ import { asField, dayAt, inMinutes } from "./times.js";
 /** @param {{it: Wire.Conversation}} props */
 export function FollowUp({ it }) {
   const isEdited = useSignal(false);
-  const isAsked = useSignal(false);
+  /** Of the one that was asked about: another that takes its place meanwhile is not called off for it. */
+  const askedId = useSignal("");
   const pending = it.follow_up;
 
   async function cancel() {
@@ -40,14 +42,14 @@ export function FollowUp({ it }) {
       <p class="hint">${t("follow_up.by", { who: actorName(pending.created_by) })}</p>
       ${mayAct() && html`<p class="buttons">
         <button type="button" onClick=${() => (isEdited.value = true)}>${t("follow_up.edit")}</button>
-        <button type="button" onClick=${() => (isAsked.value = true)}>${t("follow_up.cancel")}</button>
+        <button type="button" onClick=${() => (askedId.value = pending.id)}>${t("follow_up.cancel")}</button>
       </p>`}`
     : html`
       <p class="soft">${why ?? t("follow_up.none")}</p>
       ${mayAct() && !why && html`<button type="button" class="field-button" onClick=${() => (isEdited.value = true)}><${Icon} name="plus" /><span>${t("follow_up.schedule")}</span></button>`}`}
     ${isEdited.value && html`<${Edit} it=${it} onClose=${() => (isEdited.value = false)} />`}
-    ${isAsked.value && html`<${Confirm} title=${t("follow_up.cancel")} text=${t("follow_up.cancel_sure")} verb=${t("follow_up.cancel")}
-      onYes=${() => void cancel()} onClose=${() => (isAsked.value = false)} />`}
+    ${pending?.id === askedId.value && html`<${Confirm} title=${t("follow_up.cancel")} text=${t("follow_up.cancel_sure")} verb=${t("follow_up.cancel")}
+      onYes=${() => void cancel()} onClose=${() => (askedId.value = "")} />`}
   </div>`;
 }
 
@@ -61,46 +63,62 @@ function whyNone(it) {
 
 /** @param {string} due */
 function dueIn(due) {
-  const left = Date.parse(due) - Math.max(minute.value, Date.now());
+  const left = Date.parse(due) - Math.max(minute.value, serverNow());
   return left > 0 ? t("follow_up.in", { time: span(left) }) : t("follow_up.due");
+}
+
+/**
+ * Plans it in the place of the one that was opened, and beside none: that may have left meanwhile.
+ * @param {string} id of the conversation @param {Wire.FollowUp | null} before @param {Record<string, any>} body
+ */
+export async function plan(id, before, body) {
+  const now = conversation(id).peek()?.follow_up;
+  if (now?.id !== before?.id) throw new Problem({ status: 409, code: before ? "follow_up_gone" : "follow_up_there" });
+  amend(id, { follow_up: await put(`/conversations/${id}/follow-up`, body) });
 }
 
 /** @param {{it: Wire.Conversation, onClose: () => void}} props */
 export function Edit({ it, onClose }) {
-  const pending = it.follow_up;
-  const how = useSignal(pending?.instructions ? "told" : pending?.text || !pending ? "text" : "ai");
-  const first = pending ? new Date(pending.due_at) : dayAt(Date.now(), 1, 9);
+  // What was opened, whatever becomes of it under the hands of whoever writes.
+  const { current: before } = useRef(it.follow_up);
+  const how = useSignal(before?.instructions ? "told" : before?.text || !before ? "text" : "ai");
+  /** What is written for each: to look at another way takes none of it. */
+  const { current: written } = useRef(/** @type {Record<string, string>} */ ({ text: before?.text ?? "", told: before?.instructions ?? "" }));
+  const first = before ? new Date(before.due_at) : dayAt(serverNow(), 1, 9);
   const at = useSignal(asField(first));
 
   /** @param {FormData} given */
   async function send(given) {
     const words = String(given.get("words") ?? "").trim();
     const body = { due_at: new Date(at.peek()).toISOString(), ...(how.peek() === "text" && { text: words }), ...(how.peek() === "told" && { instructions: words }) };
-    amend(it.id, { follow_up: await put(`/conversations/${it.id}/follow-up`, body) });
+    await plan(it.id, before, body);
     onClose();
   }
   const quick = (/** @type {Date} */ when) => (at.value = asField(when));
-  return html`<${Dialog} title=${pending ? t("follow_up.edit_title") : t("follow_up.schedule")} onClose=${onClose}>
+  return html`<${Dialog} title=${before ? t("follow_up.edit_title") : t("follow_up.schedule")} onClose=${onClose}>
     <${Form} onSend=${send} words=${refusal}>
       <div class="field">
         <label for="follow-up-at">${t("follow_up.when")}</label>
-        <input id="follow-up-at" type="datetime-local" required value=${at.value} min=${asField(new Date())}
+        <input id="follow-up-at" type="datetime-local" required value=${at.value} min=${asField(new Date(serverNow()))}
           onInput=${(/** @type {InputEvent} */ event) => (at.value = /** @type {HTMLInputElement} */ (event.target).value)} />
         <p class="buttons">
-          <button type="button" class="tag" onClick=${() => quick(inMinutes(Date.now(), 60))}>${t("time.in_an_hour")}</button>
-          <button type="button" class="tag" onClick=${() => quick(dayAt(Date.now(), 1, 9))}>${t("time.tomorrow")}</button>
-          <button type="button" class="tag" onClick=${() => quick(dayAt(Date.now(), 3, 9))}>${t("time.in_three_days")}</button>
+          <button type="button" class="tag" onClick=${() => quick(inMinutes(serverNow(), 60))}>${t("time.in_an_hour")}</button>
+          <button type="button" class="tag" onClick=${() => quick(dayAt(serverNow(), 1, 9))}>${t("time.tomorrow")}</button>
+          <button type="button" class="tag" onClick=${() => quick(dayAt(serverNow(), 3, 9))}>${t("time.in_three_days")}</button>
         </p>
       </div>
       <${OneOf} name="how" label=${t("follow_up.what")} value=${how.value} onChoose=${(/** @type {string} */ value) => (how.value = value)} options=${[
         { value: "text", words: t("follow_up.how.text") }, { value: "told", words: t("follow_up.how.told") }, { value: "ai", words: t("follow_up.how.ai") }]} />
       ${how.value !== "ai" && html`<${Field} key=${how.value} name="words" lines=${3} required autofocus=${how.value === "text"}
-        label=${how.value === "text" ? t("follow_up.text") : t("follow_up.instructions")} initial=${how.value === "text" ? pending?.text : pending?.instructions} />`}
+        label=${how.value === "text" ? t("follow_up.text") : t("follow_up.instructions")} initial=${written[how.value]}
+        onInput=${(/** @type {any} */ event) => (written[how.peek()] = event.target.value)} />`}
       <p class="hint">${t("follow_up.until")}</p>
       <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><${Send}>${t("save")}</${Send}></footer>
     </${Form}>
   </${Dialog}>`;
 }
 
+/** @type {Record<string, import("../words/index.js").Key>} */
+const REFUSALS = { follow_up_not_allowed: "follow_up.not.now", follow_up_gone: "follow_up.not.gone", follow_up_there: "follow_up.not.there" };
 /** @param {Problem} problem */
-const refusal = (problem) => (problem.code === "follow_up_not_allowed" ? t("follow_up.not.now") : null);
+const refusal = ({ code }) => (code in REFUSALS ? t(REFUSALS[code]) : null);

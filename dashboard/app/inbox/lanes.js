@@ -1,6 +1,7 @@
 // The race made visible: contact, AI, agent and provider over time. A generation that was stopped is a bar cut short.
 
 import { html, useMemo, useSignal } from "../vendor/preact.js";
+import { serverNow } from "../wire/server_time.js";
 import { useAsked, useHeard } from "../parts/asked.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";
@@ -28,7 +29,7 @@ export function Lanes({ id, thread, events }) {
   const messages = thread.ordered.value;
   // Only while something runs does the picture grow by itself.
   const at = isRunning ? now.value : 0;
-  const draw = (/** @type {number} */ width) => plan({ messages, turns, events, now: Math.max(at, Date.now()) }, width - HEAD - 2 * EDGE);
+  const draw = (/** @type {number} */ width) => plan({ messages, turns, events, now: Math.max(at, serverNow()) }, width - HEAD - 2 * EDGE);
   const small = useMemo(() => draw(298), [messages, answer, events, at]);
   if (!small) return null;
   return html`

@@ -1,6 +1,7 @@
 // A time to come, to be chosen from a menu. A menu may stand there for long before it is opened, and be open for long before
 // something in it is pressed.
 
+import { serverNow } from "../wire/server_time.js";
 import { minute } from "../parts/now.js";
 import { appointment, t } from "../words/index.js";
 
@@ -13,4 +14,4 @@ import { appointment, t } from "../words/index.js";
  * @returns {Item}
  */
 export const later = (icon, key, at, take) =>
-  ({ icon, words: t(key), hint: appointment(at(Math.max(minute.value, Date.now()))), run: () => take(at(Date.now())) });
+  ({ icon, words: t(key), hint: appointment(at(Math.max(minute.value, serverNow()))), run: () => take(at(serverNow())) });

@@ -1,7 +1,7 @@
 // The conversation that is open, as the address says: its thread, and what is not kept of it.
 
 import { batch, computed, effect, signal, untracked } from "../vendor/preact.js";
-import { conversation, load } from "../state/conversations.js";
+import { conversation, drop, load } from "../state/conversations.js";
 import { hear, keepLoaded, whenBack } from "../state/feed.js";
 import { watch } from "../state/live.js";
 import { route } from "../state/route.js";
@@ -76,15 +76,15 @@ function open(id, at) {
 function begin(id, at) {
   /** @type {Signal<Problem | null>} */
   const problem = signal(null);
-  let isBegun = false;
   async function look() {
-    isBegun = true;
     try {
       await load(id);
-      problem.value = null;
+      if (conversation(id).peek()) problem.value = null;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       problem.value = error;
+      // A proxy that says so for a server that is away has no code of ours.
+      if (error.code === "not_found") drop(id);
     }
   }
   /** Nothing that was about to be said to them is kept either. */
@@ -95,8 +95,8 @@ function begin(id, at) {
     problem.value = new Problem({ status: 404, code: "erased" });
   }
   return { id, thread: openThread(id, at), live: watch(id), decisions: openDecisions(id), suggestions: openSuggestions(id), problem, look, isKeptUnread: signal(false), ends: [
-    // One that is known is followed by the feed; after a gap in it, nothing is.
-    keepLoaded(() => (conversation(id).peek() && !isBegun ? (isBegun = true) : void look())),
+    // Also one that is known: after a gap in the feed only the beginning of the list was read again, and it may be of before.
+    keepLoaded(() => void look()),
     // What is not there stays so; whatever else kept it from being loaded may be over.
     whenBack(() => problem.peek() && problem.peek()?.status !== 404 && void look()),
     hear((event) => {

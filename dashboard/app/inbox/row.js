@@ -4,6 +4,7 @@ import { html } from "../vendor/preact.js";
 import { conversation, filter, needsPerson } from "../state/conversations.js";
 import { inboxAt } from "../state/filter.js";
 import { isUnsent } from "../state/owed.js";
+import { serverNow } from "../wire/server_time.js";
 import { Avatar } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
 import { memo } from "../parts/memo.js";
@@ -43,7 +44,7 @@ export const hrefOf = (it) => inboxAt(filter.peek(), it.id, filter.peek().q ? it
 function When({ it }) {
   const since = it.attention?.since ?? it.waiting_since;
   if (needsPerson(it) && since) {
-    const waits = span(Math.max(0, Math.max(minute.value, Date.now()) - Date.parse(since)));
+    const waits = span(Math.max(0, Math.max(minute.value, serverNow()) - Date.parse(since)));
     return html`<span class="row-when is-waiting" title=${t("row.waits_since", { at: moment(since) })}>
       <${Icon} name="clock" /><span class="unseen">${t("row.waits")}</span><time datetime=${since}>${waits}</time>
     </span>`;

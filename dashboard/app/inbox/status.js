@@ -1,6 +1,7 @@
 // Whether the conversation is open, put off, or closed: said, and changed, in one place.
 
 import { html, useSignal } from "../vendor/preact.js";
+import { serverNow } from "../wire/server_time.js";
 import { Dialog } from "../parts/dialog.js";
 import { Menu } from "../parts/menu.js";
 import { minute } from "../parts/now.js";
@@ -18,7 +19,7 @@ const EVENING = 18;
 export function Status({ it }) {
   const isAsking = useSignal(false);
   // Once a minute: what is past is not offered.
-  const now = Math.max(minute.value, Date.now());
+  const now = Math.max(minute.value, serverNow());
   /** @param {import("../words/index.js").Key} key @param {(now: number) => Date} at */
   const until = (key, at) => later("moon", key, at, (until) => void snooze(it, until));
   return html`
@@ -40,7 +41,7 @@ export function Status({ it }) {
 }
 
 /** @param {string} at */
-const sameDay = (at) => new Date(at).toDateString() === new Date().toDateString();
+const sameDay = (at) => new Date(at).toDateString() === new Date(serverNow()).toDateString();
 
 /** Asks for a day and a time to come. @param {{title: string, verb: string, first: Date, onChoose: (at: Date) => void, onClose: () => void}} props */
 export function WhenDialog({ title, verb, first, onChoose, onClose }) {
@@ -53,7 +54,7 @@ export function WhenDialog({ title, verb, first, onChoose, onClose }) {
   }
   return html`<${Dialog} title=${title} onClose=${onClose}>
     <form class="form" onSubmit=${submit}>
-      <label>${t("time.at")}<input name="at" type="datetime-local" required autofocus defaultValue=${asField(first)} min=${asField(new Date())} /></label>
+      <label>${t("time.at")}<input name="at" type="datetime-local" required autofocus defaultValue=${asField(first)} min=${asField(new Date(serverNow()))} /></label>
       <footer><button type="button" onClick=${onClose}>${t("cancel")}</button><button class="is-primary">${verb}</button></footer>
     </form>
   </${Dialog}>`;

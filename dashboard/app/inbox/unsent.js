@@ -20,7 +20,9 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   const isLost = it.file !== null && it.file?.blob === null;
   // What may have arrived is not written anew by one click: then it could arrive twice. Once the server may have forgotten that
   // it had it, trying again could do the same, and to write it anew, having looked, is the way that is left.
-  const isSafe = isRepeatable(it, Math.max(minute.value, Date.now()));
+  // Its age is by this computer's clock, which it was noted by; it is looked at once a minute.
+  minute.value;
+  const isSafe = isRepeatable(it, Date.now());
   return html`<div class="speech-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
     <div class="speech">
       <p class="speech-by"><${Icon} name=${it.kind === "note" ? "note" : "person"} />${it.kind === "note" ? t("bubble.note_by", { name: t("you") }) : t("you")}</p>

@@ -1,9 +1,8 @@
 // One follow-up in the list: when, to whom, what, and, while it is pending, changing it or calling it off.
 
-import { html, useEffect, useSignal } from "../vendor/preact.js";
-import { Edit } from "../inbox/follow_up.js";
+import { html, useEffect } from "../vendor/preact.js";
 import { actorName } from "../inbox/names.js";
-import { conversation } from "../state/conversations.js";
+import { conversation, load } from "../state/conversations.js";
 import { mayAct } from "../state/session.js";
 import { Problem, put, remove } from "../wire/api.js";
 import { clock, day, t, word } from "../words/index.js";
@@ -17,16 +16,20 @@ import { ConversationLink, bring } from "./conversation_link.js";
 /** @type {Record<string, string>} */
 const LOOKS = { sent: "is-good", withheld: "is-warn" };
 
-/** @param {{plan: Wire.FollowUp, again: () => Promise<void>}} props */
-export function Planned({ plan, again }) {
-  const isEdited = useSignal(false);
+/** @param {{plan: Wire.FollowUp, again: () => Promise<void>, onEdit: () => void}} props */
+export function Planned({ plan, again, onEdit }) {
   useEffect(() => bring(plan.conversation_id), [plan.conversation_id]);
-  const it = conversation(plan.conversation_id).value;
   const isPending = plan.state === "pending";
   const isLate = isPending && Date.parse(plan.due_at) < minute.value;
   const when = `${day(plan.due_at)}, ${clock(plan.due_at)}`;
   const path = `/conversations/${plan.conversation_id}/follow-up`;
 
+  /** As it is now: what is known of its conversation may be of before. */
+  async function edit() {
+    await load(plan.conversation_id).catch(sayProblem);
+    if (conversation(plan.conversation_id).peek()?.follow_up?.id === plan.id) onEdit();
+    else await again();
+  }
   async function restore() {
     const words = plan.text ? { text: plan.text } : plan.instructions ? { instructions: plan.instructions } : {};
     await put(path, { due_at: plan.due_at, ...words }).catch(sayProblem);
@@ -55,9 +58,8 @@ export function Planned({ plan, again }) {
       : html`<p>${plan.instructions ? t("follow_up.by_ai_told", { told: plan.instructions }) : t("follow_up.by_ai")}</p>`}
     <p class="entry-facts hint"><span>${t("follow_up.by", { who: actorName(plan.created_by) })}</span></p>
     ${isPending && mayAct() && html`<p class="entry-acts">
-      <button disabled=${!it?.follow_up} onClick=${() => (isEdited.value = true)}>${t("edit")}</button>
+      <button onClick=${() => void edit()}>${t("edit")}</button>
       <button onClick=${() => void cancel()}>${t("plans.cancel")}</button>
     </p>`}
-    ${isEdited.value && it && html`<${Edit} it=${it} onClose=${() => ((isEdited.value = false), void again())} />`}
   </li>`;
 }

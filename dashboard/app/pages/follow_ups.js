@@ -1,6 +1,8 @@
 // Follow-ups: what will be written to whom and when, unless they write before; and what became of the others.
 
-import { html } from "../vendor/preact.js";
+import { html, useSignal } from "../vendor/preact.js";
+import { Edit } from "../inbox/follow_up.js";
+import { conversation } from "../state/conversations.js";
 import { route } from "../state/route.js";
 import { channels } from "../state/shelf.js";
 import { t, word } from "../words/index.js";
@@ -20,6 +22,9 @@ export function FollowUps() {
   /** @type {import("../parts/asked.js").Listed<Wire.FollowUp>} */
   const listed = useListed("/follow-ups", { state });
   useHeard((event) => event.type.startsWith("follow_up_"), listed.again);
+  /** Whose is being edited. Here, and not in its row: one that leaves meanwhile would take the words with it. */
+  const edited = useSignal("");
+  const it = edited.value && conversation(edited.value).value;
   return html`<div class="sheet">
     <header>
       <h1>${t("nav.follow_ups")}</h1>
@@ -30,9 +35,10 @@ export function FollowUps() {
     ${state === "pending" && html`<${QuietHours} />`}
     <${Listing} listed=${listed} empty=${t(`plans.none_${state}`)}>
       ${(/** @type {Wire.FollowUp[]} */ items) => html`<ul class="entries">
-        ${items.map((plan) => html`<${Planned} key=${plan.id} plan=${plan} again=${listed.again} />`)}
+        ${items.map((plan) => html`<${Planned} key=${plan.id} plan=${plan} again=${listed.again} onEdit=${() => (edited.value = plan.conversation_id)} />`)}
       </ul>`}
     </${Listing}>
+    ${it && html`<${Edit} it=${it} onClose=${() => ((edited.value = ""), void listed.again())} />`}
   </div>`;
 }
 

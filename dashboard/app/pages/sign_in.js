@@ -6,6 +6,7 @@ import { preferences } from "../state/preferences.js";
 import { go, route } from "../state/route.js";
 import { hasEnded, look, me, signIn, unreached } from "../state/session.js";
 import { Problem, get } from "../wire/api.js";
+import { serverNow } from "../wire/server_time.js";
 import { span, t } from "../words/index.js";
 import { Field, Form, Send } from "../parts/form.js";
 import { now } from "../parts/now.js";
@@ -51,7 +52,7 @@ export function SignIn() {
     try {
       await signIn({ email: String(given.get("email")), password: String(given.get("password")) });
     } catch (error) {
-      if (error instanceof Problem && error.status === 429) until.value = Date.now() + (error.retryAfter ?? WAIT_S) * 1_000;
+      if (error instanceof Problem && error.status === 429) until.value = serverNow() + (error.retryAfter ?? WAIT_S) * 1_000;
       throw error;
     }
     go(route.peek().page === "sign-in" ? "/" : location.pathname + location.search, { replace: true });

@@ -4,6 +4,7 @@
 import { batch, useEffect, useRef, useSignal } from "../vendor/preact.js";
 import { hear, keepLoaded } from "../state/feed.js";
 import { Problem, address, get } from "../wire/api.js";
+import { serverNow } from "../wire/server_time.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
@@ -35,7 +36,7 @@ export function useAsked(path, query = {}, question = path && address(path, quer
       const said = await get(path, query, mine.signal);
       if (mine.signal.aborted) return;
       answer.value = said;
-      at.value = Date.now();
+      at.value = serverNow();
     });
   }
   useEffect(() => {

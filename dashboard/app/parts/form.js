@@ -1,15 +1,16 @@
 // Forms: what is sent, while it is sent, and what the API says of each field, beside that field.
 
-import { createContext, html, useContext, useEffect, useId, useRef, useSignal } from "../vendor/preact.js";
+import { createContext, html, useContext, useEffect, useId, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 import { Problem } from "../wire/api.js";
 import { t } from "../words/index.js";
 import { problemText } from "./toast.js";
 
 /**
- * @typedef {{problem: Problem | null, isBusy: boolean, names: Set<string>}} Within
- *   `names` are the fields shown: what the API says of another is said at the end of the form.
+ * @typedef {{problem: Problem | null, isBusy: boolean, drawn: Map<string, string>}} Within
+ *   `drawn` are the fields shown, with what stands in each unless somebody has changed it. What the API says of another is said
+ *   at the end of the form.
  */
-const Within = createContext(/** @type {Within} */ ({ problem: null, isBusy: false, names: new Set() }));
+const Within = createContext(/** @type {Within} */ ({ problem: null, isBusy: false, drawn: new Map() }));
 
 /** @param {string} pointer as RFC 6901 writes it */
 const nameOf = (pointer) => pointer.replace(/^\//, "").replaceAll("~1", "/").replaceAll("~0", "~");
@@ -23,12 +24,13 @@ const faultOf = (problem, name) =>
  *   onSend: (given: FormData, form: HTMLFormElement) => Promise<any>,
  *   children?: any, class?: string, label?: string,
  *   words?: (problem: Problem) => string | null,
- * }} props `words` says a refusal better than the API does; null leaves it as it is
+ * }} props `onSend` is over when it is sent: what holds since is drawn after that. `words` says a refusal better than the API
+ *   does; null leaves it as it is
  */
 export function Form({ onSend, children, class: look = "form", label, words }) {
   const problem = useSignal(/** @type {Problem | null} */ (null));
   const isBusy = useSignal(false);
-  const names = useRef(/** @type {Set<string>} */ (new Set()));
+  const drawn = useRef(/** @type {Map<string, string>} */ (new Map()));
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
 
   /** @param {SubmitEvent} event */
@@ -36,9 +38,12 @@ export function Form({ onSend, children, class: look = "form", label, words }) {
     event.preventDefault();
     if (isBusy.peek() || !form.current) return;
     isBusy.value = true;
+    const given = new FormData(form.current);
     try {
-      await onSend(new FormData(form.current), form.current);
+      await onSend(given, form.current);
       problem.value = null;
+      // What was sent is what holds: from here on it is nobody's change any more.
+      for (const name of drawn.current.keys()) if (given.has(name)) drawn.current.set(name, String(given.get(name)));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       problem.value = error;
@@ -53,7 +58,7 @@ export function Form({ onSend, children, class: look = "form", label, words }) {
     if (problem.value && wrong instanceof HTMLElement) wrong.focus();
   }, [problem.value]);
 
-  const within = { problem: problem.value, isBusy: isBusy.value, names: names.current };
+  const within = { problem: problem.value, isBusy: isBusy.value, drawn: drawn.current };
   return html`<form ref=${form} class=${look} aria-label=${label} onSubmit=${submit} aria-busy=${isBusy.value}>
     <${Within.Provider} value=${within}>${children}<${Rest} words=${words} /></${Within.Provider}>
   </form>`;
@@ -61,8 +66,8 @@ export function Form({ onSend, children, class: look = "form", label, words }) {
 
 /** What was refused and belongs to no field that is shown. @param {{words?: (problem: Problem) => string | null}} props */
 function Rest({ words }) {
-  const { problem, names } = useContext(Within);
-  const isBeside = problem !== null && problem.errors.length > 0 && [...names].some((name) => faultOf(problem, name));
+  const { problem, drawn } = useContext(Within);
+  const isBeside = problem !== null && problem.errors.length > 0 && [...drawn.keys()].some((name) => faultOf(problem, name));
   const text = problem && !isBeside ? words?.(problem) ?? problemText(problem) : "";
   return html`<p class="problem form-problem" role="alert">${text}</p>`;
 }
@@ -79,20 +84,27 @@ export function Send({ children, class: look = "is-primary", disabled = false })
  * @param {{
  *   name: string, label: string, hint?: any, unit?: string, initial?: string | number | null,
  *   options?: Option[], lines?: number, fault?: string, [attribute: string]: any,
- * }} props `initial` is what stands there first; `options` makes it a choice, `lines` a text of several lines
+ * }} props `initial` is what stands there while nobody has typed anything else; `options` makes it a choice, `lines` a text of
+ *   several lines
  */
 export function Field({ name, label, hint, unit, initial, options, lines, fault, class: look = "", onInput, ...rest }) {
-  const { problem, names } = useContext(Within);
+  const { problem, drawn } = useContext(Within);
   const id = useId();
+  const field = useRef(/** @type {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement | null} */ (null));
   // What was wrong is no longer said once it is being changed.
   const hushed = useSignal(/** @type {Problem | null} */ (null));
-  useEffect(() => {
-    names.add(name);
-    return () => names.delete(name);
-  }, [name]);
+  // A field that was typed in once follows `defaultValue` no more, although what was typed there was sent long ago.
+  useLayoutEffect(() => {
+    const it = field.current;
+    const wanted = String(initial ?? "");
+    if (!it) return;
+    if (it.value === drawn.get(name)) it.value = wanted;
+    if (!drawn.has(name) || it.value === wanted) drawn.set(name, it.value);
+  }, [name, initial]);
+  useEffect(() => () => void drawn.delete(name), [name]);
   const wrong = fault || (hushed.value === problem ? "" : faultOf(problem, name));
   const given = {
-    ...rest, id: `${id}-field`, name,
+    ...rest, ref: field, id: `${id}-field`, name,
     "aria-invalid": wrong ? "true" : undefined,
     "aria-describedby": [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(" ") || undefined,
     onInput: (/** @type {InputEvent} */ event) => {

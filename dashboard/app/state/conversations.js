@@ -37,7 +37,7 @@ export const isListed = signal(false);
 export const hasMore = signal(false);
 /** While true the order of the list waits: a row must not slip away from under the finger that presses it. */
 export const isHeld = signal(false);
-/** @type {Signal<Wire.Counts | null>} */
+/** Of the list as it is narrowed, by group; null while it is not known, and during a search. @type {Signal<Wire.Counts | null>} */
 export const counts = signal(null);
 /** How many need a person, whatever the list is narrowed to. */
 export const needed = signal(0);
@@ -45,6 +45,10 @@ export const needed = signal(0);
 /** @type {string | null} */
 let cursor = null;
 let listing = new AbortController();
+/** Whether a page of it is under way: what the feed tells meanwhile may be newer than what stands there. */
+let isReading = false;
+/** What was dropped since that page was asked for. @type {Set<string>} */
+const dropped = new Set();
 
 /**
  * One conversation, as it is now and from now on; null while it is not known.
@@ -58,7 +62,10 @@ export function conversation(id) {
 
 /** Asks for one that may not be in the list. @param {string} id */
 export async function load(id) {
-  keep(await get(`/conversations/${id}`));
+  const asked = conversation(id);
+  const it = await get(`/conversations/${id}`);
+  // Dropped meanwhile, it stays unknown.
+  if (known.get(id) === asked) keep(it);
 }
 
 /** What the API has just answered is newer than what was known. @param {Wire.Conversation} it */
@@ -73,6 +80,7 @@ export function keep(it) {
 /** One that was erased: nothing of it is known here any more, either. @param {string} id */
 export function drop(id) {
   moved.delete(id);
+  if (isReading) dropped.add(id);
   batch(() => {
     const found = known.get(id);
     if (found) found.value = null;
@@ -126,20 +134,26 @@ export function shorten() {
 /** @param {string | null} from @param {AbortSignal} cancelled */
 async function page(from, cancelled) {
   const { q, unread, ...rest } = filter.peek();
+  isReading = true;
+  dropped.clear();
   try {
     const query = { ...rest, q, unread: unread || null, limit: PAGE, cursor: from };
     /** @type {Wire.Page<Wire.Conversation>} */
-    const { items, next_cursor } = await get("/conversations", query, cancelled);
+    const said = await get("/conversations", query, cancelled);
     if (cancelled.aborted) return;
-    cursor = next_cursor;
+    const items = said.items.filter((it) => !dropped.has(it.id));
+    cursor = said.next_cursor;
+    isReading = false;
     batch(() => {
-      items.forEach(keep);
+      // What the feed told of one meanwhile goes over what stands on the page.
+      for (const it of items) [it, moved.get(it.id)].forEach((one) => one && keep(one));
       const ids = items.map((it) => it.id);
       const before = new Set(list.peek());
       list.value = from ? [...list.peek(), ...ids.filter((id) => !before.has(id))] : ids;
       listProblem.value = null;
       isListed.value = true;
       hasMore.value = cursor !== null;
+      place();
     });
     if (!from) forgetSpare();
     // A search that has found nothing so far goes on by itself: nobody scrolls an empty list.
@@ -149,6 +163,8 @@ async function page(from, cancelled) {
     if (!(error instanceof Problem)) throw error;
     cursor = from;
     listProblem.value = error;
+  } finally {
+    if (!cancelled.aborted) isReading = false;
   }
 }
 
@@ -194,12 +210,14 @@ function placeSoon() {
 
 /** Puts what changed where it belongs in the list, or takes it out: all at once, however many they are. */
 function place() {
+  clearTimeout(placing);
   placing = 0;
   // What a search found was found by the server; nothing can be said about it here.
   if (filter.peek().q) return moved.clear();
   if (isHeld.peek() || !isListed.peek()) return placeSoon();
-  const changed = [...moved.values()];
-  moved.clear();
+  const changed = [...moved.values()].map((it) => known.get(it.id)?.peek() ?? it);
+  // A page that is under way was read before some of it, perhaps: then it is placed once more, on top of that.
+  if (!isReading) moved.clear();
   const before = list.peek();
   const stood = new Set(before);
   const touched = new Set(changed.map((it) => it.id));
@@ -208,7 +226,7 @@ function place() {
     const mine = newest(it);
     let to = after.findIndex((id) => newest(known.get(id)?.peek() ?? null) < mine);
     // Older than all that is loaded: it stands on a page to come, unless there is none.
-    if (to < 0 && cursor && !stood.has(it.id)) return;
+    if (to < 0 && hasMore.peek() && !stood.has(it.id)) return;
     if (to < 0) to = after.length;
     after.splice(to, 0, it.id);
     if (!known.has(it.id)) keep(it);
@@ -228,14 +246,19 @@ function countSoon() {
 async function count() {
   clearTimeout(countsDue);
   countsDue = 0;
-  const { status, channel, label } = filter.peek();
+  const wanted = filter.peek();
+  const { q, group, unread, ...rest } = wanted;
+  const isNarrow = !isSameFilter({ ...wanted, group: FIRST.group }, FIRST);
   try {
-    const isNarrow = status !== FIRST.status || channel !== null || label !== null;
-    const asked = [get("/conversations/counts", { status, channel, label }), isNarrow && get("/conversations/counts", { status: FIRST.status })];
-    const [mine, all] = await Promise.all(asked);
+    // To count what a search finds is to search all of it, at every event: then there are no numbers.
+    const mine = q ? null : get("/conversations/counts", { ...rest, unread: unread || null });
+    const all = isNarrow ? get("/conversations/counts", { status: FIRST.status }) : mine;
+    const [ofMine, ofAll] = await Promise.all([mine, all]);
+    // Those of another filter are on their way.
+    if (filter.peek() !== wanted) return;
     batch(() => {
-      counts.value = mine;
-      needed.value = (all || mine).needs_you;
+      counts.value = ofMine;
+      needed.value = ofAll.needs_you;
     });
     areCountsOld = false;
   } catch (error) {
@@ -275,6 +298,8 @@ export function begin() {
       untracked(() => {
         isListed.value = false;
         void reload();
+        if (!filter.peek().q) return void count();
+        counts.value = null;
         countSoon();
       });
     }),

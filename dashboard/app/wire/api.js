@@ -1,5 +1,7 @@
 // The public API: a request goes out, an answer or a problem comes back. Nothing is asked of the server in another way.
 
+import { learnTime } from "./server_time.js";
+
 /** What the server refused, or why it was not reached. */
 export class Problem extends Error {
   /** @param {{status: number, code: string, title?: string, detail?: string, errors?: {pointer: string, detail: string}[], current?: any, retryAfter?: number | null, mayBeDone?: boolean}} it */
@@ -76,7 +78,9 @@ export async function call(method, path, how = {}) {
   how.signal?.addEventListener("abort", hangUp);
   const patience = setTimeout(hangUp, how.body instanceof FormData ? FILE_MS : ANSWER_MS);
   try {
+    const askedAt = Date.now();
     const answer = await fetch(address(path, how.query), { method, headers, body, signal: line.signal });
+    learnTime(answer, askedAt);
     if (!answer.ok) throw await refused(answer);
     return answer.status === 204 ? null : await answer.json();
   } catch (error) {

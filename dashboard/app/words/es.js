@@ -459,6 +459,8 @@ export const es = {
   "follow_up.not.closed": "Ninguno: la conversación está cerrada.",
   "follow_up.not.human": "Ninguno mientras responde una persona. Devuélvela primero a la IA.",
   "follow_up.not.now": "Ahora no es posible: responde una persona, la conversación está cerrada o el contacto espera una respuesta.",
+  "follow_up.not.gone": "Entretanto se envió, se canceló o se sustituyó, así que no se guardó nada. Tus palabras siguen aquí: cópialas para programar otro.",
+  "follow_up.not.there": "Entretanto otra persona programó uno, así que no se guardó nada. Tus palabras siguen aquí: cópialas para cambiar ese.",
   "notes.placeholder": "Solo para el equipo",
   "notes.add": "Añadir una nota",
   "notes.none": "No hay notas.",

@@ -459,6 +459,8 @@ export const pt = {
   "follow_up.not.closed": "Nenhum: a conversa está encerrada.",
   "follow_up.not.human": "Nenhum enquanto uma pessoa responde. Devolva primeiro à IA.",
   "follow_up.not.now": "Não é possível agora: uma pessoa responde, a conversa está encerrada ou o contato espera uma resposta.",
+  "follow_up.not.gone": "Nesse meio-tempo ele foi enviado, cancelado ou substituído, por isso nada foi salvo. Suas palavras continuam aqui: copie-as para planejar outro.",
+  "follow_up.not.there": "Nesse meio-tempo outra pessoa planejou um, por isso nada foi salvo. Suas palavras continuam aqui: copie-as para mudar aquele.",
   "notes.placeholder": "Só para a equipe",
   "notes.add": "Adicionar uma nota",
   "notes.none": "Nenhuma nota.",

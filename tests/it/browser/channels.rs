@@ -6,11 +6,12 @@ use wiremock::{
     matchers::{any, path_regex},
 };
 
-use super::{Server, on_both_footings, server::TOKEN, signed_in};
+use super::{Server, key, on_both_footings, server::TOKEN, signed_in};
 
 on_both_footings!(
     a_phone_is_linked_by_the_code_that_the_channels_page_shows,
     follow_ups_that_were_stopped_leave_again_once_an_admin_lets_them,
+    a_rule_that_another_admin_set_is_shown_and_not_set_back,
 );
 
 /// A picture of one dot.
@@ -85,5 +86,25 @@ async fn follow_ups_that_were_stopped_leave_again_once_an_admin_lets_them(server
     browser.click("dialog .is-danger").await;
     server.until(|| server.phone(&chats[50]), is_told).await;
     browser.until("return document.querySelector('#channel-brake') === null", json!([])).await;
+    browser.close().await;
+}
+
+async fn a_rule_that_another_admin_set_is_shown_and_not_set_back(server: &Server) {
+    let sandbox = "/api/v1/channels/sandbox";
+    let rules = || async { server.asks("GET", sandbox, None).await["settings"].clone() };
+    let field = |rule: &str| format!("[name='settings/{rule}']");
+    let browser = signed_in(server).await;
+    browser.go(&format!("{}/settings/channels/sandbox", server.address)).await;
+    browser.fill(&field("burst_quiet_ms"), &format!("4{}", key::ENTER)).await;
+    server.until(rules, |it| it["burst_quiet_ms"] == 4_000).await;
+    browser.sees(".toast", "").await;
+
+    let others = json!({ "settings": { "burst_quiet_ms": 9_000 } });
+    server.asks("PATCH", sandbox, Some(others)).await;
+    let shows = "return document.querySelector(given(0))?.value === given(1)";
+    browser.until(shows, json!([field("burst_quiet_ms"), "9"])).await;
+    browser.fill(&field("burst_max_messages"), &format!("15{}", key::ENTER)).await;
+    server.until(rules, |it| it["burst_max_messages"] == 15).await;
+    assert_eq!(rules().await["burst_quiet_ms"], 9_000);
     browser.close().await;
 }

@@ -20,6 +20,8 @@ mod erasing;
 
 mod feed;
 
+mod follow_ups;
+
 mod hostile;
 
 mod keyboard;

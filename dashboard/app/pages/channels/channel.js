@@ -54,7 +54,7 @@ function Title({ channel, again }) {
   async function send(given) {
     await patch(`/channels/${channel.name}`, { title: String(given.get("title")).trim() || null });
     say(t("saved"));
-    await again();
+    void again();
   }
   return html`<section class="card is-split" aria-labelledby="channel-title">
     <h2 id="channel-title">${t("channel.title")}</h2>
@@ -80,7 +80,7 @@ function Credentials({ channel, again }) {
     const token = form.elements.namedItem("token");
     if (token instanceof HTMLInputElement) token.value = "";
     say(t("saved"));
-    await again();
+    void again();
   }
   return html`<section class="card is-split" aria-labelledby="channel-credentials">
     <h2 id="channel-credentials">${t("channel.credentials")}</h2>

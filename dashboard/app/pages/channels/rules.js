@@ -45,7 +45,7 @@ function Group({ group, rules, channel, everywhere, again }) {
     if (Object.keys(settings).length === 0) return say(t("rules.unchanged"));
     await patch(`/channels/${channel.name}`, { settings });
     say(t("rules.saved"));
-    await again();
+    void again();
   }
   const count = rules.filter(({ key }) => key in own).length;
   return html`<section class="card is-split rules" aria-labelledby="rules-${group}">

@@ -3,6 +3,7 @@
 import { html, useEffect, useMemo, useRef } from "../../vendor/preact.js";
 import { FIRST } from "../../state/filter.js";
 import { go, route } from "../../state/route.js";
+import { serverNow } from "../../wire/server_time.js";
 import { clock, language, lately, t } from "../../words/index.js";
 import { useAsked, useHeard, useListed } from "../../parts/asked.js";
 import { Failed } from "../../parts/listing.js";
@@ -23,7 +24,7 @@ const HOUR_MS = 3_600_000;
 /** When a range begins: at a whole hour, or at midnight here. @param {string} range */
 function begin(range) {
   const { step, count } = RANGES[range];
-  const at = new Date();
+  const at = new Date(serverNow());
   at.setMinutes(0, 0, 0);
   if (step === "hour") at.setHours(at.getHours() - count + 1);
   else at.setHours(0), at.setDate(at.getDate() - count + 1);
@@ -71,8 +72,7 @@ function Plots({ items, step, range }) {
   const plots = useMemo(() => {
     const places = items.map(({ from }) => {
       if (step === "hour") return { short: formatted(from, { hour: "numeric" }), whole: `${lately(from)}–${clock(Date.parse(from) + HOUR_MS)}` };
-      // The day of the business: at its noon it is the same day nearly everywhere.
-      const day = formatted(new Date(Date.parse(from) + 12 * HOUR_MS).toISOString(), DAY);
+      const day = dayOf(from);
       return { short: day, whole: day };
     });
     return plotsOf(items, { places, head: t(step === "hour" ? "overview.hour" : "overview.day") });
@@ -85,6 +85,17 @@ function Plots({ items, step, range }) {
 const DAY = { day: "numeric", month: "short" };
 /** @param {string} at @param {Intl.DateTimeFormatOptions} how */
 const formatted = (at, how) => new Intl.DateTimeFormat(language.value, how).format(new Date(at));
+
+/**
+ * The day of the business that begins then. Its zone is not told; but twelve hours after a midnight it is that day by UTC too,
+ * wherever that was and whoever looks. Only a midnight at ten or eleven is of two days, as in Honolulu and in Auckland: there it
+ * is taken for the one that is nearer to whoever looks.
+ * @param {string} from
+ */
+export function dayOf(from) {
+  const isOfTwo = [10, 11].includes(new Date(from).getUTCHours());
+  return formatted(new Date(Date.parse(from) + 12 * HOUR_MS).toISOString(), isOfTwo ? DAY : { ...DAY, timeZone: "UTC" });
+}
 
 /** Once a minute, without anybody noticing. @param {() => void} again */
 function useEachMinute(again) {

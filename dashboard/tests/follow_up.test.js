@@ -1,0 +1,50 @@
+// A follow-up that is edited while it leaves, or while somebody else plans one.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { answers, asked, refusal } from "./page.js";
+import { conversation } from "./made.js";
+import { plan } from "../app/inbox/follow_up.js";
+import { conversation as known, keep } from "../app/state/conversations.js";
+
+const PUT = "PUT /conversations/mei/follow-up";
+const first = { id: "f1", text: "Has it come by now?", due_at: "2026-03-02T10:00:00Z" };
+const words = { due_at: "2026-12-01T09:00:00Z", text: "Has it come by now? Please tell me." };
+let version = 0;
+const stands = (follow_up) => keep(conversation({ id: "mei", updated_at: String((version += 1)), follow_up }));
+const sent = () => asked.filter(({ path }) => path === PUT).map(({ body }) => body);
+
+beforeEach(() => {
+  asked.length = 0;
+  answers.set(PUT, ({ body }) => ({ ...body, id: "f2" }));
+});
+
+test("one that is there as it was opened is replaced, and a first one is planned", async () => {
+  stands(first);
+  await plan("mei", first, words);
+  assert.deepEqual([sent(), known("mei").peek().follow_up.id], [[words], "f2"]);
+  stands(null);
+  await plan("mei", null, words);
+  assert.equal(sent().length, 2);
+});
+
+test("one that left while it was edited is not sent a second time", async () => {
+  stands(null);
+  await assert.rejects(plan("mei", first, words), { code: "follow_up_gone" });
+  stands({ ...first, id: "f3" });
+  await assert.rejects(plan("mei", first, words), { code: "follow_up_gone" });
+  assert.deepEqual(sent(), []);
+});
+
+test("one that somebody else planned meanwhile is not replaced unseen", async () => {
+  stands(first);
+  await assert.rejects(plan("mei", null, words), { code: "follow_up_there" });
+  assert.deepEqual(sent(), []);
+});
+
+test("what the server refuses leaves what is known as it is", async () => {
+  stands(first);
+  answers.set(PUT, refusal(409, "follow_up_not_allowed"));
+  await assert.rejects(plan("mei", first, words), { code: "follow_up_not_allowed" });
+  assert.equal(known("mei").peek().follow_up.id, "f1");
+});
