@@ -2,6 +2,7 @@
 
 import { html } from "../vendor/preact.js";
 import { isRepeatable } from "../state/owed.js";
+import { serverNow } from "../wire/server_time.js";
 import { Icon } from "../parts/icon.js";
 import { minute } from "../parts/now.js";
 import { problemText } from "../parts/toast.js";
@@ -22,7 +23,7 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   // it had it, trying again could do the same, and to write it anew, having looked, is the way that is left.
   // Its age is by this computer's clock, which it was noted by; it is looked at once a minute.
   minute.value;
-  const isSafe = isRepeatable(it, Date.now());
+  const isSafe = isRepeatable(it, serverNow());
   return html`<div class="speech-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
     <div class="speech">
       <p class="speech-by"><${Icon} name=${it.kind === "note" ? "note" : "person"} />${it.kind === "note" ? t("bubble.note_by", { name: t("you") }) : t("you")}</p>

@@ -4,6 +4,7 @@
 import { batch, signal } from "../vendor/preact.js";
 import { Problem, get, post } from "../wire/api.js";
 import { uuid } from "../wire/random.js";
+import { serverNow } from "../wire/server_time.js";
 import { conversation } from "../state/conversations.js";
 import { hear, keepLoaded } from "../state/feed.js";
 import { CHANNEL, contacts } from "./contacts.js";
@@ -83,7 +84,7 @@ export function openScreen(chat, name) {
 
   /** The contact writes. Until it is taken it is shown as that; its id makes a second try safe. @param {string} text */
   function say(text) {
-    const it = { id: `play-${uuid()}`, text, at: new Date().toISOString(), problem: null };
+    const it = { id: `play-${uuid()}`, text, at: new Date(serverNow()).toISOString(), problem: null };
     owed.value = [...owed.peek(), it];
     return bring(it);
   }

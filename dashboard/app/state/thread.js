@@ -4,6 +4,7 @@
 import { batch, computed, signal } from "../vendor/preact.js";
 import { Problem, get, post } from "../wire/api.js";
 import { uuid } from "../wire/random.js";
+import { serverNow } from "../wire/server_time.js";
 import { hear, keepLoaded, whenBack } from "./feed.js";
 import { owedOf, setOwed } from "./owed.js";
 
@@ -170,7 +171,7 @@ export function openThread(id, at = null) {
    * @returns {Promise<Wire.Receipt | null>} what the takeover stopped
    */
   function say(words) {
-    const it = { ...words, key: uuid(), at: new Date().toISOString(), after: newestKnown(), force: false, problem: null };
+    const it = { ...words, key: uuid(), at: new Date(serverNow()).toISOString(), after: newestKnown(), force: false, problem: null };
     setOwed(id, [...owed.peek(), it]);
     return bring(it);
   }

@@ -3,6 +3,7 @@
 import { html, useSignal } from "../../vendor/preact.js";
 import { agents } from "../../state/shelf.js";
 import { post, remove } from "../../wire/api.js";
+import { serverNow } from "../../wire/server_time.js";
 import { lately, moment, t, word } from "../../words/index.js";
 import { useListed } from "../../parts/asked.js";
 import { ChannelsField, channelsOf } from "../../parts/channels_field.js";
@@ -67,7 +68,7 @@ function columns(people, leaving) {
 
 /** @param {string} at */
 function ending(at) {
-  const isOver = Date.parse(at) <= Date.now();
+  const isOver = Date.parse(at) <= serverNow();
   return html`<time datetime=${at} title=${moment(at)}>${lately(at)}</time> ${isOver && html`<span class="tag is-warn">${t("tokens.over")}</span>`}`;
 }
 
@@ -84,7 +85,7 @@ function NewToken({ people, onChanged, onClose }) {
       role: given.get("role"),
       ...(channels && { channels }),
       ...(agent && { agent_id: agent }),
-      ...(days && { expires_at: new Date(Date.now() + days * DAY_MS).toISOString() }),
+      ...(days && { expires_at: new Date(serverNow() + days * DAY_MS).toISOString() }),
     });
     token.value = made.token;
     onChanged();
