@@ -62,7 +62,7 @@ async fn look_after(poller: Arc<Poller>, numbers: Arc<Numbers>, tasks: TaskTrack
 /// Fetches for one channel until it is gone or the instance stops.
 async fn fetch(poller: Arc<Poller>, channel: String) {
     let mut failures = 0;
-    loop {
+    while !poller.stop.is_cancelled() {
         let began = Instant::now();
         let pause = match poller.poll(&channel).await {
             Ok(Polled::Gone | Polled::Stopped) => break,

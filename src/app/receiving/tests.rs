@@ -3,14 +3,18 @@
 
 mod missed;
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use super::fetch;
 use crate::{
     adapters::{
         sql::Statement,
@@ -49,6 +53,7 @@ on_both_stores!(
     what_was_not_stored_is_not_acknowledged,
     of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves,
     told_to_stop_nothing_is_taken_in_hand,
+    told_to_stop_nobody_fetches_on_though_the_store_is_away,
     credentials_that_are_refused_are_the_state_of_their_channel,
 );
 
@@ -307,6 +312,15 @@ async fn what_cannot_be_read_is_kept_and_holds_nothing_up<S: Trial + Clone + 'st
     let page = PageOf { limit: 10, cursor: None };
     let letters = store.letters(&LetterFilter::default(), &page).await.expect("reads").items;
     assert_eq!(letters.iter().map(|letter| letter.kind).collect::<Vec<_>>(), [LetterKind::Webhook]);
+}
+
+async fn told_to_stop_nobody_fetches_on_though_the_store_is_away<S: Trial + Clone + 'static>(store: &S) {
+    let shop = Shop::open(store).await;
+    store.write(Statement::new("alter table channels rename to gone")).await.expect("renamed");
+    let poller = shop.poller("a");
+    poller.stop.cancel();
+    let fetching = fetch(Arc::new(poller), "shop".to_owned());
+    tokio::time::timeout(Duration::from_secs(5), fetching).await.expect("it ends");
 }
 
 async fn what_was_not_stored_is_not_acknowledged<S: Trial + Clone + 'static>(store: &S) {
