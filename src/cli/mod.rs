@@ -44,7 +44,7 @@ mod openapi;
 
 mod simulator;
 
-use std::{io, path::PathBuf, process::ExitCode};
+use std::{io, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -65,6 +65,9 @@ pub struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// What is still on its way when a command is done has so long.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 const ROOT_HELP: &str = "\
 {about}
@@ -218,7 +221,10 @@ fn start(command: Command, settings: Settings) -> anyhow::Result<ExitCode> {
     // The only fault is that one is installed already, and then it is this one: nothing else installs any.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(command.run(settings))
+    let outcome = runtime.block_on(command.run(settings));
+    // Whatever has not ended by now had the time for it: nothing keeps the program from ending.
+    runtime.shutdown_timeout(LAST_MOMENT);
+    outcome
 }
 
 /// Whoever read our answer has read enough.
