@@ -5,6 +5,8 @@
 
 pub(super) mod cursor;
 
+mod few;
+
 mod filter;
 
 mod conversations;
@@ -30,6 +32,8 @@ mod events;
 pub(super) mod feed;
 
 mod numbers;
+
+mod waits;
 
 mod depths;
 
