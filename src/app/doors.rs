@@ -37,6 +37,7 @@ use crate::{
     },
     http::{
         auth::Auth,
+        counted::Counted,
         doors::Doors,
         feed::Feed,
         names::Directory,
@@ -117,6 +118,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
             now,
         ),
         directory,
+        counted: Counted::default(),
         sign_in: SignIn::new(people, now),
         site: Site::new(settings.public_url.as_deref(), settings.trusted_proxies.clone().unwrap_or_default()),
         language: settings.language.map(Language::as_str),

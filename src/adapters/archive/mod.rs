@@ -85,8 +85,8 @@ impl<S: Store> Archive for S {
         conversations::list(self, filter, page).await
     }
 
-    async fn counts(&self, filter: &ConversationFilter, agent: Option<Uuid>) -> Result<Counts, Error> {
-        conversations::counts(self, filter, agent).await
+    async fn counts(&self, filter: &ConversationFilter) -> Result<Counts, Error> {
+        conversations::counts(self, filter).await
     }
 
     async fn messages(

@@ -74,20 +74,20 @@ pub(super) async fn counts<S: Store>(
     store: &S,
     words: &str,
     wanted: &ConversationFilter,
-    agent: Option<Uuid>,
     patience: Duration,
 ) -> Result<Counts, Error> {
     let words = Words::new(S::ENGINE, words);
     let _turn = TURNS.turn().await?;
     let mut walk = Walk::begin(store, &words, wanted, None, patience);
     let mut counts = Counts::default();
-    let groups = |statement: &mut Statement| filter::groups(statement, agent);
-    while let Some(rows) = walk.next(&groups).await? {
+    while let Some(rows) = walk.next(&filter::groups).await? {
         for row in &rows {
             if Found::read(row)?.is_some() {
                 counts.all += 1;
                 counts.needs_you += i64::from(cell::<bool, _>(row, "needs_you")?);
-                counts.mine += i64::from(cell::<bool, _>(row, "mine")?);
+                if let Some(holder) = cell(row, "holder")? {
+                    *counts.held.entry(holder).or_default() += 1;
+                }
                 counts.ai += i64::from(cell::<bool, _>(row, "ai")?);
                 counts.unread += i64::from(cell::<bool, _>(row, "is_unread")?);
             }
