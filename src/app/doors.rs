@@ -37,6 +37,7 @@ use crate::{
     },
     http::{
         auth::Auth,
+        counted::Counted,
         doors::Doors,
         feed::Feed,
         names::Directory,
@@ -117,6 +118,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
             now,
         ),
         directory,
+        counted: Counted::default(),
         sign_in: SignIn::new(people, now),
         site: Site::new(settings.public_url.as_deref(), settings.trusted_proxies.clone().unwrap_or_default()),
         language: settings.language.map(Language::as_str),
@@ -277,6 +279,7 @@ mod tests {
     use crate::{
         adapters::trial::{self, NOW},
         domain::turn::{DeadLetter, LetterKind},
+        flow::ledger::{Held, Work},
         http::ports::Health as _,
     };
 
@@ -299,5 +302,29 @@ mod tests {
         assert!(!is_ready().await, "nobody has tried yet");
         health.store.watch().await;
         assert!(is_ready().await && keep().await.is_ok());
+    }
+
+    /// Ready, and told what is due, while every connection of those who read is in use.
+    async fn works_on<D: sqlx::Database>(readers: &sqlx::Pool<D>, store: Store) {
+        let mut taken = Vec::new();
+        for _ in 0..readers.options().get_max_connections() {
+            taken.push(readers.acquire().await.expect("a connection"));
+        }
+        let ledger = store.ledger(Arc::new(crate::flow::dispatch::Dispatch::default()));
+        let due = ledger.due(Work::Turn, &["shop".to_owned()], 10).await.expect("looked");
+        assert!(due.is_empty());
+        let standings = ledger.standings(&[Held { conversation: Uuid::now_v7(), fence: 1 }], None).await;
+        assert!(standings.is_ok_and(|none| none.is_empty()));
+        let health = Health { store, redis: None };
+        assert_eq!(health.look().await.migrated, Some(true));
+    }
+
+    #[tokio::test]
+    async fn whoever_reads_much_keeps_neither_readiness_nor_work_from_being_looked_at() {
+        let (sqlite, _folder) = trial::sqlite().await;
+        works_on(&sqlite.reader, Store::Sqlite(sqlite.clone())).await;
+        let (postgres, database) = trial::postgres().await;
+        works_on(&postgres.pool, Store::Postgres(postgres.clone())).await;
+        database.remove(postgres).await;
     }
 }

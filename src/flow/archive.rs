@@ -1,5 +1,7 @@
 //! Place: what was and is, for reading. Nothing is decided by what is read here.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -71,12 +73,12 @@ pub struct Said {
 }
 
 /// How many conversations there are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// A person is needed, or the mode is HUMAN and the contact spoke last.
     pub needs_you: i64,
-    /// Of the agent who asks.
-    pub mine: i64,
+    /// Held by each agent who holds any.
+    pub held: HashMap<Uuid, i64>,
     /// In AI.
     pub ai: i64,
     /// All of them.
@@ -346,7 +348,7 @@ pub trait Archive: Send + Sync {
 
     /// How many there are, whatever group the filter names. Of those with some words at least so many: they are looked for
     /// as far as can be in a short time.
-    async fn counts(&self, filter: &ConversationFilter, agent: Option<Uuid>) -> Result<Counts, Error>;
+    async fn counts(&self, filter: &ConversationFilter) -> Result<Counts, Error>;
 
     /// Messages of a conversation, newest first.
     async fn messages(&self, conversation: Uuid, window: Window, limit: usize)

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::{
     auth::{Auth, Caller},
+    counted::Counted,
     feed::Feed,
     names::Directory,
     ports::{Channels, Desk, Eraser, Health, Intake, ModeSwitch, SandboxDoor, Setting},
@@ -73,6 +74,8 @@ pub struct Doors {
     pub auth: Auth,
     /// What agents are called.
     pub directory: Arc<Directory>,
+    /// How many conversations there are.
+    pub counted: Counted,
     /// Lets people in.
     pub sign_in: SignIn,
     /// Where this is for browsers.

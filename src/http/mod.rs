@@ -13,6 +13,8 @@ pub mod site;
 
 pub mod names;
 
+pub mod counted;
+
 pub mod auth;
 
 mod read;

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::{
     cursor,
+    few::Few,
     filter::{self, Conditions, IS_THERE},
     overview::overviews,
     search,
@@ -22,6 +23,9 @@ use crate::{
 
 /// Leases shown at once; an instance holds a few dozen.
 const LEASES_MAX: i64 = 1_000;
+
+/// Of all counts.
+static TURNS: Few = Few::new();
 
 /// The key of a sort: never null, so that a page can go on after it. Each has an index.
 pub(super) const fn key(sort: Sort) -> &'static str {
@@ -117,33 +121,33 @@ pub(super) async fn list<S: Store>(
     Ok(Page { items: page.items.into_iter().map(|(_, overview)| overview).collect(), next: page.next })
 }
 
-/// How many there are, by group.
-pub(super) async fn counts<S: Store>(
-    store: &S,
-    wanted: &ConversationFilter,
-    agent: Option<Uuid>,
-) -> Result<Counts, Error> {
+/// How many there are, by group. By who holds them, so that the same count serves every agent.
+pub(super) async fn counts<S: Store>(store: &S, wanted: &ConversationFilter) -> Result<Counts, Error> {
     let wanted = ConversationFilter { group: None, ..wanted.clone() };
     if let Some(words) = &wanted.words {
-        return search::counts(store, words, &wanted, agent, search::PATIENCE).await;
+        return search::counts(store, words, &wanted, search::PATIENCE).await;
     }
     let mut statement = Statement::new(
-        "select count(*) as all_of_them, count(*) filter (where g.needs_you) as needs_you, \
-         count(*) filter (where g.mine) as mine, count(*) filter (where g.ai) as ai, \
-         count(*) filter (where g.is_unread) as unread from (select c.id",
+        "select g.holder, count(*) as all_of_them, count(*) filter (where g.needs_you) as needs_you, \
+         count(*) filter (where g.ai) as ai, count(*) filter (where g.is_unread) as unread from (select c.id",
     );
-    filter::groups(&mut statement, agent);
+    filter::groups(&mut statement);
     statement.push(" from conversations c");
     filter::conversations(&mut statement, S::ENGINE, &wanted);
-    statement.push(") g");
-    let Some(row) = store.row(statement).await? else { return Ok(Counts::default()) };
-    Ok(Counts {
-        needs_you: cell(&row, "needs_you")?,
-        mine: cell(&row, "mine")?,
-        ai: cell(&row, "ai")?,
-        all: cell(&row, "all_of_them")?,
-        unread: cell(&row, "unread")?,
-    })
+    statement.push(") g group by g.holder");
+    let _turn = TURNS.turn().await?;
+    let mut counts = Counts::default();
+    for row in store.rows(statement).await? {
+        let all = cell(&row, "all_of_them")?;
+        if let Some(holder) = cell(&row, "holder")? {
+            counts.held.insert(holder, all);
+        }
+        counts.all += all;
+        counts.needs_you += cell::<i64, _>(&row, "needs_you")?;
+        counts.ai += cell::<i64, _>(&row, "ai")?;
+        counts.unread += cell::<i64, _>(&row, "unread")?;
+    }
+    Ok(counts)
 }
 
 /// Leases held at this moment.

@@ -1,14 +1,18 @@
 //! Lists of events: the timeline of a conversation, or all of them in the order of the feed.
 
+use std::time::{Duration, Instant};
+
 use uuid::Uuid;
 
 use super::{
     cursor,
     feed::{self, Journal, Place},
+    few::Few,
     filter::Conditions,
+    search::PATIENCE,
 };
 use crate::{
-    adapters::sql::{Statement, Store, cell},
+    adapters::sql::{Engine, Statement, Store, cell},
     domain::event::{CHANNELS, Event, EventType, OWNER},
     flow::{
         archive::{EventFilter, Page, PageOf, Recorded},
@@ -30,6 +34,12 @@ struct Found {
     recorded: Recorded,
 }
 
+/// Of all who look for them.
+static TURNS: Few = Few::new();
+
+/// Events of some types are looked for in stretches of so many of all types.
+const STRETCH: i64 = 100_000;
+
 /// A page of events.
 pub(super) async fn list<S: Store>(
     store: &S,
@@ -38,6 +48,76 @@ pub(super) async fn list<S: Store>(
 ) -> Result<Page<Recorded>, Error> {
     let list = if wanted.conversation.is_some() { TIMELINE } else { ALL };
     let after = cursor::read::<Place>(list, page)?;
+    if is_looked_for(wanted) {
+        return look_for(store, wanted, page, STRETCH, PATIENCE).await;
+    }
+    let found = between(store, wanted, page, after, None).await?;
+    Ok(shown(list, found, page))
+}
+
+fn shown(list: &str, found: Vec<Found>, page: &PageOf) -> Page<Recorded> {
+    let page = cursor::cut(found, page, |found| cursor::write(list, found.number, found.place));
+    Page { items: page.items.into_iter().map(|found| found.recorded).collect(), next: page.next }
+}
+
+/// Whether nothing but their type tells these events: no index has it, as each costs every message that is written, and the
+/// next of a rare type may be millions away.
+fn is_looked_for(wanted: &EventFilter) -> bool {
+    let is_near = wanted.conversation.is_some() || wanted.since.is_some() || wanted.until.is_some();
+    !is_near && !wanted.kinds.is_empty()
+}
+
+/// Goes through the feed as far as it gets in that time. Where it has not found enough by then, the next page goes on from
+/// there.
+pub(super) async fn look_for<S: Store>(
+    store: &S,
+    wanted: &EventFilter,
+    page: &PageOf,
+    stretch: i64,
+    patience: Duration,
+) -> Result<Page<Recorded>, Error> {
+    let (_turn, until) = (TURNS.turn().await?, Instant::now() + patience);
+    let mut after = cursor::read::<Place>(ALL, page)?.map(|(_, place)| place);
+    let mut found = Vec::new();
+    loop {
+        let end = end_of(store, after, stretch, wanted.descending).await?;
+        found.extend(between(store, wanted, page, after.map(|place| (0, place)), end).await?);
+        after = end;
+        if end.is_none() || found.len() >= cursor::rows(page) || Instant::now() >= until {
+            break;
+        }
+    }
+    let next = after.map(|place| cursor::write(ALL, 0, place));
+    let page = shown(ALL, found, page);
+    Ok(Page { next: page.next.or(next), ..page })
+}
+
+/// The last place of the stretch after that one; None: there are no more than that.
+async fn end_of<S: Store>(
+    store: &S,
+    after: Option<Place>,
+    stretch: i64,
+    descending: bool,
+) -> Result<Option<Place>, Error> {
+    let mut statement = Statement::new("select ");
+    statement.push(feed::place_columns(S::ENGINE)).push(" from events e");
+    if let Some(place) = after {
+        feed::beyond(statement.push(" where "), S::ENGINE, place, descending);
+    }
+    statement.push(" order by ").push(feed::order(S::ENGINE, descending));
+    statement.push(" limit 1 offset ").bind(stretch - 1);
+    let end = store.row(statement).await?;
+    end.map(|row| Ok(Place { xact: cell(&row, "xact")?, id: cell(&row, "id")? })).transpose()
+}
+
+/// As many as a page has, and one more: after that place, and as far as the other.
+async fn between<S: Store>(
+    store: &S,
+    wanted: &EventFilter,
+    page: &PageOf,
+    after: Option<(i64, Place)>,
+    end: Option<Place>,
+) -> Result<Vec<Found>, Error> {
     let journal = Journal::read(store).await?;
     let mut statement = Statement::new("select ");
     statement.columns::<Event>("e").push(", ").push(feed::place_columns(S::ENGINE));
@@ -56,15 +136,35 @@ pub(super) async fn list<S: Store>(
             feed::beyond(conditions.next(&mut statement), S::ENGINE, place, wanted.descending);
         }
     }
+    if let Some(end) = end {
+        let after = after.map(|(_, place)| place);
+        as_far_as(conditions.next(&mut statement), S::ENGINE, end, after, wanted.descending);
+    }
     statement.push(" order by ");
     if wanted.conversation.is_some() {
         statement.push(NUMBER).push(if wanted.descending { " desc, " } else { ", " });
     }
     statement.push(feed::order(S::ENGINE, wanted.descending)).push(" limit ").bind(cursor::rows_asked(page));
-    let found: Result<Vec<Found>, Error> =
-        store.rows(statement).await?.iter().map(|row| read::<S>(&journal, row)).collect();
-    let page = cursor::cut(found?, page, |found| cursor::write(list, found.number, found.place));
-    Ok(Page { items: page.items.into_iter().map(|found| found.recorded).collect(), next: page.next })
+    store.rows(statement).await?.iter().map(|row| read::<S>(&journal, row)).collect()
+}
+
+/// "Does not lie beyond that place", so that an index ends there.
+fn as_far_as(statement: &mut Statement, engine: Engine, end: Place, after: Option<Place>, descending: bool) {
+    let (not_before, not_after) = if descending { (" <= ", " >= ") } else { (" >= ", " <= ") };
+    match engine {
+        Engine::Postgres => {
+            statement.push("(e.xact, e.id)").push(not_after).push("(").bind(end.xact);
+            statement.push(", ").bind(end.id).push(") and e.xact").push(not_after).bind(end.xact);
+            // Of a range of pairs the planner believes that it holds much of the table, and reads all of it; of one of
+            // numbers it knows.
+            if let Some(after) = after {
+                statement.push(" and e.xact").push(not_before).bind(after.xact);
+            }
+        }
+        Engine::Sqlite => {
+            statement.push("e.id").push(not_after).bind(end.id);
+        }
+    }
 }
 
 fn read<S: Store>(journal: &Journal, row: &S::Row) -> Result<Found, Error> {

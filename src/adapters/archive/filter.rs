@@ -1,7 +1,5 @@
 //! What a list is narrowed by, as conditions of its statement. Every value is bound.
 
-use uuid::Uuid;
-
 use crate::{
     adapters::sql::{Engine, Statement},
     domain::mode::Mode,
@@ -107,14 +105,8 @@ fn group(statement: &mut Statement, group: Group) {
     };
 }
 
-/// Columns that say of which groups a conversation is: `needs_you`, `mine` (of that agent), `ai`, and whether it
-/// `is_unread`.
-pub(super) fn groups(statement: &mut Statement, agent: Option<Uuid>) {
-    statement.push(", ").push(NEEDS_YOU).push(" as needs_you, ");
-    match agent {
-        Some(agent) => statement.push("(c.assignee is not null and c.assignee = ").bind(agent).push(")"),
-        None => statement.push("false"),
-    };
-    statement.push(" as mine, c.mode = ").bind(Mode::Ai.as_str());
-    statement.push(" as ai, c.unread > 0 as is_unread");
+/// Columns that say of which groups a conversation is: `needs_you`, `ai`, who is its `holder`, and whether it `is_unread`.
+pub(super) fn groups(statement: &mut Statement) {
+    statement.push(", ").push(NEEDS_YOU).push(" as needs_you, c.assignee as holder, c.mode = ");
+    statement.bind(Mode::Ai.as_str()).push(" as ai, c.unread > 0 as is_unread");
 }

@@ -5,6 +5,8 @@
 
 pub(super) mod cursor;
 
+mod few;
+
 mod filter;
 
 mod conversations;
@@ -30,6 +32,8 @@ mod events;
 pub(super) mod feed;
 
 mod numbers;
+
+mod waits;
 
 mod depths;
 
@@ -81,8 +85,8 @@ impl<S: Store> Archive for S {
         conversations::list(self, filter, page).await
     }
 
-    async fn counts(&self, filter: &ConversationFilter, agent: Option<Uuid>) -> Result<Counts, Error> {
-        conversations::counts(self, filter, agent).await
+    async fn counts(&self, filter: &ConversationFilter) -> Result<Counts, Error> {
+        conversations::counts(self, filter).await
     }
 
     async fn messages(

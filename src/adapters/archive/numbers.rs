@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::follow_ups::WITHDRAWN;
+use super::{few::Few, follow_ups::WITHDRAWN, waits};
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::time::Time,
@@ -15,45 +15,19 @@ use crate::{
 /// Most buckets of an answer: a year by the hour is 8,784.
 const BUCKETS_MAX: i64 = 10_000;
 
-/// Times a contact began to wait, and the first answer. A wait begins with a message that may start a turn, if what
-/// was said last before it, by either side, was said by us (or nothing was). What nobody is to answer begins none and
-/// stands before none: or the wait of the next would begin with "thanks", a week ago. It ends with the next message of
-/// our side that left, in the order of the conversation; one typed on the phone left when it was written. Words of the
-/// settings answer nothing, nor do last words that say that somebody comes: the contact waits on. Waits count where
-/// they began; those without an answer yet count nowhere. `human` holds those that a person answered first.
-const WAITS: &str = "with waits as ( \
-    select m.conversation_id, m.seq, m.at, (m.at - $1) / $3 as bucket from messages m \
-    where m.at >= $1 and m.at < $2 and m.starts_turn and m.outcome <> 'ignored' \
-    and coalesce((select p.author from messages p \
-        where p.conversation_id = m.conversation_id and p.seq < m.seq \
-        and ((p.starts_turn and p.outcome <> 'ignored') \
-            or (p.author not in ('contact', 'system') and coalesce(p.gate, '') <> 'farewell' \
-                and p.kind <> 'note' and (p.state is null or p.sent_at is not null))) \
-        order by p.seq desc limit 1), 'nobody') <> 'contact'";
+/// A statement counts no longer a time than this, or one step: whatever a month holds, each ends long before the database
+/// ends it.
+const PART_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
-const ANSWERS: &str = "), answers as ( \
-    select w.bucket, a.author, coalesce(a.sent_at, a.at) - w.at as ms \
-    from waits w join messages a on a.id = (select n.id from messages n \
-        where n.conversation_id = w.conversation_id and n.seq > w.seq \
-        and n.author not in ('contact', 'system') and coalesce(n.gate, '') <> 'farewell' \
-        and n.kind <> 'note' and (n.state is null or n.sent_at is not null) \
-        order by n.seq limit 1) \
-    ), named as ( \
-    select bucket, 'first' as whose, ms from answers \
-    union all \
-    select bucket, 'human' as whose, ms from answers where author = 'agent' \
-    ), ranked as ( \
-    select bucket, whose, ms, row_number() over (partition by bucket, whose order by ms) as place, \
-        count(*) over (partition by bucket, whose) as total from named \
-    ) \
-    select bucket, whose, min(ms) filter (where place >= (total + 1) / 2) as p50, \
-        min(ms) filter (where place >= (total * 9 + 9) / 10) as p90 \
-    from ranked group by bucket, whose";
+/// Of them all.
+pub(super) static TURNS: Few = Few::new();
 
-/// Whether nothing of a turn was sent: it wrote for nobody, or all that it wrote was withdrawn before it left, as when a
-/// newer message came while the first part was typed. Its words have the moment of its end: they are found by that.
-const WASTED: &str = "(t.wasted or coalesce((select min(case when w.state = 'cancelled' then 1 else 0 end) \
-        from messages w where w.at = t.ended_at and w.turn_id = t.id and w.author <> 'contact'), 0) = 1) as wasted";
+/// Turns of which nothing was sent though words were: all that one wrote was withdrawn before it left, as when a newer message
+/// came while the first part was typed. Its words have the moment of its end: they are found by that.
+const WITHDRAWN_WHOLE: &str = "with withdrawn as ( \
+    select w.turn_id, w.at from messages w \
+    where w.at >= $1 and w.at < $2 and w.turn_id is not null and w.author <> 'contact' \
+    group by w.turn_id, w.at having min(case when w.state = 'cancelled' then 1 else 0 end) = 1)";
 
 /// How far drafts were changed before they were sent, those that were changed at all.
 const EDITED: &str = "with edited as ( \
@@ -87,6 +61,16 @@ impl Span {
         Ok(span)
     }
 
+    /// One after the other, of whole steps each.
+    fn parts(self) -> impl Iterator<Item = Self> {
+        let part_ms = (PART_MS / self.step_ms).max(1) * self.step_ms;
+        let starts = (0..self.buckets()).map(move |n| n * self.step_ms).filter(move |ms| ms % part_ms == 0);
+        starts.map(move |ms| {
+            let from = self.from.plus_ms(ms);
+            Self { from, to: self.to.min(from.plus_ms(part_ms)), ..self }
+        })
+    }
+
     fn buckets(&self) -> i64 {
         let whole = self.to.since(self.from).max(0);
         whole / self.step_ms + i64::from(whole % self.step_ms > 0)
@@ -110,7 +94,7 @@ impl Span {
     }
 
     /// A statement whose text names the beginning `$1`, the end `$2` and the step `$3`.
-    fn statement(&self, text: &'static str) -> Statement {
+    pub(super) fn statement(&self, text: &'static str) -> Statement {
         Statement::new(text).with(self.from).with(self.to).with(self.step_ms)
     }
 }
@@ -122,16 +106,22 @@ pub(super) async fn buckets<S: Store>(
     span: Span,
     channels: Option<&[String]>,
 ) -> Result<Vec<Bucket>, Error> {
-    let mut buckets = span.empty();
-    if buckets.is_empty() {
-        return Ok(buckets);
+    let _turn = TURNS.turn().await?;
+    let mut buckets = Vec::new();
+    for part in span.parts() {
+        buckets.extend(of_part(store, part, channels).await?);
     }
+    Ok(buckets)
+}
+
+async fn of_part<S: Store>(store: &S, span: Span, channels: Option<&[String]>) -> Result<Vec<Bucket>, Error> {
+    let mut buckets = span.empty();
     conversations(store, span, channels, &mut buckets).await?;
     outcomes(store, span, channels, &mut buckets).await?;
     turns(store, span, channels, &mut buckets).await?;
     follow_ups(store, span, channels, &mut buckets).await?;
     drafts(store, span, channels, &mut buckets).await?;
-    answers(store, span, channels, &mut buckets).await?;
+    waits::count(store, span, channels, &mut buckets).await?;
     Ok(buckets)
 }
 
@@ -183,10 +173,13 @@ async fn turns<S: Store>(
     for row in store.rows(statement).await? {
         bucket::<S>(buckets, &row)?.turns.insert(cell(&row, "word")?, found::<S>(&row)?);
     }
-    let mut statement = span.statement("select (t.ended_at - $1) / $3 as bucket, t.model, ");
-    statement.push(WASTED).push(
-        ", cast(sum(t.input_tokens) as bigint) as input_tokens, cast(sum(t.output_tokens) as bigint) as output_tokens \
-         from turns t join conversations c on c.id = t.conversation_id where t.ended_at >= $1 and t.ended_at < $2",
+    let mut statement = span.statement(WITHDRAWN_WHOLE);
+    statement.push(
+        " select (t.ended_at - $1) / $3 as bucket, t.model, (t.wasted or w.turn_id is not null) as wasted, \
+         cast(sum(t.input_tokens) as bigint) as input_tokens, cast(sum(t.output_tokens) as bigint) as output_tokens \
+         from turns t join conversations c on c.id = t.conversation_id \
+         left join withdrawn w on w.turn_id = t.id and w.at = t.ended_at \
+         where t.ended_at >= $1 and t.ended_at < $2",
     );
     only::<S>(&mut statement, " and c.channel", channels).push(" group by 1, 2, 3 order by 1, 2, 3");
     for row in store.rows(statement).await? {
@@ -279,25 +272,6 @@ async fn drafts<S: Store>(
     Ok(())
 }
 
-async fn answers<S: Store>(
-    store: &S,
-    span: Span,
-    channels: Option<&[String]>,
-    buckets: &mut [Bucket],
-) -> Result<(), Error> {
-    let mut statement = span.statement(WAITS);
-    only::<S>(&mut statement, " and m.channel", channels).push(ANSWERS);
-    for row in store.rows(statement).await? {
-        let percentiles = (cell::<i64, _>(&row, "p50")?.max(0), cell::<i64, _>(&row, "p90")?.max(0));
-        let bucket = bucket::<S>(buckets, &row)?;
-        match cell::<String, _>(&row, "whose")?.as_str() {
-            "human" => bucket.human_answer_ms = Some(percentiles),
-            _ => bucket.first_answer_ms = Some(percentiles),
-        }
-    }
-    Ok(())
-}
-
 /// Narrows to channels, if it matters.
 pub(super) fn only<'s, S: Store>(
     statement: &'s mut Statement,
@@ -314,7 +288,8 @@ fn found<S: Store>(row: &S::Row) -> Result<Value, Error> {
     cell::<i64, _>(row, "found").map(Value::from)
 }
 
-fn bucket<'b, S: Store>(buckets: &'b mut [Bucket], row: &S::Row) -> Result<&'b mut Bucket, Error> {
+/// The one that a row is about.
+pub(super) fn bucket<'b, S: Store>(buckets: &'b mut [Bucket], row: &S::Row) -> Result<&'b mut Bucket, Error> {
     let number: i64 = cell(row, "bucket")?;
     let bucket = usize::try_from(number).ok().and_then(|number| buckets.get_mut(number));
     bucket.ok_or_else(|| {
@@ -340,6 +315,27 @@ mod tests {
             (0, i64::MAX, 1, None),
         ] {
             assert_eq!(count(from, to, step), wanted, "{from} to {to} by {step}");
+        }
+    }
+
+    #[test]
+    fn a_long_span_is_counted_in_parts_of_whole_steps() {
+        const DAY: i64 = 24 * 60 * 60 * 1_000;
+        for (days, step, wanted) in [
+            (0, DAY, vec![]),
+            (7, DAY, vec![7]),
+            (31, DAY, vec![7, 7, 7, 7, 3]),
+            (8, DAY / 24, vec![168, 24]),
+            (9, 3 * DAY, vec![2, 1]),
+            (20, 10 * DAY, vec![1, 1]),
+        ] {
+            let span = Span::new(Time(5), Time(5 + days * DAY), step).expect("a span");
+            let parts: Vec<Span> = span.parts().collect();
+            assert_eq!(parts.iter().map(Span::buckets).collect::<Vec<_>>(), wanted, "{days} by {step}");
+            let starts = |spans: &[Span]| -> Vec<Time> {
+                spans.iter().flat_map(Span::empty).map(|bucket| bucket.from).collect()
+            };
+            assert_eq!(starts(&parts), starts(&[span]));
         }
     }
 }

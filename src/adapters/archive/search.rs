@@ -11,12 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::{Semaphore, SemaphorePermit};
 use uuid::Uuid;
 
 use super::{
     conversations::{after, key, name, of_ids, order},
-    cursor, filter,
+    cursor,
+    few::Few,
+    filter,
     words::Words,
 };
 use crate::{
@@ -40,17 +41,8 @@ const BATCH_MAX: i64 = 1_024;
 /// A batch that took longer is not followed by a larger one: each must end long before the database ends it.
 const QUICK: Duration = Duration::from_millis(200);
 
-/// Searches of this process at once. Others wait their turn, for so long: they shall not keep messages waiting.
-static TURNS: Semaphore = Semaphore::const_new(2);
-const TURN: Duration = Duration::from_secs(5);
-
-async fn turn() -> Result<SemaphorePermit<'static>, Error> {
-    match tokio::time::timeout(TURN, TURNS.acquire()).await {
-        Ok(Ok(permit)) => Ok(permit),
-        Ok(Err(closed)) => Err(Error::Unavailable(closed.into())),
-        Err(elapsed) => Err(Error::Unavailable(elapsed.into())),
-    }
-}
+/// Of all searches.
+static TURNS: Few = Few::new();
 
 /// A page of those in which the words are found.
 pub(super) async fn list<S: Store>(
@@ -62,7 +54,7 @@ pub(super) async fn list<S: Store>(
 ) -> Result<Page<Overview>, Error> {
     let after = cursor::read::<Uuid>(name(wanted.sort), page)?;
     let words = Words::new(S::ENGINE, words);
-    let _turn = turn().await?;
+    let _turn = TURNS.turn().await?;
     let mut walk = Walk::begin(store, &words, wanted, after, patience);
     let mut found: Vec<Found> = Vec::new();
     while found.len() < cursor::rows(page)
@@ -82,20 +74,20 @@ pub(super) async fn counts<S: Store>(
     store: &S,
     words: &str,
     wanted: &ConversationFilter,
-    agent: Option<Uuid>,
     patience: Duration,
 ) -> Result<Counts, Error> {
     let words = Words::new(S::ENGINE, words);
-    let _turn = turn().await?;
+    let _turn = TURNS.turn().await?;
     let mut walk = Walk::begin(store, &words, wanted, None, patience);
     let mut counts = Counts::default();
-    let groups = |statement: &mut Statement| filter::groups(statement, agent);
-    while let Some(rows) = walk.next(&groups).await? {
+    while let Some(rows) = walk.next(&filter::groups).await? {
         for row in &rows {
             if Found::read(row)?.is_some() {
                 counts.all += 1;
                 counts.needs_you += i64::from(cell::<bool, _>(row, "needs_you")?);
-                counts.mine += i64::from(cell::<bool, _>(row, "mine")?);
+                if let Some(holder) = cell(row, "holder")? {
+                    *counts.held.entry(holder).or_default() += 1;
+                }
                 counts.ai += i64::from(cell::<bool, _>(row, "ai")?);
                 counts.unread += i64::from(cell::<bool, _>(row, "is_unread")?);
             }

@@ -104,7 +104,7 @@ impl Dialect for Postgres {
     }
 
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
-        Line::of(&self.pool, &self.retired).await?.rows(sqlx::query(sql).bind(json)).await
+        Line::of(&self.ledger, &self.retired).await?.rows(sqlx::query(sql).bind(json)).await
     }
 }
 

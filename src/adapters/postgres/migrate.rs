@@ -63,7 +63,7 @@ impl Postgres {
             "select current_setting('transaction_read_only') = 'on' from _sqlx_migrations where success and version = $1",
         )
         .bind(newest(&migrations()))
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.ledger)
         .await;
         match applied {
             Ok(Some((true,))) => {

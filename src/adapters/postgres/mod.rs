@@ -68,7 +68,8 @@ pub struct Durability {
 pub struct Postgres {
     /// For every place but the ledger.
     pub(crate) pool: PgPool,
-    /// For the ledger, where its writers go the long way, and for what passes them by.
+    /// For the ledger, where its writers go the long way, for its own looks, and for whoever asks whether this instance can
+    /// work: people who read much take none of these.
     pub(crate) ledger: PgPool,
     /// One for each writer of the ledger to keep; None if there are too few connections for that.
     pub(crate) kept: Option<PgPool>,

@@ -72,7 +72,7 @@ impl Dialect for Sqlite {
     }
 
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<SqliteRow>, sqlx::Error> {
-        sqlx::query(sql).bind(json).fetch_all(&self.reader).await
+        sqlx::query(sql).bind(json).fetch_all(&self.ledger).await
     }
 }
 

@@ -30,7 +30,7 @@ impl Sqlite {
             "select version from _sqlx_migrations where success and version = $1",
         )
         .bind(newest(&migrations()))
-        .fetch_optional(&self.reader)
+        .fetch_optional(&self.ledger)
         .await;
         match applied {
             Ok(applied) => Ok(applied.is_some()),

@@ -48,6 +48,9 @@ const CUT: Duration = Duration::from_millis(100);
 /// Connections that read.
 const READERS: u32 = 4;
 
+/// Others that look for work, and whether there can be any.
+const LEDGER_READERS: u32 = 2;
+
 /// The database, open.
 #[derive(Debug, Clone)]
 pub struct Sqlite {
@@ -56,6 +59,9 @@ pub struct Sqlite {
     pub(crate) writer: SqlitePool,
     /// Connections that only read; they never wait for the writer.
     pub(crate) reader: SqlitePool,
+    /// The same for the ledger's own looks, and for whoever asks whether this instance can work: people who read much take
+    /// none of these.
+    pub(crate) ledger: SqlitePool,
     file: Arc<OpenFile>,
     /// Whether what is written finds any.
     pub(crate) room: Room,
@@ -81,7 +87,7 @@ impl Sqlite {
         }
         make_private(&path)?;
         let file = Arc::new(OpenFile::at(&path)?);
-        let (written, read) = (Arc::clone(&file), Arc::clone(&file));
+        let written = Arc::clone(&file);
         let options = options
             .filename(file.path())
             // It is there. Whoever connects anew later finds this file, or none.
@@ -105,14 +111,10 @@ impl Sqlite {
             // What is removed is overwritten: the pages of the file keep none of it.
             .connect_with(options.clone().pragma("secure_delete", "on"))
             .await?;
-        let reader = SqlitePoolOptions::new()
-            .max_connections(READERS)
-            .test_before_acquire(false)
-            .after_connect(move |_, _| Box::pin(std::future::ready(read.require())))
-            .acquire_timeout(ACQUIRE)
-            .connect_with(options.read_only(true))
-            .await?;
-        Ok(Self { writer, reader, file, room: Room::default(), clock })
+        let options = options.read_only(true);
+        let reader = readers(READERS, &file).connect_with(options.clone()).await?;
+        let ledger = readers(LEDGER_READERS, &file).connect_lazy_with(options);
+        Ok(Self { writer, reader, ledger, file, room: Room::default(), clock })
     }
 
     /// The moment: SQLite has no server whose clock could differ from ours.
@@ -157,9 +159,19 @@ impl Sqlite {
     /// Closes every connection, when those in use are given back.
     pub async fn close(&self) {
         self.reader.close().await;
+        self.ledger.close().await;
         // Last, so that the one who leaves the write-ahead log behind folds it into the file.
         self.writer.close().await;
     }
+}
+
+fn readers(connections_max: u32, file: &Arc<OpenFile>) -> SqlitePoolOptions {
+    let file = Arc::clone(file);
+    SqlitePoolOptions::new()
+        .max_connections(connections_max)
+        .test_before_acquire(false)
+        .after_connect(move |_, _| Box::pin(std::future::ready(file.require())))
+        .acquire_timeout(ACQUIRE)
 }
 
 /// Customers' words are for the owner of the file alone. SQLite gives the files beside it the same mode.

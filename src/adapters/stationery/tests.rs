@@ -88,7 +88,7 @@ async fn carrying<S: Trial>(store: &S, label: &Label) -> i64 {
     let wanted = ConversationFilter { label: Some(label.id), ..Default::default() };
     let page = PageOf { limit: 10, cursor: None };
     let listed = store.conversations(&wanted, &page).await.expect("a page").items.len();
-    let counted = store.counts(&wanted, None).await.expect("counts").all;
+    let counted = store.counts(&wanted).await.expect("counts").all;
     assert_eq!(usize::try_from(counted).ok(), Some(listed));
     counted
 }

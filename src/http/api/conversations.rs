@@ -154,6 +154,9 @@ pub(crate) struct Counts {
 }
 
 /// How many of these conversations there are, by group.
+///
+/// They are counted once for all who ask the same, and the less often the longer it takes: whoever asks meanwhile waits for the
+/// next count, ten seconds at most before it begins.
 #[utoipa::path(get, path = "/api/v1/conversations/counts", tag = "Conversations", params(Which),
     responses((status = 200, body = Counts)))]
 pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
@@ -162,8 +165,10 @@ pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Whic
     let Some(filter) = query.0.filter(&doors, &caller).await? else {
         return Ok(Answer::ok(&Counts::default()));
     };
-    let archive::Counts { needs_you, mine, ai, all, unread } =
-        doors.archive.counts(&filter, caller.agent).await?;
+    let filter = ConversationFilter { group: None, ..filter };
+    let counted = doors.counted.of(&filter, async |filter| doors.archive.counts(filter).await).await?;
+    let archive::Counts { needs_you, held, ai, all, unread } = counted;
+    let mine = caller.agent.and_then(|agent| held.get(&agent).copied()).unwrap_or_default();
     Ok(Answer::ok(&Counts { needs_you, mine, ai, all, unread }))
 }
 

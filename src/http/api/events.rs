@@ -80,7 +80,9 @@ pub(crate) struct Which {
     conversation_id: Option<Id>,
     /// On this channel.
     channel: Option<String>,
-    /// Of these types, with commas between them.
+    /// Of these types, with commas between them. Without `since` and `until`, a list looks for them for three seconds
+    /// (enough for a million events and more): a page may then be short, or empty, and still have a `next_cursor`, from
+    /// which it goes on.
     #[serde(rename = "type")]
     #[param(value_type = Option<String>)]
     kinds: Option<Several<EventType>>,

@@ -300,8 +300,12 @@ async fn a_search_says_what_it_found_and_a_list_does_not() {
         let items = world.get(path).await.json()["items"].clone();
         assert!(!items[0].as_object().unwrap().contains_key("match"), "{path}");
     }
-    let counts = world.get("/api/v1/conversations/counts?q=condo").await.json();
-    assert_eq!(counts, json!({ "needs_you": 1, "mine": 2, "ai": 3, "all": 7, "unread": 4 }));
+    let path = "/api/v1/conversations/counts?q=condo";
+    world.admit("holder", Role::Agent, Some(fakes::HOLDER), None);
+    for (token, mine) in [("holder", 2), (ADMIN, 0)] {
+        let counts = world.ask_as(token, "GET", path, None).await.json();
+        assert_eq!(counts, json!({ "needs_you": 1, "mine": mine, "ai": 3, "all": 7, "unread": 4 }));
+    }
 }
 
 #[tokio::test]

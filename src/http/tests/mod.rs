@@ -65,6 +65,7 @@ use uuid::Uuid;
 use self::fakes::{Album, Clerk, Crew, Drawer, House, Postbox, Shelf};
 use super::{
     auth::{Auth, hash_token},
+    counted::Counted,
     doors::Doors,
     feed::Feed,
     names::Directory,
@@ -168,6 +169,7 @@ impl World {
             health: house.clone(),
             auth: Auth::new(Some(ADMIN), house.clone(), crew.clone(), clock),
             directory: Arc::new(Directory::new(crew.clone(), fetching.clone())),
+            counted: Counted::default(),
             fetching,
             sign_in: SignIn::new(crew.clone(), clock),
             site: Site::new(public_url, "10.0.0.1".parse().expect("a network")),

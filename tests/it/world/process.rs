@@ -53,6 +53,7 @@ use baton::{
     http::{
         self,
         auth::Auth,
+        counted::Counted,
         doors::Doors,
         feed::Feed,
         names::Directory,
@@ -278,6 +279,7 @@ impl Process {
             health: house,
             auth: Auth::new(Some(API_TOKEN), registry.clone(), store.people(), || BEGINNING),
             directory,
+            counted: Counted::default(),
             language: None,
             fetching,
             sign_in: SignIn::new(store.people(), || BEGINNING),

@@ -1,9 +1,11 @@
 //! Lists of events.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{all_pages, first};
+use super::{super::events::look_for, all_pages, first};
 use crate::{
     adapters::trial::{NOW, Trial, begun, event, on_both_stores},
     domain::{
@@ -18,6 +20,7 @@ on_both_stores!(
     all_events_come_in_the_order_of_the_feed,
     events_are_narrowed,
     what_is_for_some_is_listed_for_nobody_else,
+    rare_events_are_looked_for_as_far_as_there_is_time,
 );
 
 async fn a_timeline_goes_by_the_numbers_of_its_conversation<S: Trial>(store: &S) {
@@ -121,5 +124,34 @@ async fn what_is_for_some_is_listed_for_nobody_else<S: Trial>(store: &S) {
                 kept.iter().filter(|event| event.is_for(viewer, channels.as_deref())).cloned().collect();
             assert_eq!(listed, passed, "{filter:?}");
         }
+    }
+}
+
+/// The next page goes on where the time was over, and in the end all are found.
+async fn rare_events_are_looked_for_as_far_as_there_is_time<S: Trial>(store: &S) {
+    let is_rare = |n| [0, 1, 12, 19].contains(&n);
+    let kind = |n| if is_rare(n) { EventType::BreakerOpened } else { EventType::WebhookIgnored };
+    for n in 0..20 {
+        store.keep_events(vec![event(None, None, kind(n), NOW.plus_ms(n))]).await;
+    }
+    for (descending, mut wanted) in [(false, vec![0, 1, 12, 19]), (true, vec![19, 12, 1, 0])] {
+        let filter = EventFilter { kinds: vec![EventType::BreakerOpened], descending, ..Default::default() };
+        let mut sizes = Vec::new();
+        let (mut found, mut page) = (Vec::new(), first(10));
+        loop {
+            let listed = look_for(store, &filter, &page, 4, Duration::ZERO).await.expect("a page");
+            sizes.push(listed.items.len());
+            found.extend(listed.items.into_iter().map(|it| it.event.at.since(NOW)));
+            let Some(next) = listed.next else { break };
+            page.cursor = Some(next);
+        }
+        assert_eq!(found, wanted);
+        assert_eq!(sizes.len(), 6, "twenty, four at a time, and then no more: {sizes:?}");
+        assert!(sizes.contains(&0));
+        let listed = look_for(store, &filter, &first(3), 4, Duration::from_secs(60)).await.expect("a page");
+        wanted.truncate(3);
+        assert_eq!(listed.items.iter().map(|it| it.event.at.since(NOW)).collect::<Vec<_>>(), wanted);
+        let all = all_pages(async |page| look_for(store, &filter, &page, 4, Duration::from_secs(60)).await);
+        assert_eq!(all.await.len(), 4);
     }
 }

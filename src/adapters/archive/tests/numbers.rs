@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::numbers::TURNS;
 use crate::{
     adapters::trial::{
         NOW, Trial, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled, suggested,
@@ -31,6 +32,8 @@ on_both_stores!(
     drafts_count_when_they_were_written_as_they_stand_now,
     what_a_channel_used_since_then_is_told_by_model,
     a_reply_that_was_withdrawn_whole_was_written_for_nothing,
+    a_wait_goes_on_from_one_week_into_the_next,
+    no_more_than_two_are_counted_at_once,
 );
 
 const HOUR: i64 = 3_600_000;
@@ -365,4 +368,36 @@ async fn a_reply_that_was_withdrawn_whole_was_written_for_nothing<S: Trial>(stor
         let used = buckets[0].usage.iter().find(|used| used.model == model);
         assert_eq!(used.map(|used| used.wasted), Some(wasted), "{model}");
     }
+}
+
+/// Weeks are counted one after the other.
+async fn a_wait_goes_on_from_one_week_into_the_next<S: Trial>(store: &S) {
+    const DAY: i64 = 24 * HOUR;
+    let mei = begin(store, "shop", "6580000001@c.us").await;
+    let ours = |seq, ms| from_us(seq, Author::Agent, "Hi", NOW.plus_ms(ms), DeliveryState::Sent);
+    let contact = |seq, ms| from_contact(seq, "Hello", NOW.plus_ms(ms));
+    let messages = vec![
+        contact(1, 7 * DAY - 20),
+        contact(2, 7 * DAY + 5),
+        ours(3, 7 * DAY + 10),
+        ours(4, 14 * DAY - 10),
+        contact(5, 14 * DAY + 2),
+        ours(6, 14 * DAY + 9),
+    ];
+    store.keep_messages(&mei, messages).await;
+    let buckets = store.buckets(NOW, NOW.plus_ms(20 * DAY), DAY, None).await.expect("counts");
+    assert_eq!(buckets.len(), 20);
+    let answered: Vec<_> =
+        buckets.iter().enumerate().filter_map(|(day, it)| Some((day, it.human_answer_ms?))).collect();
+    assert_eq!(answered, [(6, (30, 30)), (14, (7, 7))]);
+}
+
+async fn no_more_than_two_are_counted_at_once<S: Trial>(store: &S) {
+    let count = || store.buckets(NOW, NOW.plus_ms(HOUR), HOUR, None);
+    let _first = TURNS.turn().await.expect("a turn");
+    let second = TURNS.turn().await.expect("another");
+    let soon = std::time::Duration::from_millis(200);
+    assert!(tokio::time::timeout(soon, count()).await.is_err(), "it waits");
+    drop(second);
+    count().await.expect("its turn");
 }

@@ -117,10 +117,8 @@ async fn lists<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Error
                 };
                 store.conversations(&filter, &first(5)).await?;
                 store.conversations(&filter, &page(list, id.to_string())).await?;
-                for agent in [Some(id), None] {
-                    store.counts(&filter, agent).await?;
-                    store.counts(&ConversationFilter { words: None, ..filter.clone() }, agent).await?;
-                }
+                store.counts(&filter).await?;
+                store.counts(&ConversationFilter { words: None, ..filter.clone() }).await?;
             }
         }
         store.conversations(&ConversationFilter { sort, ..Default::default() }, &first(5)).await?;

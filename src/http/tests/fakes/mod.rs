@@ -22,7 +22,7 @@ pub(super) use crew::Crew;
 pub(super) use drawer::Drawer;
 pub(super) use house::House;
 pub(super) use postbox::Postbox;
-pub(super) use shelf::Shelf;
+pub(super) use shelf::{HOLDER, Shelf};
 pub(super) use toy::Toy;
 
 use serde_json::Map;
