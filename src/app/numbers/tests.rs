@@ -119,7 +119,7 @@ async fn what_another_key_has_sealed_is_not_written_over() {
     let default = registry::Channel { sealed, ..row(&numbers, DEFAULT, "7105000001") };
     assert!(numbers.registry.add_channel(&default).await.expect("written"));
     numbers.register(Time(5)).await.expect("the start goes on");
-    assert_eq!(numbers.registry.channels().await.expect("read"), [default.clone()]);
+    assert_eq!(numbers.registry.channels().await.expect("read"), [default]);
 
     // Nothing of it is needed any more.
     let set = [&environment[..], &[("green_api_webhook_token", "hook-of-ours")]].concat();
