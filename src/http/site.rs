@@ -57,27 +57,33 @@ impl Site {
         is_public || is_here
     }
 
-    /// The cookie of a session.
-    pub(super) fn cookie(&self, token: &str) -> String {
-        self.cookie_for(token, KEPT)
+    /// Whether a session that begins by this request is for TLS alone. A browser keeps no such cookie of a page that came
+    /// without, as in an office where only the provider comes by the public address.
+    pub(super) fn is_secure(&self, headers: &HeaderMap) -> bool {
+        let is_plain = text(headers, header::ORIGIN).is_some_and(|origin| origin.starts_with("http://"));
+        !is_plain && self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
     }
+}
 
-    /// Takes it away.
-    pub(super) fn no_cookie(&self) -> String {
-        self.cookie_for("", Duration::ZERO)
-    }
+/// The cookie of a session.
+pub(super) fn cookie(token: &str, is_secure: bool) -> String {
+    cookie_for(token, is_secure, KEPT)
+}
 
-    fn cookie_for(&self, value: &str, kept: Duration) -> String {
-        let is_secure = self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"));
-        Cookie::build(SESSION, value)
-            .path("/")
-            .http_only(true)
-            .same_site(SameSite::Lax)
-            .secure(is_secure)
-            .max_age(kept)
-            .finish()
-            .to_string()
-    }
+/// Takes it away.
+pub(super) fn no_cookie() -> String {
+    cookie_for("", false, Duration::ZERO)
+}
+
+fn cookie_for(value: &str, is_secure: bool, kept: Duration) -> String {
+    Cookie::build(SESSION, value)
+        .path("/")
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .secure(is_secure)
+        .max_age(kept)
+        .finish()
+        .to_string()
 }
 
 /// Where somebody signs in with that secret. What follows the `#` is not sent by browsers: no log has it.
@@ -143,12 +149,21 @@ mod tests {
 
     #[test]
     fn a_cookie_is_for_us_alone_and_for_tls_where_there_is_tls() {
-        let plain = at(None).cookie("secret");
-        assert_eq!(plain, "baton_session=secret; HttpOnly; SameSite=Lax; Path=/; Max-Age=34560000");
-        let secure = at(Some("https://baton.example.com")).cookie("secret");
-        assert_eq!(secure, "baton_session=secret; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=34560000");
-        assert!(at(Some("http://10.0.0.5")).no_cookie().contains("baton_session=; "));
-        assert!(at(None).no_cookie().ends_with("Max-Age=0"));
+        let plain = "baton_session=secret; HttpOnly; SameSite=Lax; Path=/; Max-Age=34560000";
+        assert_eq!(cookie("secret", false), plain);
+        let secure = "baton_session=secret; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=34560000";
+        assert_eq!(cookie("secret", true), secure);
+        assert!(no_cookie().starts_with("baton_session=; ") && no_cookie().ends_with("Max-Age=0"));
+        let public = Some("https://baton.example.com");
+        for (public, origin, is_secure) in [
+            (None, "https://baton.example.com", false),
+            (Some("http://10.0.0.5"), "http://10.0.0.5", false),
+            (public, "https://baton.example.com", true),
+            (public, "http://office.lan:8080", false),
+        ] {
+            assert_eq!(at(public).is_secure(&headers(&[("origin", origin)])), is_secure, "{origin}");
+        }
+        assert!(at(public).is_secure(&headers(&[])), "whoever sends none is no browser");
     }
 
     #[test]

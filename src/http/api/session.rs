@@ -17,7 +17,8 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::{Document, Problem},
-        read::{self, Address, Json},
+        read::{self, Address, ForTls, Json},
+        site,
         wire::Me,
     },
 };
@@ -47,7 +48,12 @@ pub(crate) struct Showing {
         (status = 429, body = Document<'_>, content_type = "application/problem+json",
             description = "Too many tries.", headers(("Retry-After" = i64, description = "seconds"))),
     ))]
-pub(crate) async fn sign_in(doors: Data<Doors>, from: Address, body: Json<Showing>) -> Answered {
+pub(crate) async fn sign_in(
+    doors: Data<Doors>,
+    from: Address,
+    for_tls: ForTls,
+    body: Json<Showing>,
+) -> Answered {
     let (came, how) = match (body.value.email, body.value.password, body.value.link) {
         (Some(email), Some(password), None) => {
             let email = read::text("/email", email, EMAIL_MAX)?;
@@ -67,7 +73,7 @@ pub(crate) async fn sign_in(doors: Data<Doors>, from: Address, body: Json<Showin
     match came {
         Ok(SignedIn { agent, secret }) => {
             doors.note(deed(&format!("agent:{agent}"), Deed::SignedIn)).await;
-            Ok(Answer::empty().with_cookie(doors.site.cookie(&secret)))
+            Ok(Answer::empty().with_cookie(site::cookie(&secret, for_tls.0)))
         }
         Err(refusal) => {
             // Tries that were not even looked at are bounded by nothing, and told by nobody.
@@ -94,5 +100,5 @@ pub(crate) async fn sign_out(doors: Data<Doors>, caller: Caller) -> Answered {
     }
     doors.auth.forget();
     doors.note(doors.deed(&caller, Deed::SignedOut)).await;
-    Ok(Answer::empty().with_cookie(doors.site.no_cookie()))
+    Ok(Answer::empty().with_cookie(site::no_cookie()))
 }

@@ -111,6 +111,20 @@ impl FromRequest for Address {
     }
 }
 
+/// Whether the session that begins by a request is for TLS alone.
+#[derive(Debug)]
+pub(crate) struct ForTls(pub(crate) bool);
+
+impl FromRequest for ForTls {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let doors = request.app_data::<Data<Doors>>();
+        ready(Ok(Self(doors.is_some_and(|doors| doors.site.is_secure(request.headers())))))
+    }
+}
+
 /// Whoever has one address of IPv6 has as many as they like of its network.
 fn counted(address: IpAddr) -> String {
     match address.to_canonical() {

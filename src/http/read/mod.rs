@@ -12,7 +12,7 @@ mod form;
 
 pub(crate) use form::{Form, JsonOrForm};
 pub(crate) use gzip::Gzip;
-pub(crate) use headers::{Address, Base, Once, Wanted, Wish};
+pub(crate) use headers::{Address, Base, ForTls, Once, Wanted, Wish};
 pub(crate) use json::{Json, Optional, body, from_value, given};
 pub(crate) use query::{Query, Several};
 
