@@ -85,6 +85,7 @@ impl Sqlite {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
+        require_its_log(&path)?;
         make_private(&path)?;
         let file = Arc::new(OpenFile::at(&path)?);
         let written = Arc::clone(&file);
@@ -172,6 +173,21 @@ fn readers(connections_max: u32, file: &Arc<OpenFile>) -> SqlitePoolOptions {
         .test_before_acquire(false)
         .after_connect(move |_, _| Box::pin(std::future::ready(file.require())))
         .acquire_timeout(ACQUIRE)
+}
+
+/// A log without its database holds what was written last, and a new database there would have it overwritten.
+fn require_its_log(path: &Path) -> Result<(), sqlx::Error> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let is_left = std::fs::metadata(&log).is_ok_and(|log| log.len() > 0);
+    if path.exists() || !is_left {
+        return Ok(());
+    }
+    let told = format!(
+        "it is not there, but {} is, with what was written to it last: put the database back beside that, or move that away too",
+        log.display()
+    );
+    Err(sqlx::Error::Configuration(told.into()))
 }
 
 /// Customers' words are for the owner of the file alone. SQLite gives the files beside it the same mode.

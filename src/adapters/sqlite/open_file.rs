@@ -98,7 +98,13 @@ fn identity(path: &Path) -> io::Result<Identity> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::{
+        adapters::{sqlite::Sqlite, trial::NOW},
+        flow::clock::ManualClock,
+    };
 
     #[test]
     fn a_key_beside_the_link_is_taken_where_none_is_beside_the_file() {
@@ -113,5 +119,18 @@ mod tests {
         assert_eq!(file.key(), at("link.key"), "an earlier version has put it there");
         fs::write(at("data/baton.key"), "").expect("written");
         assert_eq!(file.key(), at("data/baton.key"));
+    }
+
+    #[tokio::test]
+    async fn a_log_without_its_database_is_written_over_by_nobody() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let (url, clock) = (format!("sqlite:{}", at("baton.db").display()), Arc::new(ManualClock::at(NOW)));
+        fs::write(at("baton.db-wal"), "what was written last").expect("written");
+        let refused = Sqlite::connect(&url, clock.clone()).await.expect_err("refused").to_string();
+        assert!(refused.contains("put the database back"), "{refused}");
+        assert!(!at("baton.db").exists() && at("baton.db-wal").exists());
+        fs::remove_file(at("baton.db-wal")).expect("removed");
+        Sqlite::connect(&url, clock).await.expect("a new one").close().await;
     }
 }
