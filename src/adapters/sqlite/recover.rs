@@ -15,6 +15,7 @@ impl Sqlite {
             "update conversations set lease_until = min(lease_until, $1), turn_at = min(lease_until, $1),
              stamp = random() where lease_until is not null",
             "update endpoints set owned_until = min(owned_until, $1)",
+            "update channels set poll_until = min(poll_until, $1)",
         ] {
             sqlx::query(sql).bind(now).execute(&mut *transaction).await?;
         }

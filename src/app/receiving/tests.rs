@@ -18,7 +18,7 @@ use super::fetch;
 use crate::{
     adapters::{
         sql::Statement,
-        trial::{NOW, Trial, on_both_stores},
+        trial::{self, NOW, Trial, on_both_stores},
     },
     domain::{
         chat::ChatId,
@@ -312,6 +312,18 @@ async fn what_cannot_be_read_is_kept_and_holds_nothing_up<S: Trial + Clone + 'st
     let page = PageOf { limit: 10, cursor: None };
     let letters = store.letters(&LetterFilter::default(), &page).await.expect("reads").items;
     assert_eq!(letters.iter().map(|letter| letter.kind).collect::<Vec<_>>(), [LetterKind::Webhook]);
+}
+
+#[tokio::test]
+async fn after_a_crash_of_the_only_server_fetching_goes_on_at_once() {
+    let (store, _folder) = trial::sqlite().await;
+    let shop = Shop::open(&store).await;
+    shop.queue(&["A1"]);
+    assert!(store.claim_poll("shop", "killed", 45_000).await.expect("writes"));
+    let next = shop.poller("next");
+    assert!(matches!(next.poll("shop").await, Ok(Polled::Elsewhere)));
+    store.recover().await.expect("recovered");
+    assert!(matches!(next.poll("shop").await, Ok(Polled::Took(_))));
 }
 
 async fn told_to_stop_nobody_fetches_on_though_the_store_is_away<S: Trial + Clone + 'static>(store: &S) {
