@@ -72,7 +72,7 @@ pub async fn backup(
     }
     let store = Store::connect_existing(settings).await?;
     store.require_whole().await?;
-    store.require_migrated().await?;
+    store.require_migrated().await.context("before an upgrade the earlier program makes the backup")?;
     let keys = match passphrase {
         Some(words) => Some(locked(&proven_keys(&store, settings).await?, words)?),
         None => None,

@@ -214,7 +214,7 @@ mod tests {
             names.map(|name| packed(name.to_string(), &file(&name)).len()).sum()
         };
         let (first, all) = (weigh(|name| link(name).is_some()), weigh(|_| true));
-        assert!(first < 150_000 && all < 300_000, "{first} of {all} bytes compressed");
+        assert!(first < 160_000 && all < 320_000, "{first} of {all} bytes compressed");
     }
 
     #[test]

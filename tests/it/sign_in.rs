@@ -247,7 +247,7 @@ async fn whoever_looks_at_people_or_replies_hears_of_each_change(world: &World) 
     let id = ana.me().await["id"].as_str().expect("an id").to_owned();
     ana.ask("PATCH", "/api/v1/me", Some(json!({ "name": "Ana B." }))).await;
     ana.ask("PATCH", "/api/v1/me", Some(json!({ "preferences": { "theme": "dark" } }))).await;
-    admin.ask("PATCH", &format!("/api/v1/agents/{id}"), Some(json!({ "role": "admin" }))).await;
+    admin.ask("PATCH", &format!("/api/v1/agents/{id}"), Some(json!({ "name": "Ana C." }))).await;
     let own = json!({ "shortcut": "mine", "text": "Hi", "owner": "me" });
     assert_eq!(ana.ask("POST", "/api/v1/canned-replies", Some(own)).await.status, 201);
     let shared = json!({ "shortcut": "ours", "text": "Hi", "owner": null });
