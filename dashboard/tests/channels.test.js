@@ -5,7 +5,10 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import "./page.js";
 import { drawn } from "./drawn.js";
+import { GROUPS, OWN } from "../app/pages/channels/rule_list.js";
+import { toldOf, valueOf } from "../app/pages/channels/rules.js";
 import { KNOWN, StateTag, StateWords } from "../app/pages/channels/state.js";
+import { en } from "../app/words/en.js";
 import { t, word } from "../app/words/index.js";
 
 const source = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
@@ -33,9 +36,8 @@ test("every state that the server makes or the runbook names is told in words, w
     const channel = { name: "shop", provider: "green_api", state };
     assert.notEqual(drawn(StateTag({ channel })), state, state);
     assert.doesNotMatch(drawn(StateWords({ channel })), new RegExp(t("channels.other_means").slice(0, 30)), state);
-    for (const group of ["channel_state", "channel_state_means", ...(state === "authorized" ? [] : ["channel_state_todo"])]) {
-      assert.notEqual(word(group, state), state.replaceAll("_", " "), `${group} ${state}`);
-    }
+    const groups = ["channel_state", "channel_state_means", ...(state === "authorized" ? [] : ["channel_state_todo"])];
+    assert.deepEqual(groups.map((group) => `${group}.${state}`).filter((key) => !(key in en)), []);
   }
 });
 
@@ -47,4 +49,25 @@ test("the runbook says what to do in every state that the server makes or the pa
 test("a token that is refused is named as the cause", () => {
   const words = drawn(StateWords({ channel: { name: "shop", provider: "green_api", state: "credentials_refused" } }));
   assert.match(words, /apiTokenInstance.*What to do:.*Credentials/);
+});
+
+test("every rule of a channel has a place, a name, a hint, and words for its unit and its values", () => {
+  const keys = [...named("src/config/channel.rs", "\noverridable! {", "\n}", /(\w+)/g), ...OWN];
+  const rules = GROUPS.flatMap((group) => group.rules);
+  assert.deepEqual(rules.map(({ key }) => key).sort(), keys.sort());
+  const wanted = rules.flatMap(({ key, unit, values = [] }) => [
+    `rule.${key}`, `rule_hint.${key}`, ...(unit ? [`unit.${unit}`] : []), ...values.map((value) => `rule_value.${key}.${value}`),
+  ]);
+  assert.deepEqual(wanted.filter((it) => !(it in en)), []);
+});
+
+test("who may write hours is shown how, and that none are always", () => {
+  for (const key of ["ai_hours", "handover_hours", "quiet_hours"]) assert.match(word("rule_hint", key), /\d\d:00-\d\d:00/, key);
+  const told = (key) => toldOf({ key, kind: "text" }, null);
+  assert.deepEqual([told("ai_hours"), told("handover_hours"), told("quiet_hours")], [t("rules.always"), t("rules.always"), t("rules.nothing")]);
+});
+
+test("a ceiling of cost is sent to the penny, and times as whole as the server counts them", () => {
+  const rule = (key) => GROUPS.flatMap(({ rules }) => rules).find((it) => it.key === key);
+  assert.deepEqual([valueOf(rule("ai_spend_per_day"), "0.50"), valueOf(rule("burst_quiet_ms"), "1.2345")], [0.5, 1_235]);
 });

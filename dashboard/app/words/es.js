@@ -1072,6 +1072,7 @@ export const es = {
   "rules.as_everywhere": "Como en todos los canales: {value}",
   "rules.otherwise": "En todos los canales: {value}.",
   "rules.nothing": "nada",
+  "rules.always": "siempre",
   "rules.prompt_everywhere": "lo que dice BATON_AI_PROMPT_FILE, o el incorporado",
 
   "rules_group.assistant": "El asistente",
@@ -1092,11 +1093,14 @@ export const es = {
   "unit.messages": "mensajes",
   "unit.attempts": "intentos",
   "unit.sends": "a la vez",
+  "unit.money": "al día",
 
   "rule.prompt": "Prompt",
   "rule_hint.prompt": "Quién es el asistente en este número.",
   "rule.ai_model": "Modelo",
   "rule_hint.ai_model": "El nombre del modelo, como lo llama su servicio.",
+  "rule.ai_spend_per_day": "Tope de coste en un día",
+  "rule_hint.ai_spend_per_day": "En la moneda de BATON_AI_PRICES, que hace falta. Al alcanzarlo se llama a personas hasta el día siguiente. Por ejemplo 20 o 2.50.",
   "rule.rollout_percent": "Conversaciones nuevas que empiezan con la IA",
   "rule_hint.rollout_percent": "Las demás empiezan con personas, con sugerencias.",
   "rule.drafting": "Dónde empiezan las conversaciones nuevas",
@@ -1152,6 +1156,10 @@ export const es = {
   "rule.send_attempts": "Intentos de envío",
   "rule_hint.send_attempts": "Solo para lo que seguro que no salió.",
 
+  "rule.ai_hours": "Horario del asistente",
+  "rule_hint.ai_hours": "Fuera de él responden personas. Por ejemplo Mon-Fri 09:00-18:00 Asia/Singapore, con los días en inglés; 00:00-24:00 es siempre. Sin zona horaria, la del servidor.",
+  "rule.handover_hours": "Horario en que hay personas",
+  "rule_hint.handover_hours": "Para hacerse cargo; fuera de él, el asistente dice cuándo vuelven. Por ejemplo Mon-Fri 09:00-12:00,13:00-18:00; Sat 10:00-14:00, con los días en inglés.",
   "rule.human_hold_ms": "Vuelve a la IA tras",
   "rule_hint.human_hold_ms": "Desde que una persona escribió por última vez. 0 es solo cuando se indique.",
   "rule.human_overdue_ms": "Un contacto espera demasiado tras",

@@ -1072,6 +1072,7 @@ export const pt = {
   "rules.as_everywhere": "Como em todos os canais: {value}",
   "rules.otherwise": "Em todos os canais: {value}.",
   "rules.nothing": "nada",
+  "rules.always": "sempre",
   "rules.prompt_everywhere": "o que diz BATON_AI_PROMPT_FILE, ou o que já vem embutido",
 
   "rules_group.assistant": "O assistente",
@@ -1092,11 +1093,14 @@ export const pt = {
   "unit.messages": "mensagens",
   "unit.attempts": "tentativas",
   "unit.sends": "ao mesmo tempo",
+  "unit.money": "por dia",
 
   "rule.prompt": "Prompt",
   "rule_hint.prompt": "Quem é o assistente neste número.",
   "rule.ai_model": "Modelo",
   "rule_hint.ai_model": "O nome do modelo, como o serviço dele o chama.",
+  "rule.ai_spend_per_day": "Teto de custo em um dia",
+  "rule_hint.ai_spend_per_day": "Na moeda de BATON_AI_PRICES, que é necessário. Ao atingi-lo, pessoas são chamadas até o dia seguinte. Por exemplo 20 ou 2.50.",
   "rule.rollout_percent": "Novas conversas que começam com a IA",
   "rule_hint.rollout_percent": "As outras começam com pessoas, com sugestões.",
   "rule.drafting": "Onde começam as novas conversas",
@@ -1152,6 +1156,10 @@ export const pt = {
   "rule.send_attempts": "Tentativas de envio",
   "rule_hint.send_attempts": "Só para o que com certeza não saiu.",
 
+  "rule.ai_hours": "Horário do assistente",
+  "rule_hint.ai_hours": "Fora dele, pessoas respondem. Por exemplo Mon-Fri 09:00-18:00 Asia/Singapore, com os dias em inglês; 00:00-24:00 é sempre. Sem fuso horário, o do servidor.",
+  "rule.handover_hours": "Horário em que há pessoas",
+  "rule_hint.handover_hours": "Para assumir; fora dele, o assistente diz quando elas voltam. Por exemplo Mon-Fri 09:00-12:00,13:00-18:00; Sat 10:00-14:00, com os dias em inglês.",
   "rule.human_hold_ms": "Volta à IA depois de",
   "rule_hint.human_hold_ms": "Desde que uma pessoa escreveu por último. 0 é só quando mandado.",
   "rule.human_overdue_ms": "Um contato espera demais depois de",

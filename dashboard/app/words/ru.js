@@ -1072,6 +1072,7 @@ export const ru = {
   "rules.as_everywhere": "Как на всех каналах: {value}",
   "rules.otherwise": "На всех каналах: {value}.",
   "rules.nothing": "ничего",
+  "rules.always": "всегда",
   "rules.prompt_everywhere": "из BATON_AI_PROMPT_FILE или встроенный",
 
   "rules_group.assistant": "Ассистент",
@@ -1092,11 +1093,14 @@ export const ru = {
   "unit.messages": "сообщения",
   "unit.attempts": "попытки",
   "unit.sends": "одновременно",
+  "unit.money": "в день",
 
   "rule.prompt": "Промпт",
   "rule_hint.prompt": "Кто такой ассистент на этом номере.",
   "rule.ai_model": "Модель",
   "rule_hint.ai_model": "Имя модели, как её называет сервис.",
+  "rule.ai_spend_per_day": "Предел расходов в день",
+  "rule_hint.ai_spend_per_day": "В валюте BATON_AI_PRICES, без которой не работает. Когда он достигнут, до следующего дня зовут людей. Например 20 или 2.50.",
   "rule.rollout_percent": "Новые диалоги, которые начинает ИИ",
   "rule_hint.rollout_percent": "Остальные начинают люди, с подсказками ИИ.",
   "rule.drafting": "С кого начинаются новые диалоги",
@@ -1152,6 +1156,10 @@ export const ru = {
   "rule.send_attempts": "Попыток отправки",
   "rule_hint.send_attempts": "Только для того, что точно не ушло.",
 
+  "rule.ai_hours": "Часы ассистента",
+  "rule_hint.ai_hours": "В остальное время отвечают люди. Например Mon-Fri 09:00-18:00 Asia/Singapore, дни по-английски; 00:00-24:00 — всегда. Без часового пояса действует пояс сервера.",
+  "rule.handover_hours": "Часы, когда люди на месте",
+  "rule_hint.handover_hours": "И могут перехватить диалог; в остальное время ассистент говорит, когда они вернутся. Например Mon-Fri 09:00-12:00,13:00-18:00; Sat 10:00-14:00, дни по-английски.",
   "rule.human_hold_ms": "Назад к ИИ через",
   "rule_hint.human_hold_ms": "С последнего сообщения человека. 0 — только по указанию.",
   "rule.human_overdue_ms": "Контакт ждёт слишком долго через",
