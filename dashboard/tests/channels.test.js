@@ -5,6 +5,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import "./page.js";
 import { drawn } from "./drawn.js";
+import { Reached } from "../app/pages/channels/arrival.js";
+import { isFetched, isTokenOffered } from "../app/pages/channels/receiving.js";
 import { GROUPS, OWN } from "../app/pages/channels/rule_list.js";
 import { toldOf, valueOf } from "../app/pages/channels/rules.js";
 import { KNOWN, StateTag, StateWords } from "../app/pages/channels/state.js";
@@ -70,4 +72,16 @@ test("who may write hours is shown how, and that none are always", () => {
 test("a ceiling of cost is sent to the penny, and times as whole as the server counts them", () => {
   const rule = (key) => GROUPS.flatMap(({ rules }) => rules).find((it) => it.key === key);
   assert.deepEqual([valueOf(rule("ai_spend_per_day"), "0.50"), valueOf(rule("burst_quiet_ms"), "1.2345")], [0.5, 1_235]);
+});
+
+test("where the server fetches, nothing speaks of webhooks, and no token for them is offered", () => {
+  const settings = (value) => ({ items: [{ name: "BATON_GREEN_API_RECEIVE", value }] });
+  const [polled, called] = [settings("poll"), settings("webhook")];
+  assert.deepEqual([isFetched(polled), isFetched(called), isFetched(null)], [true, false, false]);
+  const own = { name: "shop", provider: "green_api" };
+  assert.deepEqual([polled, called, null].map((it) => isTokenOffered(own, it)), [false, true, false]);
+  assert.equal(isTokenOffered({ ...own, managed_by: "environment" }, called), false);
+  for (const isReached of [false, true]) assert.doesNotMatch(drawn(Reached({ isReached, isFetched: true })), /webhook|address|token|reaches/);
+  assert.match(drawn(Reached({ isReached: false, isFetched: true })), /switches above/);
+  assert.match(drawn(Reached({ isReached: false, isFetched: false })), /address and the token above/);
 });
