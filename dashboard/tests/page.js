@@ -12,13 +12,14 @@ const storage = () => {
 const nothing = () => {};
 /** What is done when something happens to the window, by its name. */
 export const happens = {};
+const moved = (_state, _title, path) => void (globalThis.location = new URL(path, location));
 const element = { addEventListener: nothing, removeEventListener: nothing, querySelector: () => null };
 
 Object.assign(globalThis, {
-  window: globalThis, addEventListener: (name, run) => void (happens[name] = run), location: new URL("http://baton.test/inbox"),
+  window: globalThis, addEventListener: (name, run) => void (happens[name] = run), removeEventListener: (name) => delete happens[name], location: new URL("http://baton.test/inbox"),
   sessionStorage: storage(), localStorage: storage(), matchMedia: () => ({ matches: false, ...element }), CSS: { supports: () => true },
   document: { ...element, hidden: false, hasFocus: () => true, documentElement: { dataset: {}, lang: "" } },
-  history: { pushState: (_state, _title, path) => (globalThis.location = new URL(path, location)) },
+  history: { pushState: moved, replaceState: moved },
   requestAnimationFrame: (run) => setTimeout(run, 0),
 });
 // Newer ones have one of their own, which is only read.

@@ -25,15 +25,11 @@ export function SignIn() {
   /** Until when tries are refused. */
   const until = useSignal(0);
 
-  useEffect(() => {
-    const secret = location.hash.slice(1);
-    if (route.peek().page !== "sign-in") return;
+  useEffect(() => eachLink((secret) => {
+    if (secret) void byLink(secret);
     // Whoever is signed in has no business here, unless they bring a link.
-    if (!secret) return void (me.peek() && go("/", { replace: true }));
-    // A link is good once: it stays neither in the address nor in the history.
-    history.replaceState(null, "", "/sign-in");
-    void byLink(secret);
-  }, []);
+    else if (me.peek()) go("/", { replace: true });
+  }), []);
 
   /** @param {string} secret */
   async function byLink(secret) {
@@ -74,6 +70,24 @@ export function SignIn() {
         <p class="hint">${t("sign_in.no_password")}</p>`}
     </div>
   </main>`;
+}
+
+/**
+ * Follows the link by which the page was opened, and each that is put into the address of the open page: of that only the end
+ * changes, and the browser loads nothing.
+ * @param {(secret: string) => void} follow "" where there is none
+ */
+export function eachLink(follow) {
+  function look() {
+    if (route.peek().page !== "sign-in") return;
+    const secret = location.hash.slice(1);
+    // A link is good once: it stays neither in the address nor in the history.
+    if (secret) history.replaceState(null, "", "/sign-in");
+    follow(secret);
+  }
+  look();
+  addEventListener("hashchange", look);
+  return () => removeEventListener("hashchange", look);
 }
 
 /** The button, which counts down while tries are refused. @param {{until: number}} props */

@@ -108,3 +108,25 @@ async fn a_rule_that_another_admin_set_is_shown_and_not_set_back(server: &Server
     assert_eq!(rules().await["burst_quiet_ms"], 9_000);
     browser.close().await;
 }
+
+#[tokio::test]
+async fn who_connects_a_number_to_a_server_that_fetches_reads_nothing_of_webhooks() {
+    let server = Server::fetching().await;
+    let gateway = MockServer::start().await;
+    is_now(&gateway, "authorized", json!({ "type": "alreadyLogged", "message": "" })).await;
+    let shop = json!({
+        "name": "shop", "provider": "green_api", "instance": "7103000001", "api_url": gateway.uri(),
+        "token": "secret", "webhook_token": TOKEN,
+    });
+    server.asks("POST", "/api/v1/channels", Some(shop)).await;
+    let browser = signed_in(&server).await;
+    browser.go(&format!("{}/settings/connect/shop", server.address)).await;
+    browser.sees(".steps", "At Green API: switch on what Baton must hear").await;
+    browser.sees(".arrival", "compare the switches above").await;
+    browser.go(&format!("{}/settings/channels/shop", server.address)).await;
+    browser.sees("[aria-labelledby=channel-webhooks]", "leave webhookUrl and webhookUrlToken empty").await;
+    let section = browser.text("[aria-labelledby=channel-webhooks]").await;
+    assert!(!section.contains("Make a new webhook token"), "{section}");
+    browser.close().await;
+    server.end().await;
+}

@@ -56,6 +56,11 @@ impl Server {
         Self::over(Database::sqlite(), None, "scripted", &["--language", language]).await
     }
 
+    /// That fetches what happens at the provider.
+    pub(super) async fn fetching() -> Self {
+        Self::over(Database::sqlite(), None, "scripted", &["--green-api-receive", "poll"]).await
+    }
+
     pub(super) async fn on_postgres() -> Self {
         let redis = std::env::var("TEST_REDIS_URL")
             .expect("TEST_REDIS_URL names no Redis server; `cargo xtask test` starts one and sets it");

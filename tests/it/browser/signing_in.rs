@@ -4,7 +4,10 @@ use serde_json::json;
 
 use super::{Browser, Server, key, on_both_footings};
 
-on_both_footings!(the_first_person_comes_in_by_the_link_and_later_by_a_password);
+on_both_footings!(
+    the_first_person_comes_in_by_the_link_and_later_by_a_password,
+    a_second_link_works_in_the_tab_of_one_that_was_used,
+);
 
 async fn the_first_person_comes_in_by_the_link_and_later_by_a_password(server: &Server) {
     let browser = Browser::open().await;
@@ -38,6 +41,22 @@ async fn the_first_person_comes_in_by_the_link_and_later_by_a_password(server: &
 
     browser.go(&format!("{}/inbox", server.address)).await;
     browser.sees("form", "Sign in").await;
+    browser.close().await;
+}
+
+async fn a_second_link_works_in_the_tab_of_one_that_was_used(server: &Server) {
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/sign-in#of-nobody", server.address)).await;
+    browser.sees(".door [role=alert]", "This link was used already").await;
+    let me = server.asks("GET", "/api/v1/agents", None).await["items"][0].clone();
+    let path = format!("/api/v1/agents/{}/link", me["id"].as_str().expect("an id"));
+    let made = server.asks("POST", &path, None).await;
+    let secret = made["link"].as_str().and_then(|link| link.split('#').nth(1)).expect("a link");
+    // Only the end of the address changes: the browser loads nothing.
+    browser.go(&format!("{}/sign-in#{secret}", server.address)).await;
+    browser.sees("nav", "Live").await;
+    let address = browser.run("return location.href", json!([])).await;
+    assert!(!address.as_str().expect("an address").contains('#'), "the link stays nowhere: {address}");
     browser.close().await;
 }
 

@@ -12,6 +12,7 @@ import { problemText, say, sayProblem } from "../../parts/toast.js";
 import { Brake, BrakeTag } from "./brake.js";
 import { freshTokens } from "./connect.js";
 import { LinkPhone, isToBeLinked } from "./link_phone.js";
+import { isTokenOffered } from "./receiving.js";
 import { Rules } from "./rules.js";
 import { About, StateTag, StateWords, isOfChannels } from "./state.js";
 import { Switches, freshToken } from "./switches.js";
@@ -95,6 +96,7 @@ function Credentials({ channel, again }) {
 
 /** @param {Props} props */
 function Webhooks({ channel, again }) {
+  const settings = useAsked("/settings");
   const isAsked = useSignal(false);
   async function renew() {
     const token = freshToken();
@@ -108,8 +110,8 @@ function Webhooks({ channel, again }) {
   }
   return html`<section class="card is-split" aria-labelledby="channel-webhooks">
     <h2 id="channel-webhooks">${t("channel.webhooks")}</h2>
-    <${Switches} channel=${channel} token=${freshTokens.value[channel.name] ?? null} />
-    ${!channel.managed_by && html`<p><button onClick=${() => (isAsked.value = true)}>${t("channel.new_token")}</button></p>`}
+    <${Switches} channel=${channel} token=${freshTokens.value[channel.name] ?? null} settings=${settings} />
+    ${isTokenOffered(channel, settings.answer) && html`<p><button onClick=${() => (isAsked.value = true)}>${t("channel.new_token")}</button></p>`}
     ${isAsked.value && html`<${Confirm} title=${t("channel.new_token")} text=${t("channel.new_token_text")} verb=${t("channel.new_token_yes")}
       onYes=${() => void renew()} onClose=${() => (isAsked.value = false)} />`}
   </section>`;

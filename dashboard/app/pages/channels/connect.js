@@ -10,6 +10,7 @@ import { Field, Form, Send } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
 import { Failed } from "../../parts/listing.js";
 import { Arrival } from "./arrival.js";
+import { isFetched } from "./receiving.js";
 import { isOfChannels } from "./state.js";
 import { Switches, freshToken } from "./switches.js";
 
@@ -20,6 +21,8 @@ export const freshTokens = signal(/** @type {Record<string, string>} */ ({}));
 
 /** @param {{name: string | null}} props the channel, once there is one */
 export function Connect({ name }) {
+  const settings = useAsked("/settings");
+  const set = t(isFetched(settings.answer) ? "connect.set_fetched" : "connect.set");
   return html`
     <header><h1>${t("connect.title")}</h1><a class="button" href="/settings/channels" data-within>${t("connect.all_channels")}</a></header>
     <ol class="steps">
@@ -31,8 +34,8 @@ export function Connect({ name }) {
         ${name === null ? html`<${Credentials} />` : html`<p>${t("connect.here_done", { name })}</p>`}
       </${Step}>
       ${name === null
-        ? html`<${Step} number=${3} title=${t("connect.set")} isLater /><${Step} number=${4} title=${t("connect.try")} isLater />`
-        : html`<${Rest} key=${name} name=${name} />`}
+        ? html`<${Step} number=${3} title=${set} isLater /><${Step} number=${4} title=${t("connect.try")} isLater />`
+        : html`<${Rest} key=${name} name=${name} set=${set} settings=${settings} />`}
     </ol>`;
 }
 
@@ -86,19 +89,19 @@ function Credentials() {
   </div>`;
 }
 
-/** @param {{name: string}} props */
-function Rest({ name }) {
+/** @param {{name: string, set: string, settings: import("./switches.js").Asked}} props */
+function Rest({ name, set, settings }) {
   const { answer, problem, again } = useAsked(`/channels/${name}`);
   useHeard((event) => event.channel === name && isOfChannels(event), again);
   if (!answer) return problem && html`<li><${Failed} problem=${problem} again=${again} /></li>`;
   return html`
-    <${Step} number=${3} title=${t("connect.set")}>
+    <${Step} number=${3} title=${set}>
       <p>${t("connect.set_text")}</p>
-      <${Switches} channel=${answer} token=${freshTokens.value[name] ?? null} />
+      <${Switches} channel=${answer} token=${freshTokens.value[name] ?? null} settings=${settings} />
     </${Step}>
     <${Step} number=${4} title=${t("connect.try")}>
       <p>${t("connect.try_text")}</p>
-      <${Arrival} channel=${answer} />
+      <${Arrival} channel=${answer} isFetched=${isFetched(settings.answer)} />
       <p><a class="button" href="/settings/channels/${name}" data-within>${t("connect.to_channel")}</a></p>
     </${Step}>`;
 }

@@ -1,8 +1,9 @@
 // The rules that a channel may have of its own: what each is called, how it is written, in which unit, and within which bounds.
 
 /**
- * @typedef {"s" | "min" | "h" | "ms" | "percent" | "characters" | "parts" | "messages" | "attempts" | "sends"} Unit
- * @typedef {{key: string, kind: "number" | "numbers", unit: Unit, max: number, min?: number}} NumberRule bounds as the API has them
+ * @typedef {"s" | "min" | "h" | "ms" | "percent" | "characters" | "parts" | "messages" | "attempts" | "sends" | "money"} Unit
+ * @typedef {{key: string, kind: "number" | "numbers", unit: Unit, max: number, min?: number, isWhole?: false}} NumberRule bounds
+ *   as the API has them
  * @typedef {{key: string, kind: "choice", values: string[]}} ChoiceRule
  * @typedef {{key: string, kind: "text" | "long" | "words"}} TextRule
  * @typedef {NumberRule | ChoiceRule | TextRule} Rule
@@ -20,6 +21,8 @@ export const GROUPS = [
   { group: "assistant", rules: [
     { key: "prompt", kind: "long" },
     { key: "ai_model", kind: "text" },
+    // The server refuses 0: it would be reached at once.
+    { key: "ai_spend_per_day", kind: "number", unit: "money", min: 0.01, max: 1_000_000_000, isWhole: false },
     { key: "rollout_percent", kind: "number", unit: "percent", max: 100 },
     { key: "drafting", kind: "choice", values: SWITCH },
     { key: "reply_cap", kind: "number", unit: "messages", max: 1_000_000 },
@@ -45,6 +48,8 @@ export const GROUPS = [
     { key: "send_attempts", kind: "number", unit: "attempts", min: 1, max: 100 },
   ] },
   { group: "people", rules: [
+    { key: "ai_hours", kind: "text" },
+    { key: "handover_hours", kind: "text" },
     { key: "human_hold_ms", kind: "number", unit: "min", max: YEAR },
     { key: "human_overdue_ms", kind: "number", unit: "min", max: YEAR },
     { key: "handover_words", kind: "words" },
@@ -63,6 +68,9 @@ export const GROUPS = [
     { key: "opt_out_text", kind: "long" },
   ] },
 ];
+
+/** Rules without which something is always so. */
+export const ALWAYS = ["ai_hours", "handover_hours"];
 
 /** Rules that have no setting for all channels beside them. */
 export const OWN = ["prompt", "drafting"];

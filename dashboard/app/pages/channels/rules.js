@@ -7,7 +7,7 @@ import { useAsked } from "../../parts/asked.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { Failed } from "../../parts/listing.js";
 import { say } from "../../parts/toast.js";
-import { FACTORS, GROUPS, OWN } from "./rule_list.js";
+import { ALWAYS, FACTORS, GROUPS, OWN } from "./rule_list.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 /** @import { NumberRule, Rule } from "./rule_list.js" */
@@ -84,8 +84,9 @@ function RuleField({ rule, own, everywhere }) {
 }
 
 /** What stands in the field, as the API takes it; null takes the rule away. @param {Rule} rule @param {string} text */
-function valueOf(rule, text) {
+export function valueOf(rule, text) {
   if (text.trim() === "") return null;
+  if (rule.kind === "number" && rule.isWhole === false) return Number(text);
   if (rule.kind === "number") return Math.round(Number(text) * (FACTORS[rule.unit] ?? 1));
   // What is no number is sent as it stands: the server says what is wrong with it.
   if (rule.kind === "numbers") return text.split(/[,;\s]+/).filter(Boolean).map((part) => Math.round(Number(part) * (FACTORS[rule.unit] ?? 1)) || part);
@@ -103,10 +104,10 @@ function written(rule, value) {
 }
 
 /** What holds everywhere, in words. @param {Rule} rule @param {string | null} value */
-function toldOf(rule, value) {
+export function toldOf(rule, value) {
   if (rule.key === "prompt") return t("rules.prompt_everywhere");
   if (rule.key === "drafting") return word("rule_value.drafting", "false");
-  if (value === null || value === "") return t("rules.nothing");
+  if (value === null || value === "") return t(ALWAYS.includes(rule.key) ? "rules.always" : "rules.nothing");
   if (rule.kind === "numbers") return `${many(rule, value).map(number).join(", ")} ${word("unit", rule.unit)}`;
   if (rule.kind === "number") return `${number(Number(value) / (FACTORS[rule.unit] ?? 1))} ${word("unit", rule.unit)}`;
   if (rule.kind === "choice") return word(`rule_value.${rule.key}`, value);

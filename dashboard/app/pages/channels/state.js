@@ -5,10 +5,12 @@ import { t, word } from "../../words/index.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
-/** States of which these words know; all others say that Baton does not send. */
-const KNOWN = ["authorized", "notAuthorized", "blocked", "yellowCard", "sleepMode", "starting"];
+/** States of which these words know: Green API's, and what Baton says itself. All others say that Baton does not send. */
+export const KNOWN = [
+  "authorized", "notAuthorized", "blocked", "yellowCard", "sleepMode", "starting", "credentials_refused", "expired", "deleted", "unknown",
+];
 /** @type {Record<string, "is-good" | "is-bad" | "is-warn">} */
-const LOOKS = { authorized: "is-good", notAuthorized: "is-bad", blocked: "is-bad" };
+const LOOKS = { authorized: "is-good", notAuthorized: "is-bad", blocked: "is-bad", credentials_refused: "is-bad", expired: "is-bad", deleted: "is-bad" };
 
 const OF_CHANNELS = ["channel_updated", "channel_state_changed", "brake_latched", "brake_released"];
 

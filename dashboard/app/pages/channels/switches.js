@@ -3,9 +3,9 @@
 import { html } from "../../vendor/preact.js";
 import { randomHex } from "../../wire/random.js";
 import { t } from "../../words/index.js";
-import { useAsked } from "../../parts/asked.js";
 import { Copyable } from "../../parts/copy.js";
 import { Failed, Table } from "../../parts/listing.js";
+import { isFetched } from "./receiving.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
@@ -26,12 +26,16 @@ const settingsOf = (url, token) => ({
 /** A secret as long as those that Baton makes. */
 export const freshToken = () => randomHex(24);
 
-/** @param {{channel: Wire.Channel, token: string | null}} props `token` null: it was shown once and is not known here any more */
-export function Switches({ channel, token }) {
-  const { answer, problem, again } = useAsked("/settings");
+/**
+ * @typedef {ReturnType<typeof import("../../parts/asked.js").useAsked>} Asked
+ * @param {{channel: Wire.Channel, token: string | null, settings: Asked}} props `token` null: it was shown once and is not known
+ *   here any more
+ */
+export function Switches({ channel, token, settings }) {
+  const { answer, problem, again } = settings;
   if (!answer) return problem && problem.status !== 404 ? html`<${Failed} problem=${problem} again=${again} />` : null;
   const value = (/** @type {string} */ name) => /** @type {Wire.Setting[]} */ (answer.items).find((it) => it.name === name)?.value ?? null;
-  const isPolled = value("BATON_GREEN_API_RECEIVE") === "poll";
+  const isPolled = isFetched(answer);
   const origin = (value("BATON_PUBLIC_URL") ?? location.origin).replace(/\/$/, "");
   const url = isPolled ? "" : `${origin}/webhooks/green-api/${channel.name}`;
   return html`<div class="switches">

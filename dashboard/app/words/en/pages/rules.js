@@ -8,6 +8,7 @@ export const rules = {
   "rules.as_everywhere": "As on all channels: {value}",
   "rules.otherwise": "On all channels: {value}.",
   "rules.nothing": "nothing",
+  "rules.always": "always",
   "rules.prompt_everywhere": "what BATON_AI_PROMPT_FILE says, or the one that is built in",
 
   "rules_group.assistant": "The assistant",
@@ -28,11 +29,14 @@ export const rules = {
   "unit.messages": "messages",
   "unit.attempts": "attempts",
   "unit.sends": "at once",
+  "unit.money": "a day",
 
   "rule.prompt": "Prompt",
   "rule_hint.prompt": "Who the assistant is on this number.",
   "rule.ai_model": "Model",
   "rule_hint.ai_model": "The model's name, as its service calls it.",
+  "rule.ai_spend_per_day": "Ceiling of cost in a day",
+  "rule_hint.ai_spend_per_day": "In the money of BATON_AI_PRICES, which it needs. Once it is reached, people are called until the next day. Such as 20 or 2.50.",
   "rule.rollout_percent": "New conversations that begin with the AI",
   "rule_hint.rollout_percent": "The others begin with people, with drafts.",
   "rule.drafting": "Where new conversations begin",
@@ -88,6 +92,10 @@ export const rules = {
   "rule.send_attempts": "Tries of a send",
   "rule_hint.send_attempts": "Only for what certainly did not go.",
 
+  "rule.ai_hours": "Hours of the assistant",
+  "rule_hint.ai_hours": "Outside, people answer. Such as Mon-Fri 09:00-18:00 Asia/Singapore; 00:00-24:00 is always. Without a zone, that of the server.",
+  "rule.handover_hours": "Hours in which people are there",
+  "rule_hint.handover_hours": "To take over; outside, the assistant says when they are back. Such as Mon-Fri 09:00-12:00,13:00-18:00; Sat 10:00-14:00.",
   "rule.human_hold_ms": "Back to the AI after",
   "rule_hint.human_hold_ms": "Since a person wrote last. 0 is only when told.",
   "rule.human_overdue_ms": "A contact waits too long after",
