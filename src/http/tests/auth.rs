@@ -258,12 +258,17 @@ async fn an_admin_of_some_channels_sees_the_settings_that_a_channel_may_override
         source: "environment",
         channel_key: channel_key.map(str::to_owned),
     };
-    Arc::get_mut(&mut world.doors).expect("nobody else has it").settings =
-        vec![setting("BATON_LISTEN", None), setting("BATON_REPLY_CAP", Some("reply_cap"))];
+    Arc::get_mut(&mut world.doors).expect("nobody else has it").settings = vec![
+        setting("BATON_LISTEN", None),
+        setting("BATON_PUBLIC_URL", None),
+        setting("BATON_REPLY_CAP", Some("reply_cap")),
+    ];
     token(&world, "all", Role::Admin, None);
     token(&world, "some", Role::Admin, Some(&["shop"]));
-    for (name, wanted) in [("all", &["BATON_LISTEN", "BATON_REPLY_CAP"][..]), ("some", &["BATON_REPLY_CAP"])]
-    {
+    for (name, wanted) in [
+        ("all", &["BATON_LISTEN", "BATON_PUBLIC_URL", "BATON_REPLY_CAP"][..]),
+        ("some", &["BATON_PUBLIC_URL", "BATON_REPLY_CAP"]),
+    ] {
         let shown = world.ask_as(name, "GET", "/api/v1/settings", None).await.json();
         let names: Vec<&str> = shown["items"]
             .as_array()
