@@ -177,3 +177,31 @@ test("numbers that come late are not those of another filter", async (t) => {
   await rest();
   assert.equal(counts.peek().all, 3);
 });
+
+test("numbers that take long are asked for once, and those of the last list stand under no other", async (t) => {
+  filter.value = FIRST;
+  answers.set(LIST, page("a"));
+  const feed = await live(t);
+  const slow = later();
+  answers.set("GET /conversations/counts", slow.answer);
+  const times = () => asked.filter(({ path }) => path === "GET /conversations/counts").length;
+  const before = times();
+  for (let n = 0; n < 10; n += 1) {
+    feed.write("message_received", { type: "message_received", conversation: page("a").items[0] });
+    await pass(1_100);
+  }
+  assert.equal(times() - before, 1);
+  answers.set("GET /conversations/counts", { needs_you: 2, all: 4 });
+  slow.give({ needs_you: 1, all: 3 });
+  await pass(1_100);
+  assert.deepEqual([times() - before, counts.peek().all, needed.peek()], [2, 4, 2], "once more, for what came meanwhile");
+
+  const next = later();
+  answers.set("GET /conversations/counts", ({ query }) => (query.unread ? { needs_you: 0, all: 1 } : next.answer));
+  filter.value = { ...FIRST, label: "vip" };
+  await rest();
+  assert.equal(counts.peek(), null);
+  filter.value = { ...FIRST, unread: true };
+  await rest();
+  assert.deepEqual([counts.peek()?.all, needed.peek()], [1, 2], "the one of all comes when it comes");
+});

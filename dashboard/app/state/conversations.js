@@ -237,34 +237,60 @@ function place() {
 let countsDue = 0;
 /** They could not be asked for: the numbers shown are of before. */
 let areCountsOld = false;
+/** Of what the numbers are that stand there, or are on their way. */
+let countedOf = FIRST;
+/** While they are on their way. @type {AbortController | null} */
+let counting = null;
+/** Something has happened since they were asked for. */
+let isCountWanted = false;
+
 /** Soon, and once for all that happens meanwhile. */
 function countSoon() {
   if (countsDue) return;
   countsDue = window.setTimeout(count, COUNT_EVERY_MS);
 }
 
+/** The list is another one: its numbers are not those of the last, unless it is only another group of the same. */
+function countAnew() {
+  const wanted = filter.peek();
+  if (!isSameFilter({ ...wanted, group: FIRST.group }, { ...countedOf, group: FIRST.group })) {
+    counting?.abort();
+    counting = null;
+    counts.value = null;
+  }
+  countedOf = wanted;
+  if (wanted.q) countSoon();
+  else if (!counting) void count();
+}
+
+/** Once at a time: the server counts no faster than it can, and other requests have need of the lines to it. */
 async function count() {
   clearTimeout(countsDue);
   countsDue = 0;
+  isCountWanted = counting !== null;
+  if (counting) return;
+  const round = (counting = new AbortController());
+  const { signal } = round;
   const wanted = filter.peek();
   const { q, group, unread, ...rest } = wanted;
   const isNarrow = !isSameFilter({ ...wanted, group: FIRST.group }, FIRST);
   try {
     // To count what a search finds is to search all of it, at every event: then there are no numbers.
-    const mine = q ? null : get("/conversations/counts", { ...rest, unread: unread || null });
-    const all = isNarrow ? get("/conversations/counts", { status: FIRST.status }) : mine;
-    const [ofMine, ofAll] = await Promise.all([mine, all]);
-    // Those of another filter are on their way.
-    if (filter.peek() !== wanted) return;
-    batch(() => {
-      counts.value = ofMine;
-      needed.value = ofAll.needs_you;
-    });
+    const mine = q ? null : get("/conversations/counts", { ...rest, unread: unread || null }, signal);
+    const all = isNarrow ? get("/conversations/counts", { status: FIRST.status }, signal) : mine;
+    await Promise.all([mine?.then((it) => (counts.value = it)), all?.then((it) => (needed.value = it.needs_you))]);
     areCountsOld = false;
   } catch (error) {
+    if (signal.aborted) return;
     // The list tells of trouble; numbers beside it stay as they were.
     if (!(error instanceof Problem)) throw error;
     areCountsOld = true;
+  } finally {
+    round.abort();
+    if (counting === round) {
+      counting = null;
+      if (isCountWanted) countSoon();
+    }
   }
 }
 
@@ -298,9 +324,7 @@ export function begin() {
       untracked(() => {
         isListed.value = false;
         void reload();
-        if (!filter.peek().q) return void count();
-        counts.value = null;
-        countSoon();
+        countAnew();
       });
     }),
     () => {
