@@ -79,6 +79,15 @@ test("what is looked at here is told to the others, and of several tabs behind o
   route.value = { ...route.peek(), id: null };
 });
 
+test("a tab that hears of it when another has called does not call again", async () => {
+  // Had they heard of it together, it would have been for this one.
+  elsewhere("e1", { tab: "~" });
+  await pass(KNOWN_MS);
+  await writes("e1", "Hi");
+  await pass(KNOWN_MS);
+  assert.deepEqual(notified, []);
+});
+
 test("what falls to a tab", () => {
   const offer = (tab, look) => ({ event: "e", tab, isSeen: false, isLookedAt: false, canRing: true, ...look });
   const all = (...offers) => offers.map(({ tab }) => tab + Object.entries(share(offers, tab)).filter(([, falls]) => falls).map(([what]) => ` ${what}`).join(""));

@@ -13,6 +13,7 @@ const KEPT_MAX = 50;
  * it may sound.
  * @typedef {{isSeen: boolean, isLookedAt: boolean, canRing: boolean}} Look
  * @typedef {Look & {event: string, tab: string}} Offer
+ * @typedef {Offer & {heardAt: number}} Heard
  */
 
 /**
@@ -32,14 +33,14 @@ export function share(offers, tab) {
 export function join(name) {
   const tab = uuid();
   const others = new BroadcastChannel(name);
-  /** By event. @type {Map<string, Offer[]>} */
+  /** By event. @type {Map<string, Heard[]>} */
   const offers = new Map();
   /** @type {Set<ReturnType<typeof setTimeout>>} */
   const due = new Set();
 
   /** @param {Offer} offer */
   function keep(offer) {
-    offers.set(offer.event, [...(offers.get(offer.event) ?? []), offer]);
+    offers.set(offer.event, [...(offers.get(offer.event) ?? []), { ...offer, heardAt: Date.now() }]);
     const [oldest] = offers.keys();
     if (offers.size > KEPT_MAX) offers.delete(oldest);
   }
@@ -47,6 +48,8 @@ export function join(name) {
 
   /** @param {string} event @param {Look} look @param {(mine: ReturnType<typeof share>) => void} call */
   function offer(event, look, call) {
+    // Where each tab follows for itself, this one may hear of it when others have called already.
+    if (offers.get(event)?.some(({ heardAt }) => Date.now() - heardAt >= SAID_MS)) return;
     const mine = { ...look, event, tab };
     keep(mine);
     others.postMessage(mine);

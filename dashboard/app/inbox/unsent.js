@@ -21,7 +21,7 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   const isLost = it.file !== null && it.file?.blob === null;
   // What may have arrived is not written anew by one click: then it could arrive twice. Once the server may have forgotten that
   // it had it, trying again could do the same, and to write it anew, having looked, is the way that is left.
-  // Its age is by this computer's clock, which it was noted by; it is looked at once a minute.
+  // Its age is by the server's clock, by which it was noted; it is looked at once a minute.
   minute.value;
   const isSafe = isRepeatable(it, serverNow());
   return html`<div class="speech-line ${it.kind === "note" ? "is-note" : "from-agent"} is-first is-unsent">
