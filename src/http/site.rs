@@ -58,10 +58,12 @@ impl Site {
     }
 
     /// Whether a session that begins by this request is for TLS alone. A browser keeps no such cookie of a page that came
-    /// without, as in an office where only the provider comes by the public address.
+    /// without: as in an office that has another address, where only the provider comes by the public one.
     pub(super) fn is_secure(&self, headers: &HeaderMap) -> bool {
-        let is_plain = text(headers, header::ORIGIN).is_some_and(|origin| origin.starts_with("http://"));
-        !is_plain && self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
+        let public = self.public_url.as_deref().and_then(origin_of);
+        let Some(public) = public.and_then(|origin| origin.strip_prefix("https://")) else { return false };
+        let plain = text(headers, header::ORIGIN).and_then(|origin| origin.strip_prefix("http://"));
+        plain.is_none_or(|at| is_same(at, public))
     }
 }
 
@@ -160,6 +162,7 @@ mod tests {
             (Some("http://10.0.0.5"), "http://10.0.0.5", false),
             (public, "https://baton.example.com", true),
             (public, "http://office.lan:8080", false),
+            (public, "http://baton.example.com", true),
         ] {
             assert_eq!(at(public).is_secure(&headers(&[("origin", origin)])), is_secure, "{origin}");
         }

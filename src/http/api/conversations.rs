@@ -12,6 +12,7 @@ use crate::{
         archive::{self, ConversationFilter, Group, Overview, Sort},
         audit::Deed,
         desk::Patch,
+        ledger::Error,
         people::Agent,
     },
     http::{
@@ -166,7 +167,13 @@ pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Whic
         return Ok(Answer::ok(&Counts::default()));
     };
     let filter = ConversationFilter { group: None, ..filter };
-    let counted = doors.counted.of(&filter, async |filter| doors.archive.counts(filter).await).await?;
+    let counting = doors.counted.of(&filter, async |filter| doors.archive.counts(filter).await);
+    let counted = tokio::select! {
+        biased;
+        // Nobody who waits for the next count holds up the end.
+        () = doors.stopping.cancelled() => return Err(Error::Unavailable("the server stops".into()).into()),
+        counted = counting => counted?,
+    };
     let archive::Counts { needs_you, held, ai, all, unread } = counted;
     let mine = caller.agent.and_then(|agent| held.get(&agent).copied()).unwrap_or_default();
     Ok(Answer::ok(&Counts { needs_you, mine, ai, all, unread }))
