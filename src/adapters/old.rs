@@ -31,9 +31,11 @@ async fn remove_by<S: Store>(
     let mut removed = 0;
     loop {
         let mut statement = Statement::new("delete from ").with(value.clone());
-        statement.push(table).push(" where ").push(row).push(open).push("select r.").push(row).push(" from ");
-        statement.push(table).push(" r where ").push(is_old).push(" limit ");
+        statement.push(table).push(" as r where r.").push(row).push(open).push("select r.").push(row);
+        statement.push(" from ").push(table).push(" r where ").push(is_old).push(" limit ");
         statement.bind(i64::try_from(page).unwrap_or(i64::MAX)).push(close);
+        // Once more, of the row as it is when its turn comes.
+        statement.push(" and (").push(is_old).push(")");
         let gone = store.write(statement).await?;
         removed += gone;
         // Others who do the same at this moment do the rest.

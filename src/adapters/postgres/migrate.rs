@@ -82,6 +82,11 @@ fn is_in_the_way(error: &MigrateError) -> bool {
     let (MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) = error else {
         return false;
     };
+    is_taken(error)
+}
+
+/// Whether somebody else had the table.
+pub(super) fn is_taken(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     code.is_some_and(|code| [LOCK_NOT_AVAILABLE, DEADLOCK].contains(&&*code))
 }

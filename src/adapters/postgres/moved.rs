@@ -5,15 +5,18 @@
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 
-use super::Postgres;
+use super::{Postgres, migrate::is_taken};
 
 /// The newest place there is, what is added now, and the place that the next transaction would have.
 const LOOK: &str = "select greatest(0, i.forgotten_xact, (select max(p.cursor_xact) from endpoints p), \
         (select e.xact from events e order by e.xact desc, e.id desc limit 1)) as top, \
     i.xact_offset, pg_snapshot_xmax(pg_current_snapshot())::text::bigint + i.xact_offset from installation i";
 
-/// Takes the feed from everybody, but waits for no more than a moment in front of it.
-const ALONE: &str = "set local lock_timeout = '500ms'; lock table events in access exclusive mode";
+/// Takes the feed from everybody. An autovacuum, which is at work wherever a dump was just read in, gives way after a second.
+const ALONE: &str = "set local lock_timeout = '2s'; lock table events in access exclusive mode";
+
+/// So often it is tried while somebody else has it.
+const ATTEMPTS: u32 = 10;
 
 /// What happened since the move has its place below; ids have gone on.
 const LIFT: &str = "update events set xact = xact + $1 where xact < $2 and id > greatest( \
@@ -27,6 +30,16 @@ impl Postgres {
         if top < next {
             return Ok(false);
         }
+        let mut attempts = 1;
+        loop {
+            match self.lift().await {
+                Err(error) if attempts < ATTEMPTS && is_taken(&error) => attempts += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn lift(&self) -> Result<bool, sqlx::Error> {
         let mut connection = self.unlimited().await?;
         let mut transaction = connection.begin().await?;
         transaction.execute(ALONE).await?;

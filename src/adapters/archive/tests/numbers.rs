@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::super::numbers::TURNS;
 use crate::{
     adapters::trial::{
-        NOW, Trial, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled, suggested,
-        turn,
+        self, NOW, Trial, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled,
+        suggested, turn,
     },
     domain::{
         conversation::{Attention, AttentionReason, Conversation},
@@ -33,7 +33,6 @@ on_both_stores!(
     what_a_channel_used_since_then_is_told_by_model,
     a_reply_that_was_withdrawn_whole_was_written_for_nothing,
     a_wait_goes_on_from_one_week_into_the_next,
-    no_more_than_two_are_counted_at_once,
 );
 
 const HOUR: i64 = 3_600_000;
@@ -392,7 +391,10 @@ async fn a_wait_goes_on_from_one_week_into_the_next<S: Trial>(store: &S) {
     assert_eq!(answered, [(6, (30, 30)), (14, (7, 7))]);
 }
 
-async fn no_more_than_two_are_counted_at_once<S: Trial>(store: &S) {
+// On one store: the turns are those of the whole process.
+#[tokio::test]
+async fn no_more_than_two_are_counted_at_once() {
+    let (store, _folder) = trial::sqlite().await;
     let count = || store.buckets(NOW, NOW.plus_ms(HOUR), HOUR, None);
     let _first = TURNS.turn().await.expect("a turn");
     let second = TURNS.turn().await.expect("another");
