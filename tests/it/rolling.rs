@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::{sync::RwLock, task::JoinSet};
 
 use crate::program::{Program, Server, TOKEN};
 
@@ -27,9 +27,9 @@ fn chat(number: usize) -> String {
 /// What stands in front of the instances.
 struct Front {
     http: reqwest::Client,
-    /// Where the instances are; the first is left out once it is to end.
+    /// Where the instances are; the first is left out once it is to end, which waits for what is on its way there.
     addresses: [String; 2],
-    is_first_leaving: AtomicBool,
+    is_first_leaving: RwLock<bool>,
     is_over: AtomicBool,
 }
 
@@ -40,11 +40,13 @@ impl Front {
         while !self.is_over.load(Ordering::Relaxed) {
             pace.tick().await;
             let number = number.fetch_add(1, Ordering::Relaxed);
-            let to = if self.is_first_leaving.load(Ordering::Relaxed) { 1 } else { number % 2 };
+            let is_first_leaving = self.is_first_leaving.read().await;
+            let to = if *is_first_leaving { 1 } else { number % 2 };
             let url = format!("{}/webhooks/sandbox", self.addresses[to]);
             let body =
                 json!({ "chat_id": chat(number), "text": "Do you deliver?", "id": format!("M{number}") });
             let answer = self.http.post(url).bearer_auth(TOKEN).json(&body).send().await;
+            drop(is_first_leaving);
             assert_eq!(answer.expect("it is taken").status(), 200, "{number}");
         }
     }
@@ -93,7 +95,7 @@ async fn replace(mut first: Server, second: &Server, number: &Arc<AtomicUsize>) 
     let front = Arc::new(Front {
         http: first.http.clone(),
         addresses: [first.address.clone(), second.address.clone()],
-        is_first_leaving: AtomicBool::new(false),
+        is_first_leaving: RwLock::new(false),
         is_over: AtomicBool::new(false),
     });
     let mut writing = JoinSet::new();
@@ -101,7 +103,7 @@ async fn replace(mut first: Server, second: &Server, number: &Arc<AtomicUsize>) 
         writing.spawn(Arc::clone(&front).writes(Arc::clone(number)));
     }
     some_write(number).await;
-    front.is_first_leaving.store(true, Ordering::Relaxed);
+    *front.is_first_leaving.write().await = true;
     let ended = tokio::task::spawn_blocking(move || first.is_told_to_end());
     ended.await.expect("within its grace, and well");
     some_write(number).await;
