@@ -109,15 +109,21 @@ async fn an_endpoint_is_changed_tested_and_removed() {
     assert_eq!(actions, ["added", "changed", "removed"]);
 }
 
-#[tokio::test]
-async fn what_an_endpoint_was_told_of_other_channels_is_not_shown_with_it() {
-    let world = World::new();
+/// An endpoint that is told of all channels and was tried once, where there is also an admin of one channel: `shop`.
+async fn tried(world: &World) -> (String, Delivery) {
     world.has_channels(&["shop", "other"]);
     world.admit("shop", Role::Admin, None, Some(&["shop"]));
-    let made = add(&world, json!({ "url": "https://example.com" })).await;
+    let made = add(world, json!({ "url": "https://example.com" })).await;
     let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
     world.ask("POST", &format!("{path}/test"), None).await;
     let test = world.postbox.deliveries.lock().unwrap()[0].clone();
+    (path, test)
+}
+
+#[tokio::test]
+async fn what_an_endpoint_was_told_of_other_channels_is_not_shown_with_it() {
+    let world = World::new();
+    let (path, test) = tried(&world).await;
     let told = |channel: &str| Delivery {
         id: Uuid::now_v7(),
         event: Some(format!("an event of {channel}")),
@@ -148,12 +154,7 @@ async fn what_an_endpoint_was_told_of_other_channels_is_not_shown_with_it() {
 #[tokio::test]
 async fn what_an_endpoint_refused_is_decided_by_who_sees_all_that_it_is_told() {
     let world = World::new();
-    world.has_channels(&["shop", "other"]);
-    world.admit("shop", Role::Admin, None, Some(&["shop"]));
-    let made = add(&world, json!({ "url": "https://example.com" })).await;
-    let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
-    world.ask("POST", &format!("{path}/test"), None).await;
-    let test = world.postbox.deliveries.lock().unwrap()[0].clone();
+    let (path, test) = tried(&world).await;
     let id = Uuid::now_v7();
     let told = Delivery { id, event: Some("an event".to_owned()), channel: "shop".to_owned(), ..test };
     world.postbox.deliveries.lock().unwrap().push(told);

@@ -47,6 +47,12 @@ impl Ledger for Refusing {
     }
 }
 
+/// What became of each message of a contact, by its words.
+async fn fates<S: Trial + Clone + 'static>(shop: &Shop<S>) -> Vec<(String, Outcome)> {
+    let all = shop.messages().await.into_iter();
+    all.map(|message| (message.text, message.inbound.expect("a contact's").outcome)).collect()
+}
+
 async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     shop.queue(&["known"]);
@@ -62,14 +68,8 @@ async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {
     assert_eq!(repair.repair("shop").await.expect("works"), 0, "not due");
     store.wind_repair("shop", NOW).await.expect("writes");
     assert_eq!(repair.repair("shop").await.expect("works"), 0, "nothing is missing any more");
-    let fates: Vec<_> = shop
-        .messages()
-        .await
-        .into_iter()
-        .map(|message| (message.text, message.inbound.expect("a contact's").outcome))
-        .collect();
     let wanted = [("text known", Outcome::Pending), ("text missed", Outcome::Pending)];
-    assert_eq!(fates, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+    assert_eq!(fates(&shop).await, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
 }
 
 async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S: Trial + Clone + 'static>(
@@ -221,14 +221,8 @@ async fn what_came_before_a_restore_goes_to_a_person<S: Trial + Clone + 'static>
     store.write(renewed).await.expect("written");
     *shop.gateway.journal.lock().expect("whole") = vec![said("elsewhere", 2 * HOUR), said("here", HOUR / 2)];
     assert_eq!(shop.repair().repair("shop").await.expect("works"), 2);
-    let fates: Vec<_> = shop
-        .messages()
-        .await
-        .into_iter()
-        .map(|message| (message.text, message.inbound.expect("a contact's").outcome))
-        .collect();
     let wanted = [("text elsewhere", Outcome::HandedOver), ("text here", Outcome::Pending)];
-    assert_eq!(fates, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+    assert_eq!(fates(&shop).await, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
 }
 
 async fn what_the_store_refuses_does_not_hold_up_what_was_missed_beside_it<S: Trial + Clone + 'static>(
