@@ -4,6 +4,8 @@ mod rows;
 
 mod schema;
 
+pub(crate) mod template;
+
 use std::sync::Arc;
 
 pub(crate) use rows::{answered, begun, event, from_contact, from_us, letter, scheduled, suggested, turn};
@@ -63,49 +65,42 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    async fn create() -> Self {
-        let server = std::env::var("TEST_DATABASE_URL").expect(
-            "TEST_DATABASE_URL names no PostgreSQL server; `cargo xtask test` starts one and sets it",
-        );
-        let name = format!("t_{}", uuid::Uuid::now_v7().simple());
-        let database = Self { server, name };
-        database.run("create database").await;
-        database
+    fn new() -> Self {
+        Self { server: template::server(), name: format!("t_{}", uuid::Uuid::now_v7().simple()) }
     }
 
-    fn url(&self) -> String {
-        let (server, _) = self.server.rsplit_once('/').expect("a URL with the name of a database");
-        format!("{server}/{}", self.name)
-    }
-
-    async fn run(&self, verb: &str) {
-        use sqlx::{Connection as _, Executor as _};
-        let mut connection = sqlx::PgConnection::connect(&self.server).await.expect("the server answers");
-        let text = sqlx::AssertSqlSafe(format!("{verb} {}", self.name));
-        connection.execute(text).await.expect("databases can be made and removed");
-        connection.close().await.expect("the connection closes");
+    async fn open(&self) -> Postgres {
+        let url = template::url(&self.server, &self.name);
+        Postgres::connect(&url, 8, Arc::new(ManualClock::at(NOW))).await.expect("the database can be opened")
     }
 
     /// Removes it. A test that fails leaves it behind, to be looked at.
     pub(crate) async fn remove(self, store: Postgres) {
         store.close().await;
-        self.run("drop database").await;
+        template::administer(&self.server, &format!("drop database {}", self.name)).await;
     }
 }
 
 /// A PostgreSQL database with nothing in it.
 pub(crate) async fn postgres() -> (Postgres, Database) {
-    let (store, database) = bare_postgres().await;
-    store.migrate().await.expect("it takes the migrations");
-    (store, database)
+    let database = Database::new();
+    template::copy(&database.server, &database.name, migrate).await;
+    (database.open().await, database)
 }
 
 /// One without tables.
 pub(crate) async fn bare_postgres() -> (Postgres, Database) {
-    let database = Database::create().await;
+    let database = Database::new();
+    template::administer(&database.server, &format!("create database {}", database.name)).await;
+    (database.open().await, database)
+}
+
+/// Brings the database at that URL to the newest tables.
+pub(crate) async fn migrate(url: &str) {
     let clock = Arc::new(ManualClock::at(NOW));
-    let store = Postgres::connect(&database.url(), 8, clock).await.expect("the database can be opened");
-    (store, database)
+    let store = Postgres::connect(url, 2, clock).await.expect("the database can be opened");
+    store.migrate().await.expect("it takes the migrations");
+    store.close().await;
 }
 
 /// A SQLite file with nothing in it, in a folder that goes with the test.

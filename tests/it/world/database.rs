@@ -1,14 +1,18 @@
 //! One database for one test, of either kind. A process may open it, die, and another open it again.
 
+#[path = "../../../src/adapters/trial/template.rs"]
+mod template;
+
 use std::sync::Arc;
 
 use baton::{
     adapters::{postgres::Postgres, sqlite::Sqlite},
+    domain::time::Time,
     flow::{
         answers::Answers,
         archive::Archive,
         audit::Audit,
-        clock::Clock,
+        clock::{Clock, ManualClock},
         enclosures::Enclosures,
         endpoints::Endpoints,
         expiry::Expiry,
@@ -48,11 +52,9 @@ impl Database {
     }
 
     pub(crate) async fn postgres() -> Self {
-        let server = std::env::var("TEST_DATABASE_URL").expect(
-            "TEST_DATABASE_URL names no PostgreSQL server; `cargo xtask test` starts one and sets it",
-        );
+        let server = template::server();
         let name = format!("it_{}", Uuid::now_v7().simple());
-        run(&server, &format!("create database {name}")).await;
+        template::copy(&server, &name, migrate).await;
         Self::Postgres { server, name }
     }
 
@@ -60,10 +62,7 @@ impl Database {
     pub(crate) fn url(&self) -> String {
         match self {
             Self::Sqlite(folder) => format!("sqlite://{}", folder.path().join("baton.db").display()),
-            Self::Postgres { server, name } => {
-                let (server, _) = server.rsplit_once('/').expect("a URL with the name of a database");
-                format!("{server}/{name}")
-            }
+            Self::Postgres { server, name } => template::url(server, name),
         }
     }
 
@@ -161,15 +160,17 @@ impl Database {
     pub(crate) async fn remove(self) {
         if let Self::Postgres { server, name } = self {
             // A process that was killed has not said goodbye.
-            run(&server, &format!("drop database {name} with (force)")).await;
+            template::administer(&server, &format!("drop database {name} with (force)")).await;
         }
     }
 }
 
-async fn run(server: &str, statement: &str) {
-    let mut connection = PgConnection::connect(server).await.expect("the server answers");
-    connection.execute(AssertSqlSafe(statement.to_owned())).await.expect("databases can be made and removed");
-    connection.close().await.expect("the connection closes");
+/// Brings the database at that URL to the newest tables.
+async fn migrate(url: &str) {
+    let clock = Arc::new(ManualClock::at(Time(0)));
+    let store = Postgres::connect(url, 2, clock).await.expect("the database can be opened");
+    store.migrate().await.expect("it takes the migrations");
+    store.close().await;
 }
 
 /// A database, open.

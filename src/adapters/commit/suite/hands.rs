@@ -27,7 +27,6 @@ impl Instance {
     async fn start() -> Self {
         let name = create().await;
         let store = by_its_own_clock(&name).await;
-        store.migrate().await.expect("it takes the migrations");
         let ledger = store.ledger(Arc::new(Heard::default()));
         let hands = PgConnection::connect_with(&server().database(&name)).await.expect("connected");
         Self { name, store, ledger, hands }

@@ -24,7 +24,9 @@ use super::super::{
 };
 use super::{
     NOW, by_key, from_us, opened, push,
-    store::{Database, Heard, by_its_own_clock, create, on_postgres, on_sqlite, remove, server, soon},
+    store::{
+        Database, Heard, by_its_own_clock, create, create_bare, on_postgres, on_sqlite, remove, server, soon,
+    },
     sweep,
 };
 use crate::{
@@ -161,7 +163,6 @@ async fn a_server_that_is_away_is_answered_in_time_and_found_again() {
     let line = Line::open(0).await;
     let options = server().host("127.0.0.1").port(line.port).database(&name);
     let store = Postgres::open(options, 8, Arc::new(ManualClock::at(NOW))).await.expect("connected");
-    store.migrate().await.expect("it takes the migrations");
     let ledger = store.ledger(Arc::new(Heard::default()));
     let pushed = |text: &'static str| change(&*ledger, opened(1), by_key(text), push(text));
     pushed("before").await.expect("stored");
@@ -189,7 +190,6 @@ async fn a_step_whose_commit_was_not_heard_of_is_not_run_again() {
     let line = Line::open(0).await;
     let options = server().host("127.0.0.1").port(line.port).database(&name);
     let store = Postgres::open(options, 8, Arc::new(ManualClock::at(NOW))).await.expect("connected");
-    store.migrate().await.expect("it takes the migrations");
     let heard = Arc::new(Heard::default());
     let ledger = store.ledger(heard.clone());
     let counted = || {
@@ -217,7 +217,6 @@ async fn lines_that_fall_silent_are_left_and_what_was_given_up_is_not_done_later
     let line = Line::open(0).await;
     let options = server().host("127.0.0.1").port(line.port).database(&name);
     let store = Postgres::open(options, 8, Arc::new(ManualClock::at(NOW))).await.expect("connected");
-    store.migrate().await.expect("it takes the migrations");
     let ledger = store.ledger(Arc::new(Heard::default()));
     let pushed = |text: &'static str| change(&*ledger, opened(1), by_key(text), push(text));
     // Both ways of the writer have a connection, and callers have theirs.
@@ -298,7 +297,7 @@ async fn whoever_finds_no_server_is_told_why() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_instances_that_start_together_on_an_empty_database_both_succeed() {
     for _ in 0..10 {
-        let name = create().await;
+        let name = create_bare().await;
         let (one, two) = tokio::join!(by_its_own_clock(&name), by_its_own_clock(&name));
         let (first, second) = tokio::join!(one.migrate(), two.migrate());
         first.expect("migrated");
@@ -313,7 +312,6 @@ async fn two_instances_that_start_together_on_an_empty_database_both_succeed() {
 async fn the_server_has_the_clock_and_reads_it_after_the_lock() {
     let name = create().await;
     let store = by_its_own_clock(&name).await;
-    store.migrate().await.expect("it takes the migrations");
     let ledger = store.ledger(Arc::new(Heard::default()));
     let before = ledger.now().await.expect("a clock");
     change(&*ledger, opened(1), Need::default(), push("a")).await.expect("stored");

@@ -5,14 +5,16 @@ use std::{
     time::Duration,
 };
 
-use sqlx::{
-    AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _, postgres::PgConnectOptions,
-};
+use sqlx::{AssertSqlSafe, Executor as _, Row as _, postgres::PgConnectOptions};
 use uuid::Uuid;
 
 use super::{NOW, by_key, opened, push};
 use crate::{
-    adapters::{postgres::Postgres, sqlite::Sqlite},
+    adapters::{
+        postgres::Postgres,
+        sqlite::Sqlite,
+        trial::{self, template},
+    },
     domain::{
         docket::Docket,
         event::{Event, EventType},
@@ -126,28 +128,30 @@ impl Store {
 
 /// The server of the tests, as its administrator.
 pub(super) fn server() -> PgConnectOptions {
-    std::env::var("TEST_DATABASE_URL")
-        .expect("TEST_DATABASE_URL names no PostgreSQL server; `cargo xtask test` starts one and sets it")
-        .parse()
-        .expect("TEST_DATABASE_URL is a URL of PostgreSQL")
+    template::server().parse().expect("TEST_DATABASE_URL is a URL of PostgreSQL")
 }
 
-/// A database with nothing in it, not even tables.
+fn name() -> String {
+    format!("ledger_{}", Uuid::now_v7().simple())
+}
+
+/// A database with nothing in its tables.
 pub(super) async fn create() -> String {
-    let name = format!("ledger_{}", Uuid::now_v7().simple());
-    administer(&format!("create database {name}")).await;
+    let name = name();
+    template::copy(&template::server(), &name, trial::migrate).await;
+    name
+}
+
+/// One without tables.
+pub(super) async fn create_bare() -> String {
+    let name = name();
+    template::administer(&template::server(), &format!("create database {name}")).await;
     name
 }
 
 /// Removes it, whoever is connected.
 pub(super) async fn remove(name: &str) {
-    administer(&format!("drop database {name} with (force)")).await;
-}
-
-async fn administer(sql: &str) {
-    let mut connection = PgConnection::connect_with(&server()).await.expect("the server answers");
-    connection.execute(AssertSqlSafe(sql.to_owned())).await.expect("databases can be made and removed");
-    connection.close().await.expect("the connection closes");
+    template::administer(&template::server(), &format!("drop database {name} with (force)")).await;
 }
 
 /// Runs a test over PostgreSQL, and removes its database whatever comes of it.
@@ -160,7 +164,6 @@ where
     let store = Postgres::open(server().database(&name), 8, Arc::clone(&clock) as Arc<dyn Clock>)
         .await
         .expect("the database can be opened");
-    store.migrate().await.expect("it takes the migrations");
     let heard = Arc::new(Heard::default());
     let ledger = store.ledger(Arc::clone(&heard) as Arc<dyn Observer>);
     let database = Database::Postgres { store, name: name.clone() };
