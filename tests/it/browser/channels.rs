@@ -6,9 +6,9 @@ use wiremock::{
     matchers::{any, path_regex},
 };
 
-use super::{Server, key, on_both_footings, server::TOKEN, signed_in};
+use super::{Server, key, on_sqlite, server::TOKEN, signed_in};
 
-on_both_footings!(
+on_sqlite!(
     a_phone_is_linked_by_the_code_that_the_channels_page_shows,
     follow_ups_that_were_stopped_leave_again_once_an_admin_lets_them,
     a_rule_that_another_admin_set_is_shown_and_not_set_back,

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{Browser, MEI, Server, on_both_footings, open, reading_mei};
+use super::{Browser, MEI, Server, on_sqlite, open, reading_mei};
 
-on_both_footings!(a_person_is_erased_before_everybodys_eyes_and_may_write_again);
+on_sqlite!(a_person_is_erased_before_everybodys_eyes_and_may_write_again);
 
 async fn a_person_is_erased_before_everybodys_eyes_and_may_write_again(server: &Server) {
     server.writes(MEI, "Mei", &["Hi"]).await;

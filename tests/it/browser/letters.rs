@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{MEI, Server, on_both_footings, signed_in};
+use super::{MEI, Server, on_sqlite, signed_in};
 
-on_both_footings!(who_lets_the_ai_answer_all_the_same_is_told_what_that_means);
+on_sqlite!(who_lets_the_ai_answer_all_the_same_is_told_what_that_means);
 
 async fn who_lets_the_ai_answer_all_the_same_is_told_what_that_means(server: &Server) {
     let browser = signed_in(server).await;

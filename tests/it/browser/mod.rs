@@ -1,4 +1,4 @@
-//! The dashboard in a real browser, served by the real program, on both footings: what people see and do.
+//! The dashboard in a real browser, served by the real program: what people see and do.
 
 mod driver;
 
@@ -48,17 +48,10 @@ use self::{
     server::Server,
 };
 
-/// Runs each story, written once for any footing, on both. What the page alone decides is looked at on SQLite only.
+/// Runs each story on both footings: those whose moments come through Redis and the store, which may take their time.
 macro_rules! on_both_footings {
     ($($name:ident),+ $(,)?) => {
-        mod sqlite {
-            $(#[tokio::test]
-            async fn $name() {
-                let server = $crate::browser::Server::on_sqlite().await;
-                super::$name(&server).await;
-                server.end().await;
-            })+
-        }
+        $crate::browser::on_sqlite!($($name),+);
         mod postgres_and_redis {
             $(#[tokio::test]
             async fn $name() {
@@ -70,7 +63,21 @@ macro_rules! on_both_footings {
     };
 }
 
-use on_both_footings;
+/// Runs each story on SQLite alone: those that the page decides. What it asks of the server has its own tests on both.
+macro_rules! on_sqlite {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                let server = $crate::browser::Server::on_sqlite().await;
+                super::$name(&server).await;
+                server.end().await;
+            })+
+        }
+    };
+}
+
+use {on_both_footings, on_sqlite};
 
 const MEI: &str = "6580000001@c.us";
 

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{Browser, MEI, Server, key, on_both_footings, open, reading_mei};
+use super::{Browser, MEI, Server, key, on_sqlite, open, reading_mei};
 
-on_both_footings!(
+on_sqlite!(
     what_is_sent_takes_over_and_gets_its_ticks,
     what_nobody_knows_is_said_and_decided_by_a_person,
     a_pasted_picture_is_seen_before_it_goes_and_when_it_has_gone

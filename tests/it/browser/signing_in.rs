@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{Browser, Server, key, on_both_footings};
+use super::{Browser, Server, key, on_sqlite};
 
-on_both_footings!(
+on_sqlite!(
     the_first_person_comes_in_by_the_link_and_later_by_a_password,
     a_second_link_works_in_the_tab_of_one_that_was_used,
 );

@@ -3,9 +3,9 @@
 use serde_json::json;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
-use super::{MEI, Server, on_both_footings, signed_in};
+use super::{MEI, Server, on_sqlite, signed_in};
 
-on_both_footings!(an_endpoint_is_added_told_looked_at_and_paused);
+on_sqlite!(an_endpoint_is_added_told_looked_at_and_paused);
 
 async fn an_endpoint_is_added_told_looked_at_and_paused(server: &Server) {
     let receiver = MockServer::start().await;
