@@ -21,6 +21,7 @@ use super::{
 };
 use crate::domain::{
     chat::ChatId,
+    docket::Clocks,
     event::{Event, EventType},
     pacing,
     time::Time,
@@ -36,6 +37,14 @@ pub struct Head {
     pub channel: String,
     /// Lower goes first.
     pub rank: i64,
+    /// Not before then.
+    pub at: Option<Time>,
+}
+
+impl Head {
+    fn of(channel: &str, clocks: Clocks) -> Self {
+        Self { channel: channel.to_owned(), rank: clocks.send_rank, at: clocks.send_at }
+    }
 }
 
 /// Someone would be typing now: the words are owed, and leave only after so long.
@@ -150,7 +159,7 @@ impl Dispatch {
     /// What a sweep has found: looked at now, unless it is about to be.
     pub fn remind(&self, work: Work, due: &Due) {
         if work == Work::Send {
-            let head = Head { channel: due.channel.clone(), rank: due.clocks.send_rank };
+            let head = Head::of(&due.channel, due.clocks);
             self.heads().insert(due.conversation, head);
         }
         self.queue(work).remind(due.conversation);
@@ -164,7 +173,7 @@ impl Dispatch {
         let conversation = commit.standing.conversation;
         let from_now = |at: Option<Time>| at.map(|at| at.since(commit.at).max(0));
         if commit.clocks.send_at.is_some() {
-            let head = Head { channel: commit.channel.clone(), rank: commit.clocks.send_rank };
+            let head = Head::of(&commit.channel, commit.clocks);
             self.heads().insert(conversation, head);
         } else {
             self.heads().remove(&conversation);
@@ -175,17 +184,25 @@ impl Dispatch {
         self.tends.set(conversation, from_now(commit.clocks.tend_at));
     }
 
-    /// New words that wait out the time of typing are shown as being typed. Best effort.
+    /// New words that wait out the time of typing are shown as being typed. Best effort, and nobody's words wait for it: at the
+    /// gateway typing stands in one queue with all messages of the account, where no takeover reaches them.
     fn show_typing(&self, commit: &Committed) {
         let is_new = |event: &Event| matches!(event.kind, EventType::MessageQueued | EventType::MessageSent);
         let (Some(typing), Some(send_at)) = (&self.typing, commit.clocks.send_at) else { return };
         let ms = send_at.since(commit.at);
-        if pacing::shows_typing(ms) && commit.events.iter().any(is_new) {
+        if pacing::shows_typing(ms) && commit.events.iter().any(is_new) && self.leaves_alone(commit, send_at)
+        {
             let word = Typing { channel: commit.channel.clone(), chat: commit.chat.clone(), ms };
             if typing.try_send(word).is_err() {
                 tracing::debug!("nobody was shown typing this time");
             }
         }
+    }
+
+    /// Whether nothing of another conversation leaves by that channel before then, as far as is known here.
+    fn leaves_alone(&self, commit: &Committed, at: Time) -> bool {
+        let is_earlier = |head: &Head| head.channel == commit.channel && head.at.is_some_and(|due| due < at);
+        !self.heads().iter().any(|(id, head)| *id != commit.standing.conversation && is_earlier(head))
     }
 
     /// A withdrawn permit concerns a turn that may run elsewhere. Best effort: they look by themselves every second.
@@ -243,5 +260,49 @@ fn tell_journal(events: &[Event]) {
     for event in events {
         journal::log(event);
         journal::count(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::domain::{docket::Entry, mode::Mode};
+
+    /// Words that leave then, in a conversation of their own.
+    fn queued(channel: &str, send_at: i64) -> Committed {
+        Committed {
+            at: Time(0),
+            asked_at: Instant::now(),
+            channel: channel.to_owned(),
+            chat: ChatId::parse("6580000001@c.us").expect("a chat"),
+            standing: Standing {
+                conversation: Uuid::now_v7(),
+                mode: Mode::Ai,
+                version: 1,
+                fence: 1,
+                contact_seq: 1,
+            },
+            clocks: Clocks { send_at: Some(Time(send_at)), ..Clocks::default() },
+            messages: Vec::new(),
+            turns: Vec::new(),
+            typing: None,
+            is_erased: false,
+            events: vec![Entry::of(EventType::MessageQueued).outside(channel, Time(0))],
+        }
+    }
+
+    #[test]
+    fn typing_is_shown_where_nobody_elses_words_would_wait_for_it() {
+        let (typing, mut shown) = mpsc::channel(8);
+        let dispatch = Dispatch::telling(None, typing);
+        dispatch.committed(&[queued("shop", 5_000)]);
+        assert_eq!(shown.try_recv().expect("shown").ms, 5_000);
+        dispatch.committed(&[queued("shop", 6_000)]);
+        assert!(shown.try_recv().is_err(), "the first would leave while the second is typed");
+        dispatch.committed(&[queued("shop", 4_000), queued("other", 6_000)]);
+        assert_eq!(shown.try_recv().expect("shown").ms, 4_000);
+        assert_eq!(shown.try_recv().expect("another account has another queue").ms, 6_000);
     }
 }

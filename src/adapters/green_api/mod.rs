@@ -1,7 +1,7 @@
 //! WhatsApp through Green API. In: webhooks of one account, texts to send. Out: what the webhooks say in our words, and
 //! what became of each text. The gateway's own words, shapes and spellings end here.
 
-use std::{collections::HashMap, fmt, sync::Mutex, time::Duration};
+use std::{fmt, sync::Mutex, time::Duration};
 
 use async_trait::async_trait;
 use reqwest::Method;
@@ -100,9 +100,9 @@ pub struct GreenApi {
     channel: String,
     timeout: Duration,
     endpoint: Endpoint,
-    /// Until when each chat shows that someone is typing. A second request would queue up at the gateway behind the
-    /// first, and real messages behind both.
-    typing_until: Mutex<HashMap<ChatId, Instant>>,
+    /// Until when a chat of the account shows that someone is typing. A second request, for whatever chat, would queue up
+    /// at the gateway behind the first, and real messages of all chats behind both: out of reach of a takeover.
+    typing_until: Mutex<Option<Instant>>,
     /// Other ids are not asked for before then: who has just failed to answer would hold up one webhook after the other.
     other_ids_from: Mutex<Option<Instant>>,
 }
@@ -158,17 +158,16 @@ impl GreenApi {
         tracing::debug!(channel = %self.channel, method, failure, "the gateway did not do what would have been nice");
     }
 
-    /// Whether typing may be shown in that chat now; if so, it counts as shown for so long.
-    fn may_show_typing(&self, chat: &ChatId, shown_for: Duration) -> bool {
+    /// Whether typing may be shown now; if so, it counts as shown for so long.
+    fn may_show_typing(&self, shown_for: Duration) -> bool {
         let now = Instant::now();
-        // A panic elsewhere cannot leave the map half changed.
+        // A panic elsewhere cannot leave it half changed.
         let mut typing_until = self.typing_until.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        typing_until.retain(|_, until| *until > now);
-        if typing_until.contains_key(chat) {
-            return false;
+        let is_free = typing_until.is_none_or(|until| until <= now);
+        if is_free {
+            *typing_until = Some(now + shown_for);
         }
-        typing_until.insert(chat.clone(), now + shown_for);
-        true
+        is_free
     }
 }
 
@@ -184,7 +183,7 @@ impl Provider for GreenApi {
 
     async fn show_typing(&self, chat: &ChatId, ms: i64) {
         let ms = ms.clamp(TYPING_MS.0, TYPING_MS.1);
-        if self.may_show_typing(chat, Duration::from_millis(ms.unsigned_abs())) {
+        if self.may_show_typing(Duration::from_millis(ms.unsigned_abs())) {
             self.wish("sendTyping", &json!({"chatId": chat.as_str(), "typingTime": ms})).await;
         }
     }

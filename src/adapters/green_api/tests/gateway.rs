@@ -177,13 +177,14 @@ async fn settings_are_read_and_changed() {
 }
 
 #[tokio::test]
-async fn typing_is_shown_once_at_a_time_in_a_chat_and_within_bounds() {
+async fn typing_is_shown_once_at_a_time_on_an_account_and_within_bounds() {
     let server = answering(200, "").await;
-    let gateway = gateway_at(&server.uri());
     let other = crate::domain::chat::ChatId::parse("6580000002@c.us").expect("a chat id");
+    let gateway = gateway_at(&server.uri());
     gateway.show_typing(&mira(), 60_000).await;
     gateway.show_typing(&mira(), 3_000).await;
-    gateway.show_typing(&other, 10).await;
+    gateway.show_typing(&other, 3_000).await;
+    gateway_at(&server.uri()).show_typing(&other, 10).await;
     let bodies: Vec<Value> =
         requests(&server).await.iter().map(|request| request.body_json().expect("JSON")).collect();
     let expected = [
