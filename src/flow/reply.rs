@@ -4,7 +4,7 @@
 
 mod failure;
 
-pub use failure::fail;
+pub use failure::{fail, is_tried_again};
 
 use execution::atomic_mode_check::{self, Refusal, Snapshot};
 use uuid::Uuid;

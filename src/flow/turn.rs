@@ -21,6 +21,7 @@ use front::{Held, lock_key, release};
 use futures_util::future::join;
 use metrics::histogram;
 pub use perceiving::Perceiving;
+use perceiving::Perception;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use writing::{Unwritten, Words};
@@ -206,8 +207,12 @@ impl Turns {
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
-        if !Box::pin(self.perceive(channel, &mut begun, &guard.token)).await? {
-            return Ok(Ended::from(Committed::Discarded("unreadable")));
+        match Box::pin(self.perceive(channel, &mut begun, &guard.token)).await? {
+            Perception::Whole => {}
+            Perception::Nothing => return Ok(Ended::from(Committed::Discarded("unreadable"))),
+            Perception::Failed(failure) => {
+                return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
+            }
         }
         // Read before the race below: a call to the store is never dropped half-way.
         let request = context::request(&*self.archive, channel, &mut begun, self.tool_rounds).await?;

@@ -11,6 +11,8 @@ use crate::world::{MARK, World, green_api, on_both_stores};
 
 on_both_stores!(
     a_voice_note_is_listened_to_once_and_answered,
+    a_voice_note_that_is_not_to_be_had_now_is_heard_later,
+    a_voice_note_that_is_never_to_be_had_cannot_be_read,
     a_voice_note_that_nobody_understands_cannot_be_read,
     a_voice_note_that_nobody_understands_is_told_so,
     what_is_written_beside_a_voice_note_that_nobody_understands_is_answered,
@@ -66,6 +68,38 @@ async fn a_voice_note_is_listened_to_once_and_answered(world: &World) {
     world.chat(MEI).writes("M2", "Thanks").await;
     world.after(3_000).await;
     assert_eq!(newest(world).await["text"], "You are welcome.");
+}
+
+/// A provider that fails so many times before it gives anything.
+async fn fails_first(times: u64) -> (MockServer, String) {
+    let (store, url) = keeps("Are you open today?", u64::from(times < 3)).await;
+    let failure = Mock::given(method("GET")).and(path("/note.ogg")).respond_with(ResponseTemplate::new(503));
+    failure.up_to_n_times(times).with_priority(1).mount(&store).await;
+    (store, url)
+}
+
+async fn a_voice_note_that_is_not_to_be_had_now_is_heard_later(world: &World) {
+    world.rules(|policy| policy.transcribes = true);
+    let (_store, url) = fails_first(2).await;
+    world.assistant_answers("[voice message] Are you open today?", "Until six.");
+    sends(world, "M1", &url).await;
+    for _ in 0..3 {
+        world.after(5_000).await;
+    }
+    assert_eq!(newest(world).await["text"], "Until six.");
+    assert_eq!(world.chat(MEI).conversation().await["attention"], Value::Null);
+}
+
+async fn a_voice_note_that_is_never_to_be_had_cannot_be_read(world: &World) {
+    world.rules(|policy| policy.transcribes = true);
+    let (_store, url) = fails_first(3).await;
+    sends(world, "M1", &url).await;
+    for _ in 0..4 {
+        world.after(5_000).await;
+    }
+    let note = of_the_contact(world, "M1").await;
+    assert_eq!((&note["outcome"], &note["outcome_reason"]), (&json!("handed_over"), &json!("undecryptable")));
+    assert_eq!(world.chat(MEI).conversation().await["attention"]["reason"], "unreadable");
 }
 
 async fn a_voice_note_that_nobody_understands_cannot_be_read(world: &World) {

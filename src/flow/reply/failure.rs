@@ -57,10 +57,9 @@ pub fn fail(
         record_failure(docket, begun, failure, if goes_on { "retried" } else { "handed_over" });
         return if goes_on { Committed::WillRetry } else { Committed::GivenUp };
     }
-    let failures = docket.conversation.memo.failures + i32::from(failure.is_attempt());
-    let first_at = docket.conversation.memo.burst_first_at.map_or(begun.at, Time);
-    let waited_ms = docket.now.since(first_at);
-    if failures < policy.ai_attempts && failure.is_worth_waiting_for(waited_ms) {
+    let failures = failures_with(docket, failure);
+    if is_tried_again(docket, policy, begun, failure) {
+        let waited_ms = waited_ms(docket, begun);
         record_failure(docket, begun, failure, "retried");
         let wait_ms =
             retry::wait_ms(policy.retry_base_ms, failures, RETRY_CAP_MS, jitter, failure.rest_ms(waited_ms));
@@ -74,6 +73,20 @@ pub fn fail(
     record_failure(docket, begun, failure, "handed_over");
     give_up(docket, policy, begun, failure.kind, failures);
     Committed::GivenUp
+}
+
+/// Whether the burst is tried again after this failure.
+pub fn is_tried_again(docket: &Docket, policy: &Policy, begun: &Begun, failure: &Failure) -> bool {
+    failures_with(docket, failure) < policy.ai_attempts
+        && failure.is_worth_waiting_for(waited_ms(docket, begun))
+}
+
+fn failures_with(docket: &Docket, failure: &Failure) -> i32 {
+    docket.conversation.memo.failures + i32::from(failure.is_attempt())
+}
+
+fn waited_ms(docket: &Docket, begun: &Begun) -> i64 {
+    docket.now.since(docket.conversation.memo.burst_first_at.map_or(begun.at, Time))
 }
 
 fn record_failure(docket: &mut Docket, begun: &Begun, failure: &Failure, action: &'static str) {

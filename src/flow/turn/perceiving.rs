@@ -1,9 +1,10 @@
 //! Voice notes are listened to, and pictures looked at, before the model reads them. In: a turn that has begun. Out: the same
 //! with their words, which are kept with the messages, so that each is taken in once. Voice notes that nobody understands are
 //! as any message that cannot be read: the contact is told so, or a person is called, and the model answers the rest, if there
-//! is any. Of pictures that nobody has seen it reads that they are there, as if nobody had looked.
+//! is any. Where it was only not to be had now, the attempt has failed, as when the model is not to be had. Of pictures that
+//! nobody has seen it reads that they are there, as if nobody had looked.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt as _, stream};
@@ -23,7 +24,8 @@ use crate::{
         archive::Placed,
         channels::Channel,
         describer::{Describer, PICTURE_MAX_BYTES, Picture},
-        files::{File, Piece},
+        files::{File, Piece, Unfetched},
+        generator::{Failure, FailureKind},
         inbox::Begun,
         ledger::{self, Key, change},
         media::Fetching,
@@ -72,18 +74,80 @@ struct Perceived {
     words: Option<String>,
     /// Without words nobody can read it.
     needs_words: bool,
+    /// Nobody could tell now: it may be heard later.
+    for_now: Option<Failure>,
+}
+
+/// Why there are no words.
+enum Unheard {
+    /// There never will be.
+    ForGood(String),
+    /// What failed may be over soon.
+    ForNow(Failure),
+}
+
+impl Unheard {
+    fn for_good(problem: impl ToString) -> Self {
+        Self::ForGood(problem.to_string())
+    }
+
+    fn for_now(kind: FailureKind, problem: impl ToString) -> Self {
+        Self::ForNow(Failure { kind, retry_after_ms: None, detail: problem.to_string() })
+    }
+}
+
+impl From<Unfetched> for Unheard {
+    fn from(unfetched: Unfetched) -> Self {
+        match unfetched {
+            Unfetched::Busy | Unfetched::Failed(_) => Self::for_now(FailureKind::Unreachable, unfetched),
+            _ => Self::for_good(unfetched),
+        }
+    }
+}
+
+impl From<Failure> for Unheard {
+    fn from(failure: Failure) -> Self {
+        match failure.kind {
+            FailureKind::RateLimited
+            | FailureKind::Server
+            | FailureKind::Unreachable
+            | FailureKind::TimedOut
+            | FailureKind::Cut => Self::ForNow(failure),
+            _ => Self::for_good(failure),
+        }
+    }
+}
+
+impl fmt::Display for Unheard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ForGood(problem) => f.write_str(problem),
+            Self::ForNow(failure) => failure.fmt(f),
+        }
+    }
+}
+
+/// What a turn goes on with.
+#[derive(Debug)]
+pub(super) enum Perception {
+    /// All that anybody could tell is there to be read.
+    Whole,
+    /// Nothing of it can be understood, and the turn has ended.
+    Nothing,
+    /// Something was not heard that may be heard soon.
+    Failed(Failure),
 }
 
 impl Turns {
-    /// Takes in what this turn is about. False: nothing of it can be understood, and the turn has ended.
+    /// Takes in what this turn is about.
     pub(super) async fn perceive(
         &self,
         channel: &Channel,
         begun: &mut Begun,
         stopped: &CancellationToken,
-    ) -> Result<bool, ledger::Error> {
+    ) -> Result<Perception, ledger::Error> {
         if self.perceiving.is_idle() {
-            return Ok(true);
+            return Ok(Perception::Whole);
         }
         if begun.turn.purpose == Purpose::Draft && begun.said.is_none() {
             let limit = channel.policy.ai_history + begun.waiting;
@@ -91,11 +155,11 @@ impl Turns {
         }
         let wanted = self.perceiving.wanted(channel, begun);
         if wanted.is_empty() {
-            return Ok(true);
+            return Ok(Perception::Whole);
         }
         let perceived = tokio::select! {
             biased;
-            () = stopped.cancelled() => return Ok(true),
+            () = stopped.cancelled() => return Ok(Perception::Whole),
             perceived = self.perceiving.all(wanted) => perceived,
         };
         for message in begun.burst.iter_mut().chain(begun.said.iter_mut().flatten()) {
@@ -106,11 +170,26 @@ impl Turns {
         let (policy, turn) = (Arc::clone(&channel.policy), begun.clone());
         let step = move |docket: &mut Docket| {
             keep(docket, &perceived);
-            let unread = perceived.iter().filter(|one| one.needs_words && one.words.is_none());
-            let unread: Vec<Uuid> = unread.map(|one| one.message).collect();
-            turn.turn.purpose == Purpose::Reply && reply::leave_unread(docket, &policy, &turn, &unread)
+            if turn.turn.purpose != Purpose::Reply {
+                return Perception::Whole;
+            }
+            let unheard = perceived.iter().filter(|one| one.needs_words && one.words.is_none());
+            let (again, unread): (Vec<_>, Vec<_>) = unheard.partition(|one| {
+                one.for_now
+                    .as_ref()
+                    .is_some_and(|failure| reply::is_tried_again(docket, &policy, &turn, failure))
+            });
+            if let Some(failure) = again.into_iter().find_map(|one| one.for_now.clone()) {
+                return Perception::Failed(failure);
+            }
+            let unread: Vec<Uuid> = unread.into_iter().map(|one| one.message).collect();
+            if reply::leave_unread(docket, &policy, &turn, &unread) {
+                Perception::Nothing
+            } else {
+                Perception::Whole
+            }
         };
-        Ok(!change(&*self.ledger, Key::Id(begun.conversation), need, step).await?)
+        change(&*self.ledger, Key::Id(begun.conversation), need, step).await
     }
 }
 
@@ -167,48 +246,57 @@ impl Perceiving {
     async fn one(&self, placed: Placed, sense: Sense) -> Perceived {
         let _slot = self.slots.acquire().await;
         let words = timeout(self.limit, self.words(&placed, &sense)).await;
-        let words = words.unwrap_or_else(|_| Err(format!("not done in {} ms", self.limit.as_millis())));
+        let words = words.unwrap_or_else(|_| {
+            let detail = format!("not done in {} ms", self.limit.as_millis());
+            Err(Unheard::for_now(FailureKind::TimedOut, detail))
+        });
         let message = placed.message.id;
         let words = words.inspect_err(|problem| {
             let kind = placed.message.kind.as_str();
             tracing::warn!(%message, kind, %problem, "a message was not put into words");
         });
-        Perceived { message, words: words.ok(), needs_words: matches!(sense, Sense::Ear(_)) }
+        let needs_words = matches!(sense, Sense::Ear(_));
+        let (words, for_now) = match words {
+            Ok(words) => (Some(words), None),
+            Err(Unheard::ForNow(failure)) => (None, Some(failure)),
+            Err(Unheard::ForGood(_)) => (None, None),
+        };
+        Perceived { message, words, needs_words, for_now }
     }
 
-    async fn words(&self, placed: &Placed, sense: &Sense) -> Result<String, String> {
-        let file = self.fetching.fetch(placed, None).await.map_err(|unfetched| unfetched.to_string())?;
+    async fn words(&self, placed: &Placed, sense: &Sense) -> Result<String, Unheard> {
+        let file = self.fetching.fetch(placed, None).await?;
         let (told, max) = match sense {
             Sense::Ear(transcriber) => {
                 (transcriber.transcribe(whole(file, SOUND_MAX_BYTES).await?).await, HEARD_MAX)
             }
             Sense::Eye(describer) => {
                 // By its first bytes, whatever it is called, and before the rest of it is read.
-                let mime_type = Picture::type_of(file.looks).ok_or("the file is no picture to look at")?;
+                let mime_type = Picture::type_of(file.looks)
+                    .ok_or_else(|| Unheard::for_good("the file is no picture to look at"))?;
                 let picture = Picture { mime_type, bytes: whole(file, PICTURE_MAX_BYTES).await? };
                 (describer.describe(picture).await, SEEN_MAX)
             }
         };
-        let words = told.map_err(|failure| failure.to_string())?;
         // PostgreSQL cannot keep it.
-        let words: String = words.trim().replace('\0', "").chars().take(max).collect();
-        if words.is_empty() { Err("there is nothing in it".to_owned()) } else { Ok(words) }
+        let words: String = told?.trim().replace('\0', "").chars().take(max).collect();
+        if words.is_empty() { Err(Unheard::for_good("there is nothing in it")) } else { Ok(words) }
     }
 }
 
 /// All bytes of a file, if they are not more.
-async fn whole(mut file: File, max_bytes: usize) -> Result<Bytes, String> {
+async fn whole(mut file: File, max_bytes: usize) -> Result<Bytes, Unheard> {
     let mut whole = BytesMut::new();
     while let Some(piece) = file.pieces.recv().await {
         match piece {
             Piece::End => return Ok(whole.freeze()),
             Piece::Part(bytes) if whole.len() + bytes.len() > max_bytes => {
-                return Err("the file is too large".to_owned());
+                return Err(Unheard::for_good("the file is too large"));
             }
             Piece::Part(bytes) => whole.extend_from_slice(&bytes),
         }
     }
-    Err("the file was broken off".to_owned())
+    Err(Unheard::for_now(FailureKind::Cut, "the file was broken off"))
 }
 
 /// Keeps the words with their messages.
