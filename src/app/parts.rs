@@ -134,10 +134,13 @@ impl Parts {
             breaker: Arc::new(ChannelBreaker {
                 ledger: Arc::clone(&self.ledger),
                 registry: Arc::clone(&self.registry),
+                failures: self.settings.breaker_failures,
                 open_ms: self.open_ms(),
                 stop: stopping.clone(),
+                missed: Mutex::default(),
                 open: Mutex::default(),
             }),
+            late_files: Mutex::default(),
             dispatch: Arc::clone(&self.dispatch),
             clock: now,
         })

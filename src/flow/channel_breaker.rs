@@ -1,10 +1,11 @@
-//! Step: after a send without a clear answer the channel waits until its gateway says how it is.
+//! Step: after a send without a clear answer, or several in a row that reached nobody, the channel waits until its gateway
+//! says how it is.
 //!
-//! In: unclear sends of this instance. Out: a hold in the channel's row, which every instance respects, moved on while
+//! In: such sends of this instance. Out: a hold in the channel's row, which every instance respects, moved on while
 //! the gateway is silent and let go when it answers. One that dies meanwhile leaves a hold that ends by itself.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -16,6 +17,7 @@ use super::{
     channels::Channel,
     ledger::{self, Ledger},
     outbox,
+    provider::Sent,
     registry::Registry,
     repair,
 };
@@ -34,15 +36,38 @@ pub struct ChannelBreaker {
     pub ledger: Arc<dyn Ledger>,
     /// Where channels are held.
     pub registry: Arc<dyn Registry>,
+    /// Sends in a row that reach nobody, until the channel is held: their attempts are not used up while nobody is there.
+    pub failures: u32,
     /// Longest pause between two questions.
     pub open_ms: i64,
     /// Nobody waits any longer.
     pub stop: CancellationToken,
+    /// How many have reached nobody since one did, by channel.
+    pub missed: Mutex<BTreeMap<String, u32>>,
     /// Channels that are held by this instance now.
     pub open: Mutex<BTreeSet<String>>,
 }
 
 impl ChannelBreaker {
+    /// Whether the channel is to be held after this send.
+    pub fn is_tripped(&self, channel: &Channel, sent: &Sent) -> bool {
+        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        match sent {
+            Sent::Unclear { .. } => true,
+            Sent::Unreached { .. } => {
+                let missed = missed.entry(channel.name.clone()).or_default();
+                *missed += 1;
+                *missed >= self.failures
+            }
+            // Says nothing of the gateway.
+            Sent::TooLate => false,
+            _ => {
+                missed.remove(&channel.name);
+                false
+            }
+        }
+    }
+
     /// Holds the channel. To be done before the send is settled, or another would slip through between.
     pub async fn hold(&self, channel: &Channel) -> Result<Time, ledger::Error> {
         self.hold_for(channel, FIRST_MS).await

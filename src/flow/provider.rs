@@ -194,6 +194,11 @@ pub enum Sent {
         /// What happened, without secrets.
         detail: String,
     },
+    /// Certainly not sent: nobody was reached who could. May be tried again.
+    Unreached {
+        /// What happened, without secrets.
+        detail: String,
+    },
     /// Certainly not sent: the instance cannot send now.
     NotLinked {
         /// The state to assume until the provider reports another.

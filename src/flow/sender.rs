@@ -3,7 +3,11 @@
 //! In: conversations whose head is due. Out: one POST under one attempt, begun within a second of its claim or not at
 //! all, and what became of it, settled under that attempt.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use metrics::histogram;
 use uuid::Uuid;
@@ -16,7 +20,7 @@ use super::{
     ledger::{self, Key, Ledger, Need, change, insist},
     measure::seconds,
     outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
-    provider::{Outgoing, OutgoingFile, Sent, boot_time},
+    provider::{CREDENTIALS_REFUSED, Outgoing, OutgoingFile, Sent, boot_time},
     registry::Registry,
     repair,
 };
@@ -34,6 +38,9 @@ const DOWN_MS: i64 = 2_000;
 /// What the provider answered is kept for so long while the store is away. Beyond the lease too: the attempt is then of
 /// unknown fate, and this is what settles it.
 const SETTLE: Duration = Duration::from_secs(60);
+
+/// Late files that are kept at once: each may be of some megabytes.
+const LATE_FILES_MAX: usize = 4;
 
 /// So many messages back are what a claim may have begun to answer.
 const GIVE_BACK_MESSAGES: usize = 50;
@@ -63,6 +70,8 @@ pub struct Sender {
     pub enclosures: Arc<dyn Enclosures>,
     /// Holds a channel whose gateway gave no clear answer.
     pub breaker: Arc<ChannelBreaker>,
+    /// Files that were read when the moment to begin had passed, by message: the next attempt has them at hand.
+    pub late_files: Mutex<HashMap<Uuid, OutgoingFile>>,
     /// What replies cost beside the model.
     pub dispatch: Arc<Dispatch>,
     /// The moment by this machine's clock.
@@ -123,10 +132,8 @@ impl Sender {
         let channel = Arc::clone(&claimed.channel);
         self.dispatch.overhead.end(&claimed.message);
         let sent = self.post(&claimed).await;
-        let held_until = match &sent {
-            Sent::Unclear { .. } => self.hold(&channel).await,
-            _ => None,
-        };
+        let held_until =
+            if self.breaker.is_tripped(&channel, &sent) { self.hold(&channel).await } else { None };
         self.settle(claimed, sent).await?;
         if let Some(held_until) = held_until {
             self.breaker.wait(&channel, held_until).await;
@@ -171,7 +178,7 @@ impl Sender {
 
     async fn post(&self, claimed: &Claimed) -> Sent {
         let (channel, message) = (&claimed.channel, &claimed.message);
-        let file = match self.file_of(message).await {
+        let file = match self.file_of(claimed).await {
             Ok(file) => file,
             Err(sent) => return sent,
         };
@@ -195,15 +202,31 @@ impl Sender {
     }
 
     /// The file that a message carries, or what has become of the send without it.
-    async fn file_of(&self, message: &Message) -> Result<Option<OutgoingFile>, Sent> {
+    async fn file_of(&self, claimed: &Claimed) -> Result<Option<OutgoingFile>, Sent> {
+        let message = &claimed.message;
         let Some(media) = &message.media else { return Ok(None) };
+        if let Some(file) = self.late_files().remove(&message.id) {
+            return Ok(Some(file));
+        }
         match self.enclosures.enclosed(message.id).await {
-            Ok(Some(bytes)) => Ok(Some(OutgoingFile {
-                name: media.file_name.clone(),
-                mime_type: media.mime_type.clone(),
-                caption: media.caption.clone(),
-                bytes,
-            })),
+            Ok(Some(bytes)) => {
+                let file = OutgoingFile {
+                    name: media.file_name.clone(),
+                    mime_type: media.mime_type.clone(),
+                    caption: media.caption.clone(),
+                    bytes,
+                };
+                if boot_time() < claimed.begin_by {
+                    return Ok(Some(file));
+                }
+                // Over a slow line it would always be: read once, it goes at the next attempt, which comes at once.
+                let mut late_files = self.late_files();
+                if late_files.len() >= LATE_FILES_MAX {
+                    late_files.clear();
+                }
+                late_files.insert(message.id, file);
+                Err(Sent::TooLate)
+            }
             Ok(None) => Err(Sent::Refused {
                 reason: DeliveryReason::Refused,
                 detail: "the file is not kept any more".to_owned(),
@@ -212,6 +235,10 @@ impl Sender {
                 Err(Sent::Again { after_ms: None, detail: format!("the file was not read: {error}") })
             }
         }
+    }
+
+    fn late_files(&self) -> MutexGuard<'_, HashMap<Uuid, OutgoingFile>> {
+        self.late_files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A hold that the store did not take is none; the send is settled all the same.
@@ -236,6 +263,7 @@ impl Sender {
             }
             Sent::Refused { reason, detail } => Settled::Refused(reason, detail),
             Sent::Again { after_ms, detail } => Settled::Again(after_ms, detail),
+            Sent::Unreached { detail } => Settled::Again(None, detail),
             Sent::TooLate => Settled::Untried,
             Sent::NotLinked { state, detail } => {
                 tracing::warn!(channel = channel.name, state, detail, "the channel cannot send");
@@ -243,7 +271,8 @@ impl Sender {
                 if let Err(error) = kept {
                     tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
                 }
-                Settled::Untried
+                // Where the account says otherwise a moment later, it is this message that is turned away, for ever.
+                if state == CREDENTIALS_REFUSED { Settled::Again(None, detail) } else { Settled::Untried }
             }
             Sent::Unclear { detail } => Settled::Unclear(detail),
         };

@@ -21,6 +21,8 @@ on_both_stores!(
     a_claim_whose_commit_was_not_heard_of_is_given_back,
     a_claim_that_is_run_again_takes_its_answer_back_all_the_same,
     after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers,
+    a_gateway_that_nobody_reaches_does_not_use_up_what_is_owed,
+    a_message_that_alone_is_turned_away_ends_in_front_of_a_person,
     later_parts_wait_for_one_of_unknown_fate,
     a_refused_send_is_a_dead_letter_that_a_person_can_replay,
     a_crash_during_a_generation_costs_nothing_but_time,
@@ -274,6 +276,56 @@ async fn after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answ
     assert!(matches!(sending.await, Ok(Ok(sender::Outcome::Worked))));
     assert!(matches!(process.send(of_ana).await, Ok(sender::Outcome::Worked)));
     assert_eq!(world.gateway.posts().len(), 2);
+}
+
+async fn a_gateway_that_nobody_reaches_does_not_use_up_what_is_owed(world: &World) {
+    let (mei, ana) = (world.chat(MEI), world.chat("6580000002@c.us"));
+    let (of_mei, of_ana) = (has_an_answer_owed(mei).await, has_an_answer_owed(ana).await);
+    let process = world.process();
+    for _ in 0..5 {
+        world.gateway.answers(Answer::Unreached);
+    }
+    for _ in 0..4 {
+        assert!(matches!(process.send(of_mei).await, Ok(sender::Outcome::Worked)));
+        world.pass(MINUTE_MS);
+    }
+    let silence = world.gateway.is_silent();
+    let mut sending = tokio::spawn({
+        let process = process.clone();
+        async move { process.send(of_mei).await }
+    });
+    tokio::select! {
+        biased;
+        () = silence.reached() => {}
+        ended = &mut sending => panic!("nobody waits for the gateway: {ended:?}"),
+    }
+    let blocked = process.send(of_ana).await;
+    assert!(matches!(blocked, Ok(sender::Outcome::Blocked(_))), "hers is not used up: {blocked:?}");
+    silence.release();
+    assert!(matches!(sending.await, Ok(Ok(sender::Outcome::Worked))));
+    assert!(matches!(process.send(of_ana).await, Ok(sender::Outcome::Worked)));
+    assert_eq!(ana.message("Two condos.").await["delivery"]["attempts"], 1);
+    world.pass(MINUTE_MS);
+    assert!(matches!(process.send(of_mei).await, Ok(sender::Outcome::Worked)));
+    assert_eq!(mei.message("Two condos.").await["delivery"]["state"], "sent");
+}
+
+async fn a_message_that_alone_is_turned_away_ends_in_front_of_a_person(world: &World) {
+    let mei = world.chat(MEI);
+    for _ in 0..8 {
+        world.gateway.answers(Answer::Forbidden);
+    }
+    mei.agent_says("Hi Mei.").await;
+    for _ in 0..10 {
+        world.after(MINUTE_MS).await;
+        world.state("authorized").await;
+    }
+    assert_eq!(world.gateway.posts().len(), 8, "as often as any other");
+    assert_eq!(mei.message("Hi Mei.").await["delivery"]["state"], "dead");
+    assert_eq!(mei.conversation().await["attention"]["reason"], "send_failed");
+    mei.agent_says("Once more.").await;
+    world.after(MINUTE_MS).await;
+    assert_eq!(mei.message("Once more.").await["delivery"]["state"], "sent");
 }
 
 async fn later_parts_wait_for_one_of_unknown_fate(world: &World) {

@@ -1,5 +1,6 @@
 //! Files that people send: through the same outbox as their words, once, and seen by colleagues as they were given.
 
+use baton::flow::sender;
 use serde_json::{Value, json};
 
 use crate::world::{Answer, CHANNEL, File, PNG, Reply, World, on_both_stores};
@@ -10,6 +11,7 @@ on_both_stores!(
     a_file_sent_again_with_its_key_is_the_same_one,
     what_cannot_be_sent_is_said_before_anything_happens,
     a_person_can_begin_with_a_file,
+    a_file_that_takes_too_long_to_read_is_read_once,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -120,6 +122,19 @@ async fn what_cannot_be_sent_is_said_before_anything_happens(world: &World) {
     }
     let conversation: Value = mei.conversation().await;
     assert_eq!((&conversation["mode"], mei.messages().await.len()), (&json!("AI"), 2), "nothing happened");
+}
+
+async fn a_file_that_takes_too_long_to_read_is_read_once(world: &World) {
+    let path = format!("/api/v1/channels/{CHANNEL}/chats/{MEI}/messages");
+    let sent = world.send_file(&path, "K1", &PLAN).await;
+    assert_eq!(sent.status, 202, "{sent:?}");
+    let id = sent.body["conversation_id"].as_str().and_then(|id| id.parse().ok()).expect("an id");
+    let process = world.process();
+    process.send_too_late(id).await.expect("settled");
+    assert_eq!((world.gateway.posts().len(), process.late_files()), (0, 1));
+    assert!(matches!(process.send(id).await, Ok(sender::Outcome::Worked)));
+    assert_eq!(world.gateway.posts()[0].file, Some(("plan.png".to_owned(), PNG.to_vec())));
+    assert_eq!(process.late_files(), 0);
 }
 
 async fn a_person_can_begin_with_a_file(world: &World) {

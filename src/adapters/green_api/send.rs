@@ -68,7 +68,7 @@ pub(super) async fn send(endpoint: &Endpoint, message: &Outgoing) -> Sent {
         Err(error) => {
             return match watch.progress() {
                 Progress::Late => Sent::TooLate,
-                Progress::Waiting => Sent::Again { after_ms: None, detail: endpoint.describe(error) },
+                Progress::Waiting => Sent::Unreached { detail: endpoint.describe(error) },
                 Progress::Begun => Sent::Unclear { detail: endpoint.describe(error) },
             };
         }
@@ -128,7 +128,7 @@ fn verdict(endpoint: &Endpoint, answer: &Answer, wait_seconds: u64) -> Sent {
             _ => Sent::Unclear { detail: format!("status {} without an id", answer.status) },
         },
         // A redirect was not followed, and whoever gave it did not take the message.
-        300..400 => Sent::Again { after_ms: None, detail },
+        300..400 => Sent::Unreached { detail },
         400 => match state_named_in(&words) {
             Some(state) => Sent::NotLinked { state: state.to_owned(), detail },
             None => Sent::Refused { reason: DeliveryReason::Refused, detail },
@@ -197,6 +197,7 @@ mod tests {
         match sent {
             Sent::Refused { reason, .. } => Sent::Refused { reason, detail },
             Sent::Again { .. } => Sent::Again { after_ms: None, detail },
+            Sent::Unreached { .. } => Sent::Unreached { detail },
             Sent::NotLinked { state, .. } => Sent::NotLinked { state, detail },
             Sent::Unclear { .. } => Sent::Unclear { detail },
             sent @ (Sent::Accepted { .. } | Sent::TooLate) => sent,
@@ -207,6 +208,7 @@ mod tests {
     fn each_answer_says_what_became_of_the_message() {
         let accepted = Sent::Accepted { id: "BAE5".to_owned() };
         let again = Sent::Again { after_ms: None, detail: String::new() };
+        let unreached = Sent::Unreached { detail: String::new() };
         let unclear = Sent::Unclear { detail: String::new() };
         let refused_plainly = refused(DeliveryReason::Refused);
         let validation = r#"{"message":"Validation failed. Details: 'message' must not be 'starting'"}"#;
@@ -219,8 +221,8 @@ mod tests {
             (200, r#"{"idMessage":" "}"#, &unclear),
             (200, r#"{"idMessage":5}"#, &unclear),
             (204, "", &unclear),
-            (302, "", &again),
-            (307, "", &again),
+            (302, "", &unreached),
+            (307, "", &unreached),
             (400, validation, &refused_plainly),
             (400, r#"{"message":"Unexpected token } in JSON at position 17"}"#, &refused_plainly),
             (400, "", &refused_plainly),

@@ -25,8 +25,8 @@ use baton::{
     flow::{
         clock::{Clock as _, ManualClock},
         provider::{
-            Arrival, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered,
-            Unreadable,
+            Arrival, CREDENTIALS_REFUSED, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent,
+            Trace, Unanswered, Unreadable,
         },
     },
 };
@@ -45,8 +45,12 @@ pub(crate) enum Answer {
     Refused,
     /// It certainly did not go, and may be tried again.
     Again,
+    /// The gateway is not reached.
+    Unreached,
     /// The phone of the business is not linked.
     NotLinked,
+    /// This one is turned away as if the token were wrong.
+    Forbidden,
     /// It goes, but nobody hears of it.
     LostAfter,
     /// It does not go, and nobody hears of that either.
@@ -273,6 +277,8 @@ impl Provider for Gateway {
             None | Some(Answer::Held(_)) => Sent::Accepted { id },
             Some(Answer::Refused) => Sent::Refused { reason: DeliveryReason::NoAccount, detail },
             Some(Answer::Again) => Sent::Again { after_ms: None, detail },
+            Some(Answer::Unreached) => Sent::Unreached { detail },
+            Some(Answer::Forbidden) => Sent::NotLinked { state: CREDENTIALS_REFUSED.to_owned(), detail },
             Some(Answer::NotLinked) => {
                 // By the time anybody hears of it, somebody has linked it.
                 let seconds = self.clock.now().unwrap_or(BEGINNING).0 / 1_000;

@@ -16,7 +16,7 @@ use baton::{
         otlp::{Collector, Traces},
         receivers::Outward,
     },
-    domain::policy::Policy,
+    domain::{docket::Docket, policy::Policy},
     flow::{
         brake::Brakes,
         breaker::Breaker,
@@ -30,19 +30,20 @@ use baton::{
         gate::Gate,
         graves::Rows,
         intake::Intake,
-        ledger::{self, Ledger, Observer, Work},
+        ledger::{self, Key, Ledger, Need, Observer, Work},
         media::Fetching,
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
         notify::{Courier, Notifier, Round},
         onlookers::Onlookers,
+        outbox,
         poll::{Polled, Poller},
         provider::{LinkCode, Provider},
         reconcile::Reconciler,
         registry::{self, Registry},
         repair::Repair,
         retention::Retention,
-        sender::{self, Sender},
+        sender::{self, Claimed, Sender},
         sign_in::SignIn,
         start::Start,
         tend::Tend,
@@ -140,10 +141,13 @@ impl Process {
             breaker: Arc::new(ChannelBreaker {
                 ledger: ledger.clone(),
                 registry: registry.clone(),
+                failures: 5,
                 open_ms: 30_000,
                 stop: CancellationToken::new(),
+                missed: Mutex::default(),
                 open: Mutex::default(),
             }),
+            late_files: Mutex::default(),
             dispatch: dispatch.clone(),
             clock: || BEGINNING,
         });
@@ -392,6 +396,27 @@ impl Process {
     /// What is owed in that conversation is sent, if it may leave.
     pub(crate) async fn send(&self, conversation: Uuid) -> Result<sender::Outcome, ledger::Error> {
         self.steps.sender.send(conversation).await
+    }
+
+    /// The same, claimed now and begun when its moment has passed.
+    pub(crate) async fn send_too_late(&self, conversation: Uuid) -> Result<(), ledger::Error> {
+        let (sender, attempt) = (&self.steps.sender, Uuid::now_v7());
+        let channel = self.channels.get(CHANNEL).expect("the channel of the tests");
+        let policy = channel.policy.clone();
+        let step = move |docket: &mut Docket| {
+            (docket.conversation.chat.clone(), outbox::claim_due(docket, &policy, attempt))
+        };
+        let need = Need { channel: true, ..Need::default() };
+        let (chat, claim) = ledger::change(&*sender.ledger, Key::Id(conversation), need, step).await?;
+        let outbox::Claim::Claimed(message) = claim else { panic!("it is due: {claim:?}") };
+        let covered = Vec::new();
+        let begin_by = Duration::ZERO;
+        sender.deliver(Claimed { conversation, channel, chat, attempt, message, covered, begin_by }).await
+    }
+
+    /// How many files wait for the next attempt.
+    pub(crate) fn late_files(&self) -> usize {
+        super::lock(&self.steps.sender.late_files).len()
     }
 
     /// In how many conversations a sweep finds such work.

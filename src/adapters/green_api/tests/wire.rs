@@ -107,12 +107,12 @@ async fn a_refused_connection_or_a_name_not_found_certainly_sent_nothing() {
     drop(listener);
     let refused = gateway_at(&format!("http://{address}")).send(&outgoing("hi")).await;
     assert!(
-        matches!(&refused, Sent::Again { detail, .. } if detail.starts_with("no connection")),
+        matches!(&refused, Sent::Unreached { detail } if detail.starts_with("no connection")),
         "{refused:?}"
     );
     let nowhere = gateway_found_by(Finder { at: None, not_before: Duration::ZERO }, 80);
     let lost = nowhere.send(&outgoing("hi")).await;
-    assert_eq!(lost, Sent::Again { after_ms: None, detail: "no connection: no such name".to_owned() });
+    assert_eq!(lost, Sent::Unreached { detail: "no connection: no such name".to_owned() });
 }
 
 #[tokio::test]
