@@ -123,7 +123,8 @@ impl Settings {
         if self.is_postgres() && self.secret_key.is_none() {
             return Err(Wrong::new(
                 "BATON_SECRET_KEY",
-                "is required with PostgreSQL, the same on all instances: 64 hexadecimal digits (openssl rand -hex 32)",
+                "is required with PostgreSQL, the same on all instances: 64 hexadecimal digits (openssl rand -hex 32); whoever \
+                 comes from SQLite takes what is in its .key file",
             ));
         }
         let lacks = match self.provider() {

@@ -99,7 +99,8 @@ fn a_wrong_value_is_one_line_that_says_where_and_what_is_allowed() {
             &[],
             &[("BATON_DATABASE_URL", "postgres://db/baton")],
             "",
-            "BATON_SECRET_KEY: is required with PostgreSQL",
+            "BATON_SECRET_KEY: is required with PostgreSQL, the same on all instances: 64 hexadecimal digits (openssl rand -hex \
+             32); whoever comes from SQLite takes what is in its .key file",
         ),
         (&[], &[("BATON_AI_PROMPT_FILE", "/nowhere")], "", "BATON_AI_PROMPT_FILE: /nowhere: No such file"),
         (&[], &[("BATON_AI_TOOLS_FILE", "/nowhere")], "", "BATON_AI_TOOLS_FILE: /nowhere: No such file"),

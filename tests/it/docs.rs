@@ -13,7 +13,7 @@ use std::{
     path::{Component, Path},
 };
 
-use baton::config;
+use baton::{config, domain::event::EventType};
 
 use self::{
     page::{Page, files, page, pages, root, shown},
@@ -162,6 +162,51 @@ fn every_setting_that_is_named_exists() {
     }
     assert!(count > 100, "the settings were found: {count}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Words in the first or second cells of a table's rows, between backticks: names of the code.
+fn words_of_cells(text: &str, cell: usize) -> BTreeSet<String> {
+    let rows = text.lines().filter(|line| line.starts_with("| "));
+    let cells = rows.filter_map(|row| row.split('|').nth(cell + 1));
+    let spans = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(ToOwned::to_owned));
+    spans.filter(|span| is_word(span)).collect()
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+}
+
+#[test]
+fn every_event_is_in_the_table_of_events() {
+    let mut told = words_of_cells(&page("docs/events.md").text, 0);
+    assert!(told.remove("type"), "the head of the table");
+    let known: BTreeSet<String> = EventType::ALL.iter().map(ToString::to_string).collect();
+    assert_eq!(told, known);
+}
+
+/// Codes as the sources write them: the first literal of a call that makes a refusal.
+fn codes_of(source: &str) -> impl Iterator<Item = String> {
+    let source = source.split_whitespace().collect::<Vec<_>>().join(" ").replace("( ", "(");
+    let of = |call: &str| -> Vec<String> {
+        let literals = source.split(call).skip(1).filter_map(|rest| rest.split('"').nth(1));
+        literals.filter(|literal| is_word(literal)).map(ToOwned::to_owned).collect()
+    };
+    [of("Self::new(StatusCode::"), of("conflict(")].into_iter().flatten()
+}
+
+#[test]
+fn every_code_of_an_error_is_in_the_table_of_errors() {
+    let text = page("docs/guides/api.md").text;
+    let table = text.split("## Errors").nth(1).expect("a table");
+    let mut told = words_of_cells(table, 1);
+    assert!(told.remove("code"), "the head of the table");
+    let sources = ["src/http", "src/flow"].into_iter().flat_map(|folder| files(&root().join(folder), "rs"));
+    let sources = sources.filter(|path| !path.components().any(|part| part.as_os_str() == "tests"));
+    let known: BTreeSet<String> = sources
+        .flat_map(|path| codes_of(&fs::read_to_string(path).expect("a source is text")).collect::<Vec<_>>())
+        .collect();
+    assert!(known.len() > 20, "the codes were found: {known:?}");
+    assert_eq!(told, known);
 }
 
 /// Folders at the root: a span that begins with one is a path.
