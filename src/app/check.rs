@@ -274,6 +274,7 @@ async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<
                 if settings.green_api_receive == Receive::Webhook {
                     findings.extend(look_at_door(&settings, &row.name, &found));
                 }
+                findings.extend(look_at_pace(&settings, row, &found));
                 let off = found.switches_off;
                 findings.push(if off.is_empty() {
                     Finding::right("webhooks", format!("{}: every switch that Baton needs is on", row.name))
@@ -307,6 +308,18 @@ fn look_at_door(settings: &Settings, channel: &str, found: &green_api::Settings)
     }
     let detail = format!("{channel}: the account shows another token than Baton expects");
     (!found.has_our_token).then(|| Finding::wrong("webhooks", detail, "run `baton connect`"))
+}
+
+/// What the account takes faster than it sends waits at the provider, where no takeover reaches it.
+fn look_at_pace(settings: &Settings, row: &Channel, found: &green_api::Settings) -> Option<Finding> {
+    let policy = settings.policy().and_then(|policy| settings.overlay(&policy, &row.settings)).ok()?;
+    let (ours, theirs) = (policy.send_interval_ms, found.send_delay_ms?);
+    let detail = format!("{}: the account sends each {theirs} ms, and Baton each {ours} ms", row.name);
+    let remedy = format!(
+        "set BATON_SEND_INTERVAL_MS={theirs}, or delaySendMessagesMilliseconds in Green API's console: what waits there \
+         cannot be taken back by a takeover"
+    );
+    (theirs > ours).then(|| Finding::odd("webhooks", detail, &remedy))
 }
 
 /// Two channels on one account would each get half of what comes, and answer it twice.

@@ -370,6 +370,12 @@ async fn an_account_is_connected_by_one_command_which_says_what_it_changes_and_a
         "{told}"
     );
 
+    assert!(!told.contains("each 500 ms"), "as fast as Baton: {told}");
+    set.lock().expect("no panic")["delaySendMessagesMilliseconds"] = json!(5_000);
+    let (told, code) = said(&run(&["check"]));
+    assert!(told.contains("the account sends each 5000 ms, and Baton each 500 ms"), "{told}");
+    assert_eq!(code, Some(0), "it works");
+
     set.lock().expect("no panic")["webhookUrlToken"] = json!("another");
     let (told, code) = said(&run(&["check"]));
     assert!(told.contains("another token than Baton expects: run `baton connect`"), "{told}");
