@@ -65,7 +65,7 @@ impl Provider for Plain {
 
     async fn show_typing(&self, _: &ChatId, _: i64) {}
 
-    async fn mark_read(&self, _: &ChatId, _: Option<&str>) {}
+    async fn mark_read(&self, _: &ChatId) {}
 
     async fn state(&self) -> Result<String, Unanswered> {
         Ok("authorized".to_owned())

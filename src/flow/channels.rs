@@ -46,6 +46,12 @@ impl Channel {
         let drafting = self.opening(chat).drafting;
         Opening { mode: Mode::Human, reason, actor: by.to_owned(), drafting }
     }
+
+    /// The contact sees that somebody reads. Best effort, in nobody's way.
+    pub fn show_read(&self, chat: &ChatId) {
+        let (provider, chat) = (Arc::clone(&self.provider), chat.clone());
+        tokio::spawn(async move { provider.mark_read(&chat).await });
+    }
 }
 
 /// A number from 0 to 99 that stays with the chat: raising the share only adds.

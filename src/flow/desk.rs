@@ -46,7 +46,7 @@ use crate::domain::{
     label::Labelling,
     message::{Author, Message, Origin},
     mode::Reason,
-    policy::Policy,
+    policy::{Policy, ReadReceipts},
     time::Time,
     turn::{DeadLetter, FollowUp, LetterKind, LetterState},
 };
@@ -316,9 +316,10 @@ impl Desk {
 
     /// Read up to here (default: the newest), for all agents.
     pub async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal> {
-        let by = who.actor.clone();
+        let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
         let need = Need { newest: 200, ..Need::default() };
         let step = move |docket: &mut Docket| {
+            let read_before = docket.conversation.read_seq;
             let seq = up_to.unwrap_or(docket.conversation.seq).clamp(0, docket.conversation.seq);
             let unread = docket
                 .messages()
@@ -328,9 +329,20 @@ impl Desk {
                 })
                 .count();
             marks::set_read(docket, seq, i64::try_from(unread).unwrap_or(i64::MAX), &by);
-            docket.conversation.id
+            let is_read_now = |message: &Message| {
+                message.author == Author::Contact && (read_before + 1..=seq).contains(&message.seq)
+            };
+            let channel = channels.get(&docket.conversation.channel).filter(|channel| {
+                channel.policy.read_receipts != ReadReceipts::Never
+                    && docket.messages().iter().any(is_read_now)
+            });
+            (docket.conversation.id, channel.map(|channel| (channel, docket.conversation.chat.clone())))
         };
-        unless_gone(change(&*self.ledger, key, need, step).await)
+        let (id, read) = unless_gone(change(&*self.ledger, key, need, step).await)?;
+        if let Some((channel, chat)) = read {
+            channel.show_read(&chat);
+        }
+        Ok(id)
     }
 
     /// Marks the newest message of the contact unread again.

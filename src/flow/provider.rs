@@ -292,8 +292,8 @@ pub trait Provider: Send + Sync {
     /// Shows that someone is typing, for about so long. Best effort.
     async fn show_typing(&self, chat: &ChatId, ms: i64);
 
-    /// Marks the chat as read up to that message. Best effort.
-    async fn mark_read(&self, chat: &ChatId, message: Option<&str>);
+    /// Marks all of the chat as read: marking one message marks no other. Best effort.
+    async fn mark_read(&self, chat: &ChatId);
 
     /// The state of the account, as the provider names it.
     async fn state(&self) -> Result<String, Unanswered>;

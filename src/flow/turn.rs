@@ -261,14 +261,11 @@ impl Turns {
         }
     }
 
-    /// The contact sees that somebody reads. Best effort, in nobody's way.
+    /// The contact sees that the assistant reads.
     fn show_read(&self, channel: &Channel, begun: &Begun) {
-        if channel.policy.read_receipts != ReadReceipts::Answer || begun.turn.purpose != Purpose::Reply {
-            return;
+        if channel.policy.read_receipts == ReadReceipts::Answer && begun.turn.purpose == Purpose::Reply {
+            channel.show_read(&begun.chat);
         }
-        let (provider, chat) = (Arc::clone(&channel.provider), begun.chat.clone());
-        let read_to = begun.read_to.clone();
-        tokio::spawn(async move { provider.mark_read(&chat, read_to.as_deref()).await });
     }
 }
 

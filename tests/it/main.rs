@@ -27,6 +27,8 @@ mod traces;
 
 mod stats;
 
+mod ticks;
+
 mod follow_up;
 
 mod brake;

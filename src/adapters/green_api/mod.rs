@@ -188,12 +188,8 @@ impl Provider for GreenApi {
         }
     }
 
-    async fn mark_read(&self, chat: &ChatId, message: Option<&str>) {
-        let mut body = json!({"chatId": chat.as_str()});
-        if let Some(message) = message {
-            body["idMessage"] = Value::from(message);
-        }
-        self.wish("readChat", &body).await;
+    async fn mark_read(&self, chat: &ChatId) {
+        self.wish("readChat", &json!({"chatId": chat.as_str()})).await;
     }
 
     async fn state(&self) -> Result<String, Unanswered> {

@@ -181,8 +181,8 @@ impl Provider for Sandbox {
         held(&self.phones).show_typing(chat, (self.clock)().plus_ms(ms));
     }
 
-    async fn mark_read(&self, chat: &ChatId, message: Option<&str>) {
-        held(&self.phones).mark_read(chat, message);
+    async fn mark_read(&self, chat: &ChatId) {
+        held(&self.phones).mark_read(chat);
     }
 
     async fn state(&self) -> Result<String, Unanswered> {

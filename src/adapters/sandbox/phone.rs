@@ -84,12 +84,10 @@ impl Phones {
         self.0.get(chat).is_some_and(|phone| now < phone.typing_until)
     }
 
-    /// Gives the contact's messages their blue ticks, up to that one; to all if it is none of them.
-    pub(super) fn mark_read(&mut self, chat: &ChatId, id: Option<&str>) {
+    /// Gives the contact's messages their blue ticks.
+    pub(super) fn mark_read(&mut self, chat: &ChatId) {
         let Some(phone) = self.0.get_mut(chat) else { return };
-        let last = phone.messages.iter().position(|shown| Some(shown.id.as_str()) == id);
-        let last = last.map_or(phone.messages.len(), |last| last + 1);
-        for message in phone.messages.iter_mut().take(last).filter(|message| !message.from_us) {
+        for message in phone.messages.iter_mut().filter(|message| !message.from_us) {
             message.status = DeliveryState::Read;
         }
     }

@@ -56,7 +56,7 @@ async fn a_conversation_shows_on_the_contacts_phone() {
         (asked.contact_name.as_deref(), asked.text.as_str(), asked.inert),
         (Some("Mei"), "Open today?", None)
     );
-    sandbox.mark_read(&mei(), Some("m1")).await;
+    sandbox.mark_read(&mei()).await;
     sandbox.show_typing(&mei(), 5_000).await;
     assert!(sandbox.typing(&mei()));
     assert!(matches!(sandbox.send(&outgoing("Until six.")).await, Sent::Accepted { .. }));

@@ -103,7 +103,7 @@ impl Provider for Gateway {
 
     async fn show_typing(&self, _: &ChatId, _: i64) {}
 
-    async fn mark_read(&self, _: &ChatId, _: Option<&str>) {}
+    async fn mark_read(&self, _: &ChatId) {}
 
     async fn state(&self) -> Result<String, Unanswered> {
         let is_unlinked = self.is_unlinked.load(Ordering::SeqCst);

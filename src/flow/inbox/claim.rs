@@ -71,8 +71,6 @@ pub struct Begun {
     pub history_to: i64,
     /// What was said up to there, as far as a model reads it, the burst included; None: it is in the archive.
     pub said: Option<Vec<Message>>,
-    /// The newest message of the contact, for the blue ticks.
-    pub read_to: Option<String>,
     /// A colleague's words for this turn.
     pub note: Option<String>,
     /// What the follow-up should say, if it is for one.
@@ -275,7 +273,6 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
         history_to: conversation.seq,
         waiting,
         said: docket.words(policy.ai_history + waiting),
-        read_to: burst.iter().rev().find_map(|message| message.provider_message_id.clone()),
         note: conversation.memo.note.clone().filter(|_| turn.purpose != Purpose::Draft),
         instructions,
         draft: wish.map(|wish| wish.id),

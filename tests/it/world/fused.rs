@@ -324,9 +324,9 @@ impl Provider for Fused<dyn Provider> {
     }
 
     /// As above.
-    async fn mark_read(&self, chat: &ChatId, message: Option<&str>) {
+    async fn mark_read(&self, chat: &ChatId) {
         self.fuse.alive().await;
-        self.inner.mark_read(chat, message).await;
+        self.inner.mark_read(chat).await;
     }
 
     async fn state(&self) -> Result<String, Unanswered> {

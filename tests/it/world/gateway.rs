@@ -101,6 +101,8 @@ pub(crate) struct Gateway {
     other_ids: Mutex<HashMap<ChatId, ChatId>>,
     keeps_other_ids: AtomicBool,
     links_given: AtomicUsize,
+    /// Chats whose messages got their blue ticks, each as often as it was asked for.
+    pub(crate) marked_read: watch::Sender<Vec<String>>,
 }
 
 impl Gateway {
@@ -129,6 +131,7 @@ impl Gateway {
             other_ids: Mutex::default(),
             keeps_other_ids: AtomicBool::new(false),
             links_given: AtomicUsize::new(0),
+            marked_read: watch::Sender::default(),
         }
     }
 
@@ -291,7 +294,9 @@ impl Provider for Gateway {
 
     async fn show_typing(&self, _: &ChatId, _: i64) {}
 
-    async fn mark_read(&self, _: &ChatId, _: Option<&str>) {}
+    async fn mark_read(&self, chat: &ChatId) {
+        self.marked_read.send_modify(|chats| chats.push(chat.to_string()));
+    }
 
     async fn state(&self) -> Result<String, Unanswered> {
         let silence = lock(&self.silence).clone();

@@ -36,7 +36,7 @@ async fn everything(gateway: GreenApi) -> String {
     let message = Outgoing { timeout: Duration::from_millis(100), ..outgoing("hello") };
     let mut said = format!("{gateway:?} {:?} ", gateway.send(&message).await);
     gateway.show_typing(&mira(), 1_000).await;
-    gateway.mark_read(&mira(), None).await;
+    gateway.mark_read(&mira()).await;
     said += &format!("{:?} {:?} ", gateway.state().await, gateway.settings(Some("s3cret")).await);
     said += &format!("{:?} {:?} ", gateway.receive(Duration::ZERO).await, gateway.acknowledge(7).await);
     said += &format!("{:?} ", gateway.journal(60).await);
