@@ -330,7 +330,8 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
                 && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
         })
     });
-    if is_past(docket.conversation.mode.until) && docket.conversation.mode.mode == Mode::Human {
+    let is_given_back = is_past(docket.conversation.mode.until) && docket.conversation.mode.mode == Mode::Human;
+    if is_given_back {
         if a_person_writes {
             // Their message is on its way: look again once it has found its end.
             docket.conversation.mode.until = Some(now.plus_ms(1_000));
@@ -340,11 +341,32 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
             cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));
         }
     }
-    if is_past(docket.conversation.snoozed_until) {
+    let is_back = is_past(docket.conversation.snoozed_until);
+    if is_back {
         set_status(docket, Status::Open, None, actor::SYSTEM);
+    }
+    if is_given_back || is_back {
+        call_for_who_is_left(docket);
     }
     if is_past(docket.conversation.memo.overdue_at.map(Time)) {
         docket.conversation.memo.overdue_at = None;
         raise(docket, AttentionReason::HumanOverdue);
+    }
+}
+
+/// A clock has given the conversation back to the assistant, or to the list, and nobody has in hand what the contact waits with.
+fn call_for_who_is_left(docket: &mut Docket) {
+    let conversation = &docket.conversation;
+    let is_left = conversation.mode.mode == Mode::Ai
+        && conversation.status == Status::Open
+        && conversation.waiting_since.is_some()
+        && conversation.attention.is_none();
+    let is_in_hand = docket.messages().iter().any(|message| {
+        message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending)
+            || message.is(DeliveryState::Queued)
+            || message.is(DeliveryState::Sending)
+    });
+    if is_left && !is_in_hand {
+        raise(docket, AttentionReason::Unanswered);
     }
 }

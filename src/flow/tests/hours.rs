@@ -159,6 +159,22 @@ fn what_was_closed_or_put_aside_meanwhile_stays_so_when_the_hours_begin() {
 }
 
 #[test]
+fn whoever_was_put_aside_when_the_hours_began_is_called_for_when_that_ends() {
+    let mut play = friday_evening();
+    play.policy.human_overdue_ms = 0;
+    play.says("Are you open?");
+    let back_at = at("2026-01-12T10:00:00+08:00");
+    play.step(|docket, _| conversations::set_status(docket, Status::Snoozed, Some(back_at), "agent:ana"));
+    play.now = at("2026-01-12T09:00:00+08:00");
+    play.tends();
+    assert_eq!((play.conversation.mode.mode, play.conversation.attention), (Mode::Ai, None), "it is put aside");
+    play.now = back_at;
+    play.tends();
+    assert_eq!(play.conversation.status, Status::Open);
+    assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::Unanswered));
+}
+
+#[test]
 fn a_wish_that_is_taken_back_outside_the_hours_of_the_assistant_is_left_to_people() {
     let mut play = friday_evening();
     play.now = at("2026-01-09T17:58:00+08:00");

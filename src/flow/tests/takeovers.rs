@@ -176,6 +176,29 @@ fn the_hold_returns_to_ai_and_answers_only_what_is_new() {
 }
 
 #[test]
+fn whoever_waits_when_the_clock_gives_back_is_called_for_until_the_assistant_answers() {
+    // Less than is too long for a person: nobody has been called yet.
+    let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
+    play.switches(Mode::Human);
+    play.says("one more thing");
+    play.wait(60_000);
+    play.tends();
+    assert_eq!(play.conversation.mode.reason, Reason::HoldExpired);
+    assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::Unanswered));
+    play.exchange("hello?", "Here it is.");
+    assert_eq!(play.conversation.attention, None);
+
+    // Nobody waits.
+    let words = [Words::of("Anything else?")];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
+    play.sends();
+    play.wait(120_000);
+    play.tends();
+    assert_eq!((play.conversation.mode.mode, play.conversation.attention), (Mode::Ai, None));
+}
+
+#[test]
 fn the_hold_shortens_no_hour_that_somebody_chose() {
     let mut play = Play::by(|policy| policy.human_hold_ms = 10_000);
     play.switches(Mode::Human);
