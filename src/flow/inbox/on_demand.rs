@@ -51,14 +51,8 @@ pub fn answer_now(docket: &mut Docket) -> bool {
     let since = heard_up_to(docket);
     let is_ours = |message: &Message| {
         message.seq > since
-            && message.deleted_at.is_none()
-            && message.inbound.is_some_and(|inbound| {
-                inbound.starts_turn
-                    && matches!(
-                        inbound.outcome,
-                        Outcome::LeftToHuman | Outcome::HandedOver | Outcome::Pending
-                    )
-            })
+            && message.inbound.is_some_and(|inbound| inbound.starts_turn)
+            && message.is_left_open()
     };
     let ids = docket.ids(is_ours);
     for id in &ids {

@@ -209,12 +209,15 @@ pub(in crate::flow) fn begin_attempt(
     delivery.attempts += 1;
     delivery.attempt = Some(attempt);
     let is_last_part = delivery.part == delivery.parts;
+    let queued_at = delivery.queued_at;
     let claimed = message.clone();
     if docket.conversation.our_seq < seq {
         docket.conversation.our_seq = seq;
     }
     begin_to_answer(docket, policy, turn);
-    if docket.conversation.contact_seq <= docket.conversation.our_seq {
+    // With something that starts no turn, such as a voice note that nobody can read: whoever wrote this has not heard it.
+    let waits_since_then = docket.conversation.waiting_since.is_some_and(|since| since > queued_at);
+    if docket.conversation.contact_seq <= docket.conversation.our_seq && !waits_since_then {
         // A message that this reply had not read still waits.
         docket.conversation.waiting_since = first_waiting(docket);
         conversations::wind_overdue(docket, policy);

@@ -5,7 +5,7 @@ use crate::{
     domain::{
         conversation::{AttentionReason, Status},
         event::EventType,
-        message::{DeliveryState as S, Outcome, OutcomeReason},
+        message::{DeliveryState as S, Kind, Outcome, OutcomeReason},
         mode::{Mode, Reason},
         turn::TurnState,
     },
@@ -16,7 +16,8 @@ use crate::{
         mode_switch::{self, Request},
         outbox::{self, Settled},
         play::Play,
-        reconcile::{Copy, Matched},
+        provider::Arrival,
+        reconcile::{self, Copy, Matched},
         reply::{Answer, Committed},
     },
 };
@@ -293,6 +294,65 @@ fn words_that_an_agent_takes_back_were_not_said() {
     let said = play.messages.last().unwrap().id;
     play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana)).unwrap();
     assert!(play.conversation.contact_spoke_last() && play.conversation.waiting_since.is_some());
+}
+
+/// A voice note, where nobody puts them into words.
+fn speaks(play: &mut Play, id: &str) {
+    let arrival = Arrival { is_unreadable: true, kind: Kind::Voice, ..play.arrival(id, "") };
+    play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+}
+
+#[test]
+fn whoever_speaks_while_a_persons_words_are_on_their_way_still_waits() {
+    let mut play = Play::new();
+    play.says("m1");
+    let words = [Words::of("One moment.")];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
+    assert_eq!(play.conversation.waiting_since, None);
+    play.wait(1_000);
+    speaks(&mut play, "V1");
+    let spoke_at = play.now;
+    play.wait(1_000);
+    assert_eq!(play.sends(), ["One moment."]);
+    assert_eq!(play.conversation.waiting_since, Some(spoke_at));
+    assert!(play.conversation.memo.overdue_at.is_some());
+
+    // What a person takes back was no answer to it either.
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
+    assert_eq!(play.conversation.waiting_since, None);
+    let said = play.messages.last().unwrap().id;
+    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
+    assert_eq!(play.conversation.waiting_since, Some(spoke_at));
+}
+
+#[test]
+fn whoever_was_left_in_silence_waits_for_nobody_when_a_person_takes_words_back() {
+    let mut play = Play::new();
+    play.says("ok");
+    let begun = play.begins();
+    play.commits(&begun, &Answer { stay_silent: Some("a thank-you".to_owned()), ..Answer::default() });
+    let words = [Words::of("Anything else?")];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
+    let said = play.messages.last().unwrap().id;
+    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
+    assert_eq!(play.conversation.waiting_since, None);
+}
+
+#[test]
+fn a_copy_that_comes_late_is_no_answer_to_what_was_spoken_since() {
+    let mut play = Play::new();
+    let typed_at = play.now;
+    play.wait(1_000);
+    let arrival = Arrival { is_unreadable: true, kind: Kind::Voice, at: Some(play.now), ..play.arrival("V1", "") };
+    play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+    let spoke_at = play.now;
+    play.wait(1_000);
+    let copy = Arrival { at: Some(typed_at), ..play.arrival("P1", "Good morning") };
+    play.step(|docket, policy| reconcile::take_copy(docket, policy, &copy, Copy::Phone));
+    assert_eq!(play.conversation.waiting_since, Some(spoke_at));
 }
 
 #[test]
