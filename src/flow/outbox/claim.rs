@@ -70,6 +70,7 @@ pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
                 return Claim::Braked;
             }
             if let Some(at) = agenda::waits_until(policy, delivery.queued_at, docket.now) {
+                put_off_to(docket, id, at);
                 return Claim::NotYet(at);
             }
         }
@@ -80,6 +81,17 @@ pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
             Some(blocked) => blocked,
             None => begin_sending(docket, policy, id, attempt),
         };
+    }
+}
+
+/// Due only then, or every sweep until the morning would find it, ahead of answers. How late it is counts from when it was
+/// queued all the same.
+fn put_off_to(docket: &mut Docket, id: Uuid, at: Time) {
+    let is_put_off = |message: &Message| message.delivery.as_ref().is_some_and(|it| it.due_at == at);
+    if !docket.message(id).is_some_and(is_put_off)
+        && let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
+    {
+        delivery.due_at = at;
     }
 }
 
