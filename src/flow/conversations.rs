@@ -207,9 +207,11 @@ pub fn hold(docket: &mut Docket, policy: &Policy) {
 pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
     let conversation = &mut docket.conversation;
     let waits = conversation.mode.mode == Mode::Human
-        && conversation.status != Status::Closed
+        && conversation.status == Status::Open
         && policy.human_overdue_ms > 0;
-    let since = conversation.waiting_since.map(|since| since.max(conversation.mode.changed_at));
+    let back_at = conversation.memo.woken_at.map_or(conversation.mode.changed_at, Time);
+    let since =
+        conversation.waiting_since.map(|since| since.max(conversation.mode.changed_at).max(back_at));
     let already_called = conversation.attention.is_some();
     conversation.memo.overdue_at =
         since.filter(|_| waits && !already_called).map(|since| since.plus_ms(policy.human_overdue_ms).0);
@@ -309,6 +311,8 @@ pub fn set_status(docket: &mut Docket, status: Status, snoozed_until: Option<Tim
     if conversation.status == status && conversation.snoozed_until == snoozed_until {
         return false;
     }
+    let is_woken = conversation.status == Status::Snoozed && status == Status::Open;
+    conversation.memo.woken_at = is_woken.then_some(docket.now.0);
     conversation.status = status;
     conversation.snoozed_until = snoozed_until;
     let action = match status {
@@ -344,6 +348,7 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
     let is_back = is_past(docket.conversation.snoozed_until);
     if is_back {
         set_status(docket, Status::Open, None, actor::SYSTEM);
+        wind_overdue(docket, policy);
     }
     if is_given_back || is_back {
         call_for_who_is_left(docket);

@@ -11,7 +11,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Idempotency, Words, fate, words},
+        desk::{Idempotency, Patch, Words, fate, marks, words},
         inbox::{self, Claim},
         mode_switch::{self, Request},
         outbox::{self, Settled},
@@ -294,6 +294,34 @@ fn words_that_an_agent_takes_back_were_not_said() {
     let said = play.messages.last().unwrap().id;
     play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana)).unwrap();
     assert!(play.conversation.contact_spoke_last() && play.conversation.waiting_since.is_some());
+}
+
+#[test]
+fn whoever_is_put_aside_is_overdue_only_after_that() {
+    let overdue_ms = 300_000;
+    for contact_returns in [false, true] {
+        let mut play = Play::by(|policy| policy.human_overdue_ms = overdue_ms);
+        play.switches(Mode::Human);
+        play.says("no hurry");
+        play.wait(1_000);
+        let back_at = play.now.plus_ms(86_400_000);
+        let put_aside = Patch { status: Some((Status::Snoozed, Some(back_at))), ..Patch::default() };
+        play.step(|docket, policy| marks::apply(docket, policy, &put_aside, &ana())).unwrap();
+        assert_eq!(play.clocks.tend_at, Some(back_at));
+        play.now = back_at;
+        if contact_returns {
+            play.says("are you back?");
+        }
+        play.tends();
+        assert_eq!((play.conversation.status, play.conversation.attention), (Status::Open, None));
+        play.wait(overdue_ms - 1);
+        play.says("hello?");
+        play.tends();
+        assert_eq!(play.conversation.attention, None, "it does not count from the day before");
+        play.wait(1);
+        play.tends();
+        assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::HumanOverdue));
+    }
 }
 
 /// A voice note, where nobody puts them into words.
