@@ -67,6 +67,9 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
     };
     let from = docket.conversation.mode.mode;
     switched.changed = docket.conversation.mode.apply(by.reason, to, by.actor, docket.now);
+    if switched.changed {
+        docket.conversation.memo.is_clock_stopped = false;
+    }
     if to == Mode::Human && is_a_person(by.reason) {
         docket.conversation.memo.answered.clear();
         hold(docket, policy);
@@ -190,14 +193,15 @@ pub fn left_because(mode: &ModeState) -> OutcomeReason {
     if is_for_hours { OutcomeReason::Hours } else { OutcomeReason::ModeHuman }
 }
 
-/// A person of our side acted: the clock back to AI starts anew, if the channel has one. A later hour that somebody
-/// chose stays.
+/// A person of our side acted: the clock back to AI starts anew, if the channel has one and nobody has stopped it. A later
+/// hour that somebody chose stays.
 pub fn hold(docket: &mut Docket, policy: &Policy) {
     docket.conversation.memo.human_seq = docket.conversation.seq;
     if office::is_left_until_hours(docket, policy) {
         docket.conversation.mode.until = None;
     }
-    if policy.human_hold_ms > 0 && docket.conversation.mode.mode == Mode::Human {
+    let is_stopped = docket.conversation.memo.is_clock_stopped;
+    if policy.human_hold_ms > 0 && !is_stopped && docket.conversation.mode.mode == Mode::Human {
         let until = docket.now.plus_ms(policy.human_hold_ms);
         docket.conversation.mode.until = docket.conversation.mode.until.max(Some(until));
     }

@@ -297,6 +297,36 @@ fn words_that_an_agent_takes_back_were_not_said() {
 }
 
 #[test]
+fn a_clock_that_was_stopped_is_started_by_no_message_of_that_person() {
+    let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
+    let sets = |play: &mut Play, to, until| {
+        let request = Request { until, actor: "agent:ana".to_owned(), ..Request::default() };
+        play.step(|docket, policy| mode_switch::apply(docket, policy, to, &request)).unwrap();
+        play.conversation.mode.until
+    };
+    let writes = |play: &mut Play| {
+        let words = [Words::of("Let me look.")];
+        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+            .unwrap();
+        play.sends();
+        play.conversation.mode.until
+    };
+    assert!(sets(&mut play, Mode::Human, None).is_some());
+    assert_eq!(sets(&mut play, Mode::Human, Some(None)), None);
+    assert_eq!((writes(&mut play), sets(&mut play, Mode::Human, None)), (None, None));
+    play.copy("P1", "From the phone", Copy::Phone);
+    assert_eq!(play.conversation.mode.until, None);
+
+    // Until it is set again, or the conversation comes back to people.
+    let soon = play.now.plus_ms(1_000);
+    assert_eq!(sets(&mut play, Mode::Human, Some(Some(soon))), Some(soon));
+    assert_eq!(writes(&mut play), Some(play.now.plus_ms(60_000)));
+    sets(&mut play, Mode::Human, Some(None));
+    sets(&mut play, Mode::Ai, None);
+    assert_eq!(writes(&mut play), Some(play.now.plus_ms(60_000)));
+}
+
+#[test]
 fn whoever_is_put_aside_is_overdue_only_after_that() {
     let overdue_ms = 300_000;
     for contact_returns in [false, true] {
