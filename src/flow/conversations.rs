@@ -17,6 +17,9 @@ use crate::domain::{
     turn::TurnState,
 };
 
+/// Whoever's message cannot leave when the clock runs out keeps the conversation for at least so long.
+const HELD_AT_LEAST_MS: i64 = 60_000;
+
 /// What a switch stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Switched {
@@ -341,8 +344,12 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
     let is_given_back = is_past(docket.conversation.mode.until) && docket.conversation.mode.mode == Mode::Human;
     if is_given_back {
         if a_person_writes {
-            // Their message is on its way: look again once it has found its end.
-            docket.conversation.mode.until = Some(now.plus_ms(1_000));
+            // Their message is on its way, if not for hours: they have the conversation for as long again.
+            let until = now.plus_ms(policy.human_hold_ms.max(HELD_AT_LEAST_MS));
+            docket.conversation.mode.until = Some(until);
+            docket.record(
+                Entry::of(EventType::ModeUntilChanged).by(actor::SYSTEM).with("until", until.to_string()),
+            );
         } else if office::is_left_until_hours(docket, policy) {
             office::come_back(docket, policy);
         } else {

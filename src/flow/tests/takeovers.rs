@@ -472,22 +472,27 @@ fn words_taken_back_leave_the_contact_waiting_if_what_was_before_them_fails_too(
 
 #[test]
 fn the_way_back_waits_for_a_persons_message_that_is_on_its_way() {
-    let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
-    play.says("m1");
-    let words = [Words::of("One moment.")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
-        .unwrap();
-    play.wait(60_000);
-    play.tends();
-    assert_eq!(play.conversation.mode.mode, Mode::Human, "it is still owed");
-    let (attempt, _) = play.claims_send();
-    play.wait(1_000);
-    play.tends();
-    assert_eq!(play.conversation.mode.mode, Mode::Human, "it is being sent");
-    play.settles(attempt, &Settled::Sent("X1".into()));
-    play.wait(1_000);
-    play.tends();
-    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    for hold_ms in [90_000, 5_000] {
+        let mut play = Play::by(|policy| policy.human_hold_ms = hold_ms);
+        let again_ms = hold_ms.max(60_000);
+        play.says("m1");
+        let words = [Words::of("One moment.")];
+        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+            .unwrap();
+        play.wait(hold_ms);
+        play.tends();
+        assert_eq!(play.conversation.mode.mode, Mode::Human, "it is still owed");
+        assert_eq!(play.conversation.mode.until, Some(play.now.plus_ms(again_ms)), "nothing is written before");
+        assert_eq!(play.happened(EventType::ModeUntilChanged), 1);
+        play.wait(again_ms);
+        let (attempt, _) = play.claims_send();
+        play.tends();
+        assert_eq!(play.conversation.mode.mode, Mode::Human, "it is being sent");
+        play.settles(attempt, &Settled::Sent("X1".into()));
+        play.wait(again_ms);
+        play.tends();
+        assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    }
 }
 
 #[test]
