@@ -217,8 +217,7 @@ pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
         && conversation.status == Status::Open
         && policy.human_overdue_ms > 0;
     let back_at = conversation.memo.woken_at.map_or(conversation.mode.changed_at, Time);
-    let since =
-        conversation.waiting_since.map(|since| since.max(conversation.mode.changed_at).max(back_at));
+    let since = conversation.waiting_since.map(|since| since.max(conversation.mode.changed_at).max(back_at));
     let already_called = conversation.attention.is_some();
     conversation.memo.overdue_at =
         since.filter(|_| waits && !already_called).map(|since| since.plus_ms(policy.human_overdue_ms).0);
@@ -341,8 +340,9 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
                 && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
         })
     });
-    let is_given_back = is_past(docket.conversation.mode.until) && docket.conversation.mode.mode == Mode::Human;
-    if is_given_back {
+    let is_clock_over =
+        is_past(docket.conversation.mode.until) && docket.conversation.mode.mode == Mode::Human;
+    if is_clock_over {
         if a_person_writes {
             // Their message is on its way, if not for hours: they have the conversation for as long again.
             let until = now.plus_ms(policy.human_hold_ms.max(HELD_AT_LEAST_MS));
@@ -361,7 +361,7 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
         set_status(docket, Status::Open, None, actor::SYSTEM);
         wind_overdue(docket, policy);
     }
-    if is_given_back || is_back {
+    if is_clock_over || is_back {
         call_for_who_is_left(docket);
     }
     if is_past(docket.conversation.memo.overdue_at.map(Time)) {

@@ -194,7 +194,7 @@ fn accept(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by:
         delivery.unclear -= 1;
         docket.record(evidence::confirmed(id, by));
     }
-    put_letter_away(docket, id);
+    put_letter_away(docket, policy, id);
     apply_parked(docket, policy, id, provider_id);
 }
 
