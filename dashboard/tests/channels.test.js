@@ -10,6 +10,7 @@ import { isFetched, isTokenOffered } from "../app/pages/channels/receiving.js";
 import { GROUPS, OWN } from "../app/pages/channels/rule_list.js";
 import { toldOf, valueOf } from "../app/pages/channels/rules.js";
 import { KNOWN, StateTag, StateWords } from "../app/pages/channels/state.js";
+import { preferences } from "../app/state/preferences.js";
 import { en } from "../app/words/en.js";
 import { t, word } from "../app/words/index.js";
 
@@ -72,6 +73,18 @@ test("who may write hours is shown how, and that none are always", () => {
 test("a ceiling of cost is sent to the penny, and times as whole as the server counts them", () => {
   const rule = (key) => GROUPS.flatMap(({ rules }) => rules).find((it) => it.key === key);
   assert.deepEqual([valueOf(rule("ai_spend_per_day"), "0.50"), valueOf(rule("burst_quiet_ms"), "1.2345")], [0.5, 1_235]);
+});
+
+test("several numbers are told apart as whoever writes them writes numbers", (it) => {
+  it.after(() => (preferences.value = {}));
+  const hours = (text) => valueOf({ key: "follow_up_after_ms", kind: "numbers", unit: "h" }, text).map((ms) => ms / 3_600_000);
+  for (const [language, text, wanted] of [
+    ["en", "24,72", [24, 72]], ["en", "1.5, 24; 72", [1.5, 24, 72]],
+    ["es", "1,5", [1.5]], ["pt", "1,5, 24", [1.5, 24]], ["ru", "1,5; 24 72,", [1.5, 24, 72]], ["es", "1.5, 24", [1.5, 24]],
+  ]) {
+    preferences.value = { language };
+    assert.deepEqual(hours(text), wanted, `${language}: ${text}`);
+  }
 });
 
 test("where the server fetches, nothing speaks of webhooks, and no token for them is offered", () => {

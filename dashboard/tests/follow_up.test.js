@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { answers, asked, refusal } from "./page.js";
 import { conversation } from "./made.js";
-import { plan } from "../app/inbox/follow_up.js";
+import { dueAt, plan } from "../app/inbox/follow_up.js";
+import { asField } from "../app/inbox/times.js";
 import { conversation as known, keep } from "../app/state/conversations.js";
 
 const PUT = "PUT /conversations/mei/follow-up";
@@ -40,6 +41,13 @@ test("one that somebody else planned meanwhile is not replaced unseen", async ()
   stands(first);
   await assert.rejects(plan("mei", null, words), { code: "follow_up_there" });
   assert.deepEqual(sent(), []);
+});
+
+test("whoever changes only the words changes no moment, also where that is past", () => {
+  const held = { ...first, due_at: "2026-03-01T10:00:30.5Z" };
+  assert.equal(dueAt(held, asField(new Date(held.due_at))), held.due_at);
+  assert.equal(dueAt(held, asField(new Date("2026-03-04T10:00:00Z"))), "2026-03-04T10:00:00.000Z");
+  assert.equal(dueAt(null, asField(new Date("2026-03-04T10:00:00Z"))), "2026-03-04T10:00:00.000Z");
 });
 
 test("what the server refuses leaves what is known as it is", async () => {

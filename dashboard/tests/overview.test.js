@@ -5,7 +5,7 @@ import { test } from "node:test";
 import "./page.js";
 import { drawn } from "./drawn.js";
 import { Now } from "../app/pages/overview/now.js";
-import { dayOf } from "../app/pages/overview/overview.js";
+import { dayOf, lastOf } from "../app/pages/overview/overview.js";
 
 const nothing = { inbox: 0, inbox_oldest_ms: 0, outbox: {}, outbox_oldest_ms: 0, dead_letters: {}, conversations: {}, attention: {}, follow_ups: 0 };
 /** @param {any} given */
@@ -31,4 +31,11 @@ test("a day of the business is called by its name, wherever whoever looks sits",
     process.env.TZ = zone;
     assert.equal(dayOf("2026-11-29T11:00:00Z"), "Nov 30", zone);
   }
+});
+
+test("a range has as many days as it says, wherever whoever looks sits", () => {
+  const days = (count) => Array.from({ length: count }, (_, day) => day);
+  assert.deepEqual(lastOf(days(8), "week"), [1, 2, 3, 4, 5, 6, 7], "with one before, that had begun there");
+  assert.deepEqual(lastOf(days(6), "week"), days(6));
+  assert.deepEqual([lastOf(days(31), "month").length, lastOf(days(24), "day").length], [30, 24]);
 });

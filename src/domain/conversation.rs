@@ -140,6 +140,12 @@ pub struct Memo {
     /// When a contact who waits for a person has waited too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overdue_at: Option<i64>,
+    /// When it came back from being put aside, if it has stayed open since: nobody was to look at it before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub woken_at: Option<i64>,
+    /// A person has stopped the clock back to the assistant: no message of theirs starts it again in this mode.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_clock_stopped: bool,
     /// When the assistant's hours begin, for which the conversation was left to people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hours_at: Option<i64>,

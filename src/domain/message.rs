@@ -389,6 +389,14 @@ impl Message {
         self.turn.is_some() && self.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending)
     }
 
+    /// Whether the contact waits with it for whoever answers, read or not. What was put aside on purpose is not waited with.
+    pub fn is_left_open(&self) -> bool {
+        let is_open = |inbound: Inbound| {
+            matches!(inbound.outcome, Outcome::Pending | Outcome::LeftToHuman | Outcome::HandedOver)
+        };
+        self.deleted_at.is_none() && self.inbound.is_some_and(is_open)
+    }
+
     /// Whether the machine wrote it: such messages are withdrawn when a person acts.
     pub fn is_machine_made(&self) -> bool {
         self.delivery.as_ref().is_some_and(|delivery| delivery.gate != Gate::Person)

@@ -214,7 +214,9 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
     }
     if follow_up.text.is_none() && policy.is_spent {
         // Until it is too late, or another day.
-        return Fired::NotYet(docket.now.plus_ms(SPENT_MS));
+        let at = docket.now.plus_ms(SPENT_MS);
+        docket.conversation.memo.follow_up_retry_at = Some(at.0);
+        return Fired::NotYet(at);
     }
     docket.record(Entry::of(EventType::FollowUpDue).with("follow_up_id", follow_up.id.to_string()));
     match &follow_up.text {

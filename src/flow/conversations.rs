@@ -17,6 +17,9 @@ use crate::domain::{
     turn::TurnState,
 };
 
+/// Whoever's message cannot leave when the clock runs out keeps the conversation for at least so long.
+const HELD_AT_LEAST_MS: i64 = 60_000;
+
 /// What a switch stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Switched {
@@ -67,6 +70,9 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
     };
     let from = docket.conversation.mode.mode;
     switched.changed = docket.conversation.mode.apply(by.reason, to, by.actor, docket.now);
+    if switched.changed {
+        docket.conversation.memo.is_clock_stopped = false;
+    }
     if to == Mode::Human && is_a_person(by.reason) {
         docket.conversation.memo.answered.clear();
         hold(docket, policy);
@@ -190,14 +196,15 @@ pub fn left_because(mode: &ModeState) -> OutcomeReason {
     if is_for_hours { OutcomeReason::Hours } else { OutcomeReason::ModeHuman }
 }
 
-/// A person of our side acted: the clock back to AI starts anew, if the channel has one. A later hour that somebody
-/// chose stays.
+/// A person of our side acted: the clock back to AI starts anew, if the channel has one and nobody has stopped it. A later
+/// hour that somebody chose stays.
 pub fn hold(docket: &mut Docket, policy: &Policy) {
     docket.conversation.memo.human_seq = docket.conversation.seq;
     if office::is_left_until_hours(docket, policy) {
         docket.conversation.mode.until = None;
     }
-    if policy.human_hold_ms > 0 && docket.conversation.mode.mode == Mode::Human {
+    let is_stopped = docket.conversation.memo.is_clock_stopped;
+    if policy.human_hold_ms > 0 && !is_stopped && docket.conversation.mode.mode == Mode::Human {
         let until = docket.now.plus_ms(policy.human_hold_ms);
         docket.conversation.mode.until = docket.conversation.mode.until.max(Some(until));
     }
@@ -207,9 +214,10 @@ pub fn hold(docket: &mut Docket, policy: &Policy) {
 pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
     let conversation = &mut docket.conversation;
     let waits = conversation.mode.mode == Mode::Human
-        && conversation.status != Status::Closed
+        && conversation.status == Status::Open
         && policy.human_overdue_ms > 0;
-    let since = conversation.waiting_since.map(|since| since.max(conversation.mode.changed_at));
+    let back_at = conversation.memo.woken_at.map_or(conversation.mode.changed_at, Time);
+    let since = conversation.waiting_since.map(|since| since.max(conversation.mode.changed_at).max(back_at));
     let already_called = conversation.attention.is_some();
     conversation.memo.overdue_at =
         since.filter(|_| waits && !already_called).map(|since| since.plus_ms(policy.human_overdue_ms).0);
@@ -309,6 +317,8 @@ pub fn set_status(docket: &mut Docket, status: Status, snoozed_until: Option<Tim
     if conversation.status == status && conversation.snoozed_until == snoozed_until {
         return false;
     }
+    let is_woken = conversation.status == Status::Snoozed && status == Status::Open;
+    conversation.memo.woken_at = is_woken.then_some(docket.now.0);
     conversation.status = status;
     conversation.snoozed_until = snoozed_until;
     let action = match status {
@@ -330,21 +340,49 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
                 && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
         })
     });
-    if is_past(docket.conversation.mode.until) && docket.conversation.mode.mode == Mode::Human {
+    let is_clock_over =
+        is_past(docket.conversation.mode.until) && docket.conversation.mode.mode == Mode::Human;
+    if is_clock_over {
         if a_person_writes {
-            // Their message is on its way: look again once it has found its end.
-            docket.conversation.mode.until = Some(now.plus_ms(1_000));
+            // Their message is on its way, if not for hours: they have the conversation for as long again.
+            let until = now.plus_ms(policy.human_hold_ms.max(HELD_AT_LEAST_MS));
+            docket.conversation.mode.until = Some(until);
+            docket.record(
+                Entry::of(EventType::ModeUntilChanged).by(actor::SYSTEM).with("until", until.to_string()),
+            );
         } else if office::is_left_until_hours(docket, policy) {
             office::come_back(docket, policy);
         } else {
             cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));
         }
     }
-    if is_past(docket.conversation.snoozed_until) {
+    let is_back = is_past(docket.conversation.snoozed_until);
+    if is_back {
         set_status(docket, Status::Open, None, actor::SYSTEM);
+        wind_overdue(docket, policy);
+    }
+    if is_clock_over || is_back {
+        call_for_who_is_left(docket);
     }
     if is_past(docket.conversation.memo.overdue_at.map(Time)) {
         docket.conversation.memo.overdue_at = None;
         raise(docket, AttentionReason::HumanOverdue);
+    }
+}
+
+/// A clock has given the conversation back to the assistant, or to the list, and nobody has in hand what the contact waits with.
+fn call_for_who_is_left(docket: &mut Docket) {
+    let conversation = &docket.conversation;
+    let is_left = conversation.mode.mode == Mode::Ai
+        && conversation.status == Status::Open
+        && conversation.waiting_since.is_some()
+        && conversation.attention.is_none();
+    let is_in_hand = docket.messages().iter().any(|message| {
+        message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending)
+            || message.is(DeliveryState::Queued)
+            || message.is(DeliveryState::Sending)
+    });
+    if is_left && !is_in_hand {
+        raise(docket, AttentionReason::Unanswered);
     }
 }

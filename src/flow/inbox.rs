@@ -13,7 +13,7 @@ pub(super) use amend::change;
 use amend::{amend_with, is_amendment, is_edit};
 pub use claim::{Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease};
 pub(super) use claim::{hand_over, hand_over_stale};
-pub use on_demand::answer_now;
+pub use on_demand::{answer_now, leave_unread};
 
 use uuid::Uuid;
 

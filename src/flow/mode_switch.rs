@@ -227,6 +227,7 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
     if let Some(until) = request.until {
         let before = docket.conversation.mode.until;
         docket.conversation.mode.until = until;
+        docket.conversation.memo.is_clock_stopped = to == Mode::Human && until.is_none();
         if before != until {
             docket.record(
                 Entry::of(EventType::ModeUntilChanged)

@@ -60,8 +60,11 @@ pub fn come_back(docket: &mut Docket, policy: &Policy) {
         return;
     }
     conversations::cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));
-    if docket.conversation.status == Status::Open && docket.conversation.contact_spoke_last() {
-        inbox::answer_now(docket);
+    if docket.conversation.status == Status::Open {
+        if docket.conversation.contact_spoke_last() {
+            inbox::answer_now(docket);
+        }
+        inbox::leave_unread(docket, policy);
     }
 }
 

@@ -25,7 +25,7 @@ use crate::domain::{
     conversation::AttentionReason,
     docket::{Docket, Entry, Parked, Report},
     event::{EventType, actor},
-    message::{Author, DeliveryReason, DeliveryState, ECHO_AWAITED_MS, Message, Origin, Outcome},
+    message::{Author, DeliveryReason, DeliveryState, ECHO_AWAITED_MS, Message, Origin},
     mode::Reason,
     policy::Policy,
     time::Time,
@@ -194,7 +194,7 @@ fn accept(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by:
         delivery.unclear -= 1;
         docket.record(evidence::confirmed(id, by));
     }
-    put_letter_away(docket, id);
+    put_letter_away(docket, policy, id);
     apply_parked(docket, policy, id, provider_id);
 }
 
@@ -325,12 +325,8 @@ fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
 fn written_after(docket: &Docket, at: Option<Time>) -> Option<(i64, Time)> {
     let at = at?;
     let is_after = |message: &&Message| {
-        let waits = message.inbound.is_some_and(|inbound| {
-            inbound.starts_turn
-                && matches!(inbound.outcome, Outcome::Pending | Outcome::LeftToHuman | Outcome::HandedOver)
-        });
         let is_later = message.provider_at.is_some_and(|written_at| written_at > at);
-        waits && is_later && message.seq > docket.conversation.our_seq && message.deleted_at.is_none()
+        is_later && message.seq > docket.conversation.our_seq && message.is_left_open()
     };
     docket.messages().iter().find(is_after).map(|message| (message.seq, message.at))
 }

@@ -98,8 +98,8 @@ pub fn settle(docket: &mut Docket, policy: &Policy, made_at: Time) -> Settled {
         inbox::hand_over_stale(docket, &waiting);
         docket.conversation.memo.end_burst();
     }
-    if office::is_left_until_hours(docket, policy) && docket.conversation.contact_spoke_last() {
-        // It would come back by itself, and answer what may have been answered since.
+    if office::is_left_until_hours(docket, policy) && docket.conversation.waiting_since.is_some() {
+        // It would come back by itself, and answer what may have been answered since, or say that it cannot read it.
         docket.conversation.mode.until = None;
         conversations::raise(docket, AttentionReason::Stale);
     }
@@ -150,6 +150,7 @@ mod tests {
             inbox::Claim,
             outbox::Claim as Send,
             play::Play,
+            provider::Arrival,
             reconcile::{Copy, Matched},
             reply::Answer,
             tools::Asking,
@@ -262,18 +263,25 @@ mod tests {
     #[test]
     fn what_was_left_until_the_assistants_hours_stays_with_people() {
         let at = |text| Time::parse(text).expect("a time");
-        let hours = crate::domain::hours::Hours::parse("Mon-Fri 09:00-18:00", "UTC").expect("hours");
-        let mut play = Play::by(|policy| policy.ai_hours = Some(Arc::new(hours)));
-        play.now = at("2026-01-09T20:00:00Z");
-        let asked = play.says("Are you open?");
-        let made_at = play.now;
-        play.now = at("2026-01-20T20:00:00Z");
-        restores(&mut play, made_at);
-        assert!(play.conversation.attention.is_some());
-        play.now = at("2026-01-21T09:00:00Z");
-        play.tends();
-        assert_eq!(play.claim(), Claim::Nothing);
-        assert_eq!(outcome(&play, asked), Some(Outcome::LeftToHuman));
+        for is_unreadable in [false, true] {
+            let hours = crate::domain::hours::Hours::parse("Mon-Fri 09:00-18:00", "UTC").expect("hours");
+            let mut play = Play::by(|policy| {
+                policy.ai_hours = Some(Arc::new(hours));
+                policy.unreadable_text = Some("Please write.".to_owned());
+            });
+            play.now = at("2026-01-09T20:00:00Z");
+            let arrival = Arrival { is_unreadable, ..play.arrival("IN1", "Are you open?") };
+            play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+            let asked = play.messages[0].id;
+            let made_at = play.now;
+            play.now = at("2026-01-20T20:00:00Z");
+            restores(&mut play, made_at);
+            assert!(play.conversation.attention.is_some());
+            play.now = at("2026-01-21T09:00:00Z");
+            play.tends();
+            assert_eq!(play.claim(), Claim::Nothing);
+            assert_eq!((outcome(&play, asked), play.sends()), (Some(Outcome::LeftToHuman), Vec::new()));
+        }
     }
 
     #[test]

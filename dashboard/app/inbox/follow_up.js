@@ -77,6 +77,15 @@ export async function plan(id, before, body) {
   amend(id, { follow_up: await put(`/conversations/${id}/follow-up`, body) });
 }
 
+/**
+ * What stands in the field, which has no seconds. Left as it was it may be past, for one that the brake holds, and is that very moment.
+ * @param {Wire.FollowUp | null} before @param {string} field
+ */
+export function dueAt(before, field) {
+  const isAsBefore = before !== null && asField(new Date(before.due_at)) === field;
+  return isAsBefore ? before.due_at : new Date(field).toISOString();
+}
+
 /** @param {{it: Wire.Conversation, onClose: () => void}} props */
 export function Edit({ it, onClose }) {
   // What was opened, whatever becomes of it under the hands of whoever writes.
@@ -84,13 +93,13 @@ export function Edit({ it, onClose }) {
   const how = useSignal(before?.instructions ? "told" : before?.text || !before ? "text" : "ai");
   /** What is written for each: to look at another way takes none of it. */
   const { current: written } = useRef(/** @type {Record<string, string>} */ ({ text: before?.text ?? "", told: before?.instructions ?? "" }));
-  const first = before ? new Date(before.due_at) : dayAt(serverNow(), 1, 9);
-  const at = useSignal(asField(first));
+  const first = asField(before ? new Date(before.due_at) : dayAt(serverNow(), 1, 9));
+  const at = useSignal(first);
 
   /** @param {FormData} given */
   async function send(given) {
     const words = String(given.get("words") ?? "").trim();
-    const body = { due_at: new Date(at.peek()).toISOString(), ...(how.peek() === "text" && { text: words }), ...(how.peek() === "told" && { instructions: words }) };
+    const body = { due_at: dueAt(before, at.peek()), ...(how.peek() === "text" && { text: words }), ...(how.peek() === "told" && { instructions: words }) };
     await plan(it.id, before, body);
     onClose();
   }
@@ -99,7 +108,7 @@ export function Edit({ it, onClose }) {
     <${Form} onSend=${send} words=${refusal}>
       <div class="field">
         <label for="follow-up-at">${t("follow_up.when")}</label>
-        <input id="follow-up-at" type="datetime-local" required value=${at.value} min=${asField(new Date(serverNow()))}
+        <input id="follow-up-at" type="datetime-local" required value=${at.value} min=${at.value === first ? undefined : asField(new Date(serverNow()))}
           onInput=${(/** @type {InputEvent} */ event) => (at.value = /** @type {HTMLInputElement} */ (event.target).value)} />
         <p class="buttons">
           <button type="button" class="tag" onClick=${() => quick(inMinutes(serverNow(), 60))}>${t("time.in_an_hour")}</button>

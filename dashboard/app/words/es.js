@@ -160,7 +160,7 @@ export const es = {
   "attention.send_failed": "Uno de nuestros mensajes no se pudo enviar.",
   "attention.unreadable": "El contacto envió algo que la IA no puede leer.",
   "attention.human_overdue": "El contacto lleva mucho tiempo esperando a una persona.",
-  "attention.unanswered": "Se retiró una respuesta y no llegó otra en su lugar.",
+  "attention.unanswered": "El contacto espera y nadie prepara una respuesta.",
   "attention.spend_limit": "El presupuesto diario de la IA está agotado.",
 
   // Por qué la IA no respondió a un mensaje del contacto.

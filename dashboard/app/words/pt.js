@@ -160,7 +160,7 @@ export const pt = {
   "attention.send_failed": "Uma mensagem nossa não pôde ser enviada.",
   "attention.unreadable": "O contato enviou algo que a IA não consegue ler.",
   "attention.human_overdue": "O contato espera há muito tempo por uma pessoa.",
-  "attention.unanswered": "Uma resposta foi retirada e nenhuma veio no lugar.",
+  "attention.unanswered": "O contato espera e ninguém prepara uma resposta.",
   "attention.spend_limit": "A verba diária da IA acabou.",
 
   // Por que a IA não respondeu a uma mensagem do contato.

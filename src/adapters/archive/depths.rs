@@ -25,9 +25,9 @@ const COUNTS: [Count; 7] = [
         group: "",
     },
     Count {
-        // What the brake holds is owed, but nobody waits for it to move.
+        // What the brake holds is owed, but nobody waits for it to move; nor for a follow-up until quiet hours are over.
         text: "select 'outbox' as what, m.lane as word, count(*) as found, \
-               min(case when h.braked_at is null or m.lane <> 'proactive' then m.queued_at end) as oldest \
+               min(case when m.lane <> 'proactive' then m.queued_at when h.braked_at is null then m.due_at end) as oldest \
                from messages m left join channels h on h.name = m.channel \
                where m.open and m.state in ('queued', 'sending')",
         and_channel: " and m.channel",

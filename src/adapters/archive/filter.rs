@@ -94,8 +94,7 @@ pub(super) fn conversations(
 }
 
 /// What is needed of people, as the inbox knows it.
-const NEEDS_YOU: &str =
-    "(c.attention is not null or (c.mode = 'HUMAN' and c.contact_seq > c.our_seq and c.status <> 'closed'))";
+const NEEDS_YOU: &str = "(c.attention is not null or (c.mode = 'HUMAN' and c.waiting_since is not null and c.status <> 'closed'))";
 
 fn group(statement: &mut Statement, group: Group) {
     match group {

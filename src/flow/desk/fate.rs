@@ -110,11 +110,7 @@ fn take_back_words(docket: &mut Docket, policy: &Policy) {
     }
     // Also where words before these are on their way: if they fail, the contact waits after all.
     docket.conversation.our_seq = said;
-    if said >= docket.conversation.contact_seq {
-        return;
-    }
-    let is_unanswered =
-        |message: &&Message| message.seq > said && message.inbound.is_some_and(|inbound| inbound.starts_turn);
+    let is_unanswered = |message: &&Message| message.seq > said && message.is_left_open();
     let since = docket.messages().iter().find(is_unanswered).map(|message| message.at);
     docket.conversation.waiting_since = docket.conversation.waiting_since.or(since);
     conversations::wind_overdue(docket, policy);

@@ -33,10 +33,14 @@ pub(in crate::flow) fn apply(
         Some((Status::Snoozed, until)) => {
             let until = until.filter(|until| *until > docket.now);
             let until = until.ok_or_else(|| invalid("/snoozed_until", "must be in the future".to_owned()))?;
-            conversations::set_status(docket, Status::Snoozed, Some(until), &who.actor);
+            if conversations::set_status(docket, Status::Snoozed, Some(until), &who.actor) {
+                conversations::wind_overdue(docket, policy);
+            }
         }
         Some((Status::Open, _)) => {
-            conversations::set_status(docket, Status::Open, None, &who.actor);
+            if conversations::set_status(docket, Status::Open, None, &who.actor) {
+                conversations::wind_overdue(docket, policy);
+            }
         }
     }
     if let Some(assignee) = patch.assignee
@@ -81,6 +85,10 @@ pub(in crate::flow) fn apply(
     }
     if patch.clear_attention {
         conversations::clear(docket, &who.actor, |_| true);
+        conversations::wind_overdue(docket, policy);
+        // Whoever has looked has seen who waits too long already.
+        let now = docket.now.0;
+        docket.conversation.memo.overdue_at.take_if(|at| *at <= now);
     }
     Ok(())
 }

@@ -165,12 +165,8 @@ fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: boo
 
 /// With that message deleted, nobody may wait for anything any more. Needs the newest messages.
 fn waits_for_nothing(docket: &mut Docket, policy: &Policy) {
-    let is_left = |message: &Message| {
-        let fate = message.inbound.map(|inbound| inbound.outcome);
-        may_be_waited_with(&docket.conversation, message)
-            && message.deleted_at.is_none()
-            && matches!(fate, Some(Outcome::Pending | Outcome::LeftToHuman | Outcome::HandedOver))
-    };
+    let is_left =
+        |message: &Message| may_be_waited_with(&docket.conversation, message) && message.is_left_open();
     if !docket.messages().iter().any(is_left) {
         docket.conversation.waiting_since = None;
         conversations::wind_overdue(docket, policy);

@@ -1,13 +1,16 @@
-//! Rules: a person wants an answer now, to everything since our side last spoke.
+//! Rules: a person or a clock wants an answer now, to everything since our side last spoke.
 //!
-//! In: what was left to people, or given up. Out: messages that wait again, and a burst that is ripe.
+//! In: what was left to people, or given up. Out: messages that wait again, and a burst that is ripe; a notice or a person
+//! for what nobody can read.
 
+use super::not_readable;
 use crate::{
     domain::{
         conversation::Status,
         docket::Docket,
         event::actor,
         message::{Author, DeliveryState, Kind, Message, Outcome},
+        policy::Policy,
     },
     flow::conversations,
 };
@@ -51,14 +54,8 @@ pub fn answer_now(docket: &mut Docket) -> bool {
     let since = heard_up_to(docket);
     let is_ours = |message: &Message| {
         message.seq > since
-            && message.deleted_at.is_none()
-            && message.inbound.is_some_and(|inbound| {
-                inbound.starts_turn
-                    && matches!(
-                        inbound.outcome,
-                        Outcome::LeftToHuman | Outcome::HandedOver | Outcome::Pending
-                    )
-            })
+            && message.inbound.is_some_and(|inbound| inbound.starts_turn)
+            && message.is_left_open()
     };
     let ids = docket.ids(is_ours);
     for id in &ids {
@@ -88,4 +85,20 @@ pub fn answer_now(docket: &mut Docket) -> bool {
     memo.retry_at = None;
     memo.wish(now);
     true
+}
+
+/// The assistant comes back by itself to what was left to people, who have said nothing since: what it cannot read ends as
+/// if it came now.
+pub fn leave_unread(docket: &mut Docket, policy: &Policy) {
+    let since = heard_up_to(docket);
+    let is_unread = |message: &Message| {
+        message.seq > since
+            && message.deleted_at.is_none()
+            && message
+                .inbound
+                .is_some_and(|inbound| !inbound.starts_turn && inbound.outcome == Outcome::LeftToHuman)
+    };
+    for id in docket.ids(is_unread) {
+        not_readable(docket, policy, id);
+    }
 }

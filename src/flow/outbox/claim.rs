@@ -70,6 +70,7 @@ pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
                 return Claim::Braked;
             }
             if let Some(at) = agenda::waits_until(policy, delivery.queued_at, docket.now) {
+                put_off_to(docket, id, at);
                 return Claim::NotYet(at);
             }
         }
@@ -80,6 +81,17 @@ pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
             Some(blocked) => blocked,
             None => begin_sending(docket, policy, id, attempt),
         };
+    }
+}
+
+/// Due only then, or every sweep until the morning would find it, ahead of answers. How late it is counts from when it was
+/// queued all the same.
+fn put_off_to(docket: &mut Docket, id: Uuid, at: Time) {
+    let is_put_off = |message: &Message| message.delivery.as_ref().is_some_and(|it| it.due_at == at);
+    if !docket.message(id).is_some_and(is_put_off)
+        && let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
+    {
+        delivery.due_at = at;
     }
 }
 
@@ -209,12 +221,15 @@ pub(in crate::flow) fn begin_attempt(
     delivery.attempts += 1;
     delivery.attempt = Some(attempt);
     let is_last_part = delivery.part == delivery.parts;
+    let queued_at = delivery.queued_at;
     let claimed = message.clone();
     if docket.conversation.our_seq < seq {
         docket.conversation.our_seq = seq;
     }
     begin_to_answer(docket, policy, turn);
-    if docket.conversation.contact_seq <= docket.conversation.our_seq {
+    // With something that starts no turn, such as a voice note that nobody can read: whoever wrote this has not heard it.
+    let waits_since_then = docket.conversation.waiting_since.is_some_and(|since| since > queued_at);
+    if docket.conversation.contact_seq <= docket.conversation.our_seq && !waits_since_then {
         // A message that this reply had not read still waits.
         docket.conversation.waiting_since = first_waiting(docket);
         conversations::wind_overdue(docket, policy);

@@ -108,11 +108,11 @@ pub(super) fn advance(
         _ => {}
     }
     docket.record(Entry::of(EventType::DeliveryUpdated).message(id).with("state", next.as_str()));
-    put_letter_away(docket, id);
+    put_letter_away(docket, policy, id);
 }
 
 /// A message that was given up and arrived after all is no dead letter.
-pub(super) fn put_letter_away(docket: &mut Docket, message: Uuid) {
+pub(super) fn put_letter_away(docket: &mut Docket, policy: &Policy, message: Uuid) {
     let letter = docket.letters().iter().find(|letter| {
         letter.kind == LetterKind::Send
             && letter.subject == Some(message)
@@ -126,5 +126,6 @@ pub(super) fn put_letter_away(docket: &mut Docket, message: Uuid) {
             Entry::of(EventType::DeadLetterDiscarded).message(message).with("reason", "delivered_after_all"),
         );
         conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendFailed);
+        conversations::wind_overdue(docket, policy);
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Refusal, fate, letters},
+        desk::{Idempotency, Patch, Refusal, Words, fate, letters, marks, words},
         inbox,
         outbox::{self, Settled},
         play::Play,
@@ -116,6 +116,48 @@ fn a_message_sent_again_by_a_person_knows_both_of_its_echoes() {
         assert_eq!(play.in_state(S::Sent), ["OK"]);
         assert_eq!(play.conversation.mode.mode, Mode::Ai);
         assert!(play.letters.iter().all(|letter| letter.state != LetterState::Open));
+    }
+}
+
+#[test]
+fn whoever_waits_is_overdue_also_after_another_call_has_ended() {
+    let reports = |play: &mut Play, state| {
+        play.step(|docket, policy| reconcile::take_status(docket, policy, "OUT1", state, None));
+    };
+    let looks = |play: &mut Play| {
+        let patch = Patch { clear_attention: true, ..Patch::default() };
+        play.step(|docket, policy| marks::apply(docket, policy, &patch, &ana())).unwrap();
+    };
+    // A message of a person is given up, and the contact asks on; then that arrives after all, or the person has looked.
+    for is_looked_at in [false, true] {
+        let mut play = Play::new();
+        let words = [Words::of("One moment.")];
+        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+            .unwrap();
+        let (attempt, _) = play.claims_send();
+        play.settles(attempt, &Settled::Sent("OUT1".into()));
+        reports(&mut play, S::Failed);
+        assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendFailed);
+        play.wait(1_000);
+        play.says("Hello?");
+        let overdue_at = play.now.plus_ms(play.policy.human_overdue_ms);
+        assert_eq!(play.conversation.memo.overdue_at, None, "somebody is called already");
+        if is_looked_at {
+            looks(&mut play);
+        } else {
+            reports(&mut play, S::Delivered);
+        }
+        assert_eq!(
+            (play.conversation.attention, play.conversation.memo.overdue_at),
+            (None, Some(overdue_at.0))
+        );
+        play.now = overdue_at;
+        play.tends();
+        assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::HumanOverdue);
+        looks(&mut play);
+        play.wait(1_000);
+        play.tends();
+        assert_eq!(play.conversation.attention, None, "nobody is called twice for the same");
     }
 }
 

@@ -202,7 +202,10 @@ fn what_the_assistant_would_write_is_not_due_while_the_day_is_spent() {
     play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
     play.wait(1_000);
     for _ in 0..3 {
-        assert!(matches!(play.fires(), agenda::Fired::NotYet(_)));
+        let agenda::Fired::NotYet(at) = play.fires() else { panic!("it is not due") };
+        assert!(at > play.now);
+        assert_eq!(play.clocks.follow_up_at, Some(at), "no sweep finds it before");
+        play.now = at;
     }
     assert_eq!(play.happened(EventType::FollowUpDue), 0);
     play.policy.is_spent = false;
@@ -232,6 +235,11 @@ fn latched(play: &Play) -> Brake {
 
 const DAY_MS: i64 = 86_400_000;
 
+/// Quiet hours around the moment at which a play begins.
+fn night() -> Option<Arc<Hours>> {
+    Some(Arc::new(Hours::parse("23:00-08:00 UTC", "UTC").unwrap()))
+}
+
 #[test]
 fn what_the_brake_holds_waits_for_days_and_leaves_once_it_is_released() {
     let mut play = Play::new();
@@ -257,12 +265,10 @@ fn a_follow_up_that_is_owed_already_keeps_its_place_under_the_brake() {
     play.wait(2 * DAY_MS);
     assert_eq!(play.claims_send().1, outbox::Claim::Braked);
     // Released at night, it waits for the morning as well.
-    let night = Hours::parse("00:00-24:00 UTC", "UTC").ok().map(Arc::new);
     let released = Brake { latched: None, released_at: Some(play.now) };
-    (play.policy.brake, play.policy.quiet_hours) = (released, night);
+    (play.policy.brake, play.policy.quiet_hours) = (released, night());
     assert!(matches!(play.claims_send().1, outbox::Claim::NotYet(at) if at > play.now));
     assert_eq!(play.in_state(S::Queued), ["Still there?"]);
-    play.policy.quiet_hours = None;
     assert_eq!(play.sends(), ["Still there?"]);
 }
 
@@ -273,10 +279,12 @@ fn a_follow_up_that_meets_the_night_on_its_way_leaves_in_the_morning() {
     assert!(play.schedules("Still there?", 1_000));
     play.wait(1_000);
     play.fires();
-    play.policy.quiet_hours = Hours::parse("00:00-24:00 UTC", "UTC").ok().map(Arc::new);
-    assert!(matches!(play.claims_send().1, outbox::Claim::NotYet(at) if at > play.now));
-    play.policy.quiet_hours = None;
-    assert_eq!(play.sends(), ["Still there?"]);
+    play.policy.quiet_hours = night();
+    let outbox::Claim::NotYet(morning) = play.claims_send().1 else { panic!("it is night") };
+    assert!(morning > play.now);
+    assert_eq!(play.clocks.send_at, Some(morning), "no sweep finds it before");
+    assert_eq!(play.sends(), ["Still there?"], "and it is not late then");
+    assert_eq!(play.now, morning);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::{
         conversation::{AttentionReason, Status},
         event::EventType,
         hours::Hours,
-        message::{DeliveryState as S, Outcome, OutcomeReason},
+        message::{DeliveryState as S, Kind, Outcome, OutcomeReason},
         mode::{Mode, Reason},
         policy::BurstPolicy,
         time::Time,
@@ -18,7 +18,7 @@ use crate::{
         desk::{Idempotency, Words},
         inbox::{self, Claim},
         play::Play,
-        provider::Amendment,
+        provider::{Amendment, Arrival},
         reply::{Answer, Committed},
     },
 };
@@ -156,6 +156,57 @@ fn what_was_closed_or_put_aside_meanwhile_stays_so_when_the_hours_begin() {
         assert_eq!(play.claim(), Claim::Nothing);
         assert_eq!(fate(&play, asked).0, Outcome::LeftToHuman);
     }
+}
+
+#[test]
+fn what_nobody_can_read_is_not_forgotten_when_the_hours_begin() {
+    for (notice, writes_too) in
+        [(None, true), (None, false), (Some("Please write."), true), (Some("Please write."), false)]
+    {
+        let mut play = friday_evening();
+        play.policy.unreadable_text = notice.map(str::to_owned);
+        let voice = Arrival { is_unreadable: true, kind: Kind::Voice, ..play.arrival("V1", "") };
+        play.step(|docket, policy| inbox::admit(docket, policy, &voice));
+        let spoken = play.messages[0].id;
+        if writes_too {
+            play.says("Are you open?");
+        }
+        assert_eq!(fate(&play, spoken), (Outcome::LeftToHuman, Some(OutcomeReason::Hours)));
+        play.now = at("2026-01-12T09:00:00+08:00");
+        play.tends();
+        let outcome = if notice.is_some() { Outcome::Ignored } else { Outcome::HandedOver };
+        assert_eq!(fate(&play, spoken), (outcome, Some(OutcomeReason::Undecryptable)));
+        let mut said = play.sends();
+        if writes_too {
+            let begun = play.begins();
+            play.writes(&begun, "Until six.");
+            said.extend(play.sends());
+        }
+        let wanted = notice.into_iter().chain(writes_too.then_some("Until six."));
+        assert_eq!(said, wanted.collect::<Vec<_>>());
+        let called_for = play.conversation.attention.map(|attention| attention.reason);
+        assert_eq!(called_for, notice.is_none().then_some(AttentionReason::Unreadable));
+    }
+}
+
+#[test]
+fn whoever_was_put_aside_when_the_hours_began_is_called_for_when_that_ends() {
+    let mut play = friday_evening();
+    play.policy.human_overdue_ms = 0;
+    play.says("Are you open?");
+    let back_at = at("2026-01-12T10:00:00+08:00");
+    play.step(|docket, _| conversations::set_status(docket, Status::Snoozed, Some(back_at), "agent:ana"));
+    play.now = at("2026-01-12T09:00:00+08:00");
+    play.tends();
+    assert_eq!(
+        (play.conversation.mode.mode, play.conversation.attention),
+        (Mode::Ai, None),
+        "it is put aside"
+    );
+    play.now = back_at;
+    play.tends();
+    assert_eq!(play.conversation.status, Status::Open);
+    assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::Unanswered));
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod floods;
 
 mod takeovers;
 
+mod waiting;
+
 mod notes;
 
 mod ids;

@@ -273,6 +273,36 @@ fn words_that_an_agent_takes_back_were_not_said() {
 }
 
 #[test]
+fn a_clock_that_was_stopped_is_started_by_no_message_of_that_person() {
+    let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
+    let sets = |play: &mut Play, to, until| {
+        let request = Request { until, actor: "agent:ana".to_owned(), ..Request::default() };
+        play.step(|docket, policy| mode_switch::apply(docket, policy, to, &request)).unwrap();
+        play.conversation.mode.until
+    };
+    let writes = |play: &mut Play| {
+        let words = [Words::of("Let me look.")];
+        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+            .unwrap();
+        play.sends();
+        play.conversation.mode.until
+    };
+    assert!(sets(&mut play, Mode::Human, None).is_some());
+    assert_eq!(sets(&mut play, Mode::Human, Some(None)), None);
+    assert_eq!((writes(&mut play), sets(&mut play, Mode::Human, None)), (None, None));
+    play.copy("P1", "From the phone", Copy::Phone);
+    assert_eq!(play.conversation.mode.until, None);
+
+    // Until it is set again, or the conversation comes back to people.
+    let soon = play.now.plus_ms(1_000);
+    assert_eq!(sets(&mut play, Mode::Human, Some(Some(soon))), Some(soon));
+    assert_eq!(writes(&mut play), Some(play.now.plus_ms(60_000)));
+    sets(&mut play, Mode::Human, Some(None));
+    sets(&mut play, Mode::Ai, None);
+    assert_eq!(writes(&mut play), Some(play.now.plus_ms(60_000)));
+}
+
+#[test]
 fn asking_twice_for_a_person_does_not_withdraw_the_words_that_one_comes() {
     let mut play = Play::by(|policy| {
         policy.handover_words = vec!["agent".into()];
@@ -331,22 +361,31 @@ fn words_taken_back_leave_the_contact_waiting_if_what_was_before_them_fails_too(
 
 #[test]
 fn the_way_back_waits_for_a_persons_message_that_is_on_its_way() {
-    let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
-    play.says("m1");
-    let words = [Words::of("One moment.")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
-        .unwrap();
-    play.wait(60_000);
-    play.tends();
-    assert_eq!(play.conversation.mode.mode, Mode::Human, "it is still owed");
-    let (attempt, _) = play.claims_send();
-    play.wait(1_000);
-    play.tends();
-    assert_eq!(play.conversation.mode.mode, Mode::Human, "it is being sent");
-    play.settles(attempt, &Settled::Sent("X1".into()));
-    play.wait(1_000);
-    play.tends();
-    assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    for hold_ms in [90_000, 5_000] {
+        let mut play = Play::by(|policy| policy.human_hold_ms = hold_ms);
+        let again_ms = hold_ms.max(60_000);
+        play.says("m1");
+        let words = [Words::of("One moment.")];
+        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+            .unwrap();
+        play.wait(hold_ms);
+        play.tends();
+        assert_eq!(play.conversation.mode.mode, Mode::Human, "it is still owed");
+        assert_eq!(
+            play.conversation.mode.until,
+            Some(play.now.plus_ms(again_ms)),
+            "nothing is written before"
+        );
+        assert_eq!(play.happened(EventType::ModeUntilChanged), 1);
+        play.wait(again_ms);
+        let (attempt, _) = play.claims_send();
+        play.tends();
+        assert_eq!(play.conversation.mode.mode, Mode::Human, "it is being sent");
+        play.settles(attempt, &Settled::Sent("X1".into()));
+        play.wait(again_ms);
+        play.tends();
+        assert_eq!(play.conversation.mode.mode, Mode::Ai);
+    }
 }
 
 #[test]

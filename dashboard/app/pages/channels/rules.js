@@ -89,9 +89,15 @@ export function valueOf(rule, text) {
   if (rule.kind === "number" && rule.isWhole === false) return Number(text);
   if (rule.kind === "number") return Math.round(Number(text) * (FACTORS[rule.unit] ?? 1));
   // What is no number is sent as it stands: the server says what is wrong with it.
-  if (rule.kind === "numbers") return text.split(/[,;\s]+/).filter(Boolean).map((part) => Math.round(Number(part) * (FACTORS[rule.unit] ?? 1)) || part);
+  if (rule.kind === "numbers") return parts(text).map((part) => Math.round(Number(part.replace(",", ".")) * (FACTORS[rule.unit] ?? 1)) || part);
   if (rule.key === "drafting") return text === "true";
   return text;
+}
+
+/** Several numbers that stand in one field. A comma with nothing behind it parts them only where no number has one within. @param {string} text */
+function parts(text) {
+  const hasComma = number(0.5).includes(",");
+  return text.split(hasComma ? /(?:[;\s]|,(?=[,;\s]|$))+/ : /[,;\s]+/).filter(Boolean);
 }
 
 /** What the API has, as it stands in the field. @param {Rule} rule @param {any} value */

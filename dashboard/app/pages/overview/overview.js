@@ -31,6 +31,13 @@ function begin(range) {
   return at.toISOString();
 }
 
+/**
+ * No more than the range has. Midnight here is within a day of the business where its zone is another, and the server tells
+ * that day whole, as one more.
+ * @template T @param {T[]} items @param {string} range
+ */
+export const lastOf = (items, range) => items.slice(-RANGES[range].count);
+
 export function Overview() {
   const { query } = route.value;
   const range = String(query.get("range") ?? "day") in RANGES ? String(query.get("range") ?? "day") : "day";
@@ -68,15 +75,16 @@ export function Overview() {
 }
 
 /** @param {{items: Wire.Stats["items"], step: "hour" | "day", range: string}} props */
-function Plots({ items, step, range }) {
+function Plots({ items: all, step, range }) {
   const plots = useMemo(() => {
+    const items = lastOf(all, range);
     const places = items.map(({ from }) => {
       if (step === "hour") return { short: formatted(from, { hour: "numeric" }), whole: `${lately(from)}–${clock(Date.parse(from) + HOUR_MS)}` };
       const day = dayOf(from);
       return { short: day, whole: day };
     });
     return plotsOf(items, { places, head: t(step === "hour" ? "overview.hour" : "overview.day") });
-  }, [items, language.value]);
+  }, [all, range, language.value]);
   return html`<h2 class="plots-title">${t(/** @type {any} */ (`overview.title_${range}`))}</h2>
     <div class="plots">${plots.map((plot) => html`<section key=${plot.title} class="card"><${Plot} ...${plot} /></section>`)}</div>`;
 }

@@ -112,7 +112,7 @@ export const values = {
   "attention.send_failed": "A message of ours could not be sent.",
   "attention.unreadable": "The contact sent something that the AI cannot read.",
   "attention.human_overdue": "The contact has waited long for a person.",
-  "attention.unanswered": "An answer was withdrawn and none came in its place.",
+  "attention.unanswered": "The contact waits, and nobody prepares an answer.",
   "attention.spend_limit": "The day's budget for the AI is spent.",
 
   // Why a message of the contact was not answered by the AI.

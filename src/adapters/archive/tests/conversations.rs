@@ -29,6 +29,7 @@ on_both_stores!(
     a_conversation_is_found_by_any_id_of_its_chat,
     a_page_takes_five_statements_however_many_rows_it_has,
     every_filter_narrows,
+    whoever_waits_for_people_needs_them_and_nobody_else,
     pages_hold_each_conversation_once_in_every_sort,
     a_cursor_of_another_list_is_refused,
     no_page_has_more_than_two_hundred_rows,
@@ -131,7 +132,6 @@ async fn three<S: Trial>(store: &S) -> (Uuid, [Conversation; 3]) {
     plain.updated_at = NOW.plus_ms(10);
     let mut held = begun("shop", "6580000002@c.us");
     held.mode.mode = Mode::Human;
-    (held.contact_seq, held.our_seq) = (3, 2);
     held.assignee = Some(agent);
     held.unread = 1;
     held.waiting_since = Some(NOW);
@@ -199,6 +199,25 @@ async fn every_filter_narrows<S: Trial>(store: &S) {
         };
         assert_eq!(usize::try_from(counted), Ok(wanted.len()), "{name}");
     }
+}
+
+async fn whoever_waits_for_people_needs_them_and_nobody_else<S: Trial>(store: &S) {
+    let mut kept = Vec::new();
+    // With something that starts no turn; and who spoke last, but was left in silence on purpose, or took it back.
+    for (n, waiting_since, contact_seq) in [(1, Some(NOW), 1), (2, None, 3)] {
+        let mut conversation = begun("shop", &format!("658000000{n}@c.us"));
+        conversation.mode.mode = Mode::Human;
+        conversation.waiting_since = waiting_since;
+        (conversation.contact_seq, conversation.our_seq) = (contact_seq, 2);
+        store.keep_conversation(&conversation).await;
+        kept.push(conversation.id);
+    }
+    let filter = ConversationFilter { group: Some(Group::NeedsYou), ..Default::default() };
+    let page = store.conversations(&filter, &first(10)).await.expect("a page");
+    let found: Vec<Uuid> = page.items.iter().map(|shown| shown.conversation.id).collect();
+    assert_eq!(found, kept[..1]);
+    let counts = store.counts(&ConversationFilter::default()).await.expect("counts");
+    assert_eq!((counts.needs_you, counts.all), (1, 2));
 }
 
 async fn pages_hold_each_conversation_once_in_every_sort<S: Trial>(store: &S) {

@@ -11,6 +11,7 @@ use crate::{
     domain::{
         conversation::{Attention, AttentionReason, Conversation},
         draft::DraftState,
+        lane::Lane,
         message::{Author, Delivery, DeliveryState, Gate, Inbound, Kind, Message, Outcome, OutcomeReason},
         mode::Mode,
         time::Time,
@@ -256,6 +257,9 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
     tom.attention = Some(Attention { reason: AttentionReason::Stale, since: NOW.plus_ms(-400) });
     store.keep_conversation(&tom).await;
     let owed = |seq, author, ms, state| from_us(seq, author, "Hi", NOW.plus_ms(ms), state);
+    let mut until_morning = owed(8, Author::Assistant, -700, DeliveryState::Queued);
+    let delivery = until_morning.delivery.as_mut().expect("it is owed");
+    (delivery.lane, delivery.due_at) = (Lane::Proactive, NOW.plus_ms(500));
     let messages = vec![
         from_contact(1, "Hello", NOW.plus_ms(-500)),
         from_contact(2, "Hello?", NOW.plus_ms(-100)),
@@ -264,6 +268,7 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
         owed(5, Author::Agent, -250, DeliveryState::Queued),
         owed(6, Author::Agent, -900, DeliveryState::Sent),
         owed(7, Author::Agent, -900, DeliveryState::Unknown),
+        until_morning,
     ];
     store.keep_messages(&mei, messages).await;
     store
@@ -281,7 +286,7 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
     };
     assert_eq!(depths.inbox, (2, 500));
     assert_eq!((of(&depths.outbox, "reply"), of(&depths.outbox, "human")), (Some(2), Some(1)));
-    assert_eq!(depths.outbox_oldest_ms, 300);
+    assert_eq!((of(&depths.outbox, "proactive"), depths.outbox_oldest_ms), (Some(1), 300));
     assert_eq!((of(&depths.letters, "turn"), of(&depths.letters, "send")), (Some(1), Some(0)));
     assert_eq!(depths.conversations, [("AI".to_owned(), 1), ("HUMAN".to_owned(), 1)]);
     assert_eq!((of(&depths.attention, "stale"), of(&depths.attention, "unreadable")), (Some(1), Some(0)));

@@ -118,7 +118,7 @@ async fn a_search_is_narrowed_and_counted_as_a_list_is<S: Trial>(store: &S) {
     let agent = Uuid::now_v7();
     let mut held = begun("shop", "6580000001@c.us");
     held.mode.mode = Mode::Human;
-    (held.contact_seq, held.our_seq, held.assignee, held.unread) = (1, 0, Some(agent), 1);
+    (held.waiting_since, held.assignee, held.unread) = (Some(NOW), Some(agent), 1);
     let (plain, silent) = (begun("other", "6580000002@c.us"), begun("shop", "6580000003@c.us"));
     for conversation in [&held, &plain, &silent] {
         store.keep_conversation(conversation).await;

@@ -1,0 +1,129 @@
+//! A contact who waits for people.
+
+use super::ana;
+use crate::{
+    domain::{
+        conversation::{AttentionReason, Status},
+        message::Kind,
+        mode::{Mode, Reason},
+    },
+    flow::{
+        desk::{Idempotency, Patch, Words, fate, marks, words},
+        inbox,
+        play::Play,
+        provider::Arrival,
+        reconcile::{self, Copy},
+        reply::Answer,
+    },
+};
+
+#[test]
+fn whoever_waits_when_the_clock_gives_back_is_called_for_until_the_assistant_answers() {
+    // Less than is too long for a person: nobody has been called yet.
+    let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
+    play.switches(Mode::Human);
+    play.says("one more thing");
+    play.wait(60_000);
+    play.tends();
+    assert_eq!(play.conversation.mode.reason, Reason::HoldExpired);
+    assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::Unanswered));
+    play.exchange("hello?", "Here it is.");
+    assert_eq!(play.conversation.attention, None);
+
+    // Nobody waits.
+    let words = [Words::of("Anything else?")];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
+    play.sends();
+    play.wait(120_000);
+    play.tends();
+    assert_eq!((play.conversation.mode.mode, play.conversation.attention), (Mode::Ai, None));
+}
+
+#[test]
+fn whoever_is_put_aside_is_overdue_only_after_that() {
+    let overdue_ms = 300_000;
+    for contact_returns in [false, true] {
+        let mut play = Play::by(|policy| policy.human_overdue_ms = overdue_ms);
+        play.switches(Mode::Human);
+        play.says("no hurry");
+        play.wait(1_000);
+        let back_at = play.now.plus_ms(86_400_000);
+        let put_aside = Patch { status: Some((Status::Snoozed, Some(back_at))), ..Patch::default() };
+        play.step(|docket, policy| marks::apply(docket, policy, &put_aside, &ana())).unwrap();
+        assert_eq!(play.clocks.tend_at, Some(back_at));
+        play.now = back_at;
+        if contact_returns {
+            play.says("are you back?");
+        }
+        play.tends();
+        assert_eq!((play.conversation.status, play.conversation.attention), (Status::Open, None));
+        play.wait(overdue_ms - 1);
+        play.says("hello?");
+        play.tends();
+        assert_eq!(play.conversation.attention, None, "it does not count from the day before");
+        play.wait(1);
+        play.tends();
+        assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::HumanOverdue));
+    }
+}
+
+/// A voice note, where nobody puts them into words.
+fn speaks(play: &mut Play, id: &str) {
+    let arrival = Arrival { is_unreadable: true, kind: Kind::Voice, ..play.arrival(id, "") };
+    play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+}
+
+#[test]
+fn whoever_speaks_while_a_persons_words_are_on_their_way_still_waits() {
+    let mut play = Play::new();
+    play.says("m1");
+    let words = [Words::of("One moment.")];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
+    assert_eq!(play.conversation.waiting_since, None);
+    play.wait(1_000);
+    speaks(&mut play, "V1");
+    let spoke_at = play.now;
+    play.wait(1_000);
+    assert_eq!(play.sends(), ["One moment."]);
+    assert_eq!(play.conversation.waiting_since, Some(spoke_at));
+    assert!(play.conversation.memo.overdue_at.is_some());
+
+    // What a person takes back was no answer to it either.
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
+    assert_eq!(play.conversation.waiting_since, None);
+    let said = play.messages.last().unwrap().id;
+    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
+    assert_eq!(play.conversation.waiting_since, Some(spoke_at));
+}
+
+#[test]
+fn whoever_was_left_in_silence_waits_for_nobody_when_a_person_takes_words_back() {
+    let mut play = Play::new();
+    play.says("ok");
+    let begun = play.begins();
+    play.commits(&begun, &Answer { stay_silent: Some("a thank-you".to_owned()), ..Answer::default() });
+    let words = [Words::of("Anything else?")];
+    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        .unwrap();
+    let said = play.messages.last().unwrap().id;
+    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
+    assert_eq!(play.conversation.waiting_since, None);
+}
+
+#[test]
+fn a_copy_that_comes_late_is_no_answer_to_what_was_spoken_since() {
+    let mut play = Play::new();
+    let typed_at = play.now;
+    play.wait(1_000);
+    let arrival =
+        Arrival { is_unreadable: true, kind: Kind::Voice, at: Some(play.now), ..play.arrival("V1", "") };
+    play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
+    let spoke_at = play.now;
+    play.wait(1_000);
+    let copy = Arrival { at: Some(typed_at), ..play.arrival("P1", "Good morning") };
+    play.step(|docket, policy| reconcile::take_copy(docket, policy, &copy, Copy::Phone));
+    assert_eq!(play.conversation.waiting_since, Some(spoke_at));
+}
