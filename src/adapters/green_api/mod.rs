@@ -226,7 +226,7 @@ impl Provider for GreenApi {
 
     async fn typed(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
         let answer = self.endpoint.list("lastOutgoingMessages", Some(minutes), self.timeout).await;
-        Ok(look_up::typed(&self.answered(answer)?))
+        Ok(look_up::typed(&self.channel, self.endpoint.instance(), &self.answered(answer)?))
     }
 
     async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered> {
