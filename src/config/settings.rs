@@ -21,10 +21,10 @@ use crate::domain::{
     price::Prices,
 };
 
-/// Where Green API keeps files: on its own hosts, and in the stores that it rents. In the last one anybody may rent, under
-/// names that begin otherwise.
+/// Where Green API keeps files: on its own hosts, and in the stores that it rents, one for each pool of accounts. There anybody
+/// may rent, under names that begin otherwise.
 const MEDIA_HOSTS: &str = "*.greenapi.com,*.green-api.com,sw-media.storage.yandexcloud.net,\
-    sw-media-out.storage.yandexcloud.net,do-media-*.fra1.digitaloceanspaces.com";
+    sw-media-*.storage.yandexcloud.net,do-media-*.fra1.digitaloceanspaces.com";
 
 /// Which heading of `--help` begins at which field.
 pub(super) const HEADINGS: &[(&str, &str)] = &[

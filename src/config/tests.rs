@@ -54,6 +54,24 @@ fn a_flag_may_stand_before_the_command_or_after_it() {
 }
 
 #[test]
+fn files_are_fetched_from_wherever_the_gateway_keeps_them_unless_told_otherwise() {
+    let hosts = Settings::default().media_hosts;
+    for host in [
+        "7103.media.greenapi.com",
+        "media.green-api.com",
+        "sw-media.storage.yandexcloud.net",
+        "sw-media-out.storage.yandexcloud.net",
+        "sw-media-1101.storage.yandexcloud.net",
+        "do-media-7103.fra1.digitaloceanspaces.com",
+    ] {
+        assert!(hosts.names(host, 443), "{host}");
+    }
+    for host in ["somebody.storage.yandexcloud.net", "sw-media-1101.storage.yandexcloud.net.evil.test"] {
+        assert!(!hosts.names(host, 443), "{host}");
+    }
+}
+
+#[test]
 fn the_defaults_are_those_of_the_domain() {
     let settings = Settings::default();
     let policy = settings.policy().expect("right");

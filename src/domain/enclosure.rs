@@ -1,4 +1,4 @@
-//! Rule: a file that a person sends. The gateway goes by the ending of its name, and so do we.
+//! Rule: a file that a person sends, and how files are called. The gateway goes by the ending of its name, and so do we.
 //!
 //! In: its name, what it is called by whoever sends it, what its first bytes show. Out: what it is as a message, or why it
 //! cannot be sent.
@@ -130,14 +130,14 @@ pub fn described(text: &str, seen: &str) -> String {
 
 /// The name without any path, and without what cannot be seen: marks that turn the direction of writing make one ending
 /// look like another.
-fn plain(name: &str) -> String {
+pub fn plain(name: &str) -> String {
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let is_plain = |c: &char| {
         !c.is_control()
             && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
     };
     let name: String = name.chars().filter(is_plain).collect();
-    let name = name.trim().trim_start_matches('.');
+    let name = name.trim_start_matches(|c: char| c == '.' || c.is_whitespace()).trim_end();
     match (name.char_indices().nth(NAME_MAX), ending(name)) {
         (None, _) => name.to_owned(),
         (Some((end, _)), None) => name[..end].to_owned(),
@@ -208,6 +208,7 @@ mod tests {
         assert_eq!(name("C:\\Users\\ana\\..\\offer.pdf").as_deref(), Some("offer.pdf"));
         assert_eq!(name("../../etc/passwd.txt").as_deref(), Some("passwd.txt"));
         assert_eq!(name("invoice\u{202e}gpj.exe\n").as_deref(), Some("invoicegpj.exe"));
+        assert_eq!(name(" . ./ . plan.pdf ").as_deref(), Some("plan.pdf"));
         let long = name(&format!("{}.docx", "ü".repeat(400))).expect("it has an ending");
         assert!(long.ends_with("ü.docx") && long.chars().count() == NAME_MAX, "{long}");
     }

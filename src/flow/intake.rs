@@ -104,7 +104,9 @@ impl Intake {
     pub async fn take_incoming(&self, channel: &Arc<Channel>, incoming: Incoming) -> Result<Verdict, Error> {
         let is_status = matches!(incoming, Incoming::Status(_));
         match self.take_known(channel, incoming).await {
-            Err(Error::Removed(Removal::Expired)) if !is_status => self.repeated(channel).await,
+            Err(Error::Removed(why @ Removal::Expired)) if !is_status => {
+                self.skip(channel, why.as_str()).await
+            }
             Err(Error::Removed(why)) => self.ignore(channel, why.as_str()).await,
             verdict => verdict,
         }
@@ -323,9 +325,8 @@ impl Intake {
         Ok(Verdict::Ignored)
     }
 
-    /// Of a message that was older than allowed.
-    async fn repeated(&self, channel: &Arc<Channel>) -> Result<Verdict, Error> {
-        let by = Removal::Expired.as_str();
+    /// Of what hangs on no conversation, or no longer: a message that was older than allowed, a body that is kept.
+    async fn skip(&self, channel: &Arc<Channel>, by: &str) -> Result<Verdict, Error> {
         let entry = Entry::of(EventType::DuplicateWebhook).action("skipped").with("by", by);
         self.note(channel, entry).await?;
         Ok(Verdict::Duplicate(None))
@@ -336,10 +337,11 @@ impl Intake {
         self.ledger.keep(vec![event], Vec::new()).await
     }
 
+    /// Once, for as long as nobody has decided about it: it comes again where the provider has not heard that it need not.
     async fn keep_raw(&self, channel: &Arc<Channel>, body: &[u8], reason: &str) -> Result<Verdict, Error> {
         let now = (self.clock)();
         let letter = DeadLetter {
-            id: Uuid::now_v7(),
+            id: self.tombstones.id_of(&channel.name, body),
             kind: LetterKind::Webhook,
             channel: channel.name.clone(),
             conversation: None,
@@ -356,8 +358,10 @@ impl Intake {
             .with("dead_letter_id", letter.id.to_string())
             .with("reason", reason)
             .outside(&channel.name, now);
-        self.ledger.keep(vec![event], vec![letter]).await?;
-        Ok(Verdict::DeadLetter)
+        if self.ledger.keep_once(event, letter).await? {
+            return Ok(Verdict::DeadLetter);
+        }
+        self.skip(channel, "dead_letter").await
     }
 }
 

@@ -216,6 +216,10 @@ pub trait Ledger: Send + Sync {
     /// Keeps events and dead letters that belong to no conversation.
     async fn keep(&self, events: Vec<Event>, letters: Vec<DeadLetter>) -> Result<(), Error>;
 
+    /// Keeps one dead letter that belongs to no conversation, and the event that tells of it, unless it is kept already and
+    /// open. Whether it was not.
+    async fn keep_once(&self, event: Event, letter: DeadLetter) -> Result<bool, Error>;
+
     /// The moment by the store's clock.
     async fn now(&self) -> Result<Time, Error>;
 
@@ -311,6 +315,10 @@ mod tests {
 
         async fn keep(&self, _: Vec<Event>, _: Vec<DeadLetter>) -> Result<(), Error> {
             Ok(())
+        }
+
+        async fn keep_once(&self, _: Event, _: DeadLetter) -> Result<bool, Error> {
+            Ok(true)
         }
 
         async fn now(&self) -> Result<Time, Error> {

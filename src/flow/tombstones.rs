@@ -1,9 +1,10 @@
 //! What is still known of a message that was removed: a keyed hash, by which its late or repeated webhook is found out.
 //!
-//! In: channel, chat, and the key of a message, or words whose send was unclear. Out: hashes that say nothing to anybody
-//! without the key: who was erased cannot be found out by trying all phone numbers.
+//! In: channel, chat, and the key of a message, or words whose send was unclear; a body that cannot be read. Out: hashes that
+//! say nothing to anybody without the key: who was erased cannot be found out by trying all phone numbers.
 
 use ring::{digest::SHA256_OUTPUT_LEN, hmac};
+use uuid::{Builder, Uuid};
 
 use crate::domain::{chat::ChatId, words::words};
 
@@ -56,6 +57,17 @@ impl Tombstones {
         Tombstone { channel: channel.to_owned(), chat: chat.clone(), key: None, hash }
     }
 
+    /// The id under which a webhook that cannot be read is kept: the same for every copy of it. Events name it for longer than
+    /// it is kept.
+    pub fn id_of(&self, channel: &str, body: &[u8]) -> Uuid {
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(["webhook", channel, ""].join("\0").as_bytes());
+        context.update(body);
+        let mut id = [0; 16];
+        id.iter_mut().zip(context.sign().as_ref()).for_each(|(byte, hashed)| *byte = *hashed);
+        Builder::from_custom_bytes(id).into_uuid()
+    }
+
     fn hash(&self, parts: &[&str]) -> String {
         hex::encode(hmac::sign(&self.0, parts.join("\0").as_bytes()))
     }
@@ -72,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_is_of_one_message_of_one_chat_under_one_key() {
+    fn a_hash_is_of_one_message_of_one_chat_or_of_one_body_under_one_key() {
         let chat = |id: &str| ChatId::parse(id).expect("a chat");
         let (mei, tom) = (chat("6580000001@c.us"), chat("6580000002@c.us"));
         let (ours, theirs) = (Tombstones::new(&[1; KEY_BYTES]), Tombstones::new(&[2; KEY_BYTES]));
@@ -87,6 +99,14 @@ mod tests {
         let hashes: std::collections::BTreeSet<&str> = all.iter().map(|it| it.hash.as_str()).collect();
         assert_eq!(hashes.len(), all.len());
         assert_eq!(ours.of("shop", &mei, "M1"), all[0]);
+        let ids = [
+            ours.id_of("shop", b"{"),
+            ours.id_of("shop", b"\xff"),
+            ours.id_of("home", b"{"),
+            theirs.id_of("shop", b"{"),
+        ];
+        assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), ids.len());
+        assert_eq!(ours.id_of("shop", b"{"), ids[0]);
         assert_eq!(ours.of_words("shop", &mei, " two\n words "), ours.of_words("shop", &mei, "two words"));
     }
 }

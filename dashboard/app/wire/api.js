@@ -92,6 +92,22 @@ export async function call(method, path, how = {}) {
   }
 }
 
+/**
+ * Why a file cannot be had: an element that shows one does not say. Null: it can.
+ * @param {string} url
+ * @returns {Promise<Problem | null>}
+ */
+export async function obstacle(url) {
+  try {
+    const answer = await fetch(url, { headers: { range: "bytes=0-0" }, signal: AbortSignal.timeout(ANSWER_MS), cache: "no-store" });
+    if (!answer.ok) return await refused(answer);
+    void answer.body?.cancel();
+    return null;
+  } catch {
+    return new Problem({ status: 0, code: "unreachable" });
+  }
+}
+
 /** Why it was refused; whoever must know that we are strangers is told. @param {Response} answer */
 export async function refused(answer) {
   const problem = await problemOf(answer);

@@ -357,6 +357,7 @@ export const es = {
   "aside": "{name} {what}",
   "media.transcript": "Transcripción:",
   "media.seen": "Se ve:",
+  "media.unshown": "Este navegador no puede mostrarlo.",
   "tick.withdrawn": "Retirado antes de salir",
   "tick.withdrawn_because": "Retirado antes de salir: {why}",
   "tick.again": { one: "No salió al primer intento; se reintentará en breve", other: "No salió en {count} intentos; se reintentará en breve" },

@@ -357,6 +357,7 @@ export const pt = {
   "aside": "{name} {what}",
   "media.transcript": "Transcrição:",
   "media.seen": "Vê-se:",
+  "media.unshown": "Este navegador não consegue exibi-lo.",
   "tick.withdrawn": "Retirada antes de sair",
   "tick.withdrawn_because": "Retirada antes de sair: {why}",
   "tick.again": { one: "Não saiu na primeira tentativa; nova tentativa em breve", other: "Não saiu em {count} tentativas; nova tentativa em breve" },

@@ -357,6 +357,7 @@ export const ru = {
   "aside": "{name} {what}",
   "media.transcript": "Расшифровка:",
   "media.seen": "На картинке:",
+  "media.unshown": "Этот браузер не может это показать.",
   "tick.withdrawn": "Отозвано до отправки",
   "tick.withdrawn_because": "Отозвано до отправки: {why}",
   "tick.again": { one: "{count} попытка не удалась; скоро повторим", few: "{count} попытки не удались; скоро повторим", many: "{count} попыток не удались; скоро повторим", other: "{count} попытки не удались; скоро повторим" },

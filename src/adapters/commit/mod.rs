@@ -48,7 +48,7 @@ use recent::Recent;
 use super::{
     failure,
     room::Room,
-    rows::{Columns, Field as _},
+    rows::{Columns, Field as _, LetterRow},
 };
 use crate::{
     domain::{docket::Clocks, event::Event, time::Time, turn::DeadLetter},
@@ -180,6 +180,8 @@ pub(crate) struct Sql {
     pub(crate) put_follow_ups: String,
     /// Puts or overwrites dead letters.
     pub(crate) put_letters: String,
+    /// The same where they are not open: `id` of those that it put.
+    pub(crate) put_letters_once: String,
     /// Puts or overwrites drafts, in this order.
     pub(crate) put_drafts: String,
     /// New parked reports.
@@ -279,18 +281,39 @@ impl<D: Dialect> GroupCommit<D> {
         Self { dialect, writer, channels, recent, observer }
     }
 
-    /// Runs a few statements in a transaction on a task of its own: a caller that goes away must not drop it half-way.
-    /// Returns the rows of the last.
+    /// Runs a few statements in a transaction. Returns the rows of the last.
     async fn write(&self, statements: Statements) -> Result<Vec<D::Row>, Error> {
         let dialect = self.dialect.clone();
-        let task = tokio::spawn(async move {
+        self.apart(async move {
             let (mut transaction, mut rows) = (dialect.begin().await?, Vec::new());
             for (sql, json) in statements {
                 rows = transaction.fetch(sql, &json).await?;
             }
             transaction.commit().await.map(|()| rows)
-        });
-        match tokio::time::timeout(ANSWER, task).await {
+        })
+        .await
+    }
+
+    /// Runs these statements in a transaction, if the first returns any rows. Whether it did.
+    async fn write_if(&self, first: (&'static str, String), rest: Statements) -> Result<bool, Error> {
+        let dialect = self.dialect.clone();
+        self.apart(async move {
+            let mut transaction = dialect.begin().await?;
+            if transaction.fetch(first.0, &first.1).await?.is_empty() {
+                return transaction.rollback().await.map(|()| false);
+            }
+            transaction.save(rest).await?;
+            transaction.commit().await.map(|()| true)
+        })
+        .await
+    }
+
+    /// Runs a transaction on a task of its own: a caller that goes away must not drop it half-way.
+    async fn apart<T: Send + 'static>(
+        &self,
+        transaction: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        match tokio::time::timeout(ANSWER, tokio::spawn(transaction)).await {
             Ok(Ok(outcome)) => outcome.map_err(|error| {
                 self.dialect.room().hear(&error);
                 failure(error)
@@ -363,6 +386,16 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
         self.write(statements).await?;
         self.observer.kept(&events);
         Ok(())
+    }
+
+    async fn keep_once(&self, event: Event, letter: DeadLetter) -> Result<bool, Error> {
+        let put = text(&[LetterRow::of(letter)]).map_err(failure)?;
+        let told = save::outside(D::sql(), vec![event.clone()], Vec::new()).map_err(failure)?;
+        let is_new = self.write_if((&D::sql().put_letters_once, put), told).await?;
+        if is_new {
+            self.observer.kept(&[event]);
+        }
+        Ok(is_new)
     }
 
     async fn now(&self) -> Result<Time, Error> {

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     domain::hosts::Hosts,
-    flow::files::{File, Files, Range, Unfetched},
+    flow::files::{File, Files, Range, Unfetched, kinds::FIRST_BYTES},
 };
 
 /// One hop for a signed link, and a few to spare.
@@ -132,9 +132,13 @@ impl Files for Storage {
         let slot = timeout(self.limits.turn, slots.acquire_owned()).await;
         let Ok(Ok(slot)) = slot else { return Err(Unfetched::Busy) };
         let answer_by = Instant::now() + self.limits.answer;
+        let asked = range.map(showing_what_it_is);
         let response =
-            timeout_at(answer_by, self.ask(url, range)).await.map_err(|_| failed("no answer in time"))??;
-        let (size, part, skip) = placed(&response, range)?;
+            timeout_at(answer_by, self.ask(url, asked)).await.map_err(|_| failed("no answer in time"))??;
+        let (size, mut part, skip) = placed(&response, asked)?;
+        if let (Some((_, last)), Some(Range::From(_, Some(wanted)))) = (&mut part, range) {
+            *last = wanted.min(*last);
+        }
         let left = part.map_or(size, |(first, last)| Some(last - first + 1));
         if size.max(left).is_some_and(|bytes| bytes > self.limits.bytes) {
             return Err(Unfetched::TooLarge);
@@ -146,6 +150,15 @@ impl Files for Storage {
         let looks = looks.map_err(|_| failed("no byte in time"))??;
         tokio::spawn(pump.run());
         Ok(File { size, part, looks, pieces })
+    }
+}
+
+/// What the server is asked for: of the beginning no less than shows what the file is. Players ask for two bytes first, and
+/// play nothing that is called something else then than when they ask for the rest.
+fn showing_what_it_is(range: Range) -> Range {
+    match range {
+        Range::From(0, Some(last)) => Range::From(0, Some(last.max(FIRST_BYTES as u64 - 1))),
+        range => range,
     }
 }
 

@@ -189,6 +189,33 @@ async fn a_part_is_given_by_servers_that_know_of_parts_and_by_those_that_do_not(
 }
 
 #[tokio::test]
+async fn the_first_two_bytes_are_of_the_kind_of_the_whole_file() {
+    let (server, storage) = store().await;
+    let film = b"\x00\x00\x00\x20ftypisom and frames";
+    let page = b"<!DOCTYPE html><script>alert(1)</script>";
+    for (name, bytes, looks) in
+        [("film", &film[..], Looks::Like("video/mp4")), ("page", &page[..], Looks::LikeNothing)]
+    {
+        let simple = ResponseTemplate::new(200).set_body_bytes(bytes);
+        let simple = serves(&server, &format!("/simple/{name}"), simple).await;
+        let part = ResponseTemplate::new(206).set_body_bytes(&bytes[..16]);
+        let part = part.insert_header("Content-Range", format!("bytes 0-15/{}", bytes.len()));
+        let at = format!("/knows/{name}");
+        Mock::given(path(&*at)).and(header("Range", "bytes=0-15")).respond_with(part).mount(&server).await;
+        for url in [simple, format!("{}{at}", server.uri())] {
+            let file = storage.fetch(&url, Some(Range::From(0, Some(1)))).await.unwrap();
+            let size = u64::try_from(bytes.len()).unwrap();
+            assert_eq!((file.size, file.part, file.length()), (Some(size), Some((0, 1)), Some(2)), "{url}");
+            assert_eq!(file.looks, looks, "{url}");
+            assert_eq!(read(file).await, (bytes[..2].to_vec(), true), "{url}");
+        }
+    }
+    let tiny = serves(&server, "/tiny", ResponseTemplate::new(200).set_body_bytes("abc")).await;
+    let file = storage.fetch(&tiny, Some(Range::From(0, Some(9)))).await.unwrap();
+    assert_eq!((file.part, read(file).await), (Some((0, 2)), (b"abc".to_vec(), true)));
+}
+
+#[tokio::test]
 async fn what_the_server_refuses_is_gone_and_what_it_cannot_do_now_is_tried_again() {
     let (server, storage) = store().await;
     for status in [401, 403, 404, 410, 400, 429, 500, 503, 206, 304] {

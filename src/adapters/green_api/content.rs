@@ -8,7 +8,7 @@ use super::{
 };
 use crate::domain::{
     chat::ChatId,
-    enclosure::description,
+    enclosure::{self, description},
     message::{Kind, Media, OutcomeReason, Quoted},
     reaction,
 };
@@ -158,7 +158,7 @@ fn media(data: Part<'_>) -> Media {
         is_too_large: data.text("downloadUrl").trim() == TOO_LARGE,
         url: if url.len() > URL_MAX { String::new() } else { url },
         mime_type: text("mimeType", MIME_MAX),
-        file_name: text("fileName", NAME_MAX),
+        file_name: enclosure::plain(&text("fileName", usize::MAX)),
         caption: text("caption", TEXT_MAX),
         transcript: String::new(),
         size: None,

@@ -1,4 +1,4 @@
-//! The gateway's journal, whose items lie flat where webhooks nest. In: an item. Out: the arrival that its webhook would
+//! The gateway's journals, whose items lie flat where webhooks nest. In: an item. Out: the arrival that its webhook would
 //! have been: it is laid out as that webhook and then read as one, so that the two cannot come to differ.
 
 use serde_json::{Map, Value, json};
@@ -15,16 +15,24 @@ pub(super) fn arrival(channel: &str, instance: &str, item: Part<'_>) -> Result<O
     if !is_incoming || is_amendment || is_deleted || item.text("idMessage").trim().is_empty() {
         return Ok(None);
     }
-    match read_value(channel, instance, &mut webhook(item))? {
+    match read_value(channel, instance, &mut webhook("incomingMessageReceived", item))? {
         Incoming::Message(arrival) => Ok(Some(arrival)),
         _ => Ok(None),
     }
 }
 
-/// The item as its webhook.
-fn webhook(item: Part<'_>) -> Value {
+/// Reads an item that a person of the business wrote on the phone; None if it is no message to anybody.
+pub(super) fn typed(channel: &str, instance: &str, item: Part<'_>) -> Option<Arrival> {
+    match read_value(channel, instance, &mut webhook("outgoingMessageReceived", item)) {
+        Ok(Incoming::Phone(arrival)) => Some(arrival),
+        _ => None,
+    }
+}
+
+/// The item as its webhook, of that type.
+fn webhook(kind: &str, item: Part<'_>) -> Value {
     json!({
-        "typeWebhook": "incomingMessageReceived",
+        "typeWebhook": kind,
         "timestamp": item.integer("timestamp"),
         "idMessage": item.text("idMessage"),
         "senderData": {
@@ -42,8 +50,12 @@ fn message(item: Part<'_>) -> Value {
     let mut message: Map<String, Value> = item.fields();
     let kind = item.text("typeMessage");
     match kind {
-        "textMessage" => {
-            put(&mut message, "textMessageData", json!({"textMessage": item.text("textMessage")}))
+        "textMessage" | "" => {
+            let words = match item.first_text(&["textMessage", "message"]) {
+                "" => item.part("extendedTextMessage").text("text"),
+                words => words,
+            };
+            put(&mut message, "textMessageData", json!({"textMessage": words}));
         }
         "extendedTextMessage" | "quotedMessage" | "reactionMessage" => {
             let mut extended = item.part("extendedTextMessage").fields();
@@ -83,10 +95,18 @@ mod tests {
     /// The item that the gateway keeps of a webhook, in the layout of its journal.
     fn item_of(webhook: &Value) -> Value {
         let (sender, message) = (&webhook["senderData"], &webhook["messageData"]);
-        let mut item = json!({"type": "incoming", "idMessage": webhook["idMessage"], "chatId": sender["chatId"],
-            "timestamp": webhook["timestamp"], "typeMessage": message["typeMessage"],
-            "senderId": sender["sender"], "senderName": sender["senderName"],
-            "senderContactName": sender["senderContactName"]});
+        let mut item = json!({"idMessage": webhook["idMessage"], "chatId": sender["chatId"],
+            "timestamp": webhook["timestamp"], "typeMessage": message["typeMessage"]});
+        if webhook["typeWebhook"] == "incomingMessageReceived" {
+            item["type"] = json!("incoming");
+            item["senderId"] = sender["sender"].clone();
+            item["senderName"] = sender["senderName"].clone();
+            item["senderContactName"] = sender["senderContactName"].clone();
+        } else {
+            item["type"] = json!("outgoing");
+            item["statusMessage"] = json!("read");
+            item["sendByApi"] = json!(false);
+        }
         for (name, value) in message.as_object().expect("an object") {
             match name.as_str() {
                 "textMessageData" => item["textMessage"] = value["textMessage"].clone(),
@@ -108,13 +128,42 @@ mod tests {
         item
     }
 
-    #[test]
-    fn an_item_says_the_same_as_its_webhook() {
+    /// Each known webhook, by the path of its file.
+    fn webhooks() -> impl Iterator<Item = (std::path::PathBuf, Vec<u8>)> {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/webhooks");
-        let mut compared = 0;
-        for entry in std::fs::read_dir(folder).expect("the folder of the fixtures") {
+        let files = std::fs::read_dir(folder).expect("the folder of the fixtures");
+        files.map(|entry| {
             let path = entry.expect("an entry").path();
             let body = std::fs::read(&path).expect("a file");
+            (path, body)
+        })
+    }
+
+    #[test]
+    fn what_was_typed_on_the_phone_says_the_same_as_its_webhook() {
+        let mut compared = 0;
+        for (path, body) in webhooks() {
+            let webhook: Value = serde_json::from_slice(&body).expect("JSON");
+            let Ok(incoming) = read("default", INSTANCE, &body) else { continue };
+            if webhook["typeWebhook"] != "outgoingMessageReceived" {
+                continue;
+            }
+            let found = typed("default", INSTANCE, Part::of(&item_of(&webhook)));
+            // Whose chat it is, and by whom it was written, is in the webhook only.
+            let wanted = match incoming {
+                Incoming::Phone(arrival) => Some(Arrival { contact_name: None, sender: None, ..arrival }),
+                _ => None,
+            };
+            assert_eq!(found, wanted, "{}", path.display());
+            compared += 1;
+        }
+        assert_eq!(compared, 6);
+    }
+
+    #[test]
+    fn an_item_says_the_same_as_its_webhook() {
+        let mut compared = 0;
+        for (path, body) in webhooks() {
             let webhook: Value = serde_json::from_slice(&body).expect("JSON");
             let Ok(Incoming::Message(wanted)) = read("default", INSTANCE, &body) else { continue };
             // The name of a group is in the webhook only.

@@ -4,16 +4,13 @@
 use serde_json::Value;
 
 use super::{
+    journal,
     part::{Part, strip_nul},
-    read::{is_update, progress},
-    wording::{NAME_MAX, TEXT_MAX, bracketed, cut, is_blank},
+    read::progress,
+    wording::{NAME_MAX, TEXT_MAX, cut},
 };
 use crate::{
-    domain::{
-        chat::{ChatId, ChatKind},
-        enclosure,
-        time::Time,
-    },
+    domain::{chat::ChatId, enclosure, time::Time},
     flow::provider::{Arrival, Trace},
 };
 
@@ -50,22 +47,13 @@ pub(super) fn journal(answer: &Value) -> Vec<Trace> {
     })
 }
 
-/// The rest of that list, oldest first: what a person typed on the phone to anybody; of stories the webhooks tell nothing
-/// either.
-pub(super) fn typed(answer: &Value) -> Vec<Arrival> {
+/// The rest of that list, oldest first: what a person wrote on the phone to anybody, each as its webhook would have said it;
+/// of stories the webhooks tell nothing either.
+pub(super) fn typed(channel: &str, instance: &str, answer: &Value) -> Vec<Arrival> {
     let mut typed = entries(answer, |entry| {
-        if is_by_api(entry) || is_update(entry.text("typeMessage")) {
-            return None;
-        }
-        let chat = ChatId::parse(entry.text("chatId"))?;
-        if matches!(chat.kind(), ChatKind::Broadcast | ChatKind::Newsletter) {
-            return None;
-        }
-        let words = match words(entry) {
-            words if is_blank(&words) => bracketed("unsupported message", &[]),
-            words => words,
-        };
-        Some(Arrival::plain(&chat, &id(entry.text("idMessage"))?, words, at(entry)?))
+        let arrival = if is_by_api(entry) { None } else { journal::typed(channel, instance, entry) };
+        // Without them it cannot be told from what is known already, nor which of what they wrote it answers.
+        arrival.filter(|arrival| arrival.id.is_some() && arrival.at.is_some())
     });
     typed.sort_by_key(|arrival| arrival.at);
     typed
@@ -120,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::message::{DeliveryReason, DeliveryState};
+    use crate::domain::message::{DeliveryReason, DeliveryState, Kind};
 
     fn chat() -> ChatId {
         ChatId::parse("6580000001@c.us").expect("a chat id")
@@ -170,9 +158,17 @@ mod tests {
             entry.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
             entry
         };
+        let place = json!({"location": {"nameLocation": "The shop", "latitude": 1.5, "longitude": 103.5},
+            "timestamp": 1_700_000_090});
+        let picture = json!({"caption": "Like this", "downloadUrl": "https://media.greenapi.example/a.jpg",
+            "mimeType": "image/jpeg", "timestamp": 1_700_000_060});
         let answer = json!([
-            entry("A2", "imageMessage", json!({"caption": "", "timestamp": 1_700_000_060})),
+            entry("A7", "locationMessage", place),
+            entry("A2", "imageMessage", picture),
             entry("A1", "textMessage", json!({"textMessage": "Yes, we do."})),
+            entry("A0", "", json!({"extendedTextMessage": {"text": "Hello"}, "timestamp": 1_600_000_000})),
+            entry("", "textMessage", json!({"textMessage": "without an id"})),
+            entry("A8", "textMessage", json!({"textMessage": "without a moment", "timestamp": null})),
             entry("B1", "textMessage", json!({"textMessage": "by us", "sendByApi": true})),
             entry("A3", "reactionMessage", json!({})),
             entry("A4", "deletedMessage", json!({})),
@@ -180,14 +176,26 @@ mod tests {
             entry("A6", "textMessage", json!({"textMessage": "a story", "chatId": "status@broadcast"})),
             null,
         ]);
-        let typed: Vec<(Option<String>, String, i64)> =
-            typed(&answer).into_iter().map(|it| (it.id, it.text, it.at.unwrap_or_default().0)).collect();
+        let typed = typed("default", "7103000001", &answer);
+        let told: Vec<(&str, Kind, &str, i64)> = typed
+            .iter()
+            .map(|it| {
+                (it.id.as_deref().unwrap_or(""), it.kind, it.text.as_str(), it.at.unwrap_or_default().0)
+            })
+            .collect();
         assert_eq!(
-            typed,
+            told,
             [
-                (Some("A1".to_owned()), "Yes, we do.".to_owned(), 1_700_000_000_000),
-                (Some("A2".to_owned()), "[unsupported message]".to_owned(), 1_700_000_060_000),
+                ("A0", Kind::Text, "Hello", 1_600_000_000_000),
+                ("A1", Kind::Text, "Yes, we do.", 1_700_000_000_000),
+                ("A2", Kind::Image, "[image] Like this", 1_700_000_060_000),
+                ("A7", Kind::Location, "[location: The shop, 1.5,103.5]", 1_700_000_090_000),
             ]
+        );
+        let media = typed[2].media.as_ref().expect("the picture");
+        assert_eq!(
+            (media.url.as_str(), media.caption.as_str()),
+            ("https://media.greenapi.example/a.jpg", "Like this")
         );
     }
 

@@ -36,6 +36,8 @@ mod look_up;
 
 mod part;
 
+mod places;
+
 mod read;
 
 mod send;
@@ -52,6 +54,7 @@ pub use fingerprint::fingerprint_of;
 pub use settings::{Difference, Door, SWITCHES, Settings};
 
 use endpoint::{Answer, Endpoint};
+use places::Places;
 
 /// Shortest and longest time for which the gateway shows that someone is typing.
 const TYPING_MS: (i64, i64) = (1_000, 20_000);
@@ -69,6 +72,9 @@ const LOOKS: usize = 3;
 
 /// Between two looks: a little more than the second in which the gateway answers one.
 const LOOK_AGAIN: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1_100 });
+
+/// Between two questions for the link of a file: the gateway answers five in a second.
+const LINKS_APART: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 200 });
 
 /// What it takes to speak for an account.
 #[derive(Clone)]
@@ -105,6 +111,8 @@ pub struct GreenApi {
     typing_until: Mutex<Option<Instant>>,
     /// Other ids are not asked for before then: who has just failed to answer would hold up one webhook after the other.
     other_ids_from: Mutex<Option<Instant>>,
+    /// When a link of a file may be asked for: a page of old pictures asks for all of them at once.
+    links: Places,
 }
 
 impl GreenApi {
@@ -114,7 +122,8 @@ impl GreenApi {
         let endpoint = Endpoint::new(http, &account.api_url, account.instance.trim(), &account.token)?;
         let (channel, timeout) = (account.channel.clone(), account.timeout);
         let (typing_until, other_ids_from) = (Mutex::default(), Mutex::default());
-        Ok(Self { channel, timeout, endpoint, typing_until, other_ids_from })
+        let links = Places::apart(LINKS_APART);
+        Ok(Self { channel, timeout, endpoint, typing_until, other_ids_from, links })
     }
 
     /// What the account is set to, held against the token that its webhooks should carry.
@@ -146,6 +155,13 @@ impl GreenApi {
     fn answered(&self, answer: Result<Answer, String>) -> Result<Value, Unanswered> {
         let answer = fetch::answered(answer)?;
         answer.json().ok_or_else(|| fetch::unanswered("status 200, but not JSON"))
+    }
+
+    async fn ask_for_link(&self, body: &Value) -> Result<Answer, String> {
+        if !self.links.wait().await {
+            return Err("too many links of files are asked for".to_owned());
+        }
+        self.endpoint.ask(Method::POST, "downloadFile", Some(body), self.timeout).await
     }
 
     /// Asks for something that may as well not happen.
@@ -221,7 +237,7 @@ impl Provider for GreenApi {
 
     async fn typed(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
         let answer = self.endpoint.list("lastOutgoingMessages", Some(minutes), self.timeout).await;
-        Ok(look_up::typed(&self.answered(answer)?))
+        Ok(look_up::typed(&self.channel, self.endpoint.instance(), &self.answered(answer)?))
     }
 
     async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered> {
@@ -239,10 +255,22 @@ impl Provider for GreenApi {
 
     async fn file_link(&self, chat: &ChatId, message: &str) -> Result<Option<String>, Unanswered> {
         let body = json!({"chatId": chat.as_str(), "idMessage": message});
-        let answer = self.endpoint.ask(Method::POST, "downloadFile", Some(&body), self.timeout).await;
-        if answer.as_ref().is_ok_and(|answer| answer.status == 400) {
-            // No message of that chat, or none with a file.
-            return Ok(None);
+        let answer = match self.ask_for_link(&body).await {
+            // Others ask for this account, too.
+            Ok(answer) if answer.status == 429 => {
+                tokio::time::sleep(LOOK_AGAIN).await;
+                self.ask_for_link(&body).await
+            }
+            answer => answer,
+        };
+        if let Ok(answer) = &answer
+            && answer.status == 400
+        {
+            return match send::state_named_in(&answer.words()) {
+                Some(state) => Err(fetch::unanswered(&format!("status 400: the account is {state}"))),
+                // No message of that chat, or none with a file.
+                None => Ok(None),
+            };
         }
         let answer = self.answered(answer)?;
         let link = part::Part::of(&answer).text("downloadUrl");

@@ -44,7 +44,7 @@ pub(super) fn read_value(channel: &str, instance: &str, value: &mut Value) -> Re
 }
 
 /// Whether what is typed on the phone is no message, but changes one.
-pub(super) fn is_update(kind: &str) -> bool {
+fn is_update(kind: &str) -> bool {
     matches!(kind, "reactionMessage" | "editedMessage" | "deletedMessage" | "pollUpdateMessage")
 }
 

@@ -148,7 +148,7 @@ fn verdict(endpoint: &Endpoint, answer: &Answer, wait_seconds: u64) -> Sent {
 
 /// The state of the instance that a 400 speaks of. A validation error is about the message, whatever words of it it
 /// repeats.
-fn state_named_in(words: &str) -> Option<&'static str> {
+pub(super) fn state_named_in(words: &str) -> Option<&'static str> {
     let words = words.trim().to_lowercase();
     if words.starts_with("validation failed") || words.starts_with("unexpected token") {
         return None;

@@ -1,6 +1,6 @@
 //! Connections for a backup: of their own, without the limits under which the work is done.
 
-use sqlx::{ConnectOptions as _, PgConnection, migrate::MigrateError, postgres::PgConnectOptions};
+use sqlx::{ConnectOptions as _, Executor as _, PgConnection, migrate::MigrateError};
 
 use super::{Postgres, migrate::migrations};
 use crate::adapters::{
@@ -8,12 +8,16 @@ use crate::adapters::{
     migrations::{newest, up_to},
 };
 
+/// By a statement: a pooler in between may ignore what a connection asks for as it begins, and those limits are the role's then.
+const UNLIMITED: &str =
+    "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
+
 impl Postgres {
     /// A connection on which nothing is given up for taking long.
     pub(super) async fn unlimited(&self) -> Result<PgConnection, sqlx::Error> {
-        let options: PgConnectOptions = self.pool.connect_options().as_ref().clone();
-        let limits = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
-        options.options(limits.map(|limit| (limit, "0"))).connect().await
+        let mut connection = self.pool.connect_options().connect().await?;
+        connection.execute(UNLIMITED).await?;
+        Ok(connection)
     }
 }
 
@@ -34,5 +38,28 @@ impl Movable for Postgres {
 
     fn newest() -> i64 {
         newest(&migrations())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Connection as _;
+
+    use crate::adapters::trial;
+
+    #[tokio::test]
+    async fn limits_are_lifted_by_a_statement_whoever_set_them() {
+        let (store, database) = trial::bare_postgres().await;
+        let mut connection = store.unlimited().await.expect("connected");
+        let limits = sqlx::query_as::<_, (String, String)>(
+            "select name, setting || ' ' || source from pg_settings where name in \
+             ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') order by name",
+        );
+        let limits = limits.fetch_all(&mut connection).await.expect("they are shown");
+        let lifted = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
+            .map(|limit| (limit.to_owned(), "0 session".to_owned()));
+        assert_eq!(limits, lifted, "not by what the connection asked for as it began");
+        connection.close().await.expect("closed");
+        database.remove(store).await;
     }
 }

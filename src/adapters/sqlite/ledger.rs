@@ -199,6 +199,10 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     insert_turns: insert::<TurnRow>(),
     put_follow_ups: overwriting::<FollowUpRow>(&insert::<FollowUpRow>()),
     put_letters: overwriting::<LetterRow>(&insert::<LetterRow>()),
+    put_letters_once: format!(
+        "{} where dead_letters.state <> 'open' returning id",
+        overwriting::<LetterRow>(&insert::<LetterRow>())
+    ),
     put_drafts: overwriting::<DraftRow>(&insert::<DraftRow>()),
     insert_parked: insert::<ParkedRow>(),
     delete_parked: "delete from parked where id in (select value from jsonb_each($1))".to_owned(),

@@ -49,7 +49,7 @@ use crate::{
 
 on_both_stores!(
     what_is_fetched_has_one_effect_however_often_it_comes,
-    what_cannot_be_read_is_kept_and_holds_nothing_up,
+    what_cannot_be_read_is_kept_once_and_holds_nothing_up,
     what_was_not_stored_is_not_acknowledged,
     of_two_who_fetch_one_does_and_the_other_follows_when_it_leaves,
     told_to_stop_nothing_is_taken_in_hand,
@@ -172,6 +172,10 @@ impl Ledger for Away {
     }
 
     async fn keep(&self, _: Vec<Event>, _: Vec<DeadLetter>) -> Result<(), Error> {
+        Err(Error::Unavailable("away".into()))
+    }
+
+    async fn keep_once(&self, _: Event, _: DeadLetter) -> Result<bool, Error> {
         Err(Error::Unavailable("away".into()))
     }
 
@@ -302,11 +306,16 @@ async fn what_is_fetched_has_one_effect_however_often_it_comes<S: Trial + Clone 
     assert_eq!(poller.poll("no-such").await.expect("works"), Polled::Gone);
 }
 
-async fn what_cannot_be_read_is_kept_and_holds_nothing_up<S: Trial + Clone + 'static>(store: &S) {
+async fn what_cannot_be_read_is_kept_once_and_holds_nothing_up<S: Trial + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     let poller = shop.poller("a");
-    shop.queue(&["garbled", "A1"]);
-    assert_eq!(poller.poll("shop").await.expect("works"), Polled::Took(Verdict::DeadLetter));
+    shop.queue(&["garbled", "garbled", "A1"]);
+    shop.gateway.loses_acknowledgement.store(true, Ordering::SeqCst);
+    let lost = poller.poll("shop").await;
+    assert!(matches!(lost, Err(Trouble::Provider(_))), "{lost:?}");
+    for _ in 0..2 {
+        assert_eq!(poller.poll("shop").await.expect("works"), Polled::Took(Verdict::Duplicate(None)));
+    }
     poller.poll("shop").await.expect("works");
     assert_eq!((shop.texts().await, shop.queued()), (vec!["text A1".to_owned()], 0));
     let page = PageOf { limit: 10, cursor: None };

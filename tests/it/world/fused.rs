@@ -72,6 +72,10 @@ impl Ledger for Fused<dyn Ledger> {
         self.fuse.touch("Ledger::keep", self.inner.keep(events, letters)).await
     }
 
+    async fn keep_once(&self, event: Event, letter: DeadLetter) -> Result<bool, Error> {
+        self.fuse.touch("Ledger::keep_once", self.inner.keep_once(event, letter)).await
+    }
+
     async fn now(&self) -> Result<Time, Error> {
         self.fuse.alive().await;
         self.inner.now().await

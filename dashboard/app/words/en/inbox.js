@@ -82,6 +82,7 @@ export const inbox = {
   "aside": "{name} {what}",
   "media.transcript": "Transcript:",
   "media.seen": "Seen in it:",
+  "media.unshown": "This browser cannot show it.",
   "tick.withdrawn": "Withdrawn before it left",
   "tick.withdrawn_because": "Withdrawn before it left: {why}",
   "tick.again": { one: "Not sent at the first try; tried again soon", other: "Not sent at {count} tries; tried again soon" },

@@ -24,6 +24,7 @@ over_both_stores!(
     what_cannot_be_is_refused,
     work_is_due_in_order_and_not_before_its_time,
     events_and_letters_of_no_conversation_are_kept,
+    a_letter_is_kept_once_while_it_is_open,
 );
 
 fn follow_up(due_at: Time) -> FollowUp {
@@ -205,10 +206,8 @@ async fn work_is_due_in_order_and_not_before_its_time(store: Shared) {
     }
 }
 
-async fn events_and_letters_of_no_conversation_are_kept(store: Shared) {
-    let now = store.ledger.now().await.expect("a clock");
-    let event = Entry::of(EventType::WebhookDeadLettered).with("why", "no type").outside("main", now);
-    let letter = DeadLetter {
+fn unreadable(now: Time) -> DeadLetter {
+    DeadLetter {
         id: Uuid::now_v7(),
         kind: LetterKind::Webhook,
         channel: "main".to_owned(),
@@ -220,7 +219,13 @@ async fn events_and_letters_of_no_conversation_are_kept(store: Shared) {
         first_at: now,
         last_at: now,
         payload: json!({ "body": "?" }),
-    };
+    }
+}
+
+async fn events_and_letters_of_no_conversation_are_kept(store: Shared) {
+    let now = store.ledger.now().await.expect("a clock");
+    let event = Entry::of(EventType::WebhookDeadLettered).with("why", "no type").outside("main", now);
+    let letter = unreadable(now);
     store.ledger.keep(vec![event], vec![letter.clone()]).await.expect("kept");
     let again = DeadLetter { attempts: 2, state: LetterState::Discarded, ..letter };
     store.ledger.keep(Vec::new(), vec![again]).await.expect("kept");
@@ -231,4 +236,23 @@ async fn events_and_letters_of_no_conversation_are_kept(store: Shared) {
         store.number("select count(*) from dead_letters where attempts = 2 and state = 'discarded'").await,
         1
     );
+}
+
+async fn a_letter_is_kept_once_while_it_is_open(store: Shared) {
+    let now = store.ledger.now().await.expect("a clock");
+    let event = Entry::of(EventType::WebhookDeadLettered).with("why", "no type").outside("main", now);
+    let letter = unreadable(now);
+    let keep = || store.ledger.keep_once(event.clone(), letter.clone());
+    let both = tokio::join!(keep(), keep());
+    let both = [both.0.expect("kept"), both.1.expect("kept")];
+    assert_eq!(both.iter().filter(|is_new| **is_new).count(), 1, "{both:?}");
+    assert!(!keep().await.expect("known"));
+    assert_eq!(store.number("select count(*) from dead_letters").await, 1);
+    assert_eq!(store.number("select count(*) from events where conversation_id is null").await, 1);
+    assert_eq!(store.heard.kept(), [EventType::WebhookDeadLettered]);
+    let discarded = DeadLetter { state: LetterState::Discarded, ..letter.clone() };
+    store.ledger.keep(Vec::new(), vec![discarded]).await.expect("kept");
+    assert!(keep().await.expect("kept"), "it has come again after somebody has decided about it");
+    assert_eq!(store.number("select count(*) from dead_letters where state = 'open'").await, 1);
+    assert_eq!(store.number("select count(*) from events where conversation_id is null").await, 2);
 }

@@ -9,7 +9,7 @@ use wiremock::{
 };
 
 use super::{TOKEN, gateway_at, mira, outgoing};
-use crate::adapters::green_api::Door;
+use crate::adapters::green_api::{Door, LINKS_APART};
 use crate::domain::chat::ChatId;
 use crate::flow::outbox;
 use crate::flow::provider::{LinkCode, LookUp, Notification, Outgoing, Provider, Sent};
@@ -366,8 +366,31 @@ async fn a_link_to_a_file_is_asked_for_by_chat_and_message() {
         let link = gateway_at(&server.uri()).file_link(&mira(), "A1").await.expect("an answer");
         assert_eq!(link, None, "{status} {body}");
     }
-    for (status, body) in [(429, ""), (500, "Internal error when downloading file"), (200, "<html>")] {
+    for (status, body) in [
+        (429, ""),
+        (500, "Internal error when downloading file"),
+        (200, "<html>"),
+        (400, r#"{"message":"instance in starting process try later"}"#),
+        (400, "instance account not authorized"),
+        (400, r#"{"message":"Instance account is expired. Renew it"}"#),
+    ] {
         let server = answering(status, body).await;
         gateway_at(&server.uri()).file_link(&mira(), "A1").await.expect_err("no answer");
     }
+}
+
+#[tokio::test]
+async fn links_to_files_are_asked_for_at_the_pace_of_the_gateway_and_once_more_if_it_was_too_fast() {
+    let server = answering(200, r#"{"downloadUrl":"https://7103.media.greenapi.com/a.jpg"}"#).await;
+    let too_often = ResponseTemplate::new(429);
+    Mock::given(any()).respond_with(too_often).up_to_n_times(1).with_priority(1).mount(&server).await;
+    let gateway = gateway_at(&server.uri());
+    let began = std::time::Instant::now();
+    let chat = mira();
+    let asked = ["A1", "A2", "A3", "A4", "A5"].map(|message| gateway.file_link(&chat, message));
+    for link in futures_util::future::join_all(asked).await {
+        assert!(link.expect("an answer").is_some());
+    }
+    assert!(began.elapsed() >= 5 * LINKS_APART, "{:?}", began.elapsed());
+    assert_eq!(requests(&server).await.len(), 6);
 }

@@ -445,6 +445,26 @@ proptest! {
 }
 
 #[test]
+fn the_name_of_a_file_is_no_path_and_hides_no_ending() {
+    let named = |name: &str| {
+        message(&saying(json!({"typeMessage": "documentMessage", "fileMessageData": {"fileName": name}})))
+    };
+    for (name, shown) in [
+        ("invoice\u{202e}gpj.exe", "invoicegpj.exe"),
+        ("..\\offers/offer.pdf", "offer.pdf"),
+        ("\u{2066}\u{200b}", ""),
+        ("{{SWE001}}", ""),
+    ] {
+        let arrival = named(name);
+        assert_eq!(arrival.media.map(|media| media.file_name).as_deref(), Some(shown));
+        let text = if shown.is_empty() { "[document]".to_owned() } else { format!("[document: {shown}]") };
+        assert_eq!(arrival.text, text);
+    }
+    let long = named(&format!("{}.exe", "a".repeat(400)));
+    assert!(long.media.is_some_and(|media| media.file_name.ends_with("a.exe")), "{}", long.text);
+}
+
+#[test]
 fn a_title_of_which_nothing_is_seen_hides_nothing() {
     let is_offer = |body: &Value| body.pointer("/messageData/interactiveButtons/titleText").is_some();
     let mut body = fixture_bodies().into_iter().find(is_offer).expect("a fixture with buttons");

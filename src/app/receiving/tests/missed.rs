@@ -38,6 +38,10 @@ impl Ledger for Refusing {
         self.0.keep(events, letters).await
     }
 
+    async fn keep_once(&self, event: Event, letter: DeadLetter) -> Result<bool, Error> {
+        self.0.keep_once(event, letter).await
+    }
+
     async fn now(&self) -> Result<Time, Error> {
         self.0.now().await
     }

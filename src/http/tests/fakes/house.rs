@@ -183,6 +183,11 @@ impl Ledger for House {
         Ok(())
     }
 
+    async fn keep_once(&self, event: Event, _: DeadLetter) -> Result<bool, Error> {
+        self.kept.lock().unwrap().push(event);
+        Ok(true)
+    }
+
     async fn now(&self) -> Result<Time, Error> {
         Ok(NOW)
     }
