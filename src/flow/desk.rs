@@ -314,12 +314,14 @@ impl Desk {
         unless_gone(change(&*self.ledger, key, need, step).await)?
     }
 
-    /// Read up to here (default: the newest), for all agents.
+    /// Read up to here (default: the newest), for all agents: the very conversation of the key, for numbers of one that was
+    /// merged are its own. What was read stays so, however late somebody says that they have read less.
     pub async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal> {
         let by = who.actor.clone();
-        let need = Need { newest: 200, ..Need::default() };
+        let need = Need { newest: 200, ..Need::itself() };
         let step = move |docket: &mut Docket| {
-            let seq = up_to.unwrap_or(docket.conversation.seq).clamp(0, docket.conversation.seq);
+            let newest = docket.conversation.seq;
+            let seq = up_to.unwrap_or(newest).min(newest).max(docket.conversation.read_seq);
             let unread = docket
                 .messages()
                 .iter()
@@ -333,7 +335,7 @@ impl Desk {
         unless_gone(change(&*self.ledger, key, need, step).await)
     }
 
-    /// Marks the newest message of the contact unread again.
+    /// Marks the newest message of the contact unread again, in the very conversation of the key.
     pub async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal> {
         let by = who.actor.clone();
         let step = move |docket: &mut Docket| {
@@ -342,7 +344,7 @@ impl Desk {
             marks::set_read(docket, seq, unread, &by);
             docket.conversation.id
         };
-        unless_gone(change(&*self.ledger, key, Need::default(), step).await)
+        unless_gone(change(&*self.ledger, key, Need::itself(), step).await)
     }
 
     /// Schedules the one follow-up, in place of what is pending. True if there was none.

@@ -316,7 +316,7 @@ pub(super) fn check_sees(agent: &Agent, channel: &str) -> Result<(), Problem> {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpTo {
-    /// The newest message read; if left out, the newest there is.
+    /// The newest message read; if left out, the newest there is. One that is older than what was read already changes nothing.
     seq: Option<i64>,
 }
 
