@@ -71,14 +71,21 @@ impl ModeSwitch for mode_switch::ModeSwitch {
 /// Removes people.
 #[async_trait]
 pub trait Eraser: Send + Sync {
-    /// Removes the person of that conversation, and all that is kept of them.
-    async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error>;
+    /// Closes all conversations with the person of that one for good. Returns them.
+    async fn close(&self, conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error>;
+
+    /// Removes all that is kept of what was closed.
+    async fn remove(&self, closed: &[Uuid]) -> Result<Rows, Error>;
 }
 
 #[async_trait]
 impl Eraser for erase::Eraser {
-    async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error> {
-        self.erase(conversation, actor).await
+    async fn close(&self, conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error> {
+        self.close(conversation, actor).await
+    }
+
+    async fn remove(&self, closed: &[Uuid]) -> Result<Rows, Error> {
+        self.remove(closed).await
     }
 }
 
