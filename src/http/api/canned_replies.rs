@@ -92,7 +92,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     if !doors.stationery.add_canned_reply(&reply).await? {
         return Err(taken(doors, caller, &reply).await);
     }
-    noted(doors, caller, "added", &reply, reply.channels.as_deref()).await?;
+    noted(doors, caller, "added", &reply, reply.channels.as_deref()).await;
     let location = format!("/api/v1/canned-replies/{}", reply.id);
     Ok(Answer::created(location, &CannedReply::from(reply)))
 }
@@ -132,7 +132,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
         Put::Taken => return Err(taken(&doors, &caller, &reply).await),
         Put::Gone => return Err(Problem::not_found()),
     }
-    noted(&doors, &caller, "changed", &reply, before.as_deref()).await?;
+    noted(&doors, &caller, "changed", &reply, before.as_deref()).await;
     Ok(Answer::ok(&CannedReply::from(reply)))
 }
 
@@ -144,7 +144,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
     if !doors.stationery.remove_canned_reply(reply.id).await? {
         return Err(Problem::not_found());
     }
-    noted(&doors, &caller, "removed", &reply, reply.channels.as_deref()).await?;
+    noted(&doors, &caller, "removed", &reply, reply.channels.as_deref()).await;
     Ok(Answer::empty())
 }
 
@@ -277,7 +277,7 @@ async fn noted(
     action: &'static str,
     reply: &canned_reply::CannedReply,
     was_for: Option<&[String]>,
-) -> Result<(), Problem> {
+) {
     let mut event = Entry::of(EventType::CannedReplyUpdated).action(action).by(&caller.actor);
     event = event.with("canned_reply_id", reply.id.to_string());
     if let Some(owner) = reply.owner {
@@ -287,6 +287,5 @@ async fn noted(
         let all: BTreeSet<&String> = channels.iter().chain(before).collect();
         event = event.with(CHANNELS, all.into_iter().cloned().collect::<Vec<_>>());
     }
-    doors.ledger.keep(vec![event.outside("", (doors.now)())], Vec::new()).await?;
-    Ok(())
+    doors.tell(event.outside("", (doors.now)())).await;
 }

@@ -85,7 +85,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     if !doors.stationery.add_label(&label).await? {
         return Err(taken(doors, &label.name).await);
     }
-    noted(doors, caller, "added", &label.name, &label.name).await?;
+    noted(doors, caller, "added", &label.name, &label.name).await;
     Ok(Answer::created(path_of(&label.name), &Label::from(label)))
 }
 
@@ -131,7 +131,7 @@ pub(crate) async fn change(
         Put::Taken => return Err(taken(&doors, &label.name).await),
         Put::Gone => return Err(Problem::not_found()),
     }
-    noted(&doors, &caller, "changed", &label.name, &was).await?;
+    noted(&doors, &caller, "changed", &label.name, &was).await;
     Ok(Answer::ok(&Label::from(label)))
 }
 
@@ -144,7 +144,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, path: Path<String
     if !doors.stationery.remove_label(label.id).await? {
         return Err(Problem::not_found());
     }
-    noted(&doors, &caller, "removed", &label.name, &label.name).await?;
+    noted(&doors, &caller, "removed", &label.name, &label.name).await;
     Ok(Answer::empty())
 }
 
@@ -226,11 +226,10 @@ async fn noted(
     action: &'static str,
     name: &str,
     was: &str,
-) -> Result<(), Problem> {
+) {
     let event = Entry::of(EventType::LabelUpdated).action(action).by(&caller.actor).with("name", name);
     let event = if name == was { event } else { event.with("was", was) };
-    doors.ledger.keep(vec![event.outside("", (doors.now)())], Vec::new()).await?;
-    Ok(())
+    doors.tell(event.outside("", (doors.now)())).await;
 }
 
 /// Where it is. A name may hold anything, also dots, which alone would lead elsewhere.
