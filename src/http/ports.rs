@@ -104,14 +104,14 @@ pub trait Desk: Send + Sync {
         once: Option<Idempotency>,
     ) -> Result<Said, Refusal>;
 
-    /// Keeps a private note. A repeat of the same request answers as the first did.
+    /// Keeps a private note, and says in which conversation. A repeat of the same request answers as the first did.
     async fn note(
         &self,
         key: Key,
         text: String,
         who: &Who,
         once: Option<Idempotency>,
-    ) -> Result<Message, Refusal>;
+    ) -> Result<(Uuid, Message), Refusal>;
 
     /// Sends a failed, dead or unknown message again, as this person's.
     async fn retry(&self, message: Uuid, who: &Who) -> Result<Message, Refusal>;
@@ -131,8 +131,8 @@ pub trait Desk: Send + Sync {
     /// Marks it unread again.
     async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal>;
 
-    /// Schedules the one pending follow-up; true if there was none before.
-    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(FollowUp, bool), Refusal>;
+    /// Schedules the one pending follow-up, and says in which conversation; true if there was none before.
+    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal>;
 
     /// Calls the pending follow-up off.
     async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal>;
@@ -188,7 +188,7 @@ impl Desk for desk::Desk {
         text: String,
         who: &Who,
         once: Option<Idempotency>,
-    ) -> Result<Message, Refusal> {
+    ) -> Result<(Uuid, Message), Refusal> {
         self.note(key, text, who, once).await
     }
 
@@ -216,7 +216,7 @@ impl Desk for desk::Desk {
         self.unread(key, who).await
     }
 
-    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(FollowUp, bool), Refusal> {
+    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal> {
         self.schedule(key, wish, who).await
     }
 

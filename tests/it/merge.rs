@@ -195,6 +195,18 @@ async fn whoever_has_the_later_one_open_works_on_the_one_that_stays(world: &Worl
     let last = first.messages().await.pop().expect("a message");
     assert_eq!((&last["text"], &last["delivery"]["state"]), (&json!("This is Ana."), &json!("sent")));
     assert_eq!(by_id(world, &goes).await["mode"], "AI", "nothing changes there any more");
+    let stale = json!({ "mode": "AI", "expected_version": 1 });
+    let stale = world.ask("PUT", &below("mode"), Some(stale)).await;
+    assert_eq!((stale.status, &stale.body["current"]["id"]), (409, &stays["id"]), "{stale:?}");
+    let note = world.ask("POST", &below("notes"), Some(json!({ "text": "Be quick" }))).await;
+    assert_eq!((note.status, &note.body["conversation_id"]), (201, &stays["id"]), "{note:?}");
+    first.release().await;
+    world.drain().await;
+    let due = json!({ "delay_ms": 3_600_000, "text": "Still there?" });
+    let due = world.request("PUT", &below("follow-up"), Some(due)).send().await.expect("an answer");
+    assert_eq!(due.status(), 201);
+    let location = due.headers()["location"].to_str().expect("text").to_owned();
+    assert_eq!(world.get(&location).await["conversation_id"], stays["id"], "{location}");
 }
 
 async fn what_is_read_in_the_later_one_is_read_there(world: &World) {
