@@ -15,7 +15,11 @@ use crate::{
         event::{CHANNELS, EventType, OWNER},
         label::fold,
     },
-    flow::{desk::TEXT_MAX, registry::Role, stationery::Put},
+    flow::{
+        desk::TEXT_MAX,
+        registry::Role,
+        stationery::{Put, ReplyChange},
+    },
     http::{
         answer::Answer,
         auth::Caller,
@@ -118,20 +122,23 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     let mut reply = own(&doors, &caller, id.0).await?;
     let before = reply.channels.clone();
     let wanted = body.value;
-    if let Some(other) = wanted.shortcut {
-        reply.shortcut = shortcut(other)?;
-    }
-    if let Some(other) = wanted.text {
-        reply.text = text(other)?;
-    }
-    if let Some(other) = wanted.channels {
-        reply.channels = channels(&doors, &caller, other).await?;
-    }
-    match doors.stationery.put_canned_reply(&reply).await? {
+    let change = ReplyChange {
+        shortcut: wanted.shortcut.map(shortcut).transpose()?,
+        text: wanted.text.map(text).transpose()?,
+        channels: match wanted.channels {
+            Some(other) => Some(channels(&doors, &caller, other).await?),
+            None => None,
+        },
+    };
+    change.clone().apply(&mut reply);
+    match doors.stationery.change_canned_reply(id.0, &change).await? {
         Put::Kept => {}
         Put::Taken => return Err(taken(&doors, &caller, &reply).await),
         Put::Gone => return Err(Problem::not_found()),
     }
+    // With what somebody else has changed of it meanwhile, if that can be read: it is changed in any case.
+    let all = doors.stationery.canned_replies().await.unwrap_or_default();
+    let reply = all.into_iter().find(|now| now.id == id.0).unwrap_or(reply);
     noted(&doors, &caller, "changed", &reply, before.as_deref()).await;
     Ok(Answer::ok(&CannedReply::from(reply)))
 }
