@@ -279,6 +279,10 @@ fn fresh_secret(doors: &Doors) -> Result<(String, Vec<u8>), Problem> {
 }
 
 fn url(doors: &Doors, url: String) -> Result<String, Problem> {
+    // Addresses are read so that what they must not hold is left out of them, and it is kept as it was typed.
+    if url.chars().any(char::is_control) {
+        return Err(Problem::invalid("/url", "must not hold control characters"));
+    }
     match doors.notifier.receivers.refuses(&url) {
         Some(why) => Err(Problem::invalid("/url", why)),
         None => Ok(url),
