@@ -9,7 +9,7 @@ const event = (type, more = {}) => ({ id: type, at: "2026-03-02T09:01:10Z", conv
 
 /** Types and actions that the contract names. */
 const CONTRACT = `message_received/stored duplicate_webhook/skipped webhook_ignored/acknowledged webhook_dead_lettered/kept turn_started turn_completed
-  tool_called turn_failed/retried turn_failed/handed_over turn_superseded/restarted mode_change_during_generation/cancelled_generation
+  tool_called turn_failed/retried turn_failed/handed_over turn_superseded/restarted turn_superseded/instance_stopped mode_change_during_generation/cancelled_generation
   mode_change_before_send/discarded_message mode_changed agent_took_over message_queued message_sent message_failed/retried message_failed/dead_lettered
   send_uncertain/reconciling send_reconciled/confirmed_sent send_reconciled/resent send_reconciled/gave_up delivery_updated follow_up_scheduled/created
   follow_up_scheduled/replaced follow_up_cancelled follow_up_sent follow_up_withheld lock_contended/left_to_holder lock_lost/stopped lease_taken_over

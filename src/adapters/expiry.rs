@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
+    endpoints::without_failures,
     graves::keep,
     rows::Columns,
     sql::{Engine, Part, Statement, Store, cell},
@@ -233,7 +234,7 @@ impl<S: Store> Expiry for S {
         .with(actor::SYSTEM)
         .with(EventType::ConversationErased.as_str());
         record.now(self).push(")");
-        self.write_together(vec![Part::Must(delete), Part::Must(record)]).await
+        self.write_together(vec![Part::Must(delete), Part::Must(record), Part::May(without_failures())]).await
     }
 
     async fn end_retention(&self) {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
+    endpoints::without_failures,
     failure, old,
     rows::{Columns, Json},
     sql::{Bound, Engine, Part, Statement, Store, cell},
@@ -246,7 +247,8 @@ impl<S: Store> Graves for S {
         .with(EventType::ConversationErased.as_str())
         .with(details);
         record.now(self).push(")");
-        let parts = vec![Part::Must(delete.with(erasing.conversation)), Part::Must(record)];
+        let delete = Part::Must(delete.with(erasing.conversation));
+        let parts = vec![delete, Part::Must(record), Part::May(without_failures())];
         let is_ended = self.write_together(parts).await?;
         self.removed().await;
         Ok(is_ended)

@@ -234,7 +234,7 @@ async fn tell_one(archive: &dyn Archive, event: &Event) {
             line(event.at, &format!("{who} → {contact}"), &words(&message));
         }
         (EventType::TurnStarted, _) => line(event.at, "AI", &format!("… writes to {contact}")),
-        (EventType::TurnSuperseded, _) => {
+        (EventType::TurnSuperseded, _) if event.action.as_deref() == Some("restarted") => {
             line(event.at, "AI", &format!("starts again: {contact} wrote more"))
         }
         (EventType::ModeChangeBeforeSend, Some(message)) => {

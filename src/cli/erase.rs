@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::bail;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{
     mode::Chat,
@@ -17,6 +18,7 @@ use crate::{
     flow::{
         archive::Overview,
         audit::{Audited, Deed},
+        graves::Rows,
         ledger::Error,
     },
 };
@@ -41,24 +43,14 @@ impl Erase {
             self.ask(found.as_ref()).await?;
         }
         let removed = match &found {
-            Some(overview) => opened.eraser.erase(overview.conversation.id, actor::SHELL).await,
-            None => opened.eraser.erase_traces(&self.chat.channel, &self.chat.chat).await,
-        };
-        let removed = match removed {
-            Err(Error::Gone) => bail!("somebody else has erased {} meanwhile", self.chat.chat),
-            removed => removed?,
+            Some(overview) => self.person(&opened, overview.conversation.id).await?,
+            None => self.traces(&opened).await?,
         };
         let elsewhere = self.elsewhere(&opened).await?;
         if found.is_none() && removed.is_empty() {
             let told = also(&self.chat.chat, &elsewhere);
             bail!("there is nothing of {} on channel {}{told}", self.chat.chat, self.chat.channel);
         }
-        let deed = Audited::new(opened.ledger.now().await?, actor::SHELL, Deed::Erased);
-        let deed = match &found {
-            Some(overview) => deed.to(overview.conversation.id),
-            None => deed,
-        };
-        opened.audit.note(&deed.with("channel", self.chat.channel.as_str())).await?;
         if self.format.json {
             print::json(&json!({ "rows": removed, "also_on": elsewhere }))?;
         } else {
@@ -70,6 +62,34 @@ impl Erase {
             ))?;
         }
         Ok(())
+    }
+
+    /// Noted before the rows go: a server goes on where this is cut off.
+    async fn person(&self, opened: &Opened, conversation: Uuid) -> anyhow::Result<Rows> {
+        let closed = match opened.eraser.close(conversation, actor::SHELL).await {
+            Err(Error::Gone) => bail!("somebody else has erased {} meanwhile", self.chat.chat),
+            closed => closed?,
+        };
+        let noted = self.note(opened, Some(conversation)).await;
+        let removed = opened.eraser.remove(&closed).await?;
+        noted.map(|()| removed)
+    }
+
+    async fn traces(&self, opened: &Opened) -> anyhow::Result<Rows> {
+        let removed = opened.eraser.erase_traces(&self.chat.channel, &self.chat.chat).await?;
+        if !removed.is_empty() {
+            self.note(opened, None).await?;
+        }
+        Ok(removed)
+    }
+
+    async fn note(&self, opened: &Opened, conversation: Option<Uuid>) -> anyhow::Result<()> {
+        let deed = Audited::new(opened.ledger.now().await?, actor::SHELL, Deed::Erased);
+        let deed = match conversation {
+            Some(conversation) => deed.to(conversation),
+            None => deed,
+        };
+        Ok(opened.audit.note(&deed.with("channel", self.chat.channel.as_str())).await?)
     }
 
     /// The other channels on which the person has a conversation: each is a business's own, and is erased by itself.

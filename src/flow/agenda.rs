@@ -120,7 +120,11 @@ fn stop_writing(docket: &mut Docket, reason: &str, by: &str) {
     let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn));
     if running.is_some_and(|turn| turn.purpose == Purpose::FollowUp) {
         conversations::cancel_turn(docket, TurnState::Cancelled, reason, |turn_ms| {
-            Entry::of(EventType::TurnSuperseded).action("restarted").by(by).with("generation_ms", turn_ms)
+            Entry::of(EventType::TurnSuperseded)
+                .action("restarted")
+                .by(by)
+                .with("reason", reason)
+                .with("generation_ms", turn_ms)
         });
     }
 }

@@ -237,14 +237,14 @@ impl Desk {
         Ok(Said { messages, ..said })
     }
 
-    /// Leaves a private note. A repeat under the same key leaves none.
+    /// Leaves a private note, and says in which conversation. A repeat under the same key leaves none.
     pub async fn note(
         &self,
         key: Key,
         text: String,
         who: &Who,
         idempotency: Option<Idempotency>,
-    ) -> Result<Message, Refusal> {
+    ) -> Result<(Uuid, Message), Refusal> {
         if text.trim().is_empty() || text.chars().count() > TEXT_MAX {
             return Err(invalid("/text", format!("1 to {TEXT_MAX} characters")));
         }
@@ -253,17 +253,21 @@ impl Desk {
         let who = who.clone();
         let need = Need { request: Some(idempotency.key.clone()), ..Need::default() };
         let step = move |docket: &mut Docket| {
+            let conversation = docket.conversation.id;
             if let Some(ids) = words::made_before(docket, &idempotency)? {
-                return Ok::<_, Refusal>((ids, None));
+                return Ok::<_, Refusal>((ids, conversation, None));
             }
             let id = words::keep_note(docket, &text, &who.actor, who.agent);
             words::remember(docket, &idempotency, &[id]);
-            Ok((vec![id], docket.message(id).cloned()))
+            Ok((vec![id], conversation, docket.message(id).cloned()))
         };
-        let (ids, note) = unless_gone(change(&*self.ledger, key, need, step).await)??;
+        let (ids, conversation, note) = unless_gone(change(&*self.ledger, key, need, step).await)??;
         match (note, ids.first()) {
-            (Some(note), _) => Ok(note),
-            (None, Some(id)) => Ok(self.archive.message(*id).await?.ok_or(Refusal::NotFound)?.message),
+            (Some(note), _) => Ok((conversation, note)),
+            (None, Some(id)) => {
+                let kept = self.archive.message(*id).await?.ok_or(Refusal::NotFound)?;
+                Ok((kept.conversation, kept.message))
+            }
             (None, None) => Err(Refusal::NotFound),
         }
     }
@@ -314,13 +318,14 @@ impl Desk {
         unless_gone(change(&*self.ledger, key, need, step).await)?
     }
 
-    /// Read up to here (default: the newest), for all agents.
+    /// Read up to here (default: the newest), for all agents: the very conversation of the key, for numbers of one that was
+    /// merged are its own. What was read stays so, however late somebody says that they have read less.
     pub async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal> {
         let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
-        let need = Need { newest: 200, ..Need::default() };
+        let need = Need { newest: 200, ..Need::itself() };
         let step = move |docket: &mut Docket| {
-            let read_before = docket.conversation.read_seq;
-            let seq = up_to.unwrap_or(docket.conversation.seq).clamp(0, docket.conversation.seq);
+            let (newest, read_before) = (docket.conversation.seq, docket.conversation.read_seq);
+            let seq = up_to.unwrap_or(newest).min(newest).max(read_before);
             let unread = docket
                 .messages()
                 .iter()
@@ -345,7 +350,7 @@ impl Desk {
         Ok(id)
     }
 
-    /// Marks the newest message of the contact unread again.
+    /// Marks the newest message of the contact unread again, in the very conversation of the key.
     pub async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal> {
         let by = who.actor.clone();
         let step = move |docket: &mut Docket| {
@@ -354,23 +359,25 @@ impl Desk {
             marks::set_read(docket, seq, unread, &by);
             docket.conversation.id
         };
-        unless_gone(change(&*self.ledger, key, Need::default(), step).await)
+        unless_gone(change(&*self.ledger, key, Need::itself(), step).await)
     }
 
-    /// Schedules the one follow-up, in place of what is pending. True if there was none.
-    pub async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(FollowUp, bool), Refusal> {
+    /// Schedules the one follow-up, in place of what is pending, and says in which conversation. True if there was none.
+    pub async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal> {
         check_wish(&wish)?;
         let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
             check_time(docket, &channel.policy, &wish)?;
-            agenda::schedule(docket, &channel.policy, &wish, &by).ok_or_else(|| {
-                conflict(
-                    docket,
-                    "follow_up_not_allowed",
-                    "in HUMAN, closed, opted out, or while a message waits for its answer",
-                )
-            })
+            let (follow_up, is_first) =
+                agenda::schedule(docket, &channel.policy, &wish, &by).ok_or_else(|| {
+                    conflict(
+                        docket,
+                        "follow_up_not_allowed",
+                        "in HUMAN, closed, opted out, or while a message waits for its answer",
+                    )
+                })?;
+            Ok((docket.conversation.id, follow_up, is_first))
         };
         unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
     }

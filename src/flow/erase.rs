@@ -59,52 +59,67 @@ pub struct Eraser {
 }
 
 impl Eraser {
-    /// Erases the person of that conversation, with all conversations that were merged with it. Returns how many rows are
-    /// gone; `Gone` if there is no such conversation.
-    pub async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error> {
+    /// Closes the conversation for good, with all that were merged with it: nobody finds the person any more, and what is kept
+    /// of them goes in any case. Returns what is to be removed; `Gone` if there is no such conversation.
+    pub async fn close(&self, conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error> {
         let Some(named) = self.archive.conversation(conversation).await? else { return Err(Error::Gone) };
         let all = self.of_same_person(named).await?;
         let mut chats: Vec<ChatId> = all.iter().flat_map(|it| it.aliases.clone()).collect();
         chats.extend(all.iter().map(|it| it.conversation.chat.clone()));
+        let mut closed = Vec::with_capacity(all.len());
+        for id in all.iter().map(|it| it.conversation.id) {
+            match self.close_one(id, &chats, actor).await {
+                Err(Error::Gone) if id != conversation => {}
+                outcome => {
+                    outcome?;
+                    closed.push(id);
+                }
+            }
+        }
+        Ok(closed)
+    }
+
+    /// Removes what is kept of conversations that were closed. Returns how many rows are gone.
+    pub async fn remove(&self, closed: &[Uuid]) -> Result<Rows, Error> {
         let mut removed = Rows::new();
-        for overview in all {
-            match self.erase_one(overview.conversation.id, &chats, actor).await {
-                Err(Error::Gone) if overview.conversation.id != conversation => {}
-                rows => count(&mut removed, rows?),
+        for conversation in closed {
+            if let Some(erasing) = self.graves.erasing(*conversation).await? {
+                count(&mut removed, self.finish(erasing).await?);
             }
         }
         Ok(removed)
     }
 
-    /// All conversations with the person of that one. The one that stays comes last: while it is there, whoever tries again
-    /// finds the others by it.
+    /// All conversations with the person of that one, which comes last, and before it those by which it leads to the others:
+    /// whoever was cut off and tries again finds what is left.
     async fn of_same_person(&self, named: Overview) -> Result<Vec<Overview>, Error> {
-        let (mut stays, mut others) = (named, Vec::new());
-        while let Some(earlier) = stays.conversation.memo.merged_into.or(stays.conversation.memo.same_person)
+        let mut on_the_way = vec![named];
+        while let Some(last) = on_the_way.last()
+            && let Some(next) = last.conversation.memo.merged_into.or(last.conversation.memo.same_person)
+            && let Some(earlier) = self.archive.conversation(next).await?
         {
-            let Some(earlier) = self.archive.conversation(earlier).await? else { break };
-            others.push(std::mem::replace(&mut stays, earlier));
+            on_the_way.push(earlier);
         }
-        for id in stays.conversation.memo.merged.clone() {
-            let is_known = others.iter().any(|other| other.conversation.id == id);
+        let merged =
+            on_the_way.last().map(|stays| stays.conversation.memo.merged.clone()).unwrap_or_default();
+        let mut all = Vec::new();
+        for id in merged {
+            let is_known = on_the_way.iter().any(|other| other.conversation.id == id);
             if !is_known && let Some(other) = self.archive.conversation(id).await? {
-                others.push(other);
+                all.push(other);
             }
         }
-        others.push(stays);
-        Ok(others)
+        all.extend(on_the_way.into_iter().rev());
+        Ok(all)
     }
 
-    async fn erase_one(&self, conversation: Uuid, chats: &[ChatId], actor: &str) -> Result<Rows, Error> {
+    async fn close_one(&self, conversation: Uuid, chats: &[ChatId], actor: &str) -> Result<(), Error> {
         let (tombstones, chats, actor) = (self.tombstones.clone(), chats.to_vec(), actor.to_owned());
         let step = move |docket: &mut Docket| close(docket, &tombstones, &chats, &actor);
-        let closed = change(&*self.ledger, Key::Id(conversation), Need::itself(), step).await;
-        let erasing = self.graves.erasing(conversation).await?;
-        match (closed, erasing) {
+        match change(&*self.ledger, Key::Id(conversation), Need::itself(), step).await {
             // A step that was repeated because its answer was lost finds no conversation: it has closed it itself.
-            (Ok(()) | Err(Error::Gone), Some(erasing)) => self.finish(erasing).await,
-            (Ok(()), None) => Ok(Rows::new()),
-            (Err(error), _) => Err(error),
+            Err(Error::Gone) if self.graves.erasing(conversation).await?.is_some() => Ok(()),
+            outcome => outcome,
         }
     }
 

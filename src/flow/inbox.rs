@@ -336,8 +336,13 @@ fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
     if let Some(turn) = &running
         && turn.purpose == Purpose::FollowUp
     {
-        conversations::cancel_turn(docket, TurnState::Cancelled, "contact_replied", |_| {
-            Entry::of(EventType::TurnSuperseded).action("restarted").by(actor::CONTACT)
+        let reason = "contact_replied";
+        conversations::cancel_turn(docket, TurnState::Cancelled, reason, |turn_ms| {
+            Entry::of(EventType::TurnSuperseded)
+                .action("restarted")
+                .by(actor::CONTACT)
+                .with("reason", reason)
+                .with("generation_ms", turn_ms)
         });
         return true;
     }

@@ -54,9 +54,12 @@ pub fn count(event: &Event) {
         EventType::ToolCalled => {
             counter!("baton_tool_calls_total", "tool" => detail("tool"), "result" => "told").increment(1)
         }
+        // A reply that was withdrawn before it left ended its turn, and was counted, when it was written.
+        EventType::TurnSuperseded if event.details.contains_key("discarded") => {}
         EventType::TurnSuperseded => {
+            let reason = event.details.get("reason").and_then(Value::as_str).unwrap_or("newer_message");
             counter!("baton_turns_total", "result" => "superseded").increment(1);
-            counter!("baton_generations_cancelled_total", "reason" => "newer_message").increment(1);
+            counter!("baton_generations_cancelled_total", "reason" => reason.to_owned()).increment(1);
         }
         EventType::ModeChangeDuringGeneration => {
             counter!("baton_turns_total", "result" => "cancelled").increment(1);
@@ -64,6 +67,8 @@ pub fn count(event: &Event) {
         }
         EventType::ModeChangeBeforeSend => counter!("baton_discarded_replies_total").increment(1),
         EventType::DuplicateWebhook => counter!("baton_duplicates_total").increment(1),
+        // Written at the phone, or by another system: Baton has sent nothing.
+        EventType::MessageSent if event.details.contains_key("origin") => {}
         EventType::MessageSent => counter!("baton_sends_total", "result" => "sent").increment(1),
         EventType::MessageFailed => {
             let result = if event.action.as_deref() == Some("retried") { "retried" } else { "failed" };
@@ -90,8 +95,39 @@ pub fn count(event: &Event) {
 
 #[cfg(test)]
 mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
     use super::*;
     use crate::domain::{docket::Entry, time::Time};
+
+    #[test]
+    fn a_counter_counts_what_it_names_and_nothing_else() {
+        let superseded = || Entry::of(EventType::TurnSuperseded);
+        let sent = || Entry::of(EventType::MessageSent);
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, || {
+            for entry in [
+                superseded().with("generation_ms", 5),
+                superseded().with("generation_ms", 5).with("reason", "instance_stopped"),
+                superseded().with("discarded", 2),
+                sent().with("part", 1),
+                sent().with("origin", "phone"),
+                sent().with("origin", "other_system"),
+            ] {
+                count(&entry.outside("shop", Time(1)));
+            }
+        });
+        let text = recorder.handle().render();
+        let mut counted: Vec<&str> = text.lines().filter(|line| line.starts_with("baton_")).collect();
+        counted.sort_unstable();
+        let wanted = [
+            r#"baton_generations_cancelled_total{reason="instance_stopped"} 1"#,
+            r#"baton_generations_cancelled_total{reason="newer_message"} 1"#,
+            r#"baton_sends_total{result="sent"} 1"#,
+            r#"baton_turns_total{result="superseded"} 2"#,
+        ];
+        assert_eq!(counted, wanted);
+    }
 
     #[test]
     fn the_words_of_a_refusal_stay_out_of_the_log() {

@@ -197,8 +197,11 @@ fn leave(docket: &mut Docket, policy: &Policy, stays: Uuid, seen: &Later) -> boo
         return false;
     }
     conversations::close(docket, policy, actor::SYSTEM);
-    docket.conversation.memo.same_person = None;
-    docket.conversation.memo.merged_into = Some(stays);
+    let conversation = &mut docket.conversation;
+    // Whom it still waits for, waits in the one that stays: here nobody looks for what is unread.
+    (conversation.read_seq, conversation.unread) = (conversation.seq, 0);
+    conversation.memo.same_person = None;
+    conversation.memo.merged_into = Some(stays);
     record(docket, "merged_into", stays);
     true
 }
@@ -258,6 +261,7 @@ mod tests {
             deed(&mut play);
             assert_eq!(play.step(|docket, policy| leave(docket, policy, stays, &seen)), ends, "{name}");
             assert_eq!(play.conversation.memo.merged_into, ends.then_some(stays), "{name}");
+            assert!(!ends || play.conversation.unread == 0, "{name}");
         }
     }
 }

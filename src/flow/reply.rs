@@ -340,6 +340,15 @@ pub fn abandon(docket: &mut Docket, policy: &Policy, begun: &Begun, cost: Cost) 
         return;
     }
     end_turn(docket, begun, TurnState::Cancelled, Some("instance_stopped"), cost);
+    let ran_ms = docket.now.since(begun.turn.started_at);
+    docket.record(
+        Entry::of(EventType::TurnSuperseded)
+            .action("instance_stopped")
+            .by(actor::SYSTEM)
+            .turn(begun.turn.id)
+            .with("reason", "instance_stopped")
+            .with("generation_ms", ran_ms),
+    );
     inbox::wind(docket, policy);
     if begun.turn.purpose == Purpose::Reply && docket.conversation.memo.ripe_at.is_some() {
         docket.conversation.memo.ripe_at = Some(docket.now.0);

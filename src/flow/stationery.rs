@@ -17,6 +17,58 @@ pub enum Put {
     Gone,
 }
 
+/// What to change of a label. What is left out stays, also what somebody else changes at the same moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LabelChange {
+    /// What it is called.
+    pub name: Option<String>,
+    /// Its colour, or none.
+    pub colour: Option<Option<String>>,
+    /// What it is for, or nothing.
+    pub description: Option<Option<String>>,
+}
+
+impl LabelChange {
+    /// The label with it.
+    pub fn apply(self, label: &mut Label) {
+        if let Some(name) = self.name {
+            label.name = name;
+        }
+        if let Some(colour) = self.colour {
+            label.colour = colour;
+        }
+        if let Some(description) = self.description {
+            label.description = description;
+        }
+    }
+}
+
+/// What to change of a canned reply; the same holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReplyChange {
+    /// By what it is found.
+    pub shortcut: Option<String>,
+    /// What it says.
+    pub text: Option<String>,
+    /// On which channels, or on all.
+    pub channels: Option<Option<Vec<String>>>,
+}
+
+impl ReplyChange {
+    /// The reply with it.
+    pub fn apply(self, reply: &mut CannedReply) {
+        if let Some(shortcut) = self.shortcut {
+            reply.shortcut = shortcut;
+        }
+        if let Some(text) = self.text {
+            reply.text = text;
+        }
+        if let Some(channels) = self.channels {
+            reply.channels = channels;
+        }
+    }
+}
+
 /// The place.
 #[async_trait]
 pub trait Stationery: Send + Sync {
@@ -26,8 +78,8 @@ pub trait Stationery: Send + Sync {
     /// A new label. False if its name is taken.
     async fn add_label(&self, label: &Label) -> Result<bool, Error>;
 
-    /// Overwrites the label of that id: it is then called so on every conversation.
-    async fn put_label(&self, label: &Label) -> Result<Put, Error>;
+    /// Changes the label of that id: by another name it is called so on every conversation.
+    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<Put, Error>;
 
     /// Removes a label, from every conversation too. False if there is none.
     async fn remove_label(&self, id: Uuid) -> Result<bool, Error>;
@@ -38,8 +90,8 @@ pub trait Stationery: Send + Sync {
     /// A new one. False if its owner, or those that are shared, have one with that shortcut.
     async fn add_canned_reply(&self, reply: &CannedReply) -> Result<bool, Error>;
 
-    /// Overwrites the one of that id, but for its owner.
-    async fn put_canned_reply(&self, reply: &CannedReply) -> Result<Put, Error>;
+    /// Changes the one of that id.
+    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<Put, Error>;
 
     /// Removes one. False if there is none.
     async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error>;

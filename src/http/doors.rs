@@ -16,7 +16,7 @@ use super::{
     site::Site,
 };
 use crate::{
-    domain::{price::Prices, time::Time},
+    domain::{event::Event, price::Prices, time::Time},
     flow::{
         archive::Archive,
         audit::{Audit, Audited, Deed},
@@ -111,11 +111,19 @@ pub struct Doors {
 
 impl Doors {
     /// An agent is another: what is remembered of all of them is read again, and everyone is told.
-    pub async fn person_changed(&self, agent: Uuid, action: &'static str, by: &str) -> Result<(), Problem> {
+    pub async fn person_changed(&self, agent: Uuid, action: &'static str, by: &str) {
         self.auth.forget();
         self.directory.forget().await;
-        let event = people::updated(agent, action, by, (self.now)());
-        Ok(self.ledger.keep(vec![event], Vec::new()).await?)
+        self.tell(people::updated(agent, action, by, (self.now)())).await;
+    }
+
+    /// Tells everyone of what is done. It is done whether or not they are told, so whoever asked is answered that it is: told
+    /// that it failed, they would do it again.
+    pub(super) async fn tell(&self, event: Event) {
+        let (kind, action) = (event.kind.as_str(), event.action.clone());
+        if let Err(error) = self.ledger.keep(vec![event], Vec::new()).await {
+            tracing::error!(%error, kind, action = action.as_deref(), "what is done is told to nobody");
+        }
     }
 
     /// A deed of that caller, to be completed and noted.

@@ -13,27 +13,35 @@ use crate::{
     responses((status = 200, body = String, content_type = "text/plain")))]
 pub(super) async fn render(doors: Data<Doors>) -> Result<Answer, Problem> {
     match doors.archive.depths(None).await {
-        Ok(depths) => gauge(&depths),
+        Ok(depths) => set(Some(&depths)),
         // Whoever reads metrics wants them above all while the database is away.
-        Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "metrics lack what waits"),
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "metrics lack what waits");
+            set(None);
+        }
     }
     Ok(Answer::text("text/plain; version=0.0.4; charset=utf-8", (doors.render_metrics)()))
 }
 
+/// None: nobody knows. A number of before would say that it is so now, and end or raise an alert by it.
 #[allow(clippy::cast_precision_loss, reason = "counts and ages stay far below 2^52")]
-fn gauge(depths: &Depths) {
-    let seconds = |ms: i64| ms as f64 / 1_000.0;
-    metrics::gauge!("baton_inbox_depth").set(depths.inbox.0 as f64);
-    metrics::gauge!("baton_inbox_oldest_seconds").set(seconds(depths.inbox.1));
-    metrics::gauge!("baton_outbox_oldest_seconds").set(seconds(depths.outbox_oldest_ms));
-    metrics::gauge!("baton_attention_oldest_seconds").set(seconds(depths.attention_oldest_ms));
-    by_word("baton_outbox_depth", "lane", Lane::ALL.iter().map(|word| word.as_str()), &depths.outbox);
-    by_word("baton_dead_letters", "kind", LetterKind::ALL.iter().map(|word| word.as_str()), &depths.letters);
-    by_word("baton_conversations", "mode", Mode::ALL.iter().map(|word| word.as_str()), &depths.conversations);
+fn set(depths: Option<&Depths>) {
+    let number = |of: fn(&Depths) -> i64| depths.map_or(f64::NAN, |depths| of(depths) as f64);
+    metrics::gauge!("baton_inbox_depth").set(number(|depths| depths.inbox.0));
+    metrics::gauge!("baton_inbox_oldest_seconds").set(number(|depths| depths.inbox.1) / 1_000.0);
+    metrics::gauge!("baton_outbox_oldest_seconds").set(number(|depths| depths.outbox_oldest_ms) / 1_000.0);
+    metrics::gauge!("baton_attention_oldest_seconds")
+        .set(number(|depths| depths.attention_oldest_ms) / 1_000.0);
+    let lanes = Lane::ALL.iter().map(|word| word.as_str());
+    by_word("baton_outbox_depth", "lane", lanes, depths.map(|it| &*it.outbox));
+    let kinds = LetterKind::ALL.iter().map(|word| word.as_str());
+    by_word("baton_dead_letters", "kind", kinds, depths.map(|it| &*it.letters));
+    let modes = Mode::ALL.iter().map(|word| word.as_str());
+    by_word("baton_conversations", "mode", modes, depths.map(|it| &*it.conversations));
     let reasons = AttentionReason::ALL.iter().map(|word| word.as_str());
-    by_word("baton_attention", "reason", reasons, &depths.attention);
+    by_word("baton_attention", "reason", reasons, depths.map(|it| &*it.attention));
     let healths = Health::ALL.iter().map(|word| word.as_str());
-    by_word("baton_webhook_endpoints", "state", healths, &depths.endpoints);
+    by_word("baton_webhook_endpoints", "state", healths, depths.map(|it| &*it.endpoints));
 }
 
 /// Every word of the vocabulary, so that one that is counted no more goes back to zero.
@@ -42,10 +50,56 @@ fn by_word(
     name: &'static str,
     label: &'static str,
     words: impl Iterator<Item = &'static str>,
-    counts: &[(String, i64)],
+    counts: Option<&[(String, i64)]>,
 ) {
     for word in words {
-        let count = counts.iter().find(|(counted, _)| counted == word).map_or(0, |(_, n)| *n);
-        metrics::gauge!(name, label => word).set(count as f64);
+        let count = |counts: &[(String, i64)]| {
+            counts.iter().find(|(counted, _)| counted == word).map_or(0, |(_, n)| *n) as f64
+        };
+        metrics::gauge!(name, label => word).set(counts.map_or(f64::NAN, count));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_knows_is_no_number() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let depths = Depths {
+            inbox: (3, 2_000),
+            letters: vec![(LetterKind::Turn.as_str().to_owned(), 1)],
+            ..Depths::default()
+        };
+        let shows = |depths: Option<&Depths>, wanted: [&str; 4]| {
+            metrics::with_local_recorder(&recorder, || set(depths));
+            let text = recorder.handle().render();
+            for line in wanted {
+                assert!(text.lines().any(|had| had == line), "{line}\nnot in\n{text}");
+            }
+        };
+        for _ in 0..2 {
+            shows(
+                Some(&depths),
+                [
+                    "baton_inbox_depth 3",
+                    "baton_inbox_oldest_seconds 2",
+                    r#"baton_dead_letters{kind="turn"} 1"#,
+                    r#"baton_dead_letters{kind="send"} 0"#,
+                ],
+            );
+            shows(
+                None,
+                [
+                    "baton_inbox_depth NaN",
+                    "baton_inbox_oldest_seconds NaN",
+                    r#"baton_dead_letters{kind="turn"} NaN"#,
+                    r#"baton_dead_letters{kind="send"} NaN"#,
+                ],
+            );
+        }
     }
 }

@@ -71,14 +71,21 @@ impl ModeSwitch for mode_switch::ModeSwitch {
 /// Removes people.
 #[async_trait]
 pub trait Eraser: Send + Sync {
-    /// Removes the person of that conversation, and all that is kept of them.
-    async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error>;
+    /// Closes all conversations with the person of that one for good. Returns them.
+    async fn close(&self, conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error>;
+
+    /// Removes all that is kept of what was closed.
+    async fn remove(&self, closed: &[Uuid]) -> Result<Rows, Error>;
 }
 
 #[async_trait]
 impl Eraser for erase::Eraser {
-    async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error> {
-        self.erase(conversation, actor).await
+    async fn close(&self, conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error> {
+        self.close(conversation, actor).await
+    }
+
+    async fn remove(&self, closed: &[Uuid]) -> Result<Rows, Error> {
+        self.remove(closed).await
     }
 }
 
@@ -97,14 +104,14 @@ pub trait Desk: Send + Sync {
         once: Option<Idempotency>,
     ) -> Result<Said, Refusal>;
 
-    /// Keeps a private note. A repeat of the same request answers as the first did.
+    /// Keeps a private note, and says in which conversation. A repeat of the same request answers as the first did.
     async fn note(
         &self,
         key: Key,
         text: String,
         who: &Who,
         once: Option<Idempotency>,
-    ) -> Result<Message, Refusal>;
+    ) -> Result<(Uuid, Message), Refusal>;
 
     /// Sends a failed, dead or unknown message again, as this person's.
     async fn retry(&self, message: Uuid, who: &Who) -> Result<Message, Refusal>;
@@ -124,8 +131,8 @@ pub trait Desk: Send + Sync {
     /// Marks it unread again.
     async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal>;
 
-    /// Schedules the one pending follow-up; true if there was none before.
-    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(FollowUp, bool), Refusal>;
+    /// Schedules the one pending follow-up, and says in which conversation; true if there was none before.
+    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal>;
 
     /// Calls the pending follow-up off.
     async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal>;
@@ -181,7 +188,7 @@ impl Desk for desk::Desk {
         text: String,
         who: &Who,
         once: Option<Idempotency>,
-    ) -> Result<Message, Refusal> {
+    ) -> Result<(Uuid, Message), Refusal> {
         self.note(key, text, who, once).await
     }
 
@@ -209,7 +216,7 @@ impl Desk for desk::Desk {
         self.unread(key, who).await
     }
 
-    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(FollowUp, bool), Refusal> {
+    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal> {
         self.schedule(key, wish, who).await
     }
 

@@ -1,9 +1,9 @@
 //! One client of the live feed: what it may see of the events goes out to it as `text/event-stream`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::sleep};
 
 use super::{
     answer::to_json,
@@ -24,6 +24,9 @@ const FRAMES_MAX: usize = 64;
 
 /// Events of one reading of the archive.
 const READ_MAX: usize = 200;
+
+/// A client for whom the archive could not be read looks again after so long, whether or not anything happens.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Most clients of one instance.
 const CLIENTS_MAX: usize = 1_000;
@@ -62,6 +65,15 @@ enum News {
     Stall,
 }
 
+/// How far a client is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caught {
+    /// It has everything up to now.
+    Up,
+    /// The archive could not be read.
+    NotYet,
+}
+
 impl Client {
     async fn run(mut self, newest: String) {
         let counted = Counted::new();
@@ -79,12 +91,14 @@ impl Client {
         self.send(write_frame(Some(&self.at), "hello", &named(&newest))).await?;
         loop {
             changes.mark_unchanged();
-            self.catch_up().await?;
+            let caught = self.catch_up().await?;
             let news = async {
                 tokio::select! {
                     biased;
                     _ = changes.changed() => News::Events,
                     _ = stalls.changed() => News::Stall,
+                    // What was missed may have been the last for hours.
+                    () = sleep(LOOK_AGAIN), if caught == Caught::NotYet => News::Events,
                 }
             };
             match self.listener.until(news).await? {
@@ -95,7 +109,7 @@ impl Client {
     }
 
     /// Sends everything up to now.
-    async fn catch_up(&mut self) -> Result<(), Ended> {
+    async fn catch_up(&mut self) -> Result<Caught, Ended> {
         loop {
             let frames = match self.doors.feed.after(&self.at) {
                 Some(frames) => frames,
@@ -103,17 +117,19 @@ impl Client {
                     Ok(Tail::Events(events)) => {
                         events.into_iter().map(|event| Arc::new(Frame::of(event))).collect()
                     }
-                    Ok(Tail::Resync(id)) => return self.resync(id).await,
+                    Ok(Tail::Resync(id)) => return self.resync(id).await.map(|()| Caught::Up),
                     // An id that was not made here.
                     Err(Error::Refused(_)) => match self.doors.archive.newest_event().await {
-                        Ok(id) => return self.resync(id).await,
-                        Err(_) => return Ok(()),
+                        Ok(id) => return self.resync(id).await.map(|()| Caught::Up),
+                        Err(_) => return Ok(Caught::NotYet),
                     },
-                    // The reader of the feed has said so; it tells when there is more.
-                    Err(Error::Unavailable(_) | Error::Gone | Error::Removed(_)) => return Ok(()),
+                    // The reader of the feed has said so, if it was away for that one, too.
+                    Err(Error::Unavailable(_) | Error::Gone | Error::Removed(_)) => {
+                        return Ok(Caught::NotYet);
+                    }
                 },
             };
-            let Some(last) = frames.last() else { return Ok(()) };
+            let Some(last) = frames.last() else { return Ok(Caught::Up) };
             let last = last.recorded.id.clone();
             let shown: Vec<&Frame> = frames
                 .iter()

@@ -23,6 +23,7 @@ on_both_stores!(
     who_wrote_among_others_alone_is_erased_by_their_number,
     whoever_knew_them_on_another_instance_does_not_revive_them,
     what_was_left_half_way_is_taken_up,
+    whoever_is_cut_off_has_closed_all_of_them_or_finds_the_rest,
     of_who_erased_whom_only_the_first_is_told,
 );
 
@@ -375,6 +376,37 @@ async fn what_was_left_half_way_is_taken_up(world: &World) {
     assert_eq!(world.finds(NUMBER).await, [""; 0]);
     assert_eq!(mei.writes("M1", "Show me condos").await, "ignored");
     assert_eq!(events(world, "type=conversation_erased").await.len(), 1);
+}
+
+async fn whoever_is_cut_off_has_closed_all_of_them_or_finds_the_rest(world: &World) {
+    let (mei, hidden) = (world.chat(MEI), world.chat("100000000000001@lid"));
+    for (chat, id) in [(&mei, "M1"), (&hidden, "M2")] {
+        world.assistant_says("Two condos.");
+        chat.writes(id, "Show me condos").await;
+        world.after(3_000).await;
+    }
+    let goes = hidden.conversation().await["id"].as_str().expect("an id").to_owned();
+    mei.take_over().await;
+    let mut both = green_api::incoming(MEI, "M3", world.now().0 / 1_000, "It is me");
+    both["senderData"]["sender"] = json!("100000000000001@lid");
+    assert_eq!(world.webhook(&both).await, "accepted");
+    world.after(3_000).await;
+    assert_eq!(hidden.conversation().await["id"], mei.conversation().await["id"]);
+    // Asked for by the one that was merged. The process dies between the two.
+    let path = format!("/api/v1/conversations/{goes}?confirm=100000000000001@lid");
+    world.process().fuse.light(Some(Point { touches: 1, end: End::Dies }));
+    let request = world.request("DELETE", &path, None);
+    let asked = tokio::spawn(async move { request.send().await.map(|reply| reply.status()) });
+    world.process().fuse.ended().await;
+    world.crash().await;
+    asked.abort();
+    let again = world.ask("DELETE", &path, None).await.status;
+    assert_eq!((again, mei.conversation().await), (204, Value::Null));
+    world.pass(10_000);
+    world.process().sweep().await;
+    assert_eq!(world.finds(NUMBER).await, [""; 0]);
+    let deeds = world.get("/api/v1/audit?action=erased").await["items"].clone();
+    assert_eq!((deeds.as_array().map(Vec::len), &deeds[0]["subject"]), (Some(1), &json!(goes)));
 }
 
 async fn of_who_erased_whom_only_the_first_is_told(world: &World) {

@@ -15,6 +15,7 @@ on_both_stores!(
     what_is_under_way_in_the_later_one_ends_there,
     what_the_later_one_has_said_is_known_afterwards,
     whoever_has_the_later_one_open_works_on_the_one_that_stays,
+    what_is_read_in_the_later_one_is_read_there,
     who_waits_for_a_person_is_not_lost_with_the_later_one,
     three_ids_of_one_person_are_one_conversation,
     what_was_given_up_in_the_later_one_can_be_put_away,
@@ -194,6 +195,54 @@ async fn whoever_has_the_later_one_open_works_on_the_one_that_stays(world: &Worl
     let last = first.messages().await.pop().expect("a message");
     assert_eq!((&last["text"], &last["delivery"]["state"]), (&json!("This is Ana."), &json!("sent")));
     assert_eq!(by_id(world, &goes).await["mode"], "AI", "nothing changes there any more");
+    let stale = json!({ "mode": "AI", "expected_version": 1 });
+    let stale = world.ask("PUT", &below("mode"), Some(stale)).await;
+    assert_eq!((stale.status, &stale.body["current"]["id"]), (409, &stays["id"]), "{stale:?}");
+    let note = world.ask("POST", &below("notes"), Some(json!({ "text": "Be quick" }))).await;
+    assert_eq!((note.status, &note.body["conversation_id"]), (201, &stays["id"]), "{note:?}");
+    first.release().await;
+    world.drain().await;
+    let due = json!({ "delay_ms": 3_600_000, "text": "Still there?" });
+    let due = world.request("PUT", &below("follow-up"), Some(due)).send().await.expect("an answer");
+    assert_eq!(due.status(), 201);
+    let location = due.headers()["location"].to_str().expect("text").to_owned();
+    assert_eq!(world.get(&location).await["conversation_id"], stays["id"], "{location}");
+}
+
+async fn what_is_read_in_the_later_one_is_read_there(world: &World) {
+    let (first, second) = both_begin(world).await;
+    first.take_over().await;
+    let goes = second.conversation().await;
+    assert_eq!(goes["unread"], 1);
+    shows_both(&second, PHONE, "M3", "It is me").await;
+    world.after(3_000).await;
+    for n in 4..8 {
+        first.writes(&format!("M{n}"), "Hello?").await;
+    }
+    let merged = by_id(world, &goes).await;
+    assert_eq!(
+        (merged["merged_into"].is_string(), &merged["unread"]),
+        (true, &json!(0)),
+        "it waits elsewhere"
+    );
+    let unread = async || first.conversation().await["unread"].clone();
+    let before = unread().await;
+    assert!(before.as_i64() >= Some(5), "{before}");
+    let read = format!("/api/v1/conversations/{}/read", goes["id"].as_str().expect("an id"));
+    for (method, body, of_its_own) in
+        [("DELETE", None, 1), ("POST", Some(json!({ "seq": 2 })), 0), ("POST", None, 0)]
+    {
+        assert!(world.ask(method, &read, body).await.status < 300);
+        assert_eq!(by_id(world, &goes).await["unread"], of_its_own, "{method}");
+        assert_eq!(unread().await, before, "{method}: nobody has read what was said there");
+    }
+    for (method, body, left) in
+        [("POST", None, 0), ("POST", Some(json!({ "seq": 1 })), 0), ("DELETE", None, 1)]
+    {
+        let late = body.is_some();
+        assert!(first.ask(method, "read", body).await.status < 300);
+        assert_eq!(unread().await, left, "{method}, late: {late}");
+    }
 }
 
 async fn who_waits_for_a_person_is_not_lost_with_the_later_one(world: &World) {

@@ -684,6 +684,7 @@ export const es = {
   "event.turn_failed.handed_over": "La IA falló del todo: {kind}. Los mensajes pasaron a una persona.",
   "event.tool_called": "La IA encargó algo: {tool}.",
   "event.turn_superseded": "El contacto volvió a escribir, así que la IA empezó de nuevo.",
+  "event.turn_superseded.instance_stopped": "El servidor se detuvo mientras la IA escribía, así que empieza de nuevo.",
   "event.mode_change_during_generation": "{who} detuvo la IA mientras escribía, tras {time}.",
   "event.mode_change_before_send": "Se descartó un mensaje de la IA antes de salir: {reason}.",
   "event.mode_changed": "{who} cambió quién responde.",

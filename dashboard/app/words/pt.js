@@ -684,6 +684,7 @@ export const pt = {
   "event.turn_failed.handed_over": "A IA falhou de vez: {kind}. As mensagens foram para uma pessoa.",
   "event.tool_called": "A IA encomendou algo: {tool}.",
   "event.turn_superseded": "O contato escreveu de novo, então a IA recomeçou.",
+  "event.turn_superseded.instance_stopped": "O servidor parou enquanto a IA escrevia, então ela recomeça.",
   "event.mode_change_during_generation": "{who} interrompeu a IA enquanto ela escrevia, após {time}.",
   "event.mode_change_before_send": "Uma mensagem da IA foi descartada antes de sair: {reason}.",
   "event.mode_changed": "{who} mudou quem responde.",

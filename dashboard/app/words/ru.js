@@ -684,6 +684,7 @@ export const ru = {
   "event.turn_failed.handed_over": "ИИ окончательно не справился: {kind}. Сообщения переданы человеку.",
   "event.tool_called": "ИИ передал поручение: {tool}.",
   "event.turn_superseded": "Контакт написал ещё, поэтому ИИ начал заново.",
+  "event.turn_superseded.instance_stopped": "Сервер остановился, пока ИИ писал, поэтому он начинает заново.",
   "event.mode_change_during_generation": "{who}: ИИ остановлен, пока писал ({time}).",
   "event.mode_change_before_send": "Сообщение ИИ отброшено до отправки: {reason}.",
   "event.mode_changed": "{who}: смена отвечающего.",

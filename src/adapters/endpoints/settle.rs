@@ -17,7 +17,7 @@ pub(super) fn statements<S: Store>(store: &S, due: &Due, ended: &Ended) -> Vec<P
     let mut parts = vec![Part::Must(outcome(store, delivery, ended))];
     match ended.attempt.trouble {
         // Nobody was asked anything.
-        None if ended.fate == Fate::Dropped => {}
+        _ if ended.fate == Fate::Dropped => parts.push(Part::May(without_failures())),
         None => {
             let well = Statement::new(
                 "update endpoints set failing_since = null where id = $1 and failing_since is not null",
@@ -39,6 +39,14 @@ pub(super) fn statements<S: Store>(store: &S, due: &Due, ended: &Ended) -> Vec<P
         parts.extend(disabling(store, delivery, reason));
     }
     parts
+}
+
+/// Of what has failed at an endpoint nothing is left to be told: there it has not failed, and the next failure is the first.
+pub(in crate::adapters) fn without_failures() -> Statement {
+    Statement::new(
+        "update endpoints set failing_since = null where failing_since is not null and not exists \
+         (select 1 from deliveries w where w.endpoint_id = endpoints.id and w.state = 'pending' and w.attempts > 0)",
+    )
 }
 
 fn outcome<S: Store>(store: &S, delivery: &Delivery, ended: &Ended) -> Statement {

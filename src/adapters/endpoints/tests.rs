@@ -13,6 +13,7 @@ use crate::{
     },
     flow::{
         archive::{Archive, EventFilter, LetterFilter},
+        graves::{Erasing, Graves, Rows},
         ledger::Error,
     },
 };
@@ -32,6 +33,7 @@ on_both_stores!(
     who_is_erased_leaves_nothing_behind,
     an_endpoint_without_a_place_is_told_of_what_happens_from_now_on,
     an_event_that_is_gone_is_told_nobody,
+    of_what_is_told_nobody_any_more_nothing_fails,
 );
 
 fn endpoint() -> Endpoint {
@@ -416,4 +418,49 @@ async fn an_event_that_is_gone_is_told_nobody<S: Trial>(store: &S) {
     assert_eq!(store.endpoint(id).await.expect("read").expect("there").endpoint.failing_since, None);
     let unknown = store.deliveries(id, None, &PageOf { limit: 1, cursor: Some("nonsense".to_owned()) }).await;
     assert!(matches!(unknown, Err(Error::Refused(_))));
+}
+
+async fn of_what_is_told_nobody_any_more_nothing_fails<S: Trial>(store: &S) {
+    let id = added(store, endpoint()).await;
+    let mei = begun("shop", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    store.keep_events(vec![event(Some(&mei), None, EventType::MessageSent, NOW)]).await;
+    for _ in 0..2 {
+        happens(store, Some(Uuid::now_v7()), EventType::MessageSent).await;
+    }
+    gathered(store, id, 3).await;
+    let due = store.due(id, 3).await.expect("read");
+    for due in &due {
+        store.settle(due, &failed(Fate::Again(1), None)).await.expect("written");
+    }
+    let failing_since =
+        async || store.endpoint(id).await.expect("read").expect("there").endpoint.failing_since;
+    let of_mei = |due: &&Due| due.delivery.conversation == Some(mei.id);
+    // Not wanted any more, and not to be read any more.
+    let [narrowed, unreadable] = [None, Some(Trouble::Unreadable)].map(|trouble| Ended {
+        attempt: Attempt { trouble, ..Attempt::default() },
+        fate: Fate::Dropped,
+        disabled: None,
+    });
+    for (due, ended) in due.iter().filter(|due| !of_mei(due)).zip([narrowed, unreadable]) {
+        store.settle(due, &ended).await.expect("written");
+        assert_eq!(failing_since().await, Some(NOW), "another one still fails");
+    }
+    let close = Statement::new("update conversations set erased_at = $2 where id = $1");
+    store.write(close.with(mei.id).with(NOW)).await.expect("written");
+    let erasing = Erasing {
+        conversation: mei.id,
+        channel: mei.channel.clone(),
+        chats: Vec::new(),
+        actor: "shell".to_owned(),
+        removed: Rows::new(),
+    };
+    assert!(store.end(&erasing).await.expect("written"));
+    assert_eq!(failing_since().await, None, "with whoever is erased, the last one has gone");
+    let due = due.iter().find(|due| !of_mei(due)).expect("one");
+    assert!(store.tell_again(due.delivery.id).await.expect("written"));
+    store.settle(due, &failed(Fate::Again(1), None)).await.expect("written");
+    let dropped = Ended { attempt: Attempt::default(), fate: Fate::Dropped, disabled: None };
+    store.settle(due, &dropped).await.expect("written");
+    assert_eq!(failing_since().await, None);
 }

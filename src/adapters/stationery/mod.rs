@@ -18,7 +18,7 @@ use crate::{
     },
     flow::{
         ledger::Error,
-        stationery::{Put, Stationery},
+        stationery::{LabelChange, Put, ReplyChange, Stationery},
     },
 };
 
@@ -37,18 +37,34 @@ impl<S: Store> Stationery for S {
         let statement = Statement::new(
             "insert into labels (id, name, folded, colour, description, created_at) \
              values ($1, $2, $3, $4, $5, $6) on conflict (folded) do nothing",
-        );
-        Ok(self.write(described(statement, label).with(label.created_at)).await? > 0)
+        )
+        .with(label.id)
+        .with(label.name.as_str())
+        .with(fold(&label.name))
+        .with(label.colour.clone())
+        .with(label.description.clone())
+        .with(label.created_at);
+        Ok(self.write(statement).await? > 0)
     }
 
-    async fn put_label(&self, label: &Label) -> Result<Put, Error> {
+    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<Put, Error> {
+        let folded = change.name.as_deref().map(fold);
         let statement = Statement::new(
-            "update labels set name = $2, folded = $3, colour = $4, description = $5 where id = $1 \
+            "update labels set name = coalesce($2, name), folded = coalesce($3, folded), \
+             colour = case when $4 then $5 else colour end, \
+             description = case when $6 then $7 else description end where id = $1 \
              and not exists (select 1 from labels other where other.folded = $3 and other.id <> $1)",
-        );
-        let written = self.write(described(statement, label)).await;
+        )
+        .with(id)
+        .with(change.name.clone())
+        .with(folded.clone())
+        .with(change.colour.is_some())
+        .with(change.colour.clone().flatten())
+        .with(change.description.is_some())
+        .with(change.description.clone().flatten());
+        let written = self.write(statement).await;
         let taken = Statement::new("select 1 from labels l where l.folded = $1 and l.id <> $2");
-        put(self, written, taken.with(fold(&label.name)).with(label.id)).await
+        put(self, written, taken.with(folded).with(id)).await
     }
 
     async fn remove_label(&self, id: Uuid) -> Result<bool, Error> {
@@ -67,23 +83,37 @@ impl<S: Store> Stationery for S {
             "insert into canned_replies (id, shortcut, folded, text, channels, owner, created_at) \
              values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing",
         );
-        let statement = written(statement, reply).with(owner(reply)).with(reply.created_at);
+        let statement = statement
+            .with(reply.id)
+            .with(reply.shortcut.as_str())
+            .with(fold(&reply.shortcut))
+            .with(reply.text.as_str())
+            .with(names(reply.channels.as_ref()))
+            .with(reply.owner.map(|agent| agent.to_string()))
+            .with(reply.created_at);
         Ok(self.write(statement).await? > 0)
     }
 
-    async fn put_canned_reply(&self, reply: &CannedReply) -> Result<Put, Error> {
+    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<Put, Error> {
+        let folded = change.shortcut.as_deref().map(fold);
         let statement = Statement::new(
-            "update canned_replies set shortcut = $2, folded = $3, text = $4, channels = $5 where id = $1 \
-             and not exists (select 1 from canned_replies other where coalesce(other.owner, '') = coalesce($6, '') \
-                 and other.folded = $3 and other.id <> $1)",
-        );
-        let outcome = self.write(written(statement, reply).with(owner(reply))).await;
+            "update canned_replies set shortcut = coalesce($2, shortcut), folded = coalesce($3, folded), \
+             text = coalesce($4, text), channels = case when $5 then $6 else channels end where id = $1 \
+             and not exists (select 1 from canned_replies other where other.folded = $3 and other.id <> $1 \
+                 and coalesce(other.owner, '') = coalesce(canned_replies.owner, ''))",
+        )
+        .with(id)
+        .with(change.shortcut.clone())
+        .with(folded.clone())
+        .with(change.text.clone())
+        .with(change.channels.is_some())
+        .with(names(change.channels.as_ref().and_then(Option::as_ref)));
+        let written = self.write(statement).await;
         let taken = Statement::new(
-            "select 1 from canned_replies r where coalesce(r.owner, '') = coalesce($1, '') \
-             and r.folded = $2 and r.id <> $3",
+            "select 1 from canned_replies r join canned_replies mine on mine.id = $2 \
+             where r.folded = $1 and r.id <> $2 and coalesce(r.owner, '') = coalesce(mine.owner, '')",
         );
-        let taken = taken.with(owner(reply)).with(fold(&reply.shortcut)).with(reply.id);
-        put(self, outcome, taken).await
+        put(self, written, taken.with(folded).with(id)).await
     }
 
     async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error> {
@@ -106,26 +136,7 @@ async fn put<S: Store>(store: &S, written: Result<u64, Error>, taken: Statement)
     }
 }
 
-/// What adding and overwriting have in common, in this order.
-fn described(statement: Statement, label: &Label) -> Statement {
-    statement
-        .with(label.id)
-        .with(label.name.as_str())
-        .with(fold(&label.name))
-        .with(label.colour.clone())
-        .with(label.description.clone())
-}
-
-/// The same of a canned reply.
-fn written(statement: Statement, reply: &CannedReply) -> Statement {
-    statement
-        .with(reply.id)
-        .with(reply.shortcut.as_str())
-        .with(fold(&reply.shortcut))
-        .with(reply.text.as_str())
-        .with(reply.channels.as_ref().map(|channels| Value::from(channels.clone()).to_string()))
-}
-
-fn owner(reply: &CannedReply) -> Option<String> {
-    reply.owner.map(|agent| agent.to_string())
+/// Channels as they are kept.
+fn names(channels: Option<&Vec<String>>) -> Option<String> {
+    channels.map(|channels| Value::from(channels.clone()).to_string())
 }

@@ -12,7 +12,7 @@ use crate::{
     flow::{
         archive::{Archive, ConversationFilter, PageOf},
         ledger::{Key, Need, change},
-        stationery::{Put, Stationery},
+        stationery::{LabelChange, Put, ReplyChange, Stationery},
     },
 };
 
@@ -48,10 +48,16 @@ async fn a_label_is_kept_renamed_and_removed<S: Trial>(store: &S) {
     assert_eq!(store.labels().await.expect("reads"), [angry.clone(), vip.clone()], "by name, case aside");
     let calm =
         Label { name: "calm".to_owned(), colour: None, description: Some("now".to_owned()), ..angry.clone() };
-    assert_eq!(store.put_label(&calm).await.expect("writes"), Put::Kept);
+    let change = LabelChange {
+        name: Some("calm".to_owned()),
+        colour: Some(None),
+        description: Some(Some("now".to_owned())),
+    };
+    assert_eq!(store.change_label(angry.id, &change).await.expect("writes"), Put::Kept);
+    assert_eq!(store.change_label(angry.id, &LabelChange::default()).await.expect("writes"), Put::Kept);
     assert!(store.remove_label(vip.id).await.expect("writes"));
     assert!(!store.remove_label(vip.id).await.expect("writes"));
-    assert_eq!(store.put_label(&vip).await.expect("writes"), Put::Gone);
+    assert_eq!(store.change_label(vip.id, &change).await.expect("writes"), Put::Gone);
     assert_eq!(store.labels().await.expect("reads"), [calm]);
 }
 
@@ -60,10 +66,10 @@ async fn a_name_is_taken_in_either_case<S: Trial>(store: &S) {
     assert!(store.add_label(&vip).await.expect("writes") && store.add_label(&trouble).await.expect("writes"));
     assert!(!store.add_label(&label("vip")).await.expect("writes"));
     assert!(!store.add_label(&label("ÄRGER")).await.expect("writes"));
-    let clash = Label { name: "vIP".to_owned(), ..trouble };
-    assert_eq!(store.put_label(&clash).await.expect("writes"), Put::Taken);
-    let louder = Label { name: "vip".to_owned(), ..vip };
-    assert_eq!(store.put_label(&louder).await.expect("writes"), Put::Kept, "its own name is free to it");
+    let called = |name: &str| LabelChange { name: Some(name.to_owned()), ..LabelChange::default() };
+    assert_eq!(store.change_label(trouble.id, &called("vIP")).await.expect("writes"), Put::Taken);
+    let louder = store.change_label(vip.id, &called("vip")).await.expect("writes");
+    assert_eq!(louder, Put::Kept, "its own name is free to it");
 }
 
 async fn of_two_that_take_a_name_at_once_one_is_told_so<S: Trial>(store: &S) {
@@ -71,8 +77,9 @@ async fn of_two_that_take_a_name_at_once_one_is_told_so<S: Trial>(store: &S) {
     for label in &labels {
         store.add_label(label).await.expect("writes");
     }
-    let [one, other] = labels.map(|label| Label { name: "c".to_owned(), ..label });
-    let (one, other) = tokio::join!(store.put_label(&one), store.put_label(&other));
+    let change = LabelChange { name: Some("c".to_owned()), ..LabelChange::default() };
+    let (one, other) =
+        tokio::join!(store.change_label(labels[0].id, &change), store.change_label(labels[1].id, &change));
     let mut both = [one.expect("writes"), other.expect("writes")];
     both.sort_by_key(|put| *put == Put::Taken);
     assert_eq!(both, [Put::Kept, Put::Taken]);
@@ -119,7 +126,8 @@ async fn conversations_carry_labels_by_whatever_name_they_have<S: Trial>(store: 
     assert_eq!((carrying(store, &vip).await, carrying(store, &angry).await), (2, 1));
     assert_eq!(carrying(store, &label("unknown")).await, 0);
 
-    store.put_label(&Label { name: "regular".to_owned(), ..vip.clone() }).await.expect("writes");
+    let regular = LabelChange { name: Some("regular".to_owned()), ..LabelChange::default() };
+    store.change_label(vip.id, &regular).await.expect("writes");
     assert_eq!(shown(store, tom.id).await, ["regular"]);
     assert_eq!(carrying(store, &vip).await, 2);
 
@@ -150,9 +158,9 @@ async fn a_shortcut_is_taken_once_by_each_owner<S: Trial>(store: &S) {
     }
     let other = reply("address", Some(ana));
     assert!(store.add_canned_reply(&other).await.expect("writes"));
-    let clash = CannedReply { shortcut: "HOURS".to_owned(), ..other.clone() };
-    assert_eq!(store.put_canned_reply(&clash).await.expect("writes"), Put::Taken);
-    assert_eq!(store.put_canned_reply(&other).await.expect("writes"), Put::Kept);
+    let found_by = |shortcut: &str| ReplyChange { shortcut: Some(shortcut.to_owned()), ..Default::default() };
+    assert_eq!(store.change_canned_reply(other.id, &found_by("HOURS")).await.expect("writes"), Put::Taken);
+    assert_eq!(store.change_canned_reply(other.id, &found_by("Address")).await.expect("writes"), Put::Kept);
 }
 
 async fn canned_replies_are_kept_changed_and_removed<S: Trial>(store: &S) {
@@ -162,9 +170,13 @@ async fn canned_replies_are_kept_changed_and_removed<S: Trial>(store: &S) {
     }
     assert_eq!(store.canned_replies().await.expect("reads"), [address.clone(), hours.clone()]);
     let later = CannedReply { text: "At ten.".to_owned(), channels: None, ..hours.clone() };
-    assert_eq!(store.put_canned_reply(&later).await.expect("writes"), Put::Kept);
+    // Each writes what they were given, and nothing that the other has changed.
+    let change = ReplyChange { text: Some("At ten.".to_owned()), ..ReplyChange::default() };
+    assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), Put::Kept);
+    let change = ReplyChange { channels: Some(None), ..ReplyChange::default() };
+    assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), Put::Kept);
     assert!(store.remove_canned_reply(address.id).await.expect("writes"));
     assert!(!store.remove_canned_reply(address.id).await.expect("writes"));
-    assert_eq!(store.put_canned_reply(&address).await.expect("writes"), Put::Gone);
+    assert_eq!(store.change_canned_reply(address.id, &change).await.expect("writes"), Put::Gone);
     assert_eq!(store.canned_replies().await.expect("reads"), [later]);
 }

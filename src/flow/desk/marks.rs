@@ -79,9 +79,12 @@ pub(in crate::flow) fn apply(
         docket.record(Entry::of(EventType::ConversationUpdated).action("opted_in").by(&who.actor));
     }
     if let Some(name) = &patch.contact_name {
-        docket.conversation.contact_name = Some(name.clone());
+        // Said again by a person, a name stays also where it was the provider's.
         docket.conversation.contact_named_by_agent = true;
-        docket.record(Entry::of(EventType::ConversationUpdated).action("renamed").by(&who.actor));
+        if docket.conversation.contact_name.as_ref() != Some(name) {
+            docket.conversation.contact_name = Some(name.clone());
+            docket.record(Entry::of(EventType::ConversationUpdated).action("renamed").by(&who.actor));
+        }
     }
     if patch.clear_attention {
         conversations::clear(docket, &who.actor, |_| true);
@@ -164,6 +167,21 @@ mod tests {
             let refusal = apply(docket, policy, &patch, &ana()).expect_err("too many");
             assert!(matches!(refusal, Refusal::Invalid { pointer: "/add_labels", .. }));
             assert_eq!((docket.conversation.status, docket.events().len()), (Status::Open, events));
+        });
+    }
+
+    #[test]
+    fn the_name_that_is_there_is_no_news_but_is_the_persons_from_then_on() {
+        let mut play = Play::new();
+        play.step(|docket, policy| {
+            docket.conversation.contact_name = Some("Mei".to_owned());
+            let events = docket.events().len();
+            for (name, more) in [("Mei", 0), ("Mei Ling", 1), ("Mei Ling", 1)] {
+                let patch = Patch { contact_name: Some(name.to_owned()), ..Patch::default() };
+                apply(docket, policy, &patch, &ana()).expect("it can be done");
+                assert_eq!(docket.events().len(), events + more, "{name}");
+                assert!(docket.conversation.contact_named_by_agent);
+            }
         });
     }
 

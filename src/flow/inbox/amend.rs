@@ -202,8 +202,12 @@ fn withdraw(docket: &mut Docket, policy: &Policy, id: Uuid, why: OutcomeReason) 
             && !docket.messages().iter().any(|message| turn.messages.contains(&message.id) && message.waits())
     });
     if is_moot {
-        conversations::cancel_turn(docket, TurnState::Cancelled, why.as_str(), |_| {
-            Entry::of(EventType::TurnSuperseded).action("restarted").by(actor::CONTACT)
+        conversations::cancel_turn(docket, TurnState::Cancelled, why.as_str(), |turn_ms| {
+            Entry::of(EventType::TurnSuperseded)
+                .action("restarted")
+                .by(actor::CONTACT)
+                .with("reason", why.as_str())
+                .with("generation_ms", turn_ms)
         });
     }
     withdraw_moot(docket, policy, reply);

@@ -528,6 +528,8 @@ fn a_draft_whose_writer_is_gone_or_stops_is_written_by_another() {
     play.says("Are you open?");
     let given_back = play.begins();
     play.step(|docket, policy| reply::abandon(docket, policy, &given_back, Cost::default()));
+    let event = play.events.iter().rfind(|event| event.turn == Some(given_back.turn.id)).expect("it is told");
+    assert_eq!((event.kind, event.action.as_deref()), (EventType::TurnSuperseded, Some("instance_stopped")));
     assert!(play.clocks.turn_at.is_some_and(|at| at <= play.now), "at once");
     suggests(&mut play, "Yes.");
 }

@@ -108,8 +108,8 @@ async fn added(doors: &Doors, caller: &Caller, base: Base, wanted: Wanted) -> An
     if !doors.people.add_agent(&agent, password.as_deref(), link.as_ref()).await? {
         return Err(taken(doors, caller, &agent.email).await);
     }
-    doors.person_changed(agent.id, "added", &caller.actor).await?;
     doors.note(doors.deed(caller, Deed::AgentAdded).to(agent.id).with("role", agent.role.as_str())).await;
+    doors.person_changed(agent.id, "added", &caller.actor).await;
     let location = format!("/api/v1/agents/{}", agent.id);
     let link = secret.map(|secret| sign_in_link(&base.0, &secret));
     Ok(Answer::created(location, &NewAgent { kept: agent.into(), link }))
@@ -176,7 +176,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     match doors.people.change_agent(id.0, &change, (doors.now)()).await? {
         Outcome::Changed => {
             doors.note(deed).await;
-            doors.person_changed(id.0, "changed", &caller.actor).await?;
+            doors.person_changed(id.0, "changed", &caller.actor).await;
         }
         Outcome::Gone => return Err(Problem::not_found()),
         Outcome::Taken => return Err(taken(&doors, &caller, &change.email.unwrap_or_default()).await),

@@ -15,7 +15,11 @@ use crate::{
         event::{CHANNELS, EventType, OWNER},
         label::fold,
     },
-    flow::{desk::TEXT_MAX, registry::Role, stationery::Put},
+    flow::{
+        desk::TEXT_MAX,
+        registry::Role,
+        stationery::{Put, ReplyChange},
+    },
     http::{
         answer::Answer,
         auth::Caller,
@@ -92,7 +96,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     if !doors.stationery.add_canned_reply(&reply).await? {
         return Err(taken(doors, caller, &reply).await);
     }
-    noted(doors, caller, "added", &reply, reply.channels.as_deref()).await?;
+    noted(doors, caller, "added", &reply, reply.channels.as_deref()).await;
     let location = format!("/api/v1/canned-replies/{}", reply.id);
     Ok(Answer::created(location, &CannedReply::from(reply)))
 }
@@ -118,21 +122,24 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     let mut reply = own(&doors, &caller, id.0).await?;
     let before = reply.channels.clone();
     let wanted = body.value;
-    if let Some(other) = wanted.shortcut {
-        reply.shortcut = shortcut(other)?;
-    }
-    if let Some(other) = wanted.text {
-        reply.text = text(other)?;
-    }
-    if let Some(other) = wanted.channels {
-        reply.channels = channels(&doors, &caller, other).await?;
-    }
-    match doors.stationery.put_canned_reply(&reply).await? {
+    let change = ReplyChange {
+        shortcut: wanted.shortcut.map(shortcut).transpose()?,
+        text: wanted.text.map(text).transpose()?,
+        channels: match wanted.channels {
+            Some(other) => Some(channels(&doors, &caller, other).await?),
+            None => None,
+        },
+    };
+    change.clone().apply(&mut reply);
+    match doors.stationery.change_canned_reply(id.0, &change).await? {
         Put::Kept => {}
         Put::Taken => return Err(taken(&doors, &caller, &reply).await),
         Put::Gone => return Err(Problem::not_found()),
     }
-    noted(&doors, &caller, "changed", &reply, before.as_deref()).await?;
+    // With what somebody else has changed of it meanwhile, if that can be read: it is changed in any case.
+    let all = doors.stationery.canned_replies().await.unwrap_or_default();
+    let reply = all.into_iter().find(|now| now.id == id.0).unwrap_or(reply);
+    noted(&doors, &caller, "changed", &reply, before.as_deref()).await;
     Ok(Answer::ok(&CannedReply::from(reply)))
 }
 
@@ -144,7 +151,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
     if !doors.stationery.remove_canned_reply(reply.id).await? {
         return Err(Problem::not_found());
     }
-    noted(&doors, &caller, "removed", &reply, reply.channels.as_deref()).await?;
+    noted(&doors, &caller, "removed", &reply, reply.channels.as_deref()).await;
     Ok(Answer::empty())
 }
 
@@ -277,7 +284,7 @@ async fn noted(
     action: &'static str,
     reply: &canned_reply::CannedReply,
     was_for: Option<&[String]>,
-) -> Result<(), Problem> {
+) {
     let mut event = Entry::of(EventType::CannedReplyUpdated).action(action).by(&caller.actor);
     event = event.with("canned_reply_id", reply.id.to_string());
     if let Some(owner) = reply.owner {
@@ -287,6 +294,5 @@ async fn noted(
         let all: BTreeSet<&String> = channels.iter().chain(before).collect();
         event = event.with(CHANNELS, all.into_iter().cloned().collect::<Vec<_>>());
     }
-    doors.ledger.keep(vec![event.outside("", (doors.now)())], Vec::new()).await?;
-    Ok(())
+    doors.tell(event.outside("", (doors.now)())).await;
 }

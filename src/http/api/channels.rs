@@ -127,7 +127,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         });
     }
     doors.note(doors.deed(caller, Deed::ChannelAdded).to(&channel.name)).await;
-    noted(doors, caller, &channel.name, "added").await?;
+    noted(doors, caller, &channel.name, "added").await;
     let location = format!("/api/v1/channels/{}", channel.name);
     let shown_once = is_made_here.then_some(webhook_token);
     Ok(Answer::created(location, &Channel::from(channel).with_token(shown_once)))
@@ -215,7 +215,7 @@ pub(crate) async fn change(
         // Somebody else has changed something else of it meanwhile: both changes hold.
         if doors.registry.put_channel(&channel, changed_at).await? {
             doors.note(deed).await;
-            noted(&doors, &caller, &channel.name, "changed").await?;
+            noted(&doors, &caller, &channel.name, "changed").await;
             return Ok(Answer::ok(&Channel::from(channel)));
         }
     }
@@ -317,7 +317,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, name: Path<String
         return refused("this channel has conversations");
     }
     doors.note(doors.deed(&caller, Deed::ChannelRemoved).to(&channel.name)).await;
-    noted(&doors, &caller, &channel.name, "removed").await?;
+    noted(&doors, &caller, &channel.name, "removed").await;
     Ok(Answer::empty())
 }
 
@@ -335,7 +335,7 @@ pub(crate) async fn release_brake(doors: Data<Doors>, caller: Caller, name: Path
         doors.note(deed.with("sends", latched.sends).with("best", latched.best)).await;
         doors.channels.changed().await;
         let event = Entry::of(EventType::BrakeReleased).by(&caller.actor).outside(&channel.name, now);
-        doors.ledger.keep(vec![event], Vec::new()).await?;
+        doors.tell(event).await;
     }
     Ok(Answer::ok(&Channel::from(seen(&doors, &caller, &name).await?)))
 }
@@ -347,12 +347,11 @@ pub(super) async fn seen(doors: &Doors, caller: &Caller, name: &str) -> Result<r
 }
 
 /// Tells this instance at once, and everyone by an event.
-async fn noted(doors: &Doors, caller: &Caller, name: &str, action: &'static str) -> Result<(), Problem> {
+async fn noted(doors: &Doors, caller: &Caller, name: &str, action: &'static str) {
     doors.channels.changed().await;
     let event =
         Entry::of(EventType::ChannelUpdated).action(action).by(&caller.actor).outside(name, (doors.now)());
-    doors.ledger.keep(vec![event], Vec::new()).await?;
-    Ok(())
+    doors.tell(event).await;
 }
 
 fn check_settings(doors: &Doors, settings: &Map<String, Value>) -> Result<(), Problem> {

@@ -316,7 +316,7 @@ pub(super) fn check_sees(agent: &Agent, channel: &str) -> Result<(), Problem> {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpTo {
-    /// The newest message read; if left out, the newest there is.
+    /// The newest message read; if left out, the newest there is. One that is older than what was read already changes nothing.
     seq: Option<i64>,
 }
 
@@ -370,14 +370,10 @@ pub(crate) async fn erase(
         let detail = format!("erases this person for good, if it is their chat: confirm={chat}");
         return Err(Problem::invalid("/confirm", detail));
     }
-    doors.eraser.erase(id.0, &caller.who().actor).await?;
-    doors
-        .note(
-            doors
-                .deed(&caller, Deed::Erased)
-                .to(id.0)
-                .with("channel", overview.conversation.channel.as_str()),
-        )
-        .await;
+    let closed = doors.eraser.close(id.0, &caller.who().actor).await?;
+    // It is done from here on: rows that are left go by themselves.
+    let deed = doors.deed(&caller, Deed::Erased).to(id.0);
+    doors.note(deed.with("channel", overview.conversation.channel.as_str())).await;
+    doors.eraser.remove(&closed).await?;
     Ok(Answer::empty())
 }

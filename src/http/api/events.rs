@@ -107,6 +107,10 @@ pub(crate) struct Which {
 /// The live feed opens with `event: hello` and the newest id: load lists after it, and nothing is missed. It goes on
 /// after `Last-Event-ID`. `event: resync` says that the gap can no longer be filled: load everything again. An `id` alone, without
 /// `event` and `data`, is a place to go on from, past many events that are not shown.
+///
+/// A list shows what is committed at that moment, and what was begun before may be committed after it: only the feed gives each event
+/// in its place. It goes on from ids that it gave itself. Whoever needs all of them opens it first, then reads the list, and
+/// passes over those that come twice.
 #[utoipa::path(get, path = "/api/v1/events", tag = "Events",
     params(Which, ("Last-Event-ID" = Option<String>, Header, description = "where a live feed goes on")),
     responses((status = 200, content((List<Event> = "application/json"), (String = "text/event-stream")))))]

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actix_web::web::Data;
+use actix_web::{http::Method, web::Data};
 use bytes::Bytes;
 use serde::Deserialize;
 use tokio::sync::mpsc;
@@ -79,29 +79,36 @@ enum Written {
 /// apostrophe.
 #[utoipa::path(get, path = "/api/v1/export/messages.csv", tag = "Messages", params(Which),
     responses((status = 200, body = String, content_type = "text/csv")))]
-pub(crate) async fn messages(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let pieces = begin(doors, caller, query.0, Written::Csv).await?;
+pub(crate) async fn messages(
+    doors: Data<Doors>,
+    caller: Caller,
+    method: Method,
+    query: Query<Which>,
+) -> Answered {
+    let pieces = begin(doors, caller, &method, query.0, Written::Csv).await?;
     Ok(Answer::file("text/csv; charset=utf-8", "messages.csv", pieces))
 }
 
 /// All messages, oldest first, each a line of JSON in the shape in which the API shows one.
 #[utoipa::path(get, path = "/api/v1/export/messages.jsonl", tag = "Messages", params(Which),
     responses((status = 200, body = Message, content_type = "application/jsonl")))]
-pub(crate) async fn lines(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
-    let pieces = begin(doors, caller, query.0, Written::Jsonl).await?;
+pub(crate) async fn lines(
+    doors: Data<Doors>,
+    caller: Caller,
+    method: Method,
+    query: Query<Which>,
+) -> Answered {
+    let pieces = begin(doors, caller, &method, query.0, Written::Jsonl).await?;
     Ok(Answer::file("application/jsonl; charset=utf-8", "messages.jsonl", pieces))
 }
 
 async fn begin(
     doors: Data<Doors>,
     caller: Caller,
+    method: &Method,
     which: Which,
     written: Written,
 ) -> Result<mpsc::Receiver<Piece>, Problem> {
-    let deed = doors
-        .deed(&caller, Deed::Exported)
-        .with("conversation_id", which.conversation_id.map(|id| id.0.to_string()));
-    doors.note(deed).await;
     if let Some(id) = &which.conversation_id {
         seen(&doors, &caller, id.0).await?;
     }
@@ -114,6 +121,14 @@ async fn begin(
     // Read before the answer begins: a store that is away is told by the status.
     let first = doors.archive.exchanged(&filter, &PageOf { limit: PAGE, cursor: None }).await?;
     let (out, pieces) = mpsc::channel(PAGES_AHEAD);
+    if *method == Method::HEAD {
+        send(&doors, &out, Piece::End).await;
+        return Ok(pieces);
+    }
+    let deed = doors
+        .deed(&caller, Deed::Exported)
+        .with("conversation_id", which.conversation_id.map(|id| id.0.to_string()));
+    doors.note(deed).await;
     let main = doors.main.clone();
     main.spawn(write(doors.into_inner(), caller, filter, written, first, out));
     Ok(pieces)

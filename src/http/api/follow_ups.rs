@@ -81,11 +81,11 @@ pub(crate) async fn schedule(
     let wish = body.value.wish()?;
     let key = key(&doors, &caller, id.0).await?;
     match doors.desk.schedule(key.clone(), wish, &caller.who()).await {
-        Ok((follow_up, true)) => {
-            let location = format!("/api/v1/conversations/{}/follow-up", id.0);
-            Ok(Answer::created(location, &FollowUp::of(id.0, follow_up)))
+        Ok((conversation, follow_up, true)) => {
+            let location = format!("/api/v1/conversations/{conversation}/follow-up");
+            Ok(Answer::created(location, &FollowUp::of(conversation, follow_up)))
         }
-        Ok((follow_up, false)) => Ok(Answer::ok(&FollowUp::of(id.0, follow_up))),
+        Ok((conversation, follow_up, false)) => Ok(Answer::ok(&FollowUp::of(conversation, follow_up))),
         Err(refusal) => Err(told(&doors, &key, refusal).await),
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         event::EventType,
         label::{self, LABELS_MAX, Labelling, fold},
     },
-    flow::stationery::Put,
+    flow::stationery::{LabelChange, Put},
     http::{
         answer::Answer,
         auth::Caller,
@@ -85,7 +85,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     if !doors.stationery.add_label(&label).await? {
         return Err(taken(doors, &label.name).await);
     }
-    noted(doors, caller, "added", &label.name, &label.name).await?;
+    noted(doors, caller, "added", &label.name, &label.name).await;
     Ok(Answer::created(path_of(&label.name), &Label::from(label)))
 }
 
@@ -117,21 +117,21 @@ pub(crate) async fn change(
     let wanted = body.value;
     let mut label = called(&doors, &path).await?;
     let was = label.name.clone();
-    if let Some(other) = wanted.name {
-        label.name = name("/name", other)?;
-    }
-    if let Some(other) = wanted.colour {
-        label.colour = other.map(colour).transpose()?;
-    }
-    if let Some(other) = wanted.description {
-        label.description = other.map(description).transpose()?;
-    }
-    match doors.stationery.put_label(&label).await? {
+    let change = LabelChange {
+        name: wanted.name.map(|other| name("/name", other)).transpose()?,
+        colour: wanted.colour.map(|other| other.map(colour).transpose()).transpose()?,
+        description: wanted.description.map(|other| other.map(description).transpose()).transpose()?,
+    };
+    change.clone().apply(&mut label);
+    match doors.stationery.change_label(label.id, &change).await? {
         Put::Kept => {}
         Put::Taken => return Err(taken(&doors, &label.name).await),
         Put::Gone => return Err(Problem::not_found()),
     }
-    noted(&doors, &caller, "changed", &label.name, &was).await?;
+    noted(&doors, &caller, "changed", &label.name, &was).await;
+    // With what somebody else has changed of it meanwhile, if that can be read: it is changed in any case.
+    let all = doors.stationery.labels().await.unwrap_or_default();
+    let label = all.into_iter().find(|now| now.id == label.id).unwrap_or(label);
     Ok(Answer::ok(&Label::from(label)))
 }
 
@@ -144,7 +144,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, path: Path<String
     if !doors.stationery.remove_label(label.id).await? {
         return Err(Problem::not_found());
     }
-    noted(&doors, &caller, "removed", &label.name, &label.name).await?;
+    noted(&doors, &caller, "removed", &label.name, &label.name).await;
     Ok(Answer::empty())
 }
 
@@ -220,17 +220,10 @@ async fn taken(doors: &Doors, name: &str) -> Problem {
 }
 
 /// Tells everyone: lists show names, and whoever has loaded one knows the name before.
-async fn noted(
-    doors: &Doors,
-    caller: &Caller,
-    action: &'static str,
-    name: &str,
-    was: &str,
-) -> Result<(), Problem> {
+async fn noted(doors: &Doors, caller: &Caller, action: &'static str, name: &str, was: &str) {
     let event = Entry::of(EventType::LabelUpdated).action(action).by(&caller.actor).with("name", name);
     let event = if name == was { event } else { event.with("was", was) };
-    doors.ledger.keep(vec![event.outside("", (doors.now)())], Vec::new()).await?;
-    Ok(())
+    doors.tell(event.outside("", (doors.now)())).await;
 }
 
 /// Where it is. A name may hold anything, also dots, which alone would lead elsewhere.

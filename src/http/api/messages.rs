@@ -239,9 +239,9 @@ pub(crate) async fn note(
     let once = idempotency(once, &caller, &body);
     let text = read::text("/text", body.value.text, TEXT_MAX)?;
     let key = key(&doors, &caller, id.0).await?;
-    let note = doors.desk.note(key, text, &caller.who(), once).await?;
+    let (conversation, note) = doors.desk.note(key, text, &caller.who(), once).await?;
     let location = format!("/api/v1/messages/{}", note.id);
-    Ok(Answer::created(location, &in_words(&doors, id.0, note).await))
+    Ok(Answer::created(location, &in_words(&doors, conversation, note).await))
 }
 
 /// Sends a failed, dead or unknown message again: it then counts as the caller's own.

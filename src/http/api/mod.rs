@@ -103,17 +103,25 @@ async fn told(doors: &Doors, key: &Key, refusal: impl Into<Problem>) -> Problem 
     if problem.status() != actix_web::http::StatusCode::CONFLICT {
         return problem;
     }
-    let found = match key {
-        Key::Id(id) => doors.archive.conversation(*id).await,
-        Key::Chat { channel, chat, .. } => doors.archive.conversation_of(channel, chat).await,
-    };
-    match found {
+    match as_it_is(doors, key).await {
         Ok(found) => {
             let names = doors.directory.names().await;
             problem.with_current(found.map(|overview| shown(&wire::Conversation::of(overview, &names))))
         }
         Err(error) => error.into(),
     }
+}
+
+/// The conversation of a key, or the one in which it goes on: that is where the step ran.
+async fn as_it_is(doors: &Doors, key: &Key) -> Result<Option<Overview>, Error> {
+    let mut found = match key {
+        Key::Id(id) => doors.archive.conversation(*id).await?,
+        Key::Chat { channel, chat, .. } => doors.archive.conversation_of(channel, chat).await?,
+    };
+    while let Some(stays) = found.as_ref().and_then(|overview| overview.conversation.memo.merged_into) {
+        found = doors.archive.conversation(stays).await?;
+    }
+    Ok(found)
 }
 
 /// A list whose cursor may be none of ours.

@@ -97,7 +97,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         let detail = format!("there are {ENDPOINTS_MAX} endpoints, and no more than that");
         return Err(Problem::conflict("too_many", &detail, None));
     }
-    noted(doors, caller, made.id, "added", Deed::EndpointAdded).await?;
+    noted(doors, caller, made.id, "added", Deed::EndpointAdded).await;
     let location = format!("/api/v1/webhook-endpoints/{}", made.id);
     let kept = Endpoint::from(Standing { endpoint: made, waiting: 0, last: None });
     Ok(Answer::created(location, &NewEndpoint { kept, secret }))
@@ -147,7 +147,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     if !doors.endpoints.change_endpoint(id.0, &change, (doors.now)()).await? {
         return Err(Problem::not_found());
     }
-    noted(&doors, &caller, id.0, "changed", Deed::EndpointChanged).await?;
+    noted(&doors, &caller, id.0, "changed", Deed::EndpointChanged).await;
     one(doors, caller, id).await
 }
 
@@ -159,7 +159,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
     if !doors.endpoints.remove_endpoint(id.0).await? {
         return Err(Problem::not_found());
     }
-    noted(&doors, &caller, id.0, "removed", Deed::EndpointRemoved).await?;
+    noted(&doors, &caller, id.0, "removed", Deed::EndpointRemoved).await;
     Ok(Answer::empty())
 }
 
@@ -180,7 +180,7 @@ async fn rotated(doors: &Doors, caller: &Caller, id: Uuid) -> Answered {
     if !doors.endpoints.change_secret(id, sealed, until).await? {
         return Err(Problem::not_found());
     }
-    noted(doors, caller, id, "secret_rotated", Deed::EndpointChanged).await?;
+    noted(doors, caller, id, "secret_rotated", Deed::EndpointChanged).await;
     Ok(Answer::ok(&NewEndpoint { kept, secret }))
 }
 
@@ -265,17 +265,11 @@ async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<Standing, Prob
 }
 
 /// Notes it, and tells everyone who looks at a list. Not where it is: that may hold a secret.
-async fn noted(
-    doors: &Doors,
-    caller: &Caller,
-    id: Uuid,
-    action: &'static str,
-    deed: Deed,
-) -> Result<(), Problem> {
+async fn noted(doors: &Doors, caller: &Caller, id: Uuid, action: &'static str, deed: Deed) {
     doors.note(doors.deed(caller, deed).to(id).with("action", action)).await;
     let event = Entry::of(EventType::EndpointUpdated).action(action).by(&caller.actor);
     let event = event.with(ENDPOINT, id.to_string()).outside("", (doors.now)());
-    Ok(doors.ledger.keep(vec![event], Vec::new()).await?)
+    doors.tell(event).await;
 }
 
 fn fresh_secret(doors: &Doors) -> Result<(String, Vec<u8>), Problem> {
@@ -285,6 +279,10 @@ fn fresh_secret(doors: &Doors) -> Result<(String, Vec<u8>), Problem> {
 }
 
 fn url(doors: &Doors, url: String) -> Result<String, Problem> {
+    // Addresses are read so that what they must not hold is left out of them, and it is kept as it was typed.
+    if url.chars().any(char::is_control) {
+        return Err(Problem::invalid("/url", "must not hold control characters"));
+    }
     match doors.notifier.receivers.refuses(&url) {
         Some(why) => Err(Problem::invalid("/url", why)),
         None => Ok(url),

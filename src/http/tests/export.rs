@@ -94,6 +94,27 @@ async fn an_export_is_narrowed_by_time_and_conversation() {
 }
 
 #[tokio::test]
+async fn only_who_is_given_messages_has_taken_them_out() {
+    let world = World::new();
+    let id = said(&world, ["Hello".to_owned()]);
+    let deeds = async || {
+        let deeds = world.get("/api/v1/audit?action=exported").await.json();
+        deeds["items"].as_array().unwrap().len()
+    };
+    assert_eq!(world.get(&format!("{PATH}?conversation_id={}", Uuid::now_v7())).await.status, 404);
+    for path in [PATH, LINES] {
+        let head = world.ask("HEAD", path, None).await;
+        assert_eq!((head.status, head.body.as_str()), (200, ""));
+    }
+    world.shelf.is_away.store(true, Ordering::SeqCst);
+    assert_eq!(world.get(PATH).await.status, 503);
+    world.shelf.is_away.store(false, Ordering::SeqCst);
+    assert_eq!(deeds().await, 0);
+    assert_eq!(world.get(&format!("{PATH}?conversation_id={id}")).await.status, 200);
+    assert_eq!(deeds().await, 1);
+}
+
+#[tokio::test]
 async fn messages_are_exported_as_lines_in_the_shape_of_the_api() {
     let world = World::new();
     let id = said(&world, (0..401).map(|n| format!("text {n}\nof two lines")));

@@ -213,6 +213,20 @@ async fn what_an_event_is_about_can_be_shown_beside_it() {
     assert_eq!(world.get("/api/v1/events?include=turn").await.pointer(), "/include");
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_could_not_be_read_once_comes_though_nothing_else_happens() {
+    let world = World::new();
+    happen(&world, "default", E::MessageReceived);
+    happen(&world, "default", E::TurnStarted);
+    let mut first = Client::open(&world, "/api/v1/events", None, ADMIN).await;
+    first.next().await;
+    *world.shelf.unreadable_after.lock().unwrap() = Some("e0");
+    let mut second = Client::open(&world, "/api/v1/events", Some("e0"), ADMIN).await;
+    let wanted = pairs(&[("e0", "hello"), ("e1", "message_received"), ("e2", "turn_started")]);
+    let taken = tokio::time::timeout(std::time::Duration::from_secs(10), second.take(3)).await;
+    assert_eq!(taken.expect("within seconds"), wanted);
+}
+
 #[tokio::test]
 async fn a_stream_ends_when_the_server_stops() {
     let world = World::new();

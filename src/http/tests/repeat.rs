@@ -38,6 +38,35 @@ async fn what_is_made_under_a_key_is_made_once() {
 }
 
 #[tokio::test]
+async fn what_is_done_is_told_as_done_though_nobody_else_can_be_told() {
+    let world = World::new();
+    world.house.keeps_nothing.store(true, Ordering::SeqCst);
+    for (path, change, body) in [
+        ("/api/v1/labels", "/VIP", json!({ "name": "VIP" })),
+        ("/api/v1/canned-replies", "", json!({ "shortcut": "hours", "text": "At nine." })),
+        ("/api/v1/agents", "", json!({ "name": "Ana", "email": "ana@example.com", "role": "agent" })),
+        ("/api/v1/webhook-endpoints", "", json!({ "url": "https://hooks.example/baton" })),
+        (
+            "/api/v1/channels",
+            "/shop",
+            json!({ "name": "shop", "provider": "green_api", "instance": "7105000001", "token": "x" }),
+        ),
+    ] {
+        let first = under_key(&world, path, "k1", body.clone()).await;
+        assert_eq!(first.status, 201, "{}", first.body);
+        let again = under_key(&world, path, "k1", body).await;
+        assert_eq!((again.status, again.json()), (201, first.json()), "{path}");
+        let listed = world.get(path).await.json();
+        assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
+        let id = first.json()["id"].as_str().map(|id| format!("/{id}"));
+        let one = format!("{path}{}", id.unwrap_or_else(|| change.to_owned()));
+        assert_eq!(world.ask("PATCH", &one, Some(json!({}))).await.status, 200, "{one}");
+        let removed = world.ask("DELETE", &one, None).await.status;
+        assert_eq!(removed, if path.ends_with("agents") { 405 } else { 204 }, "{one}");
+    }
+}
+
+#[tokio::test]
 async fn what_was_refused_under_a_key_can_be_tried_again() {
     let world = World::new();
     let wrong = json!({ "name": "VIP", "colour": "red" });

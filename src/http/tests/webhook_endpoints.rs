@@ -53,6 +53,7 @@ async fn what_cannot_be_is_refused_by_name() {
     for (body, pointer) in [
         (json!({}), ""),
         (json!({ "url": "http://example.com" }), "/url"),
+        (json!({ "url": "https://example.com/\u{0}" }), "/url"),
         (json!({ "url": "https://example.com", "events": [] }), "/events"),
         (json!({ "url": "https://example.com", "events": ["message_sent", "no_such"] }), "/events/1"),
         (json!({ "url": "https://example.com", "channels": ["no-such"] }), "/channels/0"),

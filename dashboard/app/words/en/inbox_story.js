@@ -76,6 +76,7 @@ export const story = {
   "event.turn_failed.handed_over": "The AI failed for good: {kind}. The messages went to a person.",
   "event.tool_called": "The AI passed something on to be done: {tool}.",
   "event.turn_superseded": "The contact wrote again, so the AI began anew.",
+  "event.turn_superseded.instance_stopped": "The server stopped while the AI was writing, so it begins anew.",
   "event.mode_change_during_generation": "{who} stopped the AI while it was writing, after {time}.",
   "event.mode_change_before_send": "An AI message was discarded before it left: {reason}.",
   "event.mode_changed": "{who} changed who answers.",

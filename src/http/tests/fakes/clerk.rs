@@ -54,6 +54,14 @@ impl Clerk {
     }
 }
 
+/// Of no chat there is a conversation.
+fn id(key: &Key) -> Uuid {
+    match key {
+        Key::Id(id) => *id,
+        Key::Chat { .. } => Uuid::nil(),
+    }
+}
+
 fn name(key: &Key) -> String {
     match key {
         Key::Id(id) => id.to_string(),
@@ -134,9 +142,15 @@ impl Desk for Clerk {
         Ok(Said { conversation: Uuid::nil(), messages, takeover })
     }
 
-    async fn note(&self, _: Key, text: String, _: &Who, _: Option<Idempotency>) -> Result<Message, Refusal> {
+    async fn note(
+        &self,
+        key: Key,
+        text: String,
+        _: &Who,
+        _: Option<Idempotency>,
+    ) -> Result<(Uuid, Message), Refusal> {
         self.hear(format!("note {text:?}"))?;
-        Ok(message(1, &text))
+        Ok((id(&key), message(1, &text)))
     }
 
     async fn retry(&self, id: Uuid, _: &Who) -> Result<Message, Refusal> {
@@ -169,7 +183,7 @@ impl Desk for Clerk {
         id_of(key)
     }
 
-    async fn schedule(&self, _: Key, wish: Wish, who: &Who) -> Result<(FollowUp, bool), Refusal> {
+    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal> {
         self.hear(format!("{wish:?}"))?;
         let follow_up = FollowUp {
             id: Uuid::now_v7(),
@@ -183,7 +197,7 @@ impl Desk for Clerk {
             attempts: 0,
             message: None,
         };
-        Ok((follow_up, true))
+        Ok((id(&key), follow_up, true))
     }
 
     async fn call_off(&self, _: Key, _: &Who) -> Result<(), Refusal> {
@@ -242,8 +256,12 @@ fn id_of(key: Key) -> Result<Uuid, Refusal> {
 
 #[async_trait]
 impl Eraser for Clerk {
-    async fn erase(&self, conversation: Uuid, actor: &str) -> Result<Rows, Error> {
+    async fn close(&self, conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error> {
         self.asked.lock().unwrap().push(format!("erase {conversation} by {actor}"));
+        Ok(vec![conversation])
+    }
+
+    async fn remove(&self, _: &[Uuid]) -> Result<Rows, Error> {
         Ok(Rows::new())
     }
 }

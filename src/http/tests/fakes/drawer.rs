@@ -14,7 +14,7 @@ use crate::{
         desk::Idempotency,
         ledger::Error,
         repeats::{Begun, Repeats},
-        stationery::{Put, Stationery},
+        stationery::{LabelChange, Put, ReplyChange, Stationery},
     },
 };
 
@@ -72,9 +72,12 @@ impl Stationery for Drawer {
         Ok(is_free)
     }
 
-    async fn put_label(&self, label: &Label) -> Result<Put, Error> {
+    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<Put, Error> {
+        let mut all = self.labels.lock().unwrap();
+        let Some(mut label) = all.iter().find(|label| label.id == id).cloned() else { return Ok(Put::Gone) };
+        change.clone().apply(&mut label);
         let is_same = |one: &Label, other: &Label| one.id == other.id;
-        Ok(put(&mut self.labels.lock().unwrap(), label, is_same, labels_clash))
+        Ok(put(&mut all, &label, is_same, labels_clash))
     }
 
     async fn remove_label(&self, id: Uuid) -> Result<bool, Error> {
@@ -97,9 +100,12 @@ impl Stationery for Drawer {
         Ok(is_free)
     }
 
-    async fn put_canned_reply(&self, reply: &CannedReply) -> Result<Put, Error> {
+    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<Put, Error> {
+        let mut all = self.replies.lock().unwrap();
+        let Some(mut reply) = all.iter().find(|reply| reply.id == id).cloned() else { return Ok(Put::Gone) };
+        change.clone().apply(&mut reply);
         let is_same = |one: &CannedReply, other: &CannedReply| one.id == other.id;
-        Ok(put(&mut self.replies.lock().unwrap(), reply, is_same, replies_clash))
+        Ok(put(&mut all, &reply, is_same, replies_clash))
     }
 
     async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error> {

@@ -36,6 +36,8 @@ pub(in super::super) struct House {
     pub(in super::super) webhook_tokens: Mutex<Vec<(String, Secret)>>,
     pub(in super::super) kept: Mutex<Vec<Event>>,
     pub(in super::super) is_away: AtomicBool,
+    /// No event can be kept.
+    pub(in super::super) keeps_nothing: AtomicBool,
     /// What somebody else makes of a channel just before the next change of one.
     pub(in super::super) meanwhile: Mutex<Option<Channel>>,
     /// What there is to link the phone with, one after another.
@@ -179,6 +181,9 @@ impl Ledger for House {
     }
 
     async fn keep(&self, events: Vec<Event>, _: Vec<DeadLetter>) -> Result<(), Error> {
+        if self.keeps_nothing.load(Ordering::SeqCst) {
+            return Err(away());
+        }
         self.kept.lock().unwrap().extend(events);
         Ok(())
     }

@@ -48,6 +48,8 @@ pub(in super::super) struct Shelf {
     pub(in super::super) broken_at: Mutex<Option<usize>>,
     /// What holds the feed back.
     pub(in super::super) held_back: Mutex<Option<HeldBack>>,
+    /// The feed cannot be read from here, once.
+    pub(in super::super) unreadable_after: Mutex<Option<&'static str>>,
     /// Ids up to this number cannot be resumed from.
     pub(in super::super) forgotten: Mutex<usize>,
 }
@@ -216,6 +218,10 @@ impl Archive for Shelf {
 
     async fn tail(&self, after: Option<&str>, limit: usize) -> Result<Tail, Error> {
         self.look()?;
+        if after.is_some() && self.unreadable_after.lock().unwrap().take_if(|id| after == Some(id)).is_some()
+        {
+            return Err(away());
+        }
         let number = |id: &str| id.strip_prefix('e').and_then(|digits| digits.parse::<usize>().ok());
         let from = match after {
             None => self.events.lock().unwrap().len(),
