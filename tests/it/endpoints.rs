@@ -383,7 +383,11 @@ async fn what_waits_is_not_told_to_an_endpoint_that_was_narrowed(world: &World) 
     assert_eq!(after.posts().len(), 0, "it is of a channel that the endpoint is not told of any more");
     let log = world.get(&format!("{}/deliveries", path(&made))).await;
     assert_eq!((&log["items"][0]["state"], &log["items"][0]["attempts"]), (&json!("dropped"), &json!(1)));
-    assert_eq!(world.get(&path(&made)).await["failing_since"], json!(null), "nothing that has failed is left");
+    assert_eq!(
+        world.get(&path(&made)).await["failing_since"],
+        json!(null),
+        "nothing that has failed is left"
+    );
     let again =
         format!("{}/deliveries/{}/retry", path(&made), log["items"][0]["id"].as_str().expect("an id"));
     let refused = world.ask("POST", &again, None).await;

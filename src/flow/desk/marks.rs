@@ -27,21 +27,21 @@ pub(in crate::flow) fn apply(
         return Err(conflict(docket, "version_conflict", "somebody else holds the conversation"));
     }
     let labels = patch.labelling.as_ref().map(|labelling| labels_after(docket, labelling)).transpose()?;
-    match patch.status {
-        None => {}
-        Some((Status::Closed, _)) => conversations::close(docket, policy, &who.actor),
+    let is_moved = match patch.status {
+        None => false,
+        Some((Status::Closed, _)) => {
+            conversations::close(docket, policy, &who.actor);
+            false
+        }
         Some((Status::Snoozed, until)) => {
             let until = until.filter(|until| *until > docket.now);
             let until = until.ok_or_else(|| invalid("/snoozed_until", "must be in the future".to_owned()))?;
-            if conversations::set_status(docket, Status::Snoozed, Some(until), &who.actor) {
-                conversations::wind_overdue(docket, policy);
-            }
+            conversations::set_status(docket, Status::Snoozed, Some(until), &who.actor)
         }
-        Some((Status::Open, _)) => {
-            if conversations::set_status(docket, Status::Open, None, &who.actor) {
-                conversations::wind_overdue(docket, policy);
-            }
-        }
+        Some((Status::Open, _)) => conversations::set_status(docket, Status::Open, None, &who.actor),
+    };
+    if is_moved {
+        conversations::wind_overdue(docket, policy);
     }
     if let Some(assignee) = patch.assignee
         && assignee != docket.conversation.assignee
