@@ -1,13 +1,14 @@
 //! Nothing vanishes: whatever fails is tried again, looked up, or put in front of a person, and nothing is sent twice.
 
 use baton::{
-    adapters::scripted::Step,
+    adapters::scripted::{Hold, Step},
     flow::{
         generator::{FailureKind, Line},
         ledger, sender,
     },
 };
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::world::{Answer, Chat, World, green_api, on_both_stores};
@@ -253,21 +254,27 @@ async fn a_claim_that_is_run_again_takes_its_answer_back_all_the_same(world: &Wo
     .await;
 }
 
-async fn after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers(world: &World) {
-    let (mei, ana) = (world.chat(MEI), world.chat("6580000002@c.us"));
-    let (of_mei, of_ana) = (has_an_answer_owed(mei).await, has_an_answer_owed(ana).await);
-    let process = world.process();
-    world.gateway.answers(Answer::LostBefore);
-    let silence = world.gateway.is_silent();
-    let mut sending = tokio::spawn({
-        let process = process.clone();
-        async move { process.send(of_mei).await }
-    });
+/// What is owed there is sent, and waits until the gateway says how it is, which it does once that is let go.
+async fn waits_for_the_gateway(
+    world: &World,
+    of: Uuid,
+) -> (Hold, JoinHandle<Result<sender::Outcome, ledger::Error>>) {
+    let (silence, process) = (world.gateway.is_silent(), world.process());
+    let mut sending = tokio::spawn(async move { process.send(of).await });
     tokio::select! {
         biased;
         () = silence.reached() => {}
         ended = &mut sending => panic!("nobody waits for the gateway: {ended:?}"),
     }
+    (silence, sending)
+}
+
+async fn after_an_unclear_send_nothing_leaves_the_channel_until_the_gateway_answers(world: &World) {
+    let (mei, ana) = (world.chat(MEI), world.chat("6580000002@c.us"));
+    let (of_mei, of_ana) = (has_an_answer_owed(mei).await, has_an_answer_owed(ana).await);
+    let process = world.process();
+    world.gateway.answers(Answer::LostBefore);
+    let (silence, sending) = waits_for_the_gateway(world, of_mei).await;
     assert_eq!(mei.message("Two condos.").await["delivery"]["state"], "unknown", "it is settled");
     let blocked = process.send(of_ana).await;
     assert!(matches!(blocked, Ok(sender::Outcome::Blocked(_))), "nobody else's leaves: {blocked:?}");
@@ -289,16 +296,7 @@ async fn a_gateway_that_nobody_reaches_does_not_use_up_what_is_owed(world: &Worl
         assert!(matches!(process.send(of_mei).await, Ok(sender::Outcome::Worked)));
         world.pass(MINUTE_MS);
     }
-    let silence = world.gateway.is_silent();
-    let mut sending = tokio::spawn({
-        let process = process.clone();
-        async move { process.send(of_mei).await }
-    });
-    tokio::select! {
-        biased;
-        () = silence.reached() => {}
-        ended = &mut sending => panic!("nobody waits for the gateway: {ended:?}"),
-    }
+    let (silence, sending) = waits_for_the_gateway(world, of_mei).await;
     let blocked = process.send(of_ana).await;
     assert!(matches!(blocked, Ok(sender::Outcome::Blocked(_))), "hers is not used up: {blocked:?}");
     silence.release();
