@@ -1,5 +1,7 @@
 //! Blue ticks: the contact sees that somebody reads, when somebody does.
 
+use std::time::Duration;
+
 use baton::domain::policy::ReadReceipts;
 use serde_json::json;
 
@@ -21,7 +23,8 @@ async fn reads(world: &World, chat: &Chat<'_>) {
 /// Waits until the chat was marked so many times.
 async fn are_given(world: &World, times: usize) {
     let mut marked = world.gateway.marked_read.subscribe();
-    marked.wait_for(|chats| chats.len() >= times).await.expect("the gateway is there");
+    let given = marked.wait_for(|chats| chats.len() >= times);
+    tokio::time::timeout(Duration::from_secs(60), given).await.expect("given").expect("the gateway is there");
     assert_eq!(*marked.borrow(), vec![MEI; times]);
 }
 
