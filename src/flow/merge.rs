@@ -257,6 +257,7 @@ mod tests {
         for (name, ends, deed) in table {
             let mut play = Play::new();
             play.switches(Mode::Human);
+            play.step(|docket, _| docket.conversation.unread = 2);
             let seen = play.step(|docket, policy| pair(docket, policy, stays, &other)).expect("it is there");
             deed(&mut play);
             assert_eq!(play.step(|docket, policy| leave(docket, policy, stays, &seen)), ends, "{name}");
