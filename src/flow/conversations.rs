@@ -216,8 +216,8 @@ pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
     let waits = conversation.mode.mode == Mode::Human
         && conversation.status == Status::Open
         && policy.human_overdue_ms > 0;
-    let back_at = conversation.memo.woken_at.map_or(conversation.mode.changed_at, Time);
-    let since = conversation.waiting_since.map(|since| since.max(conversation.mode.changed_at).max(back_at));
+    let theirs_since = conversation.mode.changed_at.max(Time(conversation.memo.woken_at.unwrap_or(0)));
+    let since = conversation.waiting_since.map(|since| since.max(theirs_since));
     let already_called = conversation.attention.is_some();
     conversation.memo.overdue_at =
         since.filter(|_| waits && !already_called).map(|since| since.plus_ms(policy.human_overdue_ms).0);

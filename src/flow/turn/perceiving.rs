@@ -70,12 +70,9 @@ enum Sense {
 /// What came of one message.
 struct Perceived {
     message: Uuid,
-    /// None: nobody could tell.
-    words: Option<String>,
+    words: Result<String, Unheard>,
     /// Without words nobody can read it.
     needs_words: bool,
-    /// Nobody could tell now: it may be heard later.
-    for_now: Option<Failure>,
 }
 
 /// Why there are no words.
@@ -173,16 +170,18 @@ impl Turns {
             if turn.turn.purpose != Purpose::Reply {
                 return Perception::Whole;
             }
-            let unheard = perceived.iter().filter(|one| one.needs_words && one.words.is_none());
-            let (again, unread): (Vec<_>, Vec<_>) = unheard.partition(|one| {
-                one.for_now
-                    .as_ref()
-                    .is_some_and(|failure| reply::is_tried_again(docket, &policy, &turn, failure))
+            let unheard: Vec<&Perceived> =
+                perceived.iter().filter(|one| one.needs_words && one.words.is_err()).collect();
+            let again = unheard.iter().find_map(|one| match &one.words {
+                Err(Unheard::ForNow(failure)) if reply::is_tried_again(docket, &policy, &turn, failure) => {
+                    Some(failure.clone())
+                }
+                _ => None,
             });
-            if let Some(failure) = again.into_iter().find_map(|one| one.for_now.clone()) {
+            if let Some(failure) = again {
                 return Perception::Failed(failure);
             }
-            let unread: Vec<Uuid> = unread.into_iter().map(|one| one.message).collect();
+            let unread: Vec<Uuid> = unheard.into_iter().map(|one| one.message).collect();
             if reply::leave_unread(docket, &policy, &turn, &unread) {
                 Perception::Nothing
             } else {
@@ -255,13 +254,7 @@ impl Perceiving {
             let kind = placed.message.kind.as_str();
             tracing::warn!(%message, kind, %problem, "a message was not put into words");
         });
-        let needs_words = matches!(sense, Sense::Ear(_));
-        let (words, for_now) = match words {
-            Ok(words) => (Some(words), None),
-            Err(Unheard::ForNow(failure)) => (None, Some(failure)),
-            Err(Unheard::ForGood(_)) => (None, None),
-        };
-        Perceived { message, words, needs_words, for_now }
+        Perceived { message, words, needs_words: matches!(sense, Sense::Ear(_)) }
     }
 
     async fn words(&self, placed: &Placed, sense: &Sense) -> Result<String, Unheard> {
@@ -301,7 +294,7 @@ async fn whole(mut file: File, max_bytes: usize) -> Result<Bytes, Unheard> {
 
 /// Keeps the words with their messages.
 fn keep(docket: &mut Docket, perceived: &[Perceived]) {
-    for one in perceived.iter().filter(|one| one.words.is_some()) {
+    for one in perceived.iter().filter(|one| one.words.is_ok()) {
         // By now it may be deleted, or another turn has taken it in.
         if docket.message(one.message).is_some_and(|message| message.is_unheard() || message.is_unseen()) {
             note(docket.edit(one.message).expect("it was just looked at"), perceived);
@@ -313,7 +306,7 @@ fn keep(docket: &mut Docket, perceived: &[Perceived]) {
 
 fn note(message: &mut Message, perceived: &[Perceived]) {
     let one = perceived.iter().find(|one| one.message == message.id);
-    if let Some(words) = one.and_then(|one| one.words.as_ref()) {
+    if let Some(words) = one.and_then(|one| one.words.as_ref().ok()) {
         message.put_into_words(words);
     }
 }
