@@ -46,6 +46,10 @@ async fn a_label_is_kept_renamed_and_removed<S: Trial>(store: &S) {
     let (vip, angry) = (label("VIP"), label("angry"));
     assert!(store.add_label(&vip).await.expect("writes") && store.add_label(&angry).await.expect("writes"));
     assert_eq!(store.labels().await.expect("reads"), [angry.clone(), vip.clone()], "by name, case aside");
+    let about = |words: &str| LabelChange { description: Some(Some(words.to_owned())), ..Default::default() };
+    assert_eq!(store.change_label(angry.id, &about("soon")).await.expect("writes"), Put::Kept);
+    let soon = Label { description: Some("soon".to_owned()), ..angry.clone() };
+    assert_eq!(store.labels().await.expect("reads"), [soon, vip.clone()], "its colour and name stay");
     let calm =
         Label { name: "calm".to_owned(), colour: None, description: Some("now".to_owned()), ..angry.clone() };
     let change = LabelChange {
@@ -173,6 +177,8 @@ async fn canned_replies_are_kept_changed_and_removed<S: Trial>(store: &S) {
     // Each writes what they were given, and nothing that the other has changed.
     let change = ReplyChange { text: Some("At ten.".to_owned()), ..ReplyChange::default() };
     assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), Put::Kept);
+    let first = CannedReply { text: "At ten.".to_owned(), ..hours.clone() };
+    assert!(store.canned_replies().await.expect("reads").contains(&first), "for the same channels");
     let change = ReplyChange { channels: Some(None), ..ReplyChange::default() };
     assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), Put::Kept);
     assert!(store.remove_canned_reply(address.id).await.expect("writes"));
