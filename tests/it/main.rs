@@ -37,6 +37,8 @@ mod drafts;
 
 mod failures;
 
+mod sends;
+
 mod erase;
 
 mod retention;
