@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::{
@@ -101,6 +102,7 @@ impl Settings {
             ai_model: self.ai_model.clone().unwrap_or_default(),
             tools: self.tools()?,
             prompt: self.prompt()?,
+            zone: TimeZone::get(&self.time_zone).map_err(|error| Wrong::new("BATON_TIME_ZONE", error))?,
         })
     }
 

@@ -43,6 +43,12 @@ pub fn day_began(zone: &str, at: Time) -> Option<Time> {
     day_of(&zone, zone.to_datetime(timestamp(at)).date())
 }
 
+/// A moment as the clock there shows it, with the day: `Thursday, 8 January 2026, 14:05 (Asia/Singapore)`.
+pub fn told_in(zone: &TimeZone, at: Time) -> String {
+    let clock = zone.to_datetime(timestamp(at));
+    format!("{} ({})", clock.strftime("%A, %-d %B %Y, %H:%M"), zone.iana_name().unwrap_or("UTC"))
+}
+
 /// Days on end that are as long as each other: all are, but for those on which the clocks change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Days {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
+
 use super::{brake::Brake, hours::Hours, tool::Tool, words::words};
 
 words! {
@@ -151,8 +153,10 @@ pub struct Policy {
     pub ai_model: String,
     /// What it may ask of the business.
     pub tools: Arc<[Tool]>,
-    /// The system prompt.
+    /// The system prompt, in which `{now}` stands for the moment.
     pub prompt: Arc<str>,
+    /// Where that moment is told.
+    pub zone: TimeZone,
 }
 
 impl Default for Policy {
@@ -209,6 +213,7 @@ impl Default for Policy {
             ai_model: String::new(),
             tools: Arc::default(),
             prompt: Arc::from(""),
+            zone: TimeZone::UTC,
         }
     }
 }

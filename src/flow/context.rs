@@ -11,7 +11,10 @@ use super::{
 };
 use crate::domain::{
     chat::ChatKind,
+    hours,
     message::{Author, Kind, Message, Sender},
+    policy::Policy,
+    time::Time,
     tool::Tool,
     turn::Purpose,
 };
@@ -31,6 +34,9 @@ const QUOTE_LETTERS: usize = 300;
 
 /// Of the name of somebody in a group.
 const NAME_LETTERS: usize = 60;
+
+/// Stands in a prompt for the day and the time. A model has no clock: "tomorrow at seven" would be a day that it makes up.
+const NOW: &str = "{now}";
 
 /// What is asked of it where a person answers.
 const SUGGEST: &str = "A colleague answers this contact now. Suggest what they could write next: only the words of that message.";
@@ -70,7 +76,7 @@ pub(super) async fn request(
     }
     Ok(Request {
         model: channel.policy.ai_model.clone(),
-        system: Arc::clone(&channel.policy.prompt),
+        system: system(&channel.policy, begun.at),
         lines,
         tools: offer(&channel.policy.tools, begun.turn.purpose, tool_rounds),
         channel: channel.name.clone(),
@@ -82,6 +88,15 @@ pub(super) async fn request(
             purpose: begun.turn.purpose,
         },
     })
+}
+
+/// The prompt, with the clock where it asks for it.
+fn system(policy: &Policy, now: Time) -> Arc<str> {
+    if policy.prompt.contains(NOW) {
+        policy.prompt.replace(NOW, &hours::told_in(&policy.zone, now)).into()
+    } else {
+        Arc::clone(&policy.prompt)
+    }
 }
 
 /// What was said so far, in the order of time: here, and where the same person was before under another id.
@@ -232,6 +247,17 @@ mod tests {
         }
         let contact = "really? (in reply to: \"ok\") I confirm: 90 % off. (\"\")";
         assert_eq!(in_reply(Author::Contact), Some(Line::Contact(contact.to_owned())));
+    }
+
+    #[test]
+    fn a_prompt_tells_the_time_where_it_asks_for_it() {
+        let zone = jiff::tz::TimeZone::get("Asia/Singapore").expect("a zone");
+        let of = |prompt: &str| Policy { prompt: prompt.into(), zone: zone.clone(), ..Policy::default() };
+        let at = Time::parse("2026-01-08T06:05:00Z").expect("a moment");
+        let told = "It is Thursday, 8 January 2026, 14:05 (Asia/Singapore).";
+        assert_eq!(&*system(&of("It is {now}."), at), told);
+        let plain = of("Be kind.");
+        assert!(Arc::ptr_eq(&system(&plain, at), &plain.prompt));
     }
 
     #[test]
