@@ -32,6 +32,8 @@ pub mod burst;
 
 pub mod pacing;
 
+pub mod markdown;
+
 pub mod retry;
 
 pub mod cadence;

@@ -10,7 +10,7 @@ use super::{
     generator::{ToolCall, Written},
     reply::Answer,
 };
-use crate::domain::tool::Tool;
+use crate::domain::{markdown, tool::Tool};
 pub use own::Asking;
 
 /// Longest delay that the model may ask for: a year of hours.
@@ -78,7 +78,8 @@ pub fn ends_a_turn(name: &str) -> bool {
 /// the model waits for an answer of the business, or a call is not done, which they would promise. While nobody is there to
 /// take over, the model is told until when, and writes once more: what it wrote beside the call would promise somebody.
 pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>, own: &[Tool]) -> Understood {
-    let mut answer = Answer { text: storable(&written.text), is_cut: written.is_cut, ..Answer::default() };
+    let text = markdown::as_shown(&storable(&written.text));
+    let mut answer = Answer { text, is_cut: written.is_cut, ..Answer::default() };
     let (mut gave, mut noted_now, mut must_tell) = (Vec::new(), false, false);
     for call in &written.calls {
         let of_call = match call.name.as_str() {
