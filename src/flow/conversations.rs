@@ -101,6 +101,8 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
                 .with("reason", by.reason.as_str()),
         );
         if to == Mode::Ai && matches!(by.reason, Reason::Released | Reason::Api) {
+            // Whoever gives it back has seen how often it answered.
+            docket.conversation.memo.answered.clear();
             clear(docket, by.actor, asks_who_answers);
         }
         if to == Mode::Human && is_a_person(by.reason) {

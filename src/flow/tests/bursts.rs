@@ -187,6 +187,9 @@ fn the_cap_hands_a_bot_over() {
     assert_eq!(play.claim(), Claim::Nothing);
     assert_eq!(play.conversation.mode.reason, Reason::ReplyCap);
     assert_eq!(play.message(message).inbound.unwrap().outcome, Outcome::HandedOver);
+    play.switches(Mode::Ai);
+    play.exchange("I am no bot", "Sorry.");
+    assert_eq!(play.conversation.mode.mode, Mode::Ai, "a person has given it back");
 }
 
 #[test]
