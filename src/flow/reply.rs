@@ -112,6 +112,7 @@ pub fn commit(
     match begun.turn.purpose {
         Purpose::FollowUp => {
             if agenda::queue(docket, policy, &answer.text, Some(begun.turn.id)) {
+                notes::put_away(docket, begun);
                 Committed::Owed
             } else {
                 Committed::Silent

@@ -7,6 +7,7 @@ use crate::{
         policy::BurstPolicy,
     },
     flow::{
+        agenda::{self, Wish},
         inbox,
         mode_switch::{self, Request},
         outbox::{self, Settled},
@@ -77,6 +78,29 @@ fn a_note_is_read_again_by_the_answer_in_place_of_one_that_never_left() {
         assert_eq!(play.sends(), ["Eighteen dollars."], "{ends}");
         play.says("Thanks");
         assert_eq!(play.begins().note, None, "{ends}: once");
+    }
+}
+
+#[test]
+fn a_note_is_read_by_a_follow_up_or_by_an_answer_and_not_by_both() {
+    for leaves in [true, false] {
+        let mut play = Play::new();
+        play.exchange("m1", "a1");
+        let request =
+            Request { actor: "agent:ana".into(), note: Some("give her 10 %".into()), ..Request::default() };
+        play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
+        let wish = Wish { delay_ms: Some(1_000), instructions: Some("Ask.".into()), ..Wish::default() };
+        play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana"));
+        play.wait(1_000);
+        let agenda::Fired::Begun(begun) = play.fires() else { panic!("the assistant writes it") };
+        assert_eq!(begun.note.as_deref(), Some("give her 10 %"));
+        play.writes(&begun, "With 10 % off?");
+        if leaves {
+            play.sends();
+        }
+        play.says("Yes");
+        let note = play.begins().note;
+        assert_eq!(note.is_none(), leaves, "{note:?}");
     }
 }
 
