@@ -47,7 +47,8 @@ impl<S: Store> Answers for S {
             "select a.turn_id from cached_answers a where a.channel = $1 and a.question = $2 and a.prompt = $3 \
              and (a.alone or a.conversation_id = $4) and a.at >= $5 \
              and not exists (select 1 from messages m where m.conversation_id = a.conversation_id \
-                 and m.turn_id = a.turn_id and m.state is not null and m.state not in ('sent', 'delivered', 'read')) \
+                 and m.turn_id = a.turn_id and m.state is not null \
+                 and (m.state not in ('sent', 'delivered', 'read') or m.deleted_at is not null)) \
              and not exists (select 1 from messages m where m.conversation_id = a.conversation_id \
                  and m.author = 'agent' and m.kind <> 'note' and m.at >= a.at) \
              order by a.at desc limit 1",
@@ -156,6 +157,12 @@ mod tests {
         let agents = from_us(4, Author::Agent, "At ten, sorry.", NOW.plus_ms(60_000), State::Queued);
         store.keep_messages(&mei, vec![agents]).await;
         assert_eq!(found(store, &question("when"), mei.id, NOW).await, None);
+        let (bo, turn) = answer(store, "6580000002@c.us", true, State::Sent).await;
+        assert!(found(store, &question("when"), bo.id, NOW).await.is_some());
+        let deletes =
+            Statement::new("update messages set deleted_at = $1 where turn_id = $2").with(NOW).with(turn);
+        store.write(deletes).await.expect("writes");
+        assert_eq!(found(store, &question("when"), bo.id, NOW).await, None, "deleted on the phone");
     }
 
     async fn an_answer_goes_with_its_turn_and_with_time<S: Trial>(store: &S) {
