@@ -45,6 +45,13 @@ pub(super) struct Atoms<'t> {
     units: usize,
 }
 
+/// Words that are written with a full stop and go on with a capital or a number in some language.
+const SHORT: [&str; 14] =
+    ["approx", "aprox", "bzw", "ca", "evtl", "exkl", "ggf", "inkl", "nr", "núm", "prof", "tel", "тел", "ул"];
+
+/// Letters of the longest of them.
+const LONGEST_SHORT: usize = 6;
+
 impl<'t> Atoms<'t> {
     /// Takes a text apart. A character of more than `limit` UTF-16 units (letters under heaps of accents) is several
     /// atoms, since it could not be sent as one.
@@ -178,12 +185,22 @@ impl<'t> Atoms<'t> {
         (end.saturating_sub(4)..end).rev().find(|n| !is_closer(self.atoms[*n].first))
     }
 
-    /// Whether the full stop rather belongs to a short word with a capital: "Dr.", "Mrs.", "No.".
+    /// Whether the full stop rather belongs to a number ("24. Dezember"), to a short word with a capital ("Dr.", "Mrs.", "No."),
+    /// to a letter ("z. B.") or to a word that is written so.
     fn is_abbreviation(&self, stop: usize) -> bool {
-        let letters =
-            (stop.saturating_sub(4)..stop).rev().take_while(|n| self.atoms[*n].first.is_alphabetic());
-        let first = letters.last();
-        first.is_some_and(|first| stop - first <= 3 && self.atoms[first].first.is_uppercase())
+        if stop > 0 && self.atoms[stop - 1].first.is_numeric() {
+            return true;
+        }
+        let letters = (stop.saturating_sub(LONGEST_SHORT + 1)..stop)
+            .rev()
+            .take_while(|n| self.atoms[*n].first.is_alphabetic());
+        let Some(first) = letters.last() else { return false };
+        let is_capital = self.atoms[first].first.is_uppercase();
+        match stop - first {
+            1 => true,
+            2 | 3 if is_capital => true,
+            _ => SHORT.contains(&self.slice(first, stop).to_lowercase().as_str()),
+        }
     }
 }
 
@@ -282,7 +299,9 @@ mod tests {
     fn every_gap_has_the_rank_that_a_reader_would_give_it() {
         for (text, wanted) in [
             ("a b", "aWb"),
-            ("a. B! 3? d", "a.SB!S3?Wd"),
+            ("ab. B! 3? d", "ab.SB!S3?Wd"),
+            ("am 24. Dezember, z. B. um 9. Ja. Gut", "amW24.WDezember,Wz.WB.WumW9.WJa.WGut"),
+            ("ca. 20 inkl. MwSt. Call us. We come", "ca.W20Winkl.WMwSt.SCallWus.SWeWcome"),
             ("a\n b \n\n c\r\nd\r\n\r\ne", "aLbPcLdPe"),
             ("he said \"yes.\" Then (no!) He", "heWsaidW\"yes.\"SThenW(no!)SHe"),
             (
