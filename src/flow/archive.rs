@@ -382,7 +382,7 @@ pub trait Archive: Send + Sync {
     /// One of them, with its conversation.
     async fn turn(&self, id: Uuid) -> Result<Option<(Uuid, String, Turn)>, Error>;
 
-    /// Follow-ups by due time, each with its conversation.
+    /// Follow-ups by due time, each with its conversation: pending ones from the next on, others from the last one back.
     async fn follow_ups(
         &self,
         filter: &FollowUpFilter,

@@ -1,4 +1,4 @@
-//! Follow-ups, by due time.
+//! Follow-ups, by due time: what is to come with the next one first, what was with the last.
 
 use uuid::Uuid;
 
@@ -49,11 +49,17 @@ pub(super) async fn list<S: Store>(
     if let Some(before) = wanted.due_before {
         conditions.next(&mut statement).push("f.due_at < ").bind(before);
     }
+    let (beyond, order) = match state {
+        FollowUpState::Pending => ("(f.due_at, f.id) > (", " order by f.due_at, f.id limit "),
+        FollowUpState::Sent | FollowUpState::Cancelled | FollowUpState::Withheld => {
+            ("(f.due_at, f.id) < (", " order by f.due_at desc, f.id desc limit ")
+        }
+    };
     if let Some((due_at, id)) = after {
-        conditions.next(&mut statement).push("(f.due_at, f.id) > (").bind(due_at);
+        conditions.next(&mut statement).push(beyond).bind(due_at);
         statement.push(", ").bind(id).push(")");
     }
-    statement.push(" order by f.due_at, f.id limit ").bind(cursor::rows_asked(page));
+    statement.push(order).bind(cursor::rows_asked(page));
     let rows = store.rows(statement).await?;
     let found: Result<Vec<(Uuid, FollowUp)>, Error> = rows
         .iter()

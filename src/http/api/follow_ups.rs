@@ -116,7 +116,7 @@ pub(crate) struct Which {
     cursor: Option<String>,
 }
 
-/// Follow-ups by due time.
+/// Follow-ups by due time: pending ones from the next on, those of another state from the last one back.
 #[utoipa::path(get, path = "/api/v1/follow-ups", tag = "Follow-ups", params(Which),
     responses((status = 200, body = List<FollowUp>)))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {

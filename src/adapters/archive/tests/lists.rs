@@ -4,7 +4,10 @@ use uuid::Uuid;
 
 use super::{all_pages, at, first};
 use crate::{
-    adapters::trial::{NOW, Trial, begun, from_us, letter, on_both_stores, scheduled, suggested, turn},
+    adapters::{
+        sql::Statement,
+        trial::{NOW, Trial, begun, from_us, letter, on_both_stores, scheduled, suggested, turn},
+    },
     domain::draft::{Draft, DraftState},
     domain::message::{Author, DeliveryState},
     domain::turn::{DeadLetter, FollowUp, FollowUpState, LetterKind, LetterState, Turn, TurnState},
@@ -55,6 +58,16 @@ async fn follow_ups_come_by_due_time<S: Trial>(store: &S) {
     }
     kept.sort_by_key(|(_, follow_up)| (follow_up.due_at, follow_up.id));
     let found = all_pages(async |page| store.follow_ups(&FollowUpFilter::default(), &page).await).await;
+    assert_eq!(found, kept);
+    // What is over is looked at from the last one back.
+    for (conversation, follow_up) in &mut kept {
+        follow_up.state = FollowUpState::Cancelled;
+        let over = Statement::new("update follow_ups set state = 'cancelled' where conversation_id = $1");
+        store.write(over.with(*conversation)).await.expect("writes");
+    }
+    kept.reverse();
+    let over = FollowUpFilter { state: Some(FollowUpState::Cancelled), ..FollowUpFilter::default() };
+    let found = all_pages(async |page| store.follow_ups(&over, &page).await).await;
     assert_eq!(found, kept);
 }
 
