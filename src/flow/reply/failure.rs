@@ -94,6 +94,7 @@ fn record_failure(docket: &mut Docket, begun: &Begun, failure: &Failure, action:
         Entry::of(EventType::TurnFailed)
             .action(action)
             .turn(begun.turn.id)
+            .with("purpose", begun.turn.purpose.as_str())
             .with("kind", failure.kind.as_str())
             .with("detail", failure.detail.as_str())
             .with("attempt", begun.turn.attempt),

@@ -501,6 +501,11 @@ fn a_model_that_fails_is_tried_again_and_then_left_without_calling_anybody() {
     assert!(is_at_rest(&play) && play.letters.is_empty() && play.sends().is_empty());
     assert_eq!(play.conversation.attention, None);
     assert_eq!(play.happened(EventType::TurnFailed), 3);
+    let failed = play.events.iter().filter(|event| event.kind == EventType::TurnFailed);
+    assert!(
+        failed.into_iter().all(|event| event.details["purpose"] == "draft"),
+        "nobody is left alone by it"
+    );
     play.says("Hello?");
     suggests(&mut play, "Yes.");
 
