@@ -34,7 +34,7 @@ use super::{
     context,
     dispatch::Dispatch,
     gate::Gate,
-    generator::Generator,
+    generator::{Failure, FailureKind, Generator, Request},
     inbox::{self, Begun, Claim, Claimant},
     ledger::{self, Key, Ledger, Need, change},
     look_ups::LookUps,
@@ -60,6 +60,16 @@ pub enum Outcome {
     NotYet(i64),
     /// Another instance has it.
     LeftToHolder,
+}
+
+/// What comes before the model.
+enum Prepared {
+    /// It is asked this.
+    Request(Box<Request>),
+    /// It is not asked: it would not understand anything.
+    Ended(Committed),
+    /// Not now.
+    Failed(Failure),
 }
 
 /// The step.
@@ -207,15 +217,24 @@ impl Turns {
         let claimed_at = (self.clock)();
         histogram!("baton_turn_wait_seconds").record(seconds(begun.at.since(waited_since(&begun))));
         self.show_read(channel, &begun);
-        match Box::pin(self.perceive(channel, &mut begun, &guard.token)).await? {
-            Perception::Whole => {}
-            Perception::Nothing => return Ok(Ended::from(Committed::Discarded("unreadable"))),
-            Perception::Failed(failure) => {
+        // Read before the race below: a call to the store is never dropped half-way.
+        let request = match Box::pin(self.prepare(channel, &mut begun, &guard.token)).await {
+            Ok(Prepared::Request(request)) => *request,
+            Ok(Prepared::Ended(committed)) => return Ok(Ended::from(committed)),
+            Ok(Prepared::Failed(failure)) => {
                 return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
             }
-        }
-        // Read before the race below: a call to the store is never dropped half-way.
-        let request = context::request(&*self.archive, channel, &mut begun, self.tool_rounds).await?;
+            // Nobody waits for the end of its lease.
+            Err(error @ ledger::Error::Unavailable(_)) => {
+                self.abandon(channel, begun, Cost::default()).await?;
+                return Err(error);
+            }
+            Err(error) => {
+                let detail = format!("what was said cannot be read: {error}");
+                let failure = Failure { kind: FailureKind::Malformed, retry_after_ms: None, detail };
+                return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
+            }
+        };
         let asked_at = (self.clock)();
         let is_alone = request.lines.len() == 1 && !self.generator.knows_who_asks(&request.channel);
         let stands_alone = answers::stands_alone(&request.lines);
@@ -259,6 +278,22 @@ impl Turns {
                 self.fail(channel, begun, failure, cost).await.map(Ended::from)
             }
         }
+    }
+
+    /// What the model is asked, with everything put into words that can be.
+    async fn prepare(
+        &self,
+        channel: &Channel,
+        begun: &mut Begun,
+        stopped: &CancellationToken,
+    ) -> Result<Prepared, ledger::Error> {
+        match self.perceive(channel, begun, stopped).await? {
+            Perception::Whole => {}
+            Perception::Nothing => return Ok(Prepared::Ended(Committed::Discarded("unreadable"))),
+            Perception::Failed(failure) => return Ok(Prepared::Failed(failure)),
+        }
+        let request = context::request(&*self.archive, channel, begun, self.tool_rounds).await?;
+        Ok(Prepared::Request(Box::new(request)))
     }
 
     /// The contact sees that the assistant reads.

@@ -22,7 +22,7 @@ use crate::{
 
 /// What a turn came to is kept for so long while the store is away: without it the conversation would wait for the end of
 /// its lease and pay for another generation.
-const END: Duration = Duration::from_secs(60);
+pub(super) const END: Duration = Duration::from_secs(60);
 
 /// How a turn ended.
 pub(super) struct Ended {

@@ -12,7 +12,10 @@ use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Turns, end::need_of};
+use super::{
+    Turns,
+    end::{END, need_of},
+};
 use crate::{
     domain::{
         docket::{Docket, Entry},
@@ -27,7 +30,7 @@ use crate::{
         files::{File, Piece, Unfetched},
         generator::{Failure, FailureKind},
         inbox::Begun,
-        ledger::{self, Key, change},
+        ledger::{self, Key, insist},
         media::Fetching,
         reply,
         transcriber::{SOUND_MAX_BYTES, Transcriber},
@@ -188,7 +191,8 @@ impl Turns {
                 Perception::Whole
             }
         };
-        change(&*self.ledger, Key::Id(begun.conversation), need, step).await
+        // What was heard has been paid for.
+        insist(&*self.ledger, Key::Id(begun.conversation), need, END, step).await
     }
 }
 
