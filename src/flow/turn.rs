@@ -224,14 +224,11 @@ impl Turns {
             Ok(Prepared::Failed(failure)) => {
                 return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
             }
-            // Nobody waits for the end of its lease.
-            Err(error @ ledger::Error::Unavailable(_)) => {
-                self.abandon(channel, begun, Cost::default()).await?;
-                return Err(error);
-            }
+            // No attempt of the model; and nobody waits for the end of its lease.
             Err(error) => {
-                let detail = format!("what was said cannot be read: {error}");
-                let failure = Failure { kind: FailureKind::Malformed, retry_after_ms: None, detail };
+                tracing::warn!(%error, cause = %error.cause(), turn = %begun.turn.id, "what the model is to read was not read");
+                let detail = error.to_string();
+                let failure = Failure { kind: FailureKind::Unasked, retry_after_ms: None, detail };
                 return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
             }
         };
