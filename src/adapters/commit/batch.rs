@@ -26,7 +26,7 @@ use crate::{
         docket::{ChannelStanding, Clocks, Loaded},
         time::Time,
     },
-    flow::{ledger::Key, tombstones::Removal},
+    flow::{ledger::Key, provider::boot_time, tombstones::Removal},
 };
 
 /// What became of one step.
@@ -322,13 +322,14 @@ async fn lock<D: Dialect>(
     if ids.is_empty() {
         return Ok((HashMap::new(), Time::default()));
     }
+    let asked_at = boot_time();
     let rows = transaction.fetch(&D::sql().lock, &text(&ids)?).await?;
     let mut now = place.dialect.clock();
     if now.is_none() {
         for row in &rows {
             now = now.max(Option::read(row, "now")?);
         }
-        place.clock.hear(now.unwrap_or_default());
+        place.clock.hear(asked_at, now.unwrap_or_default());
     }
     let now = now.unwrap_or_default();
     let mut cases = HashMap::new();

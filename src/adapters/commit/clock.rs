@@ -11,6 +11,9 @@ use crate::{domain::time::Time, flow::provider::boot_time};
 const HEARD: Duration = Duration::from_secs(60);
 /// It does not go back by less than this: an answer was only longer on its way.
 const JITTER_MS: i64 = 1_000;
+/// What was longer on its way than this says nothing of the moment in which it came: whoever slept meanwhile would take long
+/// ago for now.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
 /// The clock.
 #[derive(Default)]
@@ -24,9 +27,13 @@ struct Heard {
 }
 
 impl ServerClock {
-    /// The server has just said so.
-    pub(super) fn hear(&self, server: Time) {
+    /// The server has just said so, asked at that moment of [`boot_time`].
+    pub(super) fn hear(&self, asked_at: Duration, server: Time) {
         let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if boot_time().saturating_sub(asked_at) > ON_ITS_WAY {
+            *heard = None;
+            return;
+        }
         let given = heard.as_ref().map_or(server, |heard| heard.given);
         *heard = Some(Heard { server, at: boot_time(), given });
     }
@@ -51,13 +58,15 @@ mod tests {
     fn it_goes_by_what_was_heard_and_back_only_if_the_server_does() {
         let clock = ServerClock::default();
         assert_eq!(clock.now(), None);
-        clock.hear(Time(10_000));
+        clock.hear(boot_time(), Time(10_000));
         let first = clock.now().expect("heard");
         assert!(first >= Time(10_000) && first < Time(11_000));
-        clock.hear(Time(9_990));
+        clock.hear(boot_time(), Time(9_990));
         assert!(clock.now().expect("heard") >= first, "an answer was on its way for longer");
-        clock.hear(Time(1_000));
+        clock.hear(boot_time(), Time(1_000));
         assert!(clock.now().expect("heard") < Time(2_000), "the server's clock was set back");
+        clock.hear(boot_time().saturating_sub(ON_ITS_WAY * 2), Time(2_000));
+        assert_eq!(clock.now(), None, "it lay there for who knows how long");
         let old = Heard { server: Time(0), at: boot_time().saturating_sub(HEARD), given: Time(0) };
         assert_eq!(ServerClock(Mutex::new(Some(old))).now(), None);
     }

@@ -20,7 +20,10 @@ use super::{
 use crate::{
     adapters::Trouble,
     domain::docket::{ChannelStanding, Loaded},
-    flow::ledger::{Key, Need},
+    flow::{
+        ledger::{Key, Need},
+        provider::boot_time,
+    },
 };
 
 /// Runs the steps, if all that they need is known. None: nothing has happened. After an error it may have, unheard.
@@ -40,6 +43,7 @@ pub(super) async fn commit<D: Dialect>(
     // A step that panics is found again the long way, and one that must be certain that the channel is full as well.
     let played = steps::play(cases, &mut channels, ops, now).ok().filter(|played| !played.found_full);
     let Some(played) = played else { return Ok(None) };
+    let asked_at = boot_time();
     let saved = place.dialect.save_if(own, guard, played.save.statements(D::sql())?).await;
     let verdicts = vec![Verdict::Done; ops.len()];
     let now = match saved {
@@ -59,7 +63,7 @@ pub(super) async fn commit<D: Dialect>(
         return Ok(None);
     };
     place.recent.trust();
-    place.clock.hear(now);
+    place.clock.hear(asked_at, now);
     place.committed(&played.commits, played.known, &channels);
     Ok(Some(verdicts))
 }
