@@ -213,6 +213,8 @@ pub(crate) fn trouble(code: &str) -> Trouble {
         // What this connection has prepared no longer fits, is not there or stands in the way: something between us and
         // the server lends its connections to others.
         retired::OUTDATED | "26000" | "42P05" => Trouble::Lost,
+        // A damaged row or index: whoever else is in the batch must not wait for somebody to mend it.
+        "XX001" | "XX002" => Trouble::Busy,
         // Values, constraints, sizes.
         _ if is_of(&["21", "22", "23", "54"]) => Trouble::Data,
         // Connection, transaction (a server that turned into a standby refuses writes), who we are, which database,
@@ -235,7 +237,7 @@ mod tests {
         ] {
             assert_eq!(trouble(code), Trouble::Lost, "{code}");
         }
-        for code in ["40001", "40003", "40P01", "42501", "42703", "42P01", "55P03", "57014"] {
+        for code in ["40001", "40003", "40P01", "42501", "42703", "42P01", "55P03", "57014", "XX001"] {
             assert_eq!(trouble(code), Trouble::Busy, "{code}");
         }
         for code in ["22021", "22P05", "23505", "54000"] {
