@@ -210,7 +210,10 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
     }
     let stands = |state| docket.messages().iter().any(|message| message.is(state));
     if stands(DeliveryState::Queued) || stands(DeliveryState::Sending) {
-        return Fired::NotYet(docket.now.plus_ms(AFTER_WORDS_MS));
+        let at = docket.now.plus_ms(AFTER_WORDS_MS);
+        // Kept: of those who wait behind a phone that is off there may be more than one look has room for.
+        docket.conversation.memo.follow_up_retry_at = Some(at.0);
+        return Fired::NotYet(at);
     }
     if !is_allowed(docket) || docket.conversation.is_waited_for() || stands(DeliveryState::Unknown) {
         withhold(docket, "not_allowed");

@@ -43,6 +43,17 @@ fn a_reply_of_the_contact_cancels_the_follow_up_also_when_it_is_queued() {
 }
 
 #[test]
+fn a_follow_up_behind_words_that_have_not_left_makes_room_for_others() {
+    let mut play = Play::new();
+    play.exchange("m1", "a1");
+    assert!(play.schedules("Still there?", 1_000));
+    play.step(|docket, policy| outbox::say_as_system(docket, policy, "We are back."));
+    play.wait(1_000);
+    let agenda::Fired::NotYet(at) = play.fires() else { panic!("behind those words") };
+    assert_eq!(play.clocks.follow_up_at, Some(at), "a sweep has room for so many");
+}
+
+#[test]
 fn one_automatic_follow_up_a_silence() {
     let mut play = Play::by(|policy| {
         policy.follow_up_after_ms = vec![10_000];
