@@ -101,7 +101,6 @@ impl Chores {
                 archive: Arc::clone(&parts.archive),
                 registry: Arc::clone(&parts.registry),
                 channels: Arc::clone(&parts.numbers.channels),
-                clock: now,
             },
             retention: parts.retention(store.expiry()),
             measured: Mutex::default(),

@@ -76,19 +76,19 @@ pub struct Repair {
     pub registry: Arc<dyn Registry>,
     /// The gateways.
     pub channels: Arc<Channels>,
-    /// The moment by this machine's clock.
-    pub clock: fn() -> Time,
 }
 
 impl Repair {
     /// An instance has started: what came while none ran is due, when what the provider kept has come.
     pub async fn begin(&self, name: &str) -> Result<(), ledger::Error> {
-        self.registry.wind_repair(name, (self.clock)().plus_ms(SETTLE_MS)).await
+        let now = self.intake.ledger.now().await?;
+        self.registry.wind_repair(name, now.plus_ms(SETTLE_MS)).await
     }
 
     /// Looks through the channel's journal, if it is due and nobody else does. Returns how many messages had been missed.
     pub async fn repair(&self, name: &str) -> Result<usize, Trouble> {
-        let now = (self.clock)();
+        // By the clock that all instances share: one that is ahead would have the others wait, and pass over what came meanwhile.
+        let now = self.intake.ledger.now().await?;
         let Some(since) = self.registry.claim_repair(name, now, EVERY_MS).await? else { return Ok(0) };
         let result = self.look_through(name, since, now).await;
         match &result {

@@ -256,7 +256,6 @@ impl<S: Trial + Clone + 'static> Shop<S> {
             archive: Arc::new(self.store.clone()),
             registry: Arc::clone(&self.intake.registry),
             channels: Arc::clone(&self.intake.channels),
-            clock: || NOW,
         }
     }
 

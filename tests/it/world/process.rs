@@ -243,7 +243,6 @@ impl Process {
                 archive: archive.clone(),
                 registry: registry.clone(),
                 channels: channels.clone(),
-                clock: machine_clock,
             },
         };
         let onlookers = dispatch.onlookers.clone();
