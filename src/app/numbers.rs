@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
@@ -45,6 +45,8 @@ const UNKNOWN_MAX: usize = 64;
 const LINKING_MAX: usize = 8;
 /// Longest name of a channel.
 const NAME_MAX: usize = 40;
+/// Tries to write the channel of the environment.
+const WRITES_MAX: usize = 5;
 
 /// What it takes to turn rows of the registry into channels that run.
 pub(super) struct Numbers {
@@ -94,6 +96,17 @@ impl Numbers {
 
     /// Writes the channel of the environment, and the sandbox, into the registry.
     pub(super) async fn register(&self, now: Time) -> anyhow::Result<()> {
+        // Another instance may write the state of the channel between our look and our word.
+        for _ in 0..WRITES_MAX {
+            if self.written(now).await? {
+                return Ok(());
+            }
+        }
+        bail!("the channel {DEFAULT} is changed by others all the time, and was not written")
+    }
+
+    /// Whether nobody has changed it meanwhile.
+    async fn written(&self, now: Time) -> anyhow::Result<bool> {
         let rows = self.registry.channels().await.context("the channels cannot be read")?;
         let row = |name: &str| rows.iter().find(|row| row.name == name).cloned();
         if let Some(instance) = &self.settings.green_api_instance {
@@ -123,18 +136,20 @@ impl Numbers {
                     "BATON_SECRET_KEY does not open what is kept of this channel, and it stays as it is: set the key with which \
                      it was encrypted. If that is lost, set BATON_GREEN_API_WEBHOOK_TOKEN too, and all is kept anew"
                 );
-            } else if other.is_none() || has_it {
-                self.write(before, channel, now).await?;
+            } else if (other.is_none() || has_it) && !self.write(before, channel, now).await? {
+                return Ok(false);
             }
         } else if let Some(before) = row(DEFAULT).filter(|row| row.managed_by_environment) {
             // The environment no longer names it: from now on the API may change it.
             let channel = registry::Channel { managed_by_environment: false, ..before.clone() };
-            self.write(Some(before), channel, now).await?;
+            if !self.write(Some(before), channel, now).await? {
+                return Ok(false);
+            }
         }
         if self.sandbox.is_some() && row(SANDBOX).is_none() {
             self.write(None, blank(SANDBOX, SANDBOX, now), now).await?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A key that is set may be mistyped, while other instances go on with the right one: the token of the door, which was made
@@ -149,7 +164,7 @@ impl Numbers {
         before: Option<registry::Channel>,
         mut channel: registry::Channel,
         now: Time,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<bool> {
         let is_same = before.as_ref().is_some_and(|before| {
             let opened =
                 |row: &registry::Channel| row.sealed.as_deref().and_then(|sealed| self.vault.open(sealed));
@@ -159,16 +174,15 @@ impl Numbers {
                 && opened(before) == opened(&channel)
         });
         if is_same {
-            return Ok(());
+            return Ok(true);
         }
         channel.updated_at = now;
         let is_written = match before {
             // Another instance that starts at the same moment may have written the same.
-            None => self.registry.add_channel(&channel).await,
+            None => self.registry.add_channel(&channel).await.map(|_| true),
             Some(before) => self.registry.put_channel(&channel, before.updated_at).await,
         };
-        is_written.with_context(|| format!("the channel {} cannot be written", channel.name))?;
-        Ok(())
+        is_written.with_context(|| format!("the channel {} cannot be written", channel.name))
     }
 
     /// The token of the door is the one set; else the one made before; else a new one.
