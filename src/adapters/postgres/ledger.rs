@@ -241,7 +241,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         "with wanted as (
             select l.id from dead_letters l
             where l.conversation_id = any (array(select json_array_elements_text($1::json -> 'open')))
-            and l.state = 'open'
+            and l.state = 'open' and l.kind <> 'delivery'
             union
             select l.id from json_array_elements($1::json -> 'letters') k
             join dead_letters l on l.conversation_id = k ->> 0 and l.id = k ->> 1)

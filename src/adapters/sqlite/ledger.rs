@@ -160,6 +160,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         "with wanted (id) as (
             select l.id from jsonb_each($1, '$.open') k
             cross join dead_letters l on l.conversation_id = k.value and l.state = 'open'
+                and l.kind <> 'delivery'
             union
             select l.id from jsonb_each($1, '$.letters') k
             cross join dead_letters l on l.conversation_id = k.value ->> 0 and l.id = k.value ->> 1)
