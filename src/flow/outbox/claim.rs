@@ -20,6 +20,9 @@ use crate::{
     flow::{agenda, conversations, inbox},
 };
 
+/// Nobody holds a channel for longer: neither its pace nor a provider that is left alone.
+pub const HELD_AT_MOST_MS: i64 = 7_200_000;
+
 /// What a claim gives to the sender.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Claim {
@@ -183,7 +186,13 @@ fn channel_allows(docket: &mut Docket, policy: &Policy) -> Option<Claim> {
         docket.found_full = true;
         return Some(Claim::ChannelFull);
     }
-    (channel.next_send_at > docket.now).then_some(Claim::ChannelBusy(channel.next_send_at))
+    is_held(channel.next_send_at, docket.now).then_some(Claim::ChannelBusy(channel.next_send_at))
+}
+
+/// Whether nothing of a channel leaves before that. What nobody holds for so long was written before the clock was set back.
+const fn is_held(until: Time, now: Time) -> bool {
+    let left_ms = until.since(now);
+    0 < left_ms && left_ms <= HELD_AT_MOST_MS
 }
 
 /// Whether a channel in that state, as the provider names it, can send. One that was never asked counts as able.

@@ -22,6 +22,21 @@ use crate::{
     },
 };
 
+#[test]
+fn a_channel_waits_for_its_pace_and_not_for_a_clock_that_was_set_back() {
+    for (ahead_ms, waits) in
+        [(0, false), (500, true), (outbox::HELD_AT_MOST_MS, true), (8 * 3_600_000, false)]
+    {
+        let mut play = Play::new();
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "a1");
+        play.channel.next_send_at = play.now.plus_ms(ahead_ms);
+        let (_, claim) = play.claims_send();
+        assert_eq!(matches!(claim, outbox::Claim::ChannelBusy(_)), waits, "{ahead_ms}: {claim:?}");
+    }
+}
+
 /// A reply is leaving; the contact changes what it answers, or takes it back; then it certainly has not left.
 fn amended_on_the_way(burst: BurstPolicy, is_deletion: bool) -> Play {
     let mut play = Play::by(|policy| policy.burst = burst);
