@@ -70,6 +70,22 @@ test("a long conversation that a search opened has newer ones, until they are lo
   assert.deepEqual([seqs(thread).at(-1), thread.hasNewer.peek()], [100, false]);
 });
 
+test("who goes to the newest while more is read, and a second look waits for that, stands at the newest", async (t) => {
+  const all = many(200);
+  const { thread } = await openedAt(t, all, 10);
+  await pass(150);
+  const slow = later();
+  const pages = archive(all);
+  answers.set(MESSAGES, (request) => (request.query.after ? slow.answer : pages(request)));
+  const newer = thread.newer();
+  thread.lookAgain();
+  await pass(150);
+  const going = thread.toNewest();
+  slow.give(pages({ query: { after: 35, limit: 50 } }));
+  await Promise.all([newer, going]);
+  assert.deepEqual([seqs(thread)[0], seqs(thread).at(-1), thread.hasNewer.peek()], [151, 200, false]);
+});
+
 test("what changed while one jumped is looked for", async (t) => {
   const all = many(100);
   const { thread } = await openedAt(t, all, 10);

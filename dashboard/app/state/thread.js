@@ -148,7 +148,8 @@ export function openThread(id, at = null) {
   /** Back to the newest, from wherever we stand. */
   async function toNewest() {
     if (!hasNewer.peek()) return;
-    await loading;
+    // A second look that waited too may have begun in between: it reads the end of what stands here, which is none.
+    while (loading) await loading;
     batch(() => {
       messages.value = new Map();
       hasNewer.value = false;
