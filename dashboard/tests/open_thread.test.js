@@ -86,6 +86,39 @@ test("who goes to the newest while more is read, and a second look waits for tha
   assert.deepEqual([seqs(thread)[0], seqs(thread).at(-1), thread.hasNewer.peek()], [151, 200, false]);
 });
 
+test("who jumps to a message while something is read gets there, and loads nothing that came with that", async (t) => {
+  const all = many(200);
+  const { thread } = await openedAt(t, all, null);
+  const slow = later();
+  const pages = archive(all);
+  answers.set(MESSAGES, (request) => (request.query.before ? slow.answer : pages(request)));
+  const older = thread.older();
+  const going = [thread.around(120), thread.around(10)];
+  asked.length = 0;
+  slow.give(pages({ query: { before: 151, limit: 50 } }));
+  await Promise.all([older, ...going]);
+  assert.ok(thread.messages.peek().has(10));
+  assert.deepEqual(asked.map(({ query }) => query.around), ["10"]);
+});
+
+test("however much happens while a page is read, one look is for all of it", async (t) => {
+  const all = many(200);
+  const { thread } = await openedAt(t, all, null);
+  const slow = later();
+  answers.set(MESSAGES, slow.answer);
+  const older = thread.older();
+  for (let n = 0; n < 5; n += 1) {
+    thread.lookAgain();
+    await pass(150);
+  }
+  asked.length = 0;
+  answers.set(MESSAGES, archive(all));
+  slow.give({ items: all.slice(100, 150).reverse(), next_cursor: "more" });
+  await older;
+  await pass(150);
+  assert.equal(asked.filter(({ path }) => path === MESSAGES).length, 1);
+});
+
 test("what changed while one jumped is looked for", async (t) => {
   const all = many(100);
   const { thread } = await openedAt(t, all, 10);

@@ -131,19 +131,24 @@ export function openThread(id, at = null) {
   });
 
   /** Loads what stands around a message, in place of what was loaded. @param {number} seq */
-  const around = (seq) => tryTo(async () => {
-    const { items, next_cursor } = await read({ around: seq });
-    batch(() => {
-      messages.value = new Map();
-      keep(items);
-      hasOlder.value = next_cursor !== null;
-      // Half of what was asked for is newer, as far as there is so much: less is all there is.
-      hasNewer.value = items.filter((it) => it.seq > seq).length === Math.floor(PAGE / 2);
-      isLoaded.value = true;
+  async function around(seq) {
+    while (loading) await loading;
+    // It came with what was being loaded.
+    if (messages.peek().has(seq)) return;
+    await tryTo(async () => {
+      const { items, next_cursor } = await read({ around: seq });
+      batch(() => {
+        messages.value = new Map();
+        keep(items);
+        hasOlder.value = next_cursor !== null;
+        // Half of what was asked for is newer, as far as there is so much: less is all there is.
+        hasNewer.value = items.filter((it) => it.seq > seq).length === Math.floor(PAGE / 2);
+        isLoaded.value = true;
+      });
+      // What was heard meanwhile went to what stood here before.
+      lookAgain();
     });
-    // What was heard meanwhile went to what stood here before.
-    lookAgain();
-  });
+  }
 
   /** Back to the newest, from wherever we stand. */
   async function toNewest() {
@@ -159,10 +164,11 @@ export function openThread(id, at = null) {
   }
 
   function lookAgain() {
-    if (!lookDue) lookDue = window.setTimeout(() => {
+    if (!lookDue) lookDue = window.setTimeout(async () => {
+      // What is being loaded may have been read before the change that we look for. One look is for all that comes meanwhile.
+      while (loading) await loading;
       lookDue = 0;
-      // What is being loaded may have been read before the change that we look for.
-      void (loading ?? Promise.resolve()).then(newest);
+      await newest();
     }, LOOK_AGAIN_MS);
   }
 
