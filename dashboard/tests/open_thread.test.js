@@ -137,6 +137,33 @@ test("what happens to a message that is not loaded tears no gap into those that 
   assert.deepEqual(seqs(thread), all.map((it) => it.seq));
 });
 
+test("what comes after a gap that is not filled yet tears no hole, whether it is told of or sent", async (t) => {
+  const all = many(200);
+  const known = all.slice(0, 60);
+  const { feed, thread } = await openedAt(t, known, null);
+  answers.set(MESSAGES, archive(all));
+  answers.set("POST /conversations/c/messages", () => all[198]);
+  feed.write("resync", {});
+  feed.write("note_added", { type: "note_added", conversation_id: "c", message: all[199] });
+  await thread.say({ kind: "text", text: "text 199", draft: null, quoted: null, file: null });
+  await pass(150);
+  assert.deepEqual([seqs(thread), thread.hasOlder.peek()], [all.slice(150).map((it) => it.seq), true]);
+});
+
+test("a note that is added while the thread is opened is there", async (t) => {
+  const feed = await live(t);
+  const slow = later();
+  answers.set(MESSAGES, slow.answer);
+  const thread = openThread("c");
+  t.after(thread.close);
+  feed.write("note_added", { type: "note_added", conversation_id: "c", message: message(4, "agent", { kind: "note" }) });
+  await rest();
+  answers.set(MESSAGES, archive([...many(3), message(4, "agent", { kind: "note" })]));
+  slow.give(archive(many(3))({ query: { limit: 50 } }));
+  await pass(150);
+  assert.deepEqual(seqs(thread), [1, 2, 3, 4]);
+});
+
 test("what was read before the feed told of more does not undo it", async (t) => {
   const of = (state) => message(3, "agent", { delivery: delivery(state) });
   const all = [...many(2), of("sending")];

@@ -58,6 +58,8 @@ export function openThread(id, at = null) {
 
   const newestKnown = () => Math.max(0, ...messages.peek().keys());
   const oldestKnown = () => Math.min(...messages.peek().keys());
+  /** Whether others stand between what is loaded and this one: kept, it would hide from the next look that they are missing. @param {Wire.Message} it */
+  const isTorn = (it) => it.seq > newestKnown() + 1;
 
   /** @param {Wire.Message[]} items */
   function keep(items) {
@@ -203,7 +205,7 @@ export function openThread(id, at = null) {
       batch(() => {
         // Suggestions may answer with the message inside; whichever it is, it has its place in the sequence.
         const message = answer?.message ?? answer;
-        if (typeof message?.seq === "number" && !hasNewer.peek()) keep([message]);
+        if (typeof message?.seq === "number" && !hasNewer.peek() && !isTorn(message)) keep([message]);
         forget(it);
       });
       lookAgain();
@@ -234,8 +236,9 @@ export function openThread(id, at = null) {
       if (it && loading) heard.set(it.seq, it);
       // What is older than all that is loaded, or newer where we stand further back, comes when it is scrolled to.
       const isBeyond = it && ((hasOlder.peek() && it.seq < oldestKnown()) || (hasNewer.peek() && it.seq > newestKnown()));
-      if (it && isLoaded.peek() && !isBeyond) keep([it]);
-      if (changesMessages(event)) lookAgain();
+      const isMissed = it && !hasNewer.peek() && (!isLoaded.peek() || isTorn(it));
+      if (it && isLoaded.peek() && !isBeyond && !isMissed) keep([it]);
+      if (isMissed || changesMessages(event)) lookAgain();
     }),
   ];
   function close() {
