@@ -29,6 +29,13 @@ test("the note beside the thread waits for who looks elsewhere, and is forgotten
   assert.deepEqual(["mei", beside("mei")].map((id) => deskOf(id).peek().text), ["", ""]);
 });
 
+test("in one that was merged there is no field for a note", (t) => {
+  me.value = { id: "ana", role: "agent" };
+  t.after(() => show(null));
+  show("mei");
+  assert.equal(having(Notes({ thread: opened.peek().thread, isMerged: true }), "onInput"), undefined);
+});
+
 test("a note for the AI stays in its dialog until it has been taken", async () => {
   me.value = { id: "ana", role: "agent" };
   const it = conversation({ id: "mei", mode: "HUMAN", mode_actor: "agent:ana", contact: { name: "Mei", phone: null }, updated_at: "1" });

@@ -209,6 +209,13 @@ test("what could not be read is read when one tries again, and by itself when th
   assert.deepEqual([thread.problem.peek(), thread.messages.peek().get(60).outcome], [null, "answered"]);
 });
 
+test("a note that went to where the conversation was merged into takes no message's place here", async (t) => {
+  const { thread } = await openedAt(t, many(3), 2);
+  answers.set("POST /conversations/c/notes", () => message(2, "agent", { kind: "note", conversation_id: "other" }));
+  await thread.say({ kind: "note", text: "text 2", draft: null, quoted: null, file: null });
+  assert.deepEqual(thread.ordered.peek().map((it) => it.author), ["contact", "contact", "contact"]);
+});
+
 test("what is written arrives in the order it was written in, also in a thread that was opened anew", async (t) => {
   const first = later();
   const texts = () => asked.filter(({ path }) => path === "POST /conversations/c/messages").map(({ body }) => body.text);

@@ -36,7 +36,7 @@ export function Context({ it, open, about, onAll }) {
       <div><dt>${t("context.labels")}</dt><dd><${Labels} it=${it} /></dd></div>
     </dl>
     <${Part} title=${t("context.follow_up")}><${FollowUp} it=${it} /></${Part}>
-    <${Part} title=${t("context.notes")}><${Notes} thread=${thread} /></${Part}>
+    <${Part} title=${t("context.notes")}><${Notes} thread=${thread} isMerged=${it.merged_into !== null} /></${Part}>
     <section class="context-part" ref=${happened} tabindex="-1" aria-labelledby="happened-title">
       <h3 id="happened-title">${t("timeline")}</h3>
       ${!about && html`<${Lanes} id=${it.id} thread=${thread} events=${decisions.events.value} />`}

@@ -12,8 +12,8 @@ import { toMessage } from "./scroll.js";
 
 /** @import { Thread } from "../state/thread.js" */
 
-/** @param {{thread: Thread}} props */
-export function Notes({ thread }) {
+/** @param {{thread: Thread, isMerged: boolean}} props in one that was merged nobody writes any more */
+export function Notes({ thread, isMerged }) {
   const desk = beside(thread.id);
   const written = deskOf(desk).value.text;
   const notes = thread.ordered.value.filter((it) => it.kind === "note").reverse();
@@ -32,7 +32,7 @@ export function Notes({ thread }) {
     add();
   }
   return html`<div class="notes">
-    ${mayAct() && html`<form onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), add())}>
+    ${mayAct() && !isMerged && html`<form onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), add())}>
       <textarea rows="2" dir="auto" value=${written} placeholder=${t("notes.placeholder")} aria-label=${t("notes.add")} onKeyDown=${key}
         onInput=${(/** @type {InputEvent} */ event) => lay(desk, { text: /** @type {HTMLTextAreaElement} */ (event.target).value })}></textarea>
       <button>${t("notes.add")}</button>

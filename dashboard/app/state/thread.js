@@ -205,7 +205,9 @@ export function openThread(id, at = null) {
       batch(() => {
         // Suggestions may answer with the message inside; whichever it is, it has its place in the sequence.
         const message = answer?.message ?? answer;
-        if (typeof message?.seq === "number" && !hasNewer.peek() && !isTorn(message)) keep([message]);
+        // In one that was merged it stands where that went, by a number of that.
+        const isHere = message?.conversation_id === id && !hasNewer.peek() && !isTorn(message);
+        if (isHere) keep([message]);
         forget(it);
       });
       lookAgain();
