@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./page.js";
+import { drawn } from "./drawn.js";
+import { conversation } from "./made.js";
 import { pastedFiles } from "../app/inbox/attached.js";
+import { Told } from "../app/inbox/composer.js";
+import { lay } from "../app/inbox/desk.js";
 import { fill, matching, slashed, unfilled, valuesOf } from "../app/inbox/variables.js";
+import { channels } from "../app/state/shelf.js";
 
 const known = { contact: { name: "Mei Lin", phone: null }, agent: "Ana", channel: "The shop" };
 
@@ -42,4 +47,20 @@ test("what is pasted with its words is those words; a picture alone is a file, a
   assert.equal(pasted(""), files);
   assert.equal(pasted("cells.png\n"), files);
   assert.equal(pastedFiles(null), undefined);
+});
+
+test("whoever writes is told that the number sends nothing, and nothing while it does or is not known", () => {
+  const says = (state, name = "shop") => {
+    channels.items.value = [{ name: "other", state: "blocked" }, { name, state }];
+    return drawn(Told({ it: conversation({ id: "c", channel: name }) }));
+  };
+  assert.equal(says("notAuthorized"), "Phone not linked . Nothing comes or goes. What is owed to contacts waits in Baton, where a takeover still stops it.");
+  assert.match(says("banned"), /^banned . Green API names a state that this page does not know/);
+  for (const state of ["authorized", null]) assert.equal(says(state), "");
+  assert.equal(says("notAuthorized", "sandbox"), "");
+  lay("c", { text: "Dear Mei" });
+  assert.match(says("blocked"), /^Banned by WhatsApp .* Sending takes over from the AI\.$/);
+  // A note goes to nobody outside.
+  lay("c", { isNote: true });
+  assert.doesNotMatch(says("blocked"), /Banned/);
 });

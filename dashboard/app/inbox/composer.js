@@ -4,9 +4,10 @@
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 import { prefer, preferences } from "../state/preferences.js";
 import { me } from "../state/session.js";
-import { cannedReplies, channelTitle } from "../state/shelf.js";
+import { cannedReplies, channelTitle, channels } from "../state/shelf.js";
 import { Icon } from "../parts/icon.js";
 import { isComposing } from "../parts/keys.js";
+import { isLinked, stateMeans, stateName } from "../parts/linked.js";
 import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
 import { Attach, Attached, firstOf, pastedFiles } from "./attached.js";
@@ -197,10 +198,18 @@ function lengthWords(length, over, max) {
   return length > MESSAGE_MAX ? t("composer.in_parts", { count: Math.ceil(length / MESSAGE_MAX) }) : "";
 }
 
-/** What sending will do beside sending. @param {{it: Wire.Conversation}} props */
-function Told({ it }) {
+/** What sending will do beside sending, and whether it will do that. @param {{it: Wire.Conversation}} props */
+export function Told({ it }) {
   const desk = deskOf(it.id).value;
   if (desk.isNote) return html`<p class="composer-told is-note"><${Icon} name="note" />${t("composer.note_told")}</p>`;
+  const state = channels.items.value.find((one) => one.name === it.channel && !isLinked(one))?.state;
+  return html`
+    ${state && html`<p class="composer-told is-bad"><${Icon} name="alert" /><span><b>${stateName(state)}.</b> ${stateMeans(state)}</span></p>`}
+    ${told(it, desk)}`;
+}
+
+/** @param {Wire.Conversation} it @param {import("./desk.js").Desk} desk */
+function told(it, desk) {
   if (desk.draft) return html`<p class="composer-told"><${Icon} name="pen" />${t("composer.from_draft")}</p>`;
   if (!desk.text.trim() && !desk.file) return null;
   const held = heldBy(it);

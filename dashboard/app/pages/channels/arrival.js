@@ -6,8 +6,9 @@ import { inboxAt } from "../../state/filter.js";
 import { t } from "../../words/index.js";
 import { useAsked, useHeard } from "../../parts/asked.js";
 import { Icon } from "../../parts/icon.js";
+import { isLinked } from "../../parts/linked.js";
 import { LinkPhone, isToBeLinked } from "./link_phone.js";
-import { isLinked, StateWords } from "./state.js";
+import { StateWords } from "./state.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
