@@ -10,10 +10,15 @@ import { clearAttention } from "./acts.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 
+/** Reasons that tell how long the contact waits. */
+const WAITS = new Set(["human_overdue", "unanswered"]);
+
 /** @param {{it: Wire.Conversation}} props */
 export function Attention({ it }) {
   if (!it.attention) return null;
-  const { reason, since } = it.attention;
+  const { reason } = it.attention;
+  // That the contact waits is found late: they have waited since they wrote.
+  const since = (WAITS.has(reason) && it.waiting_since) || it.attention.since;
   const ago = span(Math.max(0, Math.max(minute.value, serverNow()) - Date.parse(since)));
   // A send of unknown fate is settled at its message, and only there.
   const canClear = mayAct() && reason !== "send_unknown";

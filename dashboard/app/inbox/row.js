@@ -41,8 +41,9 @@ export const Row = memo(function Row(/** @type {{id: string, isOpen: boolean, is
 export const hrefOf = (it) => inboxAt(filter.peek(), it.id, filter.peek().q ? it.match?.seq : null);
 
 /** When it waits for a person: since when; else when it was written to last. @param {{it: Wire.Conversation}} props */
-function When({ it }) {
-  const since = it.attention?.since ?? it.waiting_since;
+export function When({ it }) {
+  // Whoever needs a person because they wait has waited before that was found.
+  const [since] = [it.attention?.since, it.waiting_since].filter((at) => typeof at === "string").sort();
   if (needsPerson(it) && since) {
     const waits = span(Math.max(0, Math.max(minute.value, serverNow()) - Date.parse(since)));
     return html`<span class="row-when is-waiting" title=${t("row.waits_since", { at: moment(since) })}>
