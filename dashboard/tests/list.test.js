@@ -36,10 +36,14 @@ test("a list that could not be loaded for another filter is loaded when one trie
   answers.set(LIST, refusal(503, "unavailable"));
   filter.value = { ...FIRST, unread: true };
   await rest();
-  assert.deepEqual([listProblem.peek()?.code, isListed.peek()], ["unavailable", false]);
+  assert.deepEqual([listProblem.peek()?.code, isListed.peek(), list.peek()], ["unavailable", false, []], "rows of the last filter are none of this one");
   answers.set(LIST, page("b"));
   await again();
   assert.deepEqual([list.peek(), listProblem.peek(), isListed.peek()], [["b"], null, true]);
+  // Of the same filter, those of before are better than none.
+  answers.set(LIST, refusal(503, "unavailable"));
+  await reload();
+  assert.deepEqual([list.peek(), listProblem.peek()?.code], [["b"], "unavailable"]);
 });
 
 test("what could not be loaded is tried again by itself when the line is there again", async (t) => {

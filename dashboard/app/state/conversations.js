@@ -162,7 +162,11 @@ async function page(from, cancelled) {
     if (cancelled.aborted) return;
     if (!(error instanceof Problem)) throw error;
     cursor = from;
-    listProblem.value = error;
+    batch(() => {
+      listProblem.value = error;
+      // What stands there is of another filter, and would be taken for this one's.
+      if (!isListed.peek()) list.value = [];
+    });
   } finally {
     if (!cancelled.aborted) isReading = false;
   }
