@@ -68,10 +68,8 @@ export function openSuggestions(id) {
     whenBack(() => isOld && void load()),
     hear((event) => {
       if (event.conversation_id !== id) return;
-      if (event.type === "draft_created") {
-        wait(false);
-        void load();
-      }
+      if (event.type === "draft_created" || isOver(event)) wait(false);
+      if (event.type === "draft_created") void load();
       if (event.type === "draft_retired") batch(() => {
         const gone = event.details.draft_id;
         if (!gone || gone === fresh.peek()?.id) fresh.value = null;
@@ -85,6 +83,28 @@ export function openSuggestions(id) {
     ends.forEach((end) => end());
   }
   return { fresh, isAsked, isThere, ask, discard, close };
+}
+
+/**
+ * Whether what was asked for will not come: a person has written, here or on the phone, nobody answers any more or the AI does,
+ * or it has failed for good.
+ * @param {Wire.Event} event
+ */
+function isOver({ type, action, details, message }) {
+  switch (type) {
+    case "message_queued":
+      return message?.author === "agent";
+    case "message_sent":
+      return details.origin !== undefined;
+    case "mode_changed":
+      return details.to === "AI";
+    case "conversation_updated":
+      return action === "closed";
+    case "turn_failed":
+      return action === "handed_over";
+    default:
+      return false;
+  }
 }
 
 /** @typedef {ReturnType<typeof openSuggestions>} Suggestions */
