@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./page.js";
 import { DECISIONS, isDecision, isTold, told } from "../app/inbox/decisions.js";
 import { plan } from "../app/inbox/lane_plan.js";
+import { tell } from "../app/inbox/telling.js";
 import { en } from "../app/words/en.js";
 import { delivery, message } from "./made.js";
 
@@ -30,6 +32,13 @@ test("every reason for a switch is told in words of its own", () => {
     assert.ok(`event.mode_changed.${reason}` in en, reason);
     assert.equal(told(event("mode_changed", { details: { reason, to: "AI" } })).keys[0], `event.mode_changed.${reason}`);
   }
+});
+
+test("of a suggestion that failed nobody is told that messages went to a person", () => {
+  const failed = (action, purpose) => tell(event("turn_failed", { action, details: { kind: "empty", purpose } }));
+  assert.equal(failed("handed_over", "draft"), "The AI could not make a suggestion: its answer was empty.");
+  assert.equal(failed("retried", "draft"), "The AI failed: its answer was empty. It is asked again.");
+  assert.match(failed("handed_over", "reply"), /The messages went to a person/);
 });
 
 test("why the AI chose to say nothing is told, and a turn that answered is no decision", () => {

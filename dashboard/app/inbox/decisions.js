@@ -62,8 +62,7 @@ export function told(it) {
   if (reason && it.type !== "conversation_updated") words.reason = [reasonGroup(it.type), reason];
   if (typeof details.kind === "string") words.kind = [it.type === "turn_failed" ? "failure" : "kind", details.kind];
   if (typeof details.state === "string") words.state = ["delivery", details.state];
-  // What was written past Baton was accepted by nobody here.
-  const cause = it.type === "mode_changed" ? reason : it.type === "message_sent" ? details.origin : oddity(it) ?? it.action;
+  const cause = causeOf(it) ?? it.action;
   return {
     keys: [cause && `event.${it.type}.${cause}`, details.parts > 1 && `event.${it.type}.part`, `event.${it.type}`].filter((key) => typeof key === "string"),
     given, words,
@@ -72,6 +71,23 @@ export function told(it) {
     agent: typeof details.assignee === "string" ? details.assignee : null,
     tone: it.type === "mode_changed" ? (details.to === "AI" ? "ai" : "human") : it.action === "gave_up" ? "warn" : TONES[it.type] ?? "plain",
   };
+}
+
+/** What decides the words, where that is not the action. @param {Wire.Event} it @returns {string | null | undefined} */
+function causeOf(it) {
+  const { details = {} } = it;
+  switch (it.type) {
+    case "mode_changed":
+      return details.reason;
+    case "message_sent":
+      // What was written past Baton was accepted by nobody here.
+      return details.origin;
+    case "turn_failed":
+      // A suggestion is for a person who has the messages already.
+      return it.action === "handed_over" && details.purpose === "draft" ? "draft" : null;
+    default:
+      return oddity(it);
+  }
 }
 
 /** @param {string} type */

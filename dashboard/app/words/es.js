@@ -682,6 +682,7 @@ export const es = {
   "event.turn_failed": "La IA falló: {kind}.",
   "event.turn_failed.retried": "La IA falló: {kind}. Se le pregunta de nuevo.",
   "event.turn_failed.handed_over": "La IA falló del todo: {kind}. Los mensajes pasaron a una persona.",
+  "event.turn_failed.draft": "La IA no pudo hacer una sugerencia: {kind}.",
   "event.tool_called": "La IA encargó algo: {tool}.",
   "event.turn_superseded": "El contacto volvió a escribir, así que la IA empezó de nuevo.",
   "event.turn_superseded.instance_stopped": "El servidor se detuvo mientras la IA escribía, así que empieza de nuevo.",

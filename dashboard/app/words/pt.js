@@ -682,6 +682,7 @@ export const pt = {
   "event.turn_failed": "A IA falhou: {kind}.",
   "event.turn_failed.retried": "A IA falhou: {kind}. Ela é chamada de novo.",
   "event.turn_failed.handed_over": "A IA falhou de vez: {kind}. As mensagens foram para uma pessoa.",
+  "event.turn_failed.draft": "A IA não conseguiu fazer uma sugestão: {kind}.",
   "event.tool_called": "A IA encomendou algo: {tool}.",
   "event.turn_superseded": "O contato escreveu de novo, então a IA recomeçou.",
   "event.turn_superseded.instance_stopped": "O servidor parou enquanto a IA escrevia, então ela recomeça.",

@@ -682,6 +682,7 @@ export const ru = {
   "event.turn_failed": "Сбой ИИ: {kind}.",
   "event.turn_failed.retried": "Сбой ИИ: {kind}. К нему обращаются снова.",
   "event.turn_failed.handed_over": "ИИ окончательно не справился: {kind}. Сообщения переданы человеку.",
+  "event.turn_failed.draft": "ИИ не смог предложить ответ: {kind}.",
   "event.tool_called": "ИИ передал поручение: {tool}.",
   "event.turn_superseded": "Контакт написал ещё, поэтому ИИ начал заново.",
   "event.turn_superseded.instance_stopped": "Сервер остановился, пока ИИ писал, поэтому он начинает заново.",

@@ -74,6 +74,7 @@ export const story = {
   "event.turn_failed": "The AI failed: {kind}.",
   "event.turn_failed.retried": "The AI failed: {kind}. It is asked again.",
   "event.turn_failed.handed_over": "The AI failed for good: {kind}. The messages went to a person.",
+  "event.turn_failed.draft": "The AI could not make a suggestion: {kind}.",
   "event.tool_called": "The AI passed something on to be done: {tool}.",
   "event.turn_superseded": "The contact wrote again, so the AI began anew.",
   "event.turn_superseded.instance_stopped": "The server stopped while the AI was writing, so it begins anew.",
