@@ -41,6 +41,20 @@ test("of a suggestion that failed nobody is told that messages went to a person"
   assert.match(failed("handed_over", "reply"), /The messages went to a person/);
 });
 
+test("every way the AI can fail is told in words, in the story and of a dead letter", () => {
+  const kinds = "rate_limited quota server_error refused too_long unreachable timed_out cut malformed empty content_filter breaker_open".split(" ");
+  for (const kind of kinds) for (const group of ["failure", "turn_reason"]) assert.ok(`${group}.${kind}` in en, `${group}.${kind}`);
+});
+
+test("a clock that was stopped goes back at no time, and a suggestion that was sent was not put away", () => {
+  const by = (type, details) => tell(event(type, { actor: "system", details }));
+  assert.match(by("mode_until_changed", { until: "2026-03-02T10:00:00Z" }), /set the clock back to the AI: .*Mar/);
+  assert.match(by("mode_until_changed", { until: null }), /stopped the clock: a person answers until told otherwise\.$/);
+  assert.match(by("draft_retired", { state: "sent" }), /sent the suggestion\.$/);
+  assert.match(by("draft_retired", { state: "edited" }), /changed the suggestion, and sent it\.$/);
+  for (const state of ["stale", "discarded"]) assert.equal(by("draft_retired", { state }), "The suggestion was put away.");
+});
+
 test("why the AI chose to say nothing is told, and a turn that answered is no decision", () => {
   const silent = event("turn_completed", { details: { stayed_silent: "only thanks" } });
   assert.ok(isDecision(silent) && !isDecision(event("turn_completed")));

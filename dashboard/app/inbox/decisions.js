@@ -85,6 +85,10 @@ function causeOf(it) {
     case "turn_failed":
       // A suggestion is for a person who has the messages already.
       return it.action === "handed_over" && details.purpose === "draft" ? "draft" : null;
+    case "mode_until_changed":
+      return details.until ? null : "stopped";
+    case "draft_retired":
+      return details.state;
     default:
       return oddity(it);
   }
