@@ -1,8 +1,8 @@
 // Short words about what was just done or could not be. They go away by themselves, unless they are about a failure.
 
-import { html, signal } from "../vendor/preact.js";
+import { effect, html, signal, untracked } from "../vendor/preact.js";
 import { Problem } from "../wire/api.js";
-import { t } from "../words/index.js";
+import { LANGUAGES, t, unfetched } from "../words/index.js";
 import { Icon } from "./icon.js";
 
 const SHOWN_MS = 5_000;
@@ -30,6 +30,12 @@ export function warn(text, act = null) {
   if (toasts.peek().some((toast) => toast.text === text)) return;
   toasts.value = [...toasts.peek(), { id: ++last, text, isBad: true, act }];
 }
+
+// What a browser failed to fetch once, it may not ask for again: the page is loaded anew.
+effect(() => {
+  const tag = unfetched.value;
+  if (tag) untracked(() => warn(t("language.not_fetched", { name: LANGUAGES[tag].name }), { label: t("retry"), run: () => location.reload() }));
+});
 
 /** Says what went wrong, in words for people. Faults of our own are not dressed up as one. @param {unknown} error */
 export function sayProblem(error) {

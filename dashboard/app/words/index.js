@@ -1,6 +1,7 @@
 // Every word that people read, in their language; and numbers and times as they write them.
 
 import { computed, effect, signal } from "../vendor/preact.js";
+import { fetchLate } from "../parts/fetching.js";
 import { today } from "../parts/now.js";
 import { choose } from "../state/language.js";
 import { preferences } from "../state/preferences.js";
@@ -20,6 +21,9 @@ export const LANGUAGES = {
 /** @type {import("../vendor/preact.js").Signal<Record<string, Record<string, Words>>>} */
 const loaded = signal({ en });
 
+/** The language that is wanted and could not be fetched, so English stands there. @type {import("../vendor/preact.js").Signal<string | null>} */
+export const unfetched = signal(null);
+
 /** What was set for the whole installation; empty: nothing. The server writes it into the page. */
 export const installation = document.querySelector("meta[name=baton-language]")?.getAttribute("content") ?? "";
 
@@ -29,9 +33,11 @@ export const language = computed(() =>
 effect(() => {
   const tag = language.value;
   document.documentElement.lang = tag;
+  unfetched.value = null;
   if (tag in loaded.peek()) return;
-  void LANGUAGES[tag].load().then((words) => {
-    loaded.value = { ...loaded.peek(), [tag]: words };
+  void fetchLate(LANGUAGES[tag].load).then((words) => {
+    if (words) loaded.value = { ...loaded.peek(), [tag]: words };
+    else if (tag === language.peek()) unfetched.value = tag;
   });
 });
 

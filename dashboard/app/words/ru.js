@@ -22,6 +22,7 @@ export const ru = {
   "live.connecting": "Подключение…",
   "live.reconnecting": "Подключаемся снова… данные могли устареть",
   "page.not_fetched": "Не удалось загрузить страницу: Baton недоступен или уже обновлён.",
+  "language.not_fetched": "Сейчас эту страницу не прочесть на языке {name}: Baton недоступен или уже обновлён.",
   "problem.unreachable": "Нет связи с Baton.",
   "problem.unanswered": "Нет связи с Baton. Неизвестно, сделано ли это.",
   "problem.unavailable": "Сейчас Baton не может этого сделать. Повторите попытку чуть позже.",

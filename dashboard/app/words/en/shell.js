@@ -20,6 +20,7 @@ export const shell = {
   "live.connecting": "Connecting…",
   "live.reconnecting": "Reconnecting… what is shown may be old",
   "page.not_fetched": "This page could not be fetched: Baton cannot be reached, or is a newer version by now.",
+  "language.not_fetched": "This page cannot be read in {name} now: Baton cannot be reached, or is a newer version by now.",
   "problem.unreachable": "Baton cannot be reached.",
   "problem.unanswered": "Baton cannot be reached. Nobody knows whether it was done.",
   "problem.unavailable": "Baton cannot do that right now. Try again in a moment.",
