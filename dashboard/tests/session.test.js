@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answers, refusal, rest } from "./page.js";
+import { answers, asked, refusal, rest } from "./page.js";
 import { lay } from "../app/inbox/desk.js";
 import { setOwed } from "../app/state/owed.js";
 import { look, me } from "../app/state/session.js";
@@ -48,4 +48,27 @@ test("what one person has written in a tab is not the next one's", async () => {
   };
   assert.deepEqual(await next("bo"), ["", []]);
   assert.deepEqual(await next("ana"), ["half a letter", ["unsent"]]);
+});
+
+test("what one person likes is not the next one's, on the page or on the next", async () => {
+  me.value = null;
+  // Whoever was here before this was kept by name is nobody in particular.
+  localStorage.setItem("baton.preferences", JSON.stringify({ theme: "dark" }));
+  let pages = 0;
+  const page = async () => (await import(`../app/state/preferences.js?${(pages += 1)}`));
+  const first = await page();
+  assert.equal(first.preferences.peek().theme, "dark", "until it is known who sits here");
+  me.value = { id: "ana", email: "ana@shop.test", preferences: {} };
+  assert.equal(first.preferences.peek().theme, "system");
+  answers.set("PATCH /me", {});
+  await first.prefer({ theme: "light", sound: false });
+
+  const next = await page();
+  assert.deepEqual([next.preferences.peek().theme, next.preferences.peek().sound], ["light", false]);
+  me.value = { id: "bo", email: "bo@shop.test", preferences: { language: "es" } };
+  const likes = ({ theme, language, sound }) => [theme, language, sound];
+  assert.deepEqual(likes(next.preferences.peek()), ["system", "es", true]);
+  await next.prefer({ theme: "dark" });
+  assert.deepEqual(likes(asked.findLast(({ path }) => path === "PATCH /me").body.preferences), ["dark", "es", true]);
+  assert.deepEqual(likes((await page()).preferences.peek()), ["dark", "es", true]);
 });

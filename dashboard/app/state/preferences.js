@@ -19,7 +19,7 @@ const KEY = "baton.preferences";
 /** @type {Preferences} */
 const FIRST = { theme: "system", language: null, enterSends: true, sound: true, notifications: false, toured: false };
 
-/** @returns {Partial<Preferences>} */
+/** @returns {Partial<Preferences> & {whose?: string | null}} */
 function kept() {
   try {
     return JSON.parse(localStorage.getItem(KEY) ?? "{}");
@@ -29,13 +29,29 @@ function kept() {
   }
 }
 
-/** @type {import("../vendor/preact.js").Signal<Preferences>} */
-export const preferences = signal({ ...FIRST, ...kept() });
+const { whose: before = null, ...last } = kept();
+/** Who likes it so. */
+let whose = before;
 
-// What the server knows of the person is newer than what this browser remembers.
+/** @type {import("../vendor/preact.js").Signal<Preferences>} */
+export const preferences = signal({ ...FIRST, ...last });
+
+// What the server knows of the person is newer than what this browser remembers; and what that remembers of another is theirs.
 effect(() => {
-  const known = me.value?.preferences;
-  if (known) preferences.value = { ...preferences.peek(), ...known };
+  const it = me.value;
+  if (!it) return;
+  preferences.value = { ...(whose === it.id ? preferences.peek() : FIRST), ...it.preferences };
+  whose = it.id;
+});
+
+effect(() => {
+  const now = preferences.value;
+  if (whose === null) return;
+  try {
+    localStorage.setItem(KEY, JSON.stringify({ ...now, whose }));
+  } catch {
+    // A browser that keeps nothing still has the server.
+  }
 });
 
 effect(() => {
@@ -47,11 +63,6 @@ effect(() => {
 /** @param {Partial<Preferences>} change */
 export async function prefer(change) {
   preferences.value = { ...preferences.peek(), ...change };
-  try {
-    localStorage.setItem(KEY, JSON.stringify(preferences.peek()));
-  } catch {
-    // A browser that keeps nothing still has the server.
-  }
   // A token of the environment is no person, and the server keeps nothing for it.
   if (me.peek()?.email) await patch("/me", { preferences: preferences.peek() });
 }
