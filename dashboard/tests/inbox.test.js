@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./page.js";
 import { isConfirmed } from "../app/pages/confirmed.js";
 import { holder } from "../app/inbox/holder.js";
 import { sentences, unsettled } from "../app/inbox/receipts.js";
 import { countdown, mondayAt } from "../app/inbox/times.js";
+import { step } from "../app/inbox/list.js";
 import { shift } from "../app/inbox/virtual.js";
 import { en } from "../app/words/en.js";
 import { conversation } from "./made.js";
@@ -59,6 +61,13 @@ test("rows in view stay where they are when others pass them", () => {
   assert.equal(shift(before, ["d", "a", "b", "c", "e", "f"], 2, 4), 0);
   assert.equal(shift(before, ["b", "c", "d", "e", "f"], 2, 3), -1);
   assert.equal(shift(before, [], 2, 3), 0);
+});
+
+test("whoever goes on from one that has left the list goes on where it stood", () => {
+  assert.deepEqual([step(4, 4, 1), step(4, 4, -1), step(0, 0, -1)], [5, 3, 0]);
+  // The next has come to its place; the one before stands where it stood.
+  assert.deepEqual([step(-1, 4, 1), step(-1, 4, -1)], [4, 3]);
+  assert.deepEqual([step(-1, 0, -1), step(-1, -1, 1), step(-1, -1, -1)], [0, 0, 0]);
 });
 
 test("a clock counts down to zero and no further", () => {

@@ -22,6 +22,10 @@ export function List() {
   const openId = route.value.id;
   const here = selected.value && ids.includes(selected.value) ? selected.value : openId;
   const at = here ? ids.indexOf(here) : -1;
+  /** Where it stood last, and in which list. */
+  const stood = useRef({ of: filter.value, at: -1 });
+  if (stood.current.of !== filter.value) stood.current = { of: filter.value, at: -1 };
+  if (at >= 0 && isListed.value) stood.current.at = at;
 
   /** Selects a row, shows it, and gives it the focus. @param {number} to */
   function select(to) {
@@ -46,8 +50,8 @@ export function List() {
     if (hands.current?.isAtTop()) shorten();
   }, [ids]);
   useKeys([
-    { key: "j", words: t("keys.next"), run: () => select(at + 1) },
-    { key: "k", words: t("keys.previous"), run: () => select(Math.max(0, at - 1)) },
+    { key: "j", words: t("keys.next"), run: () => select(step(at, stood.current.at, 1)) },
+    { key: "k", words: t("keys.previous"), run: () => select(step(at, stood.current.at, -1)) },
     { key: "Enter", words: t("keys.open"), run: () => here && openHere(here) },
   ], [at, here]);
 
@@ -66,6 +70,15 @@ export function List() {
       </${Virtual}>
     </div>
   </section>`;
+}
+
+/**
+ * Where a key leads to. One that was dealt with has left the list, and the next has come to its place.
+ * @param {number} at less than 0: it is not in the list @param {number} stood where it stood last, if anywhere @param {1 | -1} by
+ */
+export function step(at, stood, by) {
+  if (at >= 0) return Math.max(0, at + by);
+  return Math.max(0, by > 0 ? stood : stood - 1);
 }
 
 /** As a click on its row. @param {string} id */
