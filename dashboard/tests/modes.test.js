@@ -7,7 +7,7 @@ import { drawn } from "./drawn.js";
 import { conversation, delivery, message } from "./made.js";
 import { conversation as known, keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
-import { dropOutcome, followSettling, outcomes, showReceipt, takeOver } from "../app/inbox/modes.js";
+import { backAt, dropOutcome, followSettling, giveBack, outcomes, pressed, showReceipt, takeOver } from "../app/inbox/modes.js";
 import { Result } from "../app/inbox/receipt.js";
 
 const receipt = (more) => ({ mode: "HUMAN", mode_version: 2, changed: true, settled: true, in_flight: [], at_provider: [], mode_until: null, assignee: null, ...more });
@@ -29,6 +29,43 @@ test("an answer that is the newest is shown, before the event with the whole com
   keep(mei({ mode: "AI", mode_version: 3, updated_at: "3" }));
   showReceipt("mei", receipt({ mode_version: 4 }));
   assert.deepEqual([known("mei").peek().mode, outcomes.peek().get("mei").receipt.mode_version], ["HUMAN", 4]);
+});
+
+test("a switch that waits is not forgotten for another, elsewhere or here", async () => {
+  const answersOf = ["yan", "bo"].map((id) => {
+    keep(mei({ id, mode: "AI", mode_version: 20, updated_at: "20" }));
+    const answer = later();
+    answers.set(`PUT /conversations/${id}/mode`, ({ body }) => (body.mode === "AI" ? new Promise(() => {}) : answer.answer));
+    return answer;
+  });
+  const going = ["yan", "bo"].map((id) => takeOver(known(id).peek()));
+  const stands = () => ["yan", "bo"].map((id) => pressed.peek().get(id)?.to);
+  assert.deepEqual(stands(), ["HUMAN", "HUMAN"]);
+  answersOf[1].give(receipt({ mode_version: 21 }));
+  await going[1];
+  assert.deepEqual(stands(), ["HUMAN", undefined]);
+  // It is given back while the takeover is not answered yet.
+  keep(mei({ id: "yan", mode: "HUMAN", mode_version: 21, updated_at: "21" }));
+  void giveBack(known("yan").peek());
+  answersOf[0].give(receipt({ mode_version: 21 }));
+  await going[0];
+  assert.deepEqual(stands(), ["AI", undefined]);
+});
+
+test("an answer that comes late does not undo who holds it since, or till when; one that is first says both", async () => {
+  const stands = () => [known("late").peek().assignee?.id ?? null, known("late").peek().mode_until];
+  keep(mei({ id: "late", mode: "AI", mode_version: 1, mode_until: null }));
+  const answer = later();
+  answers.set("PUT /conversations/late/mode", () => answer.answer);
+  const going = takeOver(known("late").peek());
+  // The feed has told of the switch, and that a colleague has taken it from there.
+  keep(mei({ id: "late", mode: "HUMAN", mode_version: 2, updated_at: "3", assignee: { id: "bo" }, mode_until: "12:00" }));
+  answer.give(receipt({ mode_version: 2, assignee: { id: "ana" }, mode_until: "11:00" }));
+  await going;
+  assert.deepEqual([stands(), outcomes.peek().get("late").receipt.mode_version], [["bo", "12:00"], 2]);
+  answers.set("PUT /conversations/late/mode", receipt({ mode_version: 2, changed: false, assignee: { id: "bo" }, mode_until: "13:00" }));
+  await backAt(known("late").peek(), new Date());
+  assert.deepEqual(stands(), ["bo", "13:00"]);
 });
 
 test("what is settled later is noticed, and what another switch has made history is put away", async (t) => {

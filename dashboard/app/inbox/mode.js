@@ -28,7 +28,7 @@ export function Mode({ it }) {
   useKeptFocus(acts, () => menuOf(acts.current));
   const held = heldBy(it);
   const isOthers = held.who === "agent";
-  const going = pressed.value?.id === it.id ? pressed.value.to : null;
+  const going = pressed.value.get(it.id)?.to ?? null;
   const sign = going === "HUMAN" ? { look: "human", icon: /** @type {const} */ ("person"), words: t("mode.taking") }
     : going === "AI" ? { look: "ai", icon: /** @type {const} */ ("spark"), words: t("mode.giving") }
     : modeSign(it);

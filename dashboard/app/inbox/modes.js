@@ -19,8 +19,8 @@ const OUTCOMES_MAX = 100;
 
 /** What the last switch in each conversation came to, until it is put away. @type {Signal<Map<string, Outcome>>} */
 export const outcomes = signal(new Map());
-/** What is being switched now. @type {Signal<{id: string, to: Wire.Mode} | null>} */
-export const pressed = signal(null);
+/** What is being switched now, by conversation. @type {Signal<Map<string, {to: Wire.Mode}>>} */
+export const pressed = signal(new Map());
 /** The server has no AI: said once, it stays said until a switch succeeds. */
 export const isModelMissing = signal(false);
 
@@ -33,19 +33,30 @@ function setOutcome(id, it) {
   outcomes.value = all;
 }
 
+/** @param {string} id @param {{to: Wire.Mode} | undefined} it */
+function setPressed(id, it) {
+  const all = new Map(pressed.peek());
+  if (it) all.set(id, it);
+  else all.delete(id);
+  pressed.value = all;
+}
+
 /** @param {string} id */
 export const dropOutcome = (id) => setOutcome(id, null);
 
 /**
  * What a takeover stopped, whichever way it came about.
  * @param {string} id @param {Wire.Receipt | null} receipt @param {Outcome["asked"]} [asked]
+ * @param {Wire.Conversation | null} [before] as it was known when it was asked for
  */
-export function showReceipt(id, receipt, asked = null) {
+export function showReceipt(id, receipt, asked = null, before = null) {
+  const known = conversation(id).peek();
   // The feed may be faster than the answer: then another switch since has made this one history.
-  if (!receipt || receipt.mode_version < (conversation(id).peek()?.mode_version ?? 0)) return;
+  if (!receipt || receipt.mode_version < (known?.mode_version ?? 0)) return;
   setOutcome(id, { receipt, problem: null, conflict: null, isSettled: receipt.settled, asked });
-  // The event with the whole conversation is on its way; who answers must not wait for it.
-  amend(id, { mode: receipt.mode, mode_version: receipt.mode_version, mode_until: receipt.mode_until, assignee: receipt.assignee });
+  // The event with the whole conversation is on its way; who answers must not wait for it. If it has come already, somebody may
+  // have taken it since, or moved the clock.
+  if (known && (known === before || known.mode_version < receipt.mode_version)) amend(id, { mode: receipt.mode, mode_version: receipt.mode_version, mode_until: receipt.mode_until, assignee: receipt.assignee });
 }
 
 /**
@@ -55,20 +66,23 @@ export function showReceipt(id, receipt, asked = null) {
 async function change(id, body) {
   const before = conversation(id).peek();
   // To move the clock, or to ask for an answer, changes nobody.
-  if (before?.mode !== body.mode) pressed.value = { id, to: body.mode };
+  const mine = before?.mode !== body.mode ? { to: body.mode } : undefined;
+  if (mine) setPressed(id, mine);
+  // What was pressed since is still to come.
+  const settle = () => mine && pressed.peek().get(id) === mine && setPressed(id, undefined);
   try {
     /** @type {Wire.Receipt} */
     const receipt = await put(`/conversations/${id}/mode`, body);
     batch(() => {
-      pressed.value = null;
+      settle();
       if (receipt.mode === "AI") isModelMissing.value = false;
-      showReceipt(id, receipt, body.answer_now ? "answer" : "until" in body && !receipt.changed ? "clock" : null);
+      showReceipt(id, receipt, body.answer_now ? "answer" : "until" in body && !receipt.changed ? "clock" : null, before);
     });
     return receipt;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     batch(() => {
-      pressed.value = null;
+      settle();
       if (error.code === "no_model") isModelMissing.value = true;
       const now = error.status === 409 && error.current?.id ? error.current : null;
       if (now) keep(now);
