@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { answers, asked, line, pass, refusal, rest } from "./page.js";
+import { answers, asked, happens, line, pass, refusal, rest } from "./page.js";
 import { connection, hear, open as openFeed } from "../app/state/feed.js";
 import { watch } from "../app/state/live.js";
 import { hasEnded, me } from "../app/state/session.js";
@@ -55,4 +55,39 @@ test("the line of a conversation that is gone is not dialled again; one that a p
   const before = dialled(LIVE);
   await pass(60_000);
   assert.equal(dialled(LIVE), before);
+});
+
+test("when the network is back the line is dialled at once, and soon again if it is not quite", async (t) => {
+  t.after(openFeed());
+  for (let n = 0; n < 8; n += 1) await pass(20_000);
+  const before = dialled(EVENTS);
+  happens.online();
+  await rest();
+  assert.equal(dialled(EVENTS), before + 1);
+  await pass(700);
+  assert.equal(dialled(EVENTS), before + 2);
+});
+
+test("a line that is silent for longer than the server ever is, is dropped: after a sleep as soon as somebody looks", async (t) => {
+  const feed = line();
+  answers.set(EVENTS, feed.answer);
+  t.after(openFeed());
+  for (let n = 0; n < 4; n += 1) {
+    await pass(15_000);
+    feed.write("hello", {});
+    await rest();
+  }
+  assert.deepEqual([connection.peek(), dialled(EVENTS)], ["live", 1]);
+  // The timers of a computer that sleeps stand still.
+  const now = Date.now();
+  const asleep = t.mock.method(Date, "now", () => now + 21_000);
+  happens.online();
+  await rest();
+  assert.equal(connection.peek(), "reconnecting");
+  asleep.mock.restore();
+  answers.set(EVENTS, line().answer);
+  await pass(1_000);
+  assert.equal(connection.peek(), "live");
+  await pass(25_000);
+  assert.equal(connection.peek(), "reconnecting");
 });

@@ -46,7 +46,9 @@ globalThis.fetch = async (to, { method = "GET", body, signal, headers } = {}) =>
   const found = answers.get(path) ?? refusal(404, "not_found");
   const cancelled = new Promise((_, refuse) => signal?.addEventListener("abort", () => refuse(signal.reason)));
   const answer = await Promise.race([typeof found === "function" ? found(request) : found, cancelled]);
-  return answer instanceof Response ? answer.clone() : new Response(JSON.stringify(answer));
+  const it = answer instanceof Response ? answer.clone() : new Response(JSON.stringify(answer));
+  // Whoever hangs up is told no more, in the middle of it too.
+  return it.body && signal ? new Response(it.body.pipeThrough(new TransformStream(), { signal }), it) : it;
 };
 
 /** Lets all come to rest that waits for no clock. */

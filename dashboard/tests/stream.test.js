@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./page.js";
 import { reader } from "../app/wire/stream.js";
 
 const FRAMES = [

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
-import { answers, asked, line, pass, rest } from "./page.js";
+import { answers, asked, line, pass, refusal, rest } from "./page.js";
 import { followTogether } from "../app/wire/together.js";
 
 const URL = "/api/v1/events";
@@ -143,6 +143,16 @@ test("when the tab that said nothing is gone, the others load what they have mis
   await rest();
   assert.deepEqual([said(seen), said(hidden)], [[2], ["open", "hello", "resync", 2]]);
   assert.equal(dialled().length, 1);
+});
+
+test("a tab that somebody looks at has the one that tells dial again at once", async () => {
+  answers.set("GET /events", refusal(503, "unavailable"));
+  tab();
+  for (let n = 0; n < 8; n += 1) await pass(20_000);
+  const before = dialled().length;
+  tab();
+  await rest();
+  assert.equal(dialled().length, before + 1);
 });
 
 test("where a browser lets no tab know of another, each follows for itself", async () => {

@@ -31,7 +31,7 @@ export function whenUnauthorized(what) {
   strangers.add(what);
 }
 
-/** Who has not answered by then does not: a stream that is silent for so long is given up, too. */
+/** Who has not answered by then does not. */
 const ANSWER_MS = 40_000;
 /** With a file, which the server waits two minutes for. */
 const FILE_MS = 150_000;

@@ -2,10 +2,22 @@
 
 import { refused } from "./api.js";
 
+/** So long one that was dialled may take to answer. */
+const ANSWER_MS = 40_000;
 /** The server writes at least a comment every 15 s. */
-const SILENT_MS = 40_000;
+const SILENT_MS = 20_000;
+/** By the clock on the wall, looked at so often: a timer for the whole of it stands still while the computer sleeps. */
+const LOOK_MS = 5_000;
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
+
+/** What each line does when there may be a network again. @type {Set<() => void>} */
+const wakers = new Set();
+
+/** Somebody looks, or the network is back: a line that is dead is dropped, and one that waits to be dialled again is dialled now. */
+export const wake = () => wakers.forEach((one) => one());
+addEventListener("online", wake);
+document.addEventListener("visibilitychange", () => document.hidden || wake());
 
 /**
  * @typedef {{id: string, type: string, data: any}} Frame
@@ -47,8 +59,8 @@ async function run(url, lastId, listener, closed) {
     listener.onLost?.(problem);
     // Strangers are refused whenever they ask. Anything else may be a proxy in front, of a server that is just being replaced.
     if (problem && (problem.status === 401 || listener.isOver?.(problem))) return;
-    await pause(wait * (0.75 + Math.random() / 2), closed);
-    wait = Math.min(wait * 2, RETRY_MAX_MS);
+    const isWoken = await pause(wait * (0.75 + Math.random() / 2), closed);
+    wait = isWoken ? RETRY_MIN_MS : Math.min(wait * 2, RETRY_MAX_MS);
   }
 }
 
@@ -60,25 +72,30 @@ async function once(url, lastId, listener, closed) {
   const line = new AbortController();
   const hangUp = () => line.abort();
   closed.addEventListener("abort", hangUp);
-  let silence = setTimeout(hangUp, SILENT_MS);
+  let patience = ANSWER_MS;
+  let heardAt = Date.now();
+  const look = () => void (Date.now() - heardAt > patience && hangUp());
+  const watch = setInterval(look, LOOK_MS);
+  wakers.add(look);
   try {
     /** @type {Record<string, string>} */
     const headers = { accept: "text/event-stream" };
     if (lastId) headers["last-event-id"] = lastId;
     const answer = await fetch(url, { headers, signal: line.signal, cache: "no-store" });
     if (!answer.ok || !answer.body) return await refused(answer);
+    [patience, heardAt] = [SILENT_MS, Date.now()];
     listener.onOpen?.();
     const take = reader(listener.onFrame);
     for await (const text of pieces(answer.body)) {
-      clearTimeout(silence);
-      silence = setTimeout(hangUp, SILENT_MS);
+      heardAt = Date.now();
       take(text);
     }
   } catch (error) {
     // Whatever broke the line, the answer to it is the same: dial again. A fault of our own is none of that.
     if (!(error instanceof TypeError || error instanceof DOMException)) throw error;
   } finally {
-    clearTimeout(silence);
+    clearInterval(watch);
+    wakers.delete(look);
     closed.removeEventListener("abort", hangUp);
     line.abort();
   }
@@ -118,13 +135,19 @@ export function reader(onFrame) {
   };
 }
 
-/** @param {number} ms @param {AbortSignal} closed */
+/** @param {number} ms @param {AbortSignal} closed @returns {Promise<boolean>} whether it was cut short */
 function pause(ms, closed) {
   return new Promise((done) => {
-    const timer = setTimeout(done, ms);
-    closed.addEventListener("abort", () => {
+    /** @param {boolean} isWoken */
+    const end = (isWoken) => {
       clearTimeout(timer);
-      done(undefined);
-    }, { once: true });
+      wakers.delete(woken);
+      closed.removeEventListener("abort", woken);
+      done(isWoken);
+    };
+    const woken = () => end(true);
+    const timer = setTimeout(() => end(false), ms);
+    wakers.add(woken);
+    closed.addEventListener("abort", woken);
   });
 }

@@ -1,7 +1,7 @@
 // One stream for all tabs of a browser: it gives the pages of a site few lines together, and those that wait for news would
 // leave none to ask or say anything by. One tab follows it and tells the others; when it is gone, another goes on from there.
 
-import { follow } from "./stream.js";
+import { follow, wake } from "./stream.js";
 
 /** @import { Frame, Listener } from "./stream.js" */
 
@@ -65,7 +65,11 @@ export function followTogether(name, url, listener) {
   others.onmessage = ({ data }) => {
     /** @type {Word} */
     const word = data;
-    if (word.kind === "ask") return void stands();
+    if (word.kind === "ask") {
+      // It is asked where somebody looks; whoever tells them may be seen by nobody.
+      wake();
+      return stands();
+    }
     // Who follows for themselves has heard it.
     if (hangUp) return;
     clearTimeout(patience);
