@@ -209,3 +209,21 @@ test("numbers that take long are asked for once, and those of the last list stan
   await rest();
   assert.deepEqual([counts.peek()?.all, needed.peek()], [1, 2], "the one of all comes when it comes");
 });
+
+test("a label that is called otherwise or is gone is so on what is known", async (t) => {
+  filter.value = FIRST;
+  const [a, b] = page("la", "lb").items;
+  answers.set(LIST, { items: [{ ...a, labels: ["vip", "slow"] }, { ...b, labels: ["new"] }], next_cursor: null });
+  const feed = await live(t);
+  const labels = () => ["la", "lb"].map((id) => known(id).peek().labels);
+  const changed = async (action, details) => {
+    feed.write("label_updated", { type: "label_updated", action, details });
+    await rest();
+  };
+  await changed("changed", { name: "VIP", was: "vip" });
+  assert.deepEqual(labels(), [["VIP", "slow"], ["new"]]);
+  for (const action of ["added", "changed"]) await changed(action, { name: "slow" });
+  assert.deepEqual(labels(), [["VIP", "slow"], ["new"]]);
+  await changed("removed", { name: "slow" });
+  assert.deepEqual(labels(), [["VIP"], ["new"]]);
+});

@@ -100,6 +100,17 @@ export function amend(id, fields) {
   if (before) found.value = { ...before, ...fields };
 }
 
+/** A label is called otherwise, or is gone, from every conversation at once: no event tells of each. @param {Wire.Event} event */
+function relabel({ action, details: { name, was = name } }) {
+  if (action === "added") return;
+  /** @param {Wire.Conversation} it */
+  const relabelled = (it) => ({ ...it, labels: it.labels.flatMap((one) => (one !== was ? [one] : action === "removed" ? [] : [name])) });
+  batch(() => {
+    for (const [id, it] of moved) moved.set(id, relabelled(it));
+    for (const found of known.values()) if (found.peek()?.labels.includes(was)) found.value = relabelled(/** @type {Wire.Conversation} */ (found.peek()));
+  });
+}
+
 /** Loads the next page of the list. Resolves when there is nothing more to do. */
 export async function more() {
   if (!cursor) return;
@@ -314,6 +325,7 @@ export function begin() {
     whenBack(() => areCountsOld && void count()),
     hear((event) => {
       if (event.type === "conversation_erased" && event.conversation_id) return drop(event.conversation_id);
+      if (event.type === "label_updated") return relabel(event);
       const it = event.conversation;
       if (!it) return;
       // One that nobody has asked for is kept only if the list has a place for it.
