@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { answers, line, refusal, rest } from "./page.js";
+import { answers, line, pass, refusal, rest } from "./page.js";
 import { conversation } from "./made.js";
 import { current, opened, show } from "../app/inbox/opened.js";
 import { begin, conversation as known, list } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
+import { begin as followMyself } from "../app/state/myself.js";
+import { me } from "../app/state/session.js";
 
 const MEI = "GET /conversations/mei";
 const LIST = "GET /conversations";
@@ -55,4 +57,23 @@ test("one that was erased in a gap of the feed is not shown when it is opened, n
   show("mei");
   await rest();
   assert.deepEqual([current.peek(), opened.peek().problem.peek().status, list.peek()], [null, 404, []]);
+});
+
+test("what one may not see any more is gone, from the list and where it is open", async (t) => {
+  answers.set(MEI, mei());
+  me.value = { id: "ana", role: "agent", channels: ["shop", "bar"] };
+  t.after(followMyself());
+  const feed = await live(t);
+  show("mei");
+  await rest();
+  answers.set(LIST, { items: [], next_cursor: null });
+  answers.set(MEI, refusal(404, "not_found"));
+  const seen = async (channels) => {
+    answers.set("GET /me", { id: "ana", role: "agent", channels });
+    feed.write("agent_updated", { type: "agent_updated", details: { agent_id: "ana" } });
+    await pass(500);
+    return [list.peek(), current.peek()?.id, opened.peek().problem.peek()?.status];
+  };
+  assert.deepEqual(await seen(["shop", "bar"]), [["mei"], "mei", undefined], "nothing is asked for while all is as it was");
+  assert.deepEqual(await seen(["bar"]), [[], undefined, 404]);
 });

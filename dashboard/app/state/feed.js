@@ -39,6 +39,9 @@ export function keepLoaded(loader) {
   return () => loaders.delete(loader);
 }
 
+/** Loads all of it again: what may be seen is not what it was. */
+export const loadAnew = () => loaders.forEach((load) => load());
+
 /**
  * Tries again whenever the line is there again. One that goes on where it broke tells of no gap, and so loads nothing: what
  * failed to load meanwhile would stay failed.
@@ -62,7 +65,7 @@ export function open() {
     onFrame: ({ type, data }) => {
       if (type === "resync" || (type === "hello" && !isOpen)) {
         isOpen = true;
-        loaders.forEach((load) => load());
+        loadAnew();
       } else if (type !== "hello") {
         listeners.forEach((listener) => listener(data));
       }

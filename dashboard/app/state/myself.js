@@ -1,6 +1,7 @@
 // Who sits here, kept as it is: an admin may give them another role, and another window of theirs another name or look.
 
-import { hear } from "./feed.js";
+import { effect, untracked } from "../vendor/preact.js";
+import { hear, loadAnew } from "./feed.js";
 import { look, me } from "./session.js";
 
 /** What this window has just changed is told here too: what follows it soon is looked for once. */
@@ -17,8 +18,18 @@ export function begin() {
       look().catch(() => {});
     }, SOON_MS);
   });
+  /** What they may see and do; told and asked for in several ways. @type {string | null} */
+  let before = null;
+  const stop = effect(() => {
+    const it = me.value;
+    if (!it) return;
+    const now = JSON.stringify([it.role, it.channels]);
+    if (before !== null && now !== before) untracked(loadAnew);
+    before = now;
+  });
   return () => {
     clearTimeout(due);
+    stop();
     end();
   };
 }
