@@ -15,7 +15,9 @@ export function Assignee({ it }) {
   const mine = me.value?.id;
   const name = it.assignee ? personName(it.assignee) : t("assignee.nobody");
   if (!mayAct()) return html`<p>${name}</p>`;
-  const others = agents.items.value.filter((one) => !one.disabled && one.id !== it.assignee?.id && one.id !== mine);
+  // Of which channels a colleague sees, only an admin is told.
+  const sees = (/** @type {Wire.Agent} */ one) => !one.channels || one.channels.includes(it.channel);
+  const others = agents.items.value.filter((one) => !one.disabled && sees(one) && one.id !== it.assignee?.id && one.id !== mine);
   return html`<div class="assignee">
     <${Menu} class="field-button" icon="person" label=${t("assignee.change", { name })} words=${html`<span>${name}</span>`} items=${[
       it.assignee?.id !== mine && canHold() && { icon: "person", words: t("assignee.me"), run: () => void assignToMe(it) },

@@ -1,7 +1,7 @@
 // The labels of a conversation: taken away one by one, added from a list that narrows as one types.
 
 import { html, useSignal } from "../vendor/preact.js";
-import { isAdmin, mayAct } from "../state/session.js";
+import { isAdminOfAll, mayAct } from "../state/session.js";
 import { label, labels } from "../state/shelf.js";
 import { Icon } from "../parts/icon.js";
 import { Popover } from "../parts/popover.js";
@@ -35,7 +35,7 @@ function Choice({ it, close }) {
   const found = free.filter(({ name }) => name.toLocaleLowerCase().includes(wanted));
   const add = (/** @type {string} */ name) => (close(), void change(it.id, { add_labels: [name] }));
   if (free.length === 0) return html`<p class="label-none">${labels.items.value.length === 0 ? t("label.none") : t("label.all_on")}
-    ${isAdmin() && html` <a href="/settings/labels" data-within onClick=${close}>${t("label.manage")}</a>`}</p>`;
+    ${isAdminOfAll() && html` <a href="/settings/labels" data-within onClick=${close}>${t("label.manage")}</a>`}</p>`;
   return html`<form class="label-choice" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), found[0] && add(found[0].name))}>
     <input type="text" value=${typed.value} placeholder=${t("label.find")} aria-label=${t("label.find")}
       onInput=${(/** @type {InputEvent} */ event) => (typed.value = /** @type {HTMLInputElement} */ (event.target).value)} />

@@ -45,6 +45,6 @@ export function Verdict({ it, found, count, conversation, onReply }) {
     ${found.acts.includes("answer") && mayAnswer && html`<button type="button" onClick=${() => void giveBack(conversation, { answer_now: true })}>
       <${Icon} name="spark" />${conversation.mode === "AI" ? t("verdict.answer") : t("verdict.give_back_answer")}</button>`}
     ${found.acts.includes("reply") && mayAct() && html`<button type="button" onClick=${onReply}><${Icon} name="reply" />${t("verdict.reply")}</button>`}
-    ${found.acts.includes("rule") && html`<a class="button" href="/settings/channels/${encodeURIComponent(conversation.channel)}" data-within>${t("verdict.rule")}</a>`}
+    ${found.acts.includes("rule") && isAdmin() && html`<a class="button" href="/settings/channels/${encodeURIComponent(conversation.channel)}" data-within>${t("verdict.rule")}</a>`}
   </div>`;
 }

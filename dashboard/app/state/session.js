@@ -62,5 +62,7 @@ export async function signOut() {
 }
 
 export const isAdmin = () => me.value?.role === "admin";
+/** What belongs to no channel in particular is for who may see all of them. */
+export const isAdminOfAll = () => isAdmin() && !me.value?.channels;
 /** Whether they may answer and switch at all. */
 export const mayAct = () => me.value?.role === "admin" || me.value?.role === "agent";

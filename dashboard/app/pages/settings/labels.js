@@ -1,7 +1,7 @@
-// Labels: words that people put on conversations. Admins make them; everybody uses them.
+// Labels: words that people put on conversations. Admins of all channels make them; everybody uses them.
 
 import { html, useSignal } from "../../vendor/preact.js";
-import { isAdmin } from "../../state/session.js";
+import { isAdminOfAll } from "../../state/session.js";
 import { patch, post, remove } from "../../wire/api.js";
 import { t } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
@@ -28,7 +28,7 @@ export function Labels() {
   /** @type {import("../../vendor/preact.js").Signal<Wire.Label | null>} */
   const leaving = useSignal(null);
   useHeard((event) => event.type === "label_updated", listed.again);
-  const mayChange = isAdmin() && listed.problem?.status !== 404;
+  const mayChange = isAdminOfAll() && listed.problem?.status !== 404;
 
   /** @param {Wire.Label} label */
   async function drop(label) {

@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/preact.js";
 import { route } from "../../state/route.js";
-import { isAdmin } from "../../state/session.js";
+import { isAdmin, isAdminOfAll } from "../../state/session.js";
 import { t } from "../../words/index.js";
 import { Icon } from "../../parts/icon.js";
 import { Channels } from "../channels/channels.js";
@@ -17,7 +17,7 @@ import { You } from "./you.js";
 
 /**
  * @typedef {{id: string, words: import("../../words/index.js").Key, icon: import("../../parts/icon.js").IconName,
- *   Page: () => any, forAdmins?: boolean}} Section
+ *   Page: () => any, mayOpen?: () => boolean}} Section
  */
 
 /** @type {Section[]} */
@@ -27,15 +27,18 @@ const SECTIONS = [
   { id: "channels", words: "settings.channels", icon: "phone", Page: Channels },
   { id: "labels", words: "settings.labels", icon: "label", Page: Labels },
   { id: "canned-replies", words: "settings.canned_replies", icon: "note", Page: CannedReplies },
-  { id: "tokens", words: "settings.tokens", icon: "key", Page: Tokens, forAdmins: true },
-  { id: "webhooks", words: "settings.webhooks", icon: "send", Page: Webhooks, forAdmins: true },
-  { id: "audit", words: "settings.audit", icon: "eye", Page: Audit, forAdmins: true },
-  { id: "all", words: "settings.all", icon: "list", Page: AllSettings, forAdmins: true },
+  { id: "tokens", words: "settings.tokens", icon: "key", Page: Tokens, mayOpen: isAdmin },
+  { id: "webhooks", words: "settings.webhooks", icon: "send", Page: Webhooks, mayOpen: isAdmin },
+  { id: "audit", words: "settings.audit", icon: "eye", Page: Audit, mayOpen: isAdminOfAll },
+  { id: "all", words: "settings.all", icon: "list", Page: AllSettings, mayOpen: isAdmin },
 ];
+
+/** Those of who sits here. */
+export const sections = () => SECTIONS.filter(({ mayOpen }) => !mayOpen || mayOpen());
 
 export function Settings() {
   const { id } = route.value;
-  const mine = SECTIONS.filter(({ forAdmins }) => !forAdmins || isAdmin());
+  const mine = sections();
   // Connecting a number is part of the channels.
   const named = id === "connect" ? "channels" : id;
   const open = mine.find((section) => section.id === named) ?? mine[0];

@@ -98,14 +98,16 @@ function NewToken({ people, onChanged, onClose }) {
       <footer><button class="is-primary" onClick=${onClose}>${t("done")}</button></footer>
     </${Dialog}>`;
   }
+  // A token acts for nobody who is not let in.
+  const actors = people.filter((it) => !it.disabled);
   return html`<${Dialog} title=${t("tokens.make")} onClose=${onClose}>
     <${Form} onSend=${send}>
       <${Field} name="name" label=${t("you.name")} hint=${t("tokens.name_hint")} autofocus required maxlength="100" autocomplete="off" />
       <${Field} name="role" label=${t("role")} hint=${word("token_role", role.value)} initial="read" options=${ROLES.map((value) => ({ value, words: word("role", value) }))}
         onChange=${(/** @type {any} */ event) => (role.value = event.target.value)} />
       <${ChannelsField} initial=${null} />
-      ${people.length > 0 && html`<${Field} name="agent_id" label=${t("tokens.acts_as")} hint=${t("tokens.acts_as_hint")}
-        options=${[{ value: "", words: t("tokens.itself") }, ...people.map(({ id, name }) => ({ value: id, words: name }))]} />`}
+      ${actors.length > 0 && html`<${Field} name="agent_id" label=${t("tokens.acts_as")} hint=${t("tokens.acts_as_hint")}
+        options=${[{ value: "", words: t("tokens.itself") }, ...actors.map(({ id, name }) => ({ value: id, words: name }))]} />`}
       <${Field} name="days" label=${t("tokens.ends")} initial="90" options=${LIVES.map((value) => ({ value, words: value ? t("tokens.days", { count: Number(value) }) : t("tokens.never") }))} />
       <footer>
         <button type="button" onClick=${onClose}>${t("cancel")}</button>
