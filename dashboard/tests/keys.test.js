@@ -2,13 +2,25 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./page.js";
 import { files, line } from "./sources.js";
-import { isComposing, nameOf } from "../app/parts/keys.js";
+import { closes, isComposing, nameOf } from "../app/parts/keys.js";
 
 test("the Enter that ends a composition is no Enter, also where the composition has ended by then", () => {
   const pressed = (given) => isComposing({ key: "Enter", keyCode: 13, isComposing: false, ...given });
   assert.equal(pressed({ isComposing: true, keyCode: 229 }), true);
   assert.equal(pressed({ keyCode: 229 }), true, "Safari");
   assert.equal(pressed({}), false);
+});
+
+test("the Escape that closes a dialog or a menu closes nothing that it lies over, nor does one that is done with", (t) => {
+  t.after(() => delete globalThis.Element);
+  globalThis.Element = class {
+    constructor(over) { this.over = over; }
+    closest(wanted) { return wanted.includes(this.over) ? this : null; }
+  };
+  const pressed = (over, given) => closes({ key: "Escape", keyCode: 27, isComposing: false, defaultPrevented: false, target: new Element(over), ...given });
+  assert.equal(pressed("textarea"), true);
+  for (const over of ["dialog", "[popover]"]) assert.equal(pressed(over), false, over);
+  for (const given of [{ key: "Enter" }, { defaultPrevented: true }, { isComposing: true }]) assert.equal(pressed("textarea", given), false);
 });
 
 test("a key is what it is marked with, in whatever letters one writes, with Caps Lock too", () => {

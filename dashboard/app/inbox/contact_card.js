@@ -47,7 +47,7 @@ function Name({ it, onClose }) {
     const name = field.current?.value.trim();
     if (!name || name === it.contact.name || (await rename(it, name))) onClose();
   }
-  return html`<form class="contact-name" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !isComposing(event) && onClose()}>
+  return html`<form class="contact-name" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !isComposing(event) && (event.preventDefault(), onClose())}>
     <input ref=${field} defaultValue=${it.contact.name ?? ""} maxlength=${NAME_MAX} aria-label=${t("contact.name")} />
     <button class="is-primary">${t("save")}</button>
   </form>`;

@@ -7,7 +7,7 @@ import { route } from "../state/route.js";
 import { mayAct } from "../state/session.js";
 import { hasFiles } from "../parts/dropped.js";
 import { Icon } from "../parts/icon.js";
-import { isComposing, useKeys } from "../parts/keys.js";
+import { closes, useKeys } from "../parts/keys.js";
 import { problemText, say } from "../parts/toast.js";
 import { t } from "../words/index.js";
 import { close } from "./acts.js";
@@ -141,7 +141,7 @@ function Aside({ isOpen, onClose, children }) {
     } else if (came.current instanceof HTMLElement && pane.current.contains(document.activeElement)) came.current.focus();
   }, [isOpen]);
   return html`<aside id="context" ref=${pane} class="context ${isOpen ? "is-open" : ""}" aria-label=${t("context")}
-      onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !event.defaultPrevented && !isComposing(event) && onClose()}>
+      onKeyDown=${(/** @type {KeyboardEvent} */ event) => closes(event) && onClose()}>
     <button type="button" class="bare context-close" onClick=${onClose} aria-label=${t("close")}><${Icon} name="close" /></button>
     ${isMade.value && children}
   </aside>`;

@@ -24,6 +24,13 @@ function isTyping(target) {
 export const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
 /**
+ * Whether Escape closes the part that hears of it, and not a dialog or a menu over that, which the browser closes by it.
+ * @param {KeyboardEvent} event
+ */
+export const closes = (event) => event.key === "Escape" && !event.defaultPrevented && !isComposing(event)
+  && !(event.target instanceof Element && event.target.closest("dialog, [popover]"));
+
+/**
  * What a key is called: what it writes. Where people write in other letters, a key is the Latin one that it is marked with, too;
  * and with Caps Lock a small letter is still that. A browser that fills in a form tells of keys that have no name.
  * @param {Pick<KeyboardEvent, "key" | "code" | "shiftKey" | "metaKey" | "ctrlKey">} event
