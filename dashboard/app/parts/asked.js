@@ -15,6 +15,38 @@ const PAGE_MAX = 200;
 const AGAIN_MS = 1_000;
 
 /**
+ * Asks one thing at a time: what is to be asked meanwhile is asked once after that, however often it is told. To cut off what is
+ * under way would leave a page without an answer for as long as things happen faster than the server answers.
+ */
+export function oneByOne() {
+  /** @type {Promise<void> | null} */
+  let going = null;
+  /** The newest way to ask each that waits, and when it has been asked. @type {Map<string, {ask: () => Promise<void>, over: Promise<void>}>} */
+  const waiting = new Map();
+  /** @param {string} what @param {() => Promise<void>} ask @returns {Promise<void>} */
+  function next(what, ask) {
+    if (!going) return (going = ask().finally(() => (going = null)));
+    const waits = waiting.get(what);
+    if (waits) {
+      waits.ask = ask;
+      return waits.over;
+    }
+    const then = () => {
+      const { ask: newest } = /** @type {{ask: () => Promise<void>}} */ (waiting.get(what));
+      waiting.delete(what);
+      return next(what, newest);
+    };
+    const over = going.then(then, then);
+    waiting.set(what, { ask, over });
+    return over;
+  }
+  return next;
+}
+
+/** What belongs to one question: another cuts it off. */
+const begin = () => ({ stop: new AbortController(), line: oneByOne() });
+
+/**
  * One answer.
  * @param {string | null} path below `/api/v1`; null asks nothing
  * @param {Record<string, any>} [query]
@@ -26,23 +58,23 @@ export function useAsked(path, query = {}, question = path && address(path, quer
   const problem = useSignal(/** @type {Problem | null} */ (null));
   /** When it was answered last. */
   const at = useSignal(0);
-  const asking = useRef(new AbortController());
+  const asking = useRef(begin());
 
   async function again() {
     if (!path) return;
-    asking.current.abort();
-    const mine = (asking.current = new AbortController());
-    await kept(mine.signal, problem, async () => {
-      const said = await get(path, query, mine.signal);
-      if (mine.signal.aborted) return;
+    const { stop: { signal }, line } = asking.current;
+    await line("again", () => kept(signal, problem, async () => {
+      const said = await get(path, query, signal);
+      if (signal.aborted) return;
       answer.value = said;
       at.value = serverNow();
-    });
+    }));
   }
   useEffect(() => {
+    asking.current = begin();
     answer.value = null;
     void again();
-    return () => asking.current.abort();
+    return () => asking.current.stop.abort();
   }, [question]);
   return { answer: answer.value, problem: problem.value, at: at.value, again };
 }
@@ -58,36 +90,41 @@ export function useListed(path, query = {}) {
   const items = useSignal(/** @type {T[] | null} */ (null));
   const cursor = useSignal(/** @type {string | null} */ (null));
   const problem = useSignal(/** @type {Problem | null} */ (null));
-  const asking = useRef(new AbortController());
+  const asking = useRef(begin());
+  /** The next page, while it is on its way. @type {{current: Promise<void> | null}} */
+  const paging = useRef(null);
 
-  /** @param {string | null} from @param {number} limit */
-  async function ask(from, limit) {
+  /** @param {"again" | "more"} what */
+  async function ask(what) {
     if (!path) return;
-    asking.current.abort();
-    const mine = (asking.current = new AbortController());
-    await kept(mine.signal, problem, async () => {
+    const { stop: { signal }, line } = asking.current;
+    await line(what, () => kept(signal, problem, async () => {
+      const from = what === "more" ? cursor.peek() : null;
+      // As many as are shown: who has loaded more does not lose them, up to what one answer may hold.
+      const limit = from ? PAGE : Math.min(PAGE_MAX, Math.max(PAGE, items.peek()?.length ?? 0));
       /** @type {Wire.Page<T>} */
-      const page = await get(path, { ...query, limit, cursor: from }, mine.signal);
-      if (mine.signal.aborted) return;
+      const page = await get(path, { ...query, limit, cursor: from }, signal);
+      if (signal.aborted) return;
       batch(() => {
         items.value = from ? [...(items.peek() ?? []), ...page.items] : page.items;
         cursor.value = page.next_cursor;
       });
-    });
+    }));
   }
-  // As many as are shown: who has loaded more does not lose them, up to what one answer may hold.
-  const again = () => ask(null, Math.min(PAGE_MAX, Math.max(PAGE, items.peek()?.length ?? 0)));
   useEffect(() => {
+    asking.current = begin();
+    paging.current = null;
     items.value = null;
-    void ask(null, PAGE);
-    return () => asking.current.abort();
+    void ask("again");
+    return () => asking.current.stop.abort();
   }, [question]);
   return {
     items: items.value,
     problem: problem.value,
     hasMore: cursor.value !== null,
-    more: () => ask(cursor.peek(), PAGE),
-    again,
+    // Pressed twice it is one page.
+    more: () => (paging.current ??= ask("more").finally(() => (paging.current = null))),
+    again: () => ask("again"),
   };
 }
 
