@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
-import { answers, line, pass, rest } from "./page.js";
+import { answers, happens, line, pass, rest } from "./page.js";
 import { conversation, message } from "./made.js";
 import { open as openFeed } from "../app/state/feed.js";
 import { preferences } from "../app/state/preferences.js";
 import { route } from "../app/state/route.js";
 import { me } from "../app/state/session.js";
-import { begin } from "../app/inbox/alerts.js";
+import { announcement, begin } from "../app/inbox/alerts.js";
 import { share } from "../app/inbox/calling.js";
 import { isLookedAt } from "../app/parts/looked.js";
 
@@ -77,6 +77,29 @@ test("what is looked at here is told to the others, and of several tabs behind o
   await pass(KNOWN_MS);
   assert.deepEqual(said.map(({ event, isSeen, isLookedAt }) => [event, isSeen, isLookedAt]), [["e1", false, false], ["e2", true, true]]);
   route.value = { ...route.peek(), id: null };
+});
+
+test("the same words twice are told to a reader twice", async () => {
+  const before = announcement.peek().nth;
+  for (const id of ["e1", "e2"]) await writes(id, "Hi");
+  assert.deepEqual([announcement.peek().nth - before, announcement.peek().text], [2, "Mei needs a person: a new message"]);
+});
+
+test("a sound that something else took away comes back with the next touch", (t) => {
+  t.after(() => delete globalThis.AudioContext);
+  const made = [];
+  globalThis.AudioContext = class {
+    state = "suspended";
+    resumed = 0;
+    constructor() { made.push(this); }
+    async resume() { [this.state, this.resumed] = ["running", this.resumed + 1]; }
+  };
+  happens.pointerdown?.();
+  happens.keydown?.();
+  assert.deepEqual(made.map((it) => it.resumed), [1]);
+  made[0].state = "interrupted";
+  happens.pointerdown?.();
+  assert.deepEqual([made.length, made[0].state, made[0].resumed], [1, "running", 2]);
 });
 
 test("a tab that hears of it when another has called does not call again", async () => {

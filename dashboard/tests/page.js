@@ -16,7 +16,7 @@ const moved = (_state, _title, path) => void (globalThis.location = new URL(path
 const element = { addEventListener: nothing, removeEventListener: nothing, querySelector: () => null };
 
 Object.assign(globalThis, {
-  window: globalThis, addEventListener: (name, run) => void (happens[name] = run), removeEventListener: (name) => delete happens[name], location: new URL("http://baton.test/inbox"),
+  window: globalThis, addEventListener: (name, run, { once } = {}) => void (happens[name] = once ? (event) => (delete happens[name], run(event)) : run), removeEventListener: (name) => delete happens[name], location: new URL("http://baton.test/inbox"),
   sessionStorage: storage(), localStorage: storage(), matchMedia: () => ({ matches: false, ...element }), CSS: { supports: () => true },
   document: { ...element, hidden: false, hasFocus: () => true, documentElement: { dataset: {}, lang: "" } },
   history: { pushState: moved, replaceState: moved },

@@ -21,15 +21,20 @@ const QUIET_MS = 3_000;
 const TONES_HZ = [660, 880];
 const TONE_S = 0.14;
 
-/** What a reader is told of: the newest. */
-export const announcement = signal("");
+/** What a reader is told of: the newest. `nth` tells the same words that are said again from those that stand there. */
+export const announcement = signal({ nth: 0, text: "" });
+
+/** @param {string} text */
+const announce = (text) => void (announcement.value = { nth: announcement.peek().nth + 1, text });
 
 /** Begins; returns what ends it. */
 export function begin() {
   const tabs = join(`baton.calls.${me.peek()?.id ?? ""}`);
   const ends = [effect(title), hear((event) => attend(event, tabs.offer)), tabs.leave, () => (document.title = NAME)];
-  addEventListener("pointerdown", wake, { once: true });
-  addEventListener("keydown", wake, { once: true });
+  for (const touch of ["pointerdown", "keydown"]) {
+    addEventListener(touch, wake);
+    ends.push(() => removeEventListener(touch, wake));
+  }
   return () => ends.forEach((end) => end());
 }
 
@@ -45,10 +50,10 @@ function attend(event, offer) {
   if (!it || (event.type !== "attention_raised" && event.type !== "message_received")) return;
   const isOpen = route.peek().id === it.id;
   const isSeen = isOpen && isLookedAt.peek();
-  if (event.type === "message_received" && isOpen && event.message) announcement.value = t("alert.message", { name: contactName(it), text: words(event.message) });
+  if (event.type === "message_received" && isOpen && event.message) announce(t("alert.message", { name: contactName(it), text: words(event.message) }));
   if (!needsPerson(it) || !isMine(it)) return;
   const reason = it.attention ? word("attention", it.attention.reason) : t("alert.wrote");
-  if (!isOpen) announcement.value = t("alert.needs", { name: contactName(it), reason });
+  if (!isOpen) announce(t("alert.needs", { name: contactName(it), reason }));
   offer(event.id, { isSeen, isLookedAt: isLookedAt.peek(), canRing: sound?.state === "running" }, ({ rings, notifies }) => {
     if (rings) ring();
     if (notifies) notify(it, event.message ? words(event.message) : reason);
@@ -68,10 +73,11 @@ function words(it) {
 let sound = null;
 let rangAt = 0;
 
-/** A browser lets a page sound only after somebody has touched it. */
+/** A browser lets a page sound only after somebody has touched it; and again after a call or another page has taken the sound. */
 function wake() {
   sound ??= new AudioContext();
-  void sound.resume();
+  // While something else still has it: the next touch tries again.
+  if (sound.state !== "running") sound.resume().catch(() => {});
 }
 
 function ring() {

@@ -16,7 +16,7 @@ export function Overlays() {
     { key: "?", words: t("keys.help"), run: () => (shown.value = "help") },
   ], []);
   return html`
-    <p class="unseen" role="status" aria-live="polite">${announcement.value}</p>
+    <p class="unseen" role="status" aria-live="polite"><span key=${announcement.value.nth}>${announcement.value.text}</span></p>
     ${shown.value === "palette" && html`<${Palette} onClose=${close} />`}
     ${shown.value === "help" && html`<${Help} onClose=${close} />`}`;
 }
