@@ -10,6 +10,7 @@ export const es = {
   "more": "Más",
   "copy": "Copiar",
   "copied": "Copiado",
+  "dialog.unsaved": "Lo escrito aquí aún no está guardado. Con otro Escape se cierra igualmente.",
   "nav.inbox": "Bandeja",
   "nav.follow_ups": "Seguimientos",
   "nav.dead_letters": "Fallidos",

@@ -10,6 +10,7 @@ export const pt = {
   "more": "Mais",
   "copy": "Copiar",
   "copied": "Copiado",
+  "dialog.unsaved": "O que foi escrito aqui ainda não está salvo. Mais um Escape fecha mesmo assim.",
   "nav.inbox": "Entrada",
   "nav.follow_ups": "Follow-ups",
   "nav.dead_letters": "Falhas",

@@ -10,6 +10,7 @@ export const ru = {
   "more": "Ещё",
   "copy": "Копировать",
   "copied": "Скопировано",
+  "dialog.unsaved": "Введённое здесь ещё не сохранено. Ещё один Escape всё равно закроет окно.",
   "nav.inbox": "Входящие",
   "nav.follow_ups": "Напоминания",
   "nav.dead_letters": "Сбои",

@@ -8,6 +8,7 @@ export const shell = {
   "more": "More",
   "copy": "Copy",
   "copied": "Copied",
+  "dialog.unsaved": "What is typed here is not kept yet. Escape once more closes it all the same.",
   "nav.inbox": "Inbox",
   "nav.follow_ups": "Follow-ups",
   "nav.dead_letters": "Dead letters",
