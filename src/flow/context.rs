@@ -83,6 +83,8 @@ pub(super) async fn request(
         about: About {
             conversation: begun.conversation,
             chat: begun.chat.to_string(),
+            phone: begun.chat.phone(),
+            sender: begun.burst.last().and_then(|message| message.sender.as_ref()).map(|it| it.id.clone()),
             contact_name: begun.contact_name.clone(),
             turn: begun.turn.id,
             purpose: begun.turn.purpose,

@@ -62,6 +62,10 @@ pub struct About {
     pub conversation: Uuid,
     /// Its chat at the provider.
     pub chat: String,
+    /// The number of the contact, where the chat or another id of it tells; none of a group.
+    pub phone: Option<String>,
+    /// In a group, the id of who wrote last.
+    pub sender: Option<String>,
     /// What the contact is called, if anybody knows.
     pub contact_name: Option<String>,
     /// The turn.

@@ -44,7 +44,13 @@ use super::{
     reply::{Answer, Committed, Cost},
     sender::Sender,
 };
-use crate::domain::{docket::Docket, policy::ReadReceipts, time::Time, turn::Purpose};
+use crate::domain::{
+    chat::{ChatId, ChatKind},
+    docket::Docket,
+    policy::ReadReceipts,
+    time::Time,
+    turn::Purpose,
+};
 
 /// A contended lock is looked at again after this; the second time the database decides alone.
 const CONTENDED_MS: i64 = 1_000;
@@ -289,7 +295,13 @@ impl Turns {
             Perception::Nothing => return Ok(Prepared::Ended(Committed::Discarded("unreadable"))),
             Perception::Failed(failure) => return Ok(Prepared::Failed(failure)),
         }
-        let request = context::request(&*self.archive, channel, begun, self.tool_rounds).await?;
+        let mut request = context::request(&*self.archive, channel, begun, self.tool_rounds).await?;
+        let is_hidden = request.about.phone.is_none() && begun.chat.kind() == ChatKind::Person;
+        let asks_others = !channel.policy.tools.is_empty() || self.generator.knows_who_asks(&channel.name);
+        if is_hidden && asks_others {
+            let known = self.archive.conversation(begun.conversation).await?;
+            request.about.phone = known.and_then(|known| known.aliases.iter().find_map(ChatId::phone));
+        }
         Ok(Prepared::Request(Box::new(request)))
     }
 

@@ -8,7 +8,7 @@ use baton::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{World, on_both_stores};
+use crate::world::{World, green_api, on_both_stores};
 
 on_both_stores!(
     the_business_is_asked_and_the_assistant_goes_on_with_what_it_says,
@@ -24,6 +24,7 @@ on_both_stores!(
     an_assistant_that_only_calls_is_told_to_answer,
     an_answer_with_tools_is_not_given_again,
     what_a_tool_was_told_is_erased_with_the_person,
+    the_business_knows_the_number_of_a_contact_whose_chat_hides_it,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -317,4 +318,20 @@ async fn what_a_tool_was_told_is_erased_with_the_person(world: &World) {
     for day in ["Fridaaay", "Saturdaaay"] {
         assert_eq!(world.finds(day).await, [""; 0], "{day}");
     }
+}
+
+async fn the_business_knows_the_number_of_a_contact_whose_chat_hides_it(world: &World) {
+    tools(world);
+    let hidden = world.chat("100000000000001@lid");
+    world.assistant_says("Hello!");
+    hidden.writes("M1", "Hi").await;
+    world.after(3_000).await;
+    assert_eq!(world.assistant.requests().pop().expect("it was asked").about.phone, None);
+    let mut body = green_api::incoming(hidden.id, "M2", world.now().0 / 1_000, "Where is my order?");
+    body["senderData"]["sender"] = json!(MEI);
+    world.assistant_says("On its way.");
+    assert_eq!(world.webhook(&body).await, "accepted");
+    world.after(3_000).await;
+    let about = world.assistant.requests().pop().expect("it was asked").about;
+    assert_eq!((about.chat.as_str(), about.phone.as_deref()), (hidden.id, Some("+6580000001")));
 }

@@ -92,6 +92,8 @@ fn body(question: &Question<'_>) -> String {
         "conversation_id": about.conversation.to_string(),
         "turn_id": about.turn.to_string(),
         "chat_id": about.chat,
+        "phone": about.phone,
+        "sender": about.sender,
         "contact_name": about.contact_name,
     })
     .to_string()

@@ -37,6 +37,8 @@ async fn ask(services: &Services) -> Result<String, Failure> {
     let about = About {
         conversation: Uuid::from_u128(1),
         chat: "6580000001@c.us".into(),
+        phone: Some("+6580000001".into()),
+        sender: None,
         contact_name: Some("Mei".into()),
         turn: Uuid::from_u128(2),
         purpose: Purpose::Reply,
@@ -79,6 +81,8 @@ async fn a_service_is_told_who_asks_what_and_can_tell_that_it_is_us() {
         "conversation_id": "00000000-0000-0000-0000-000000000001",
         "turn_id": "00000000-0000-0000-0000-000000000002",
         "chat_id": "6580000001@c.us",
+        "phone": "+6580000001",
+        "sender": null,
         "contact_name": "Mei",
     });
     assert_eq!((posted, header("webhook-id").as_str()), (expected, id));
@@ -160,6 +164,8 @@ fn the_guide_shows_what_is_asked() {
     let about = About {
         conversation: id("conversation_id"),
         chat: "6580000001@c.us".into(),
+        phone: Some("+6580000001".into()),
+        sender: None,
         contact_name: Some("Mei".into()),
         turn: id("turn_id"),
         purpose: Purpose::Reply,
