@@ -21,7 +21,7 @@ use tracing_subscriber::{
 use crate::config::LogFormat;
 
 /// The target of the journal: one line for each decision of a race, and each change that anyone can see.
-pub const JOURNAL: &str = "baton::journal";
+const JOURNAL: &str = "baton::journal";
 
 /// Where the web server tells of each request that it cannot parse, as an error: anybody on the network could fill a disk so.
 const STRANGERS: &str = "actix_http::h1::dispatcher";
@@ -165,7 +165,7 @@ mod tests {
         let lines = lines.fmt_fields(JsonFields::new()).event_format(JsonLines::new());
         let subscriber = filtered("info".parse().expect("levels")).with(lines);
         tracing::subscriber::with_default(subscriber, || {
-            tracing::info!(target: "baton::journal", timestamp = "2026-01-05T12:00:00Z", event_type = "turn_started", "decided");
+            tracing::info!(target: JOURNAL, timestamp = "2026-01-05T12:00:00Z", event_type = "turn_started", "decided");
             tracing::info!(target: "baton::app", answer = 42, "ours");
         });
         let written = String::from_utf8(paper.0.lock().expect("whole").clone()).expect("UTF-8");

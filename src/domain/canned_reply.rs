@@ -25,7 +25,7 @@ pub struct CannedReply {
 }
 
 /// What a reply may leave open.
-pub const VARIABLES: [&str; 5] =
+const VARIABLES: [&str; 5] =
     ["contact.name", "contact.first_name", "contact.phone", "agent.name", "channel.title"];
 
 /// What is wrong with a text, for people.

@@ -177,7 +177,7 @@ pub fn cancel_turn(
 }
 
 /// Everything that waits for the assistant ends so; the burst is over.
-pub fn leave_waiting(docket: &mut Docket, outcome: Outcome, reason: OutcomeReason) {
+fn leave_waiting(docket: &mut Docket, outcome: Outcome, reason: OutcomeReason) {
     for id in docket.ids(|message| message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending))
     {
         if let Some(message) = docket.edit(id)

@@ -158,6 +158,7 @@ impl Intake {
         self.take_late(channel, arrival, inbox::admit_for_people).await
     }
 
+    /// By that rule.
     async fn take_late(
         &self,
         channel: &Arc<Channel>,
@@ -167,7 +168,7 @@ impl Intake {
         unless_removed(self.message(channel, arrival, rule).await)
     }
 
-    /// The same for what a person has typed on the phone.
+    /// What a person has typed on the phone, and what came to light only later.
     pub async fn take_typed(&self, channel: &Arc<Channel>, arrival: Arrival) -> Result<Verdict, Error> {
         unless_removed(self.copy(channel, arrival, Copy::Phone).await)
     }

@@ -4,7 +4,7 @@
 //!  webhook ─▶ intake ─▶ inbox ─▶ turn ─▶ reply ─▶ outbox ─▶ sender ─▶ provider ─▶ the contact
 //!                         ▲     (generator)         ▲
 //!                         │                         │
-//!  a person ─▶ desk, mode_switch ── conversations ──┘◀── follow_up (agenda)
+//!  a person ─▶ desk, mode_switch ── conversations ──┘◀── agenda (follow-ups)
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
@@ -12,8 +12,10 @@
 //! erase, retention, notify, the breakers of model and channels, and the brake on follow-ups. *Places* are where things rest: inbox,
 //! outbox, conversations, agenda, reply, errands, drafts are rules over a docket, run inside the ledger, as are office and spending;
 //! ledger, archive, registry, people, stationery, repeats, audit, enclosures, graves, expiry, endpoints, receivers, vault, generator,
-//! look_ups, transcriber, describer, provider, files, answers and the starts of pace are traits with an adapter behind them; onlookers is
-//! what this instance shows of work as it is done and keeps nowhere.
+//! look_ups, transcriber, describer, provider, files, answers and the starts of pace are traits with an adapter behind them. Of one
+//! *instance*, and kept nowhere, are its dispatch with the queues, the gate before the model, the turns that are running, its channels
+//! with their rules, and the onlookers who see words as they are written. The rest is what these read and write: context and tools
+//! (what the model is told and may do), notes, tombstones, the journal, the clock, and what is measured.
 
 pub mod intake;
 
@@ -151,7 +153,7 @@ pub mod running;
 pub(crate) mod play;
 
 #[cfg(test)]
-mod model;
+mod model_checking;
 
 #[cfg(test)]
 mod tests;

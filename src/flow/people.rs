@@ -22,7 +22,7 @@ pub const NAME_MAX: usize = 100;
 /// Longest e-mail address there is (RFC 5321).
 pub const EMAIL_MAX: usize = 254;
 /// Shortest password, in characters.
-pub const PASSWORD_MIN: usize = 8;
+const PASSWORD_MIN: usize = 8;
 /// Longest password, in characters.
 pub const PASSWORD_MAX: usize = 200;
 /// The first agent's address, until they give their own.

@@ -152,7 +152,7 @@ impl Problem {
     }
 
     /// 416, naming the size of the whole if it is known.
-    pub fn no_such_part(size: Option<u64>) -> Self {
+    fn no_such_part(size: Option<u64>) -> Self {
         let title = "There is no such part";
         let detail = "the range begins behind the end of the file";
         let mut problem =

@@ -14,7 +14,7 @@ use crate::domain::{
 };
 
 /// What stands in place of a text that the provider could not decrypt.
-pub(super) const UNDECRYPTABLE: &str = "[unreadable message]";
+const UNDECRYPTABLE: &str = "[unreadable message]";
 
 /// What stands in place of the address of a file that is larger than what the provider keeps.
 const TOO_LARGE: &str = "{{SWE002}}";

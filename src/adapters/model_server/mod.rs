@@ -161,7 +161,7 @@ impl Server {
     }
 
     /// One answer, in one piece. It may be silent for as long as the whole may take.
-    pub(crate) async fn reply_whole<W: Wire>(&self, body: String) -> Result<Written, Failure> {
+    async fn reply_whole<W: Wire>(&self, body: String) -> Result<Written, Failure> {
         let told = async {
             let post =
                 self.client.post(self.answers.clone()).header(CONTENT_TYPE, "application/json").body(body);

@@ -13,7 +13,7 @@ use std::{
 pub(super) const OUTDATED: &str = "0A000";
 
 /// "Cannot execute this in a read-only transaction".
-pub(super) const READ_ONLY: &str = "25006";
+const READ_ONLY: &str = "25006";
 
 /// When such a connection was last found, for all pools of one database.
 #[derive(Debug, Clone, Default)]

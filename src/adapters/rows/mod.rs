@@ -1,7 +1,7 @@
 //! Rows as both databases keep them: one flat struct a table, written as JSON and read by column name.
 //!
 //! In: domain values, to be saved as sets of rows in one JSON parameter; and rows of either driver. Out: that JSON,
-//! and domain values. The field names of a row struct are the columns, so a table's columns are listed once.
+//! and domain values. The field names of a row struct are the columns, so no statement lists them again.
 
 mod value;
 

@@ -101,11 +101,11 @@ impl Transaction for sqlx::Transaction<'static, sqlx::Sqlite> {
     }
 }
 
-/// `cross join` keeps the order of the tables: the few that are asked for first, then an index for each. `jsonb_each` gives each
-/// row as it is kept inside; `json_each` would write it out as text, and that be read again, for each of its columns.
 /// Those that are asked about.
 const CHANNELS: &str = "(select value from json_each($1 -> 'channels'))";
 
+/// `cross join` keeps the order of the tables: the few that are asked for first, then an index for each. `jsonb_each` gives each
+/// row as it is kept inside; `json_each` would write it out as text, and that be read again, for each of its columns.
 static SQL: LazyLock<Sql> = LazyLock::new(|| {
     Sql {
     // Never asked: the process has the clock.
