@@ -1,5 +1,7 @@
 //! Place: what the model reads. The conversation so far, a colleague's note, then the messages of this turn, each its own.
 
+mod done;
+
 use std::sync::Arc;
 
 use super::{
@@ -51,13 +53,18 @@ pub(super) async fn request(
     let history = said_before(archive, channel, begun).await?;
     let is_group = begun.chat.kind() == ChatKind::Group;
     let of_this_turn = |message: &Message| begun.burst.iter().any(|other| other.id == message.id);
-    let mut lines: Vec<Line> = history
+    let (mut said, mut lines): (Vec<&Message>, Vec<Line>) = history
         .iter()
         .filter(|message| !of_this_turn(message) && !message.waits())
-        .filter_map(|message| line_of(message, MESSAGE_LETTERS, is_group))
-        .collect();
+        .filter_map(|message| Some((message, line_of(message, MESSAGE_LETTERS, is_group)?)))
+        .unzip();
     lines.drain(..lines.len().saturating_sub(channel.policy.ai_history));
     lines.drain(..lines.len() - newest(&lines, HISTORY_LETTERS));
+    said.drain(..said.len() - lines.len());
+    let tools = offer(&channel.policy.tools, begun.turn.purpose, tool_rounds);
+    if tools.is_open() {
+        done::recall(archive, &channel.policy.tools, begun, &said, &mut lines).await?;
+    }
     if let Some(note) = &begun.note {
         lines.push(Line::Instruction(format!("A colleague left this note for you: {note}")));
     }
@@ -78,7 +85,7 @@ pub(super) async fn request(
         model: channel.policy.ai_model.clone(),
         system: system(&channel.policy, begun.at),
         lines,
-        tools: offer(&channel.policy.tools, begun.turn.purpose, tool_rounds),
+        tools,
         channel: channel.name.clone(),
         about: About {
             conversation: begun.conversation,
@@ -145,16 +152,17 @@ fn letters_of(line: &Line) -> usize {
         Line::Contact(text) | Line::Assistant(text) | Line::Colleague(text) | Line::Instruction(text) => {
             text.chars().count()
         }
-        // They are of this turn.
+        // Of this turn, or few. Having none, what a call gave is never parted from the call.
         Line::Calls(..) | Line::Result { .. } => 0,
     }
 }
 
 /// Forgets the older half of what was said before the messages of this turn, so many of them. False: there is nothing to forget.
 pub(super) fn forget_half(lines: &mut Vec<Line>, burst: usize) -> bool {
-    let first_call = lines.iter().position(|line| matches!(line, Line::Calls(..)));
+    // Behind the contact's last words stands what this turn has called.
+    let last = lines.iter().rposition(|line| matches!(line, Line::Contact(_)));
     // A note and what is asked of the turn stand there too.
-    let said = first_call.unwrap_or(lines.len()).saturating_sub(burst + 2);
+    let said = last.map_or(lines.len(), |at| at + 1).saturating_sub(burst + 2);
     let letters: usize = lines[..said].iter().map(letters_of).sum();
     let kept = newest(&lines[..said], letters / 2);
     lines.drain(..said - kept);
@@ -282,6 +290,13 @@ mod tests {
         }
         assert_eq!(kept, [6, 5]);
         assert_eq!(lines[0], contact("four"));
+        // A call and what it gave are not parted.
+        let done = || Line::Calls(String::new(), Vec::new());
+        let result = || Line::Result { call: "done00000".into(), text: "passed on".into() };
+        let mut lines =
+            vec![contact("one"), done(), result(), contact("book"), contact("note"), contact("now")];
+        assert!(forget_half(&mut lines, 1));
+        assert_eq!(lines, [done(), result(), contact("book"), contact("note"), contact("now")]);
     }
 
     #[test]

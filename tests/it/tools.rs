@@ -24,6 +24,7 @@ on_both_stores!(
     an_assistant_that_only_calls_is_told_to_answer,
     an_answer_with_tools_is_not_given_again,
     what_a_tool_was_told_is_erased_with_the_person,
+    the_assistant_remembers_what_it_had_done_and_for_which_words,
     the_business_knows_the_number_of_a_contact_whose_chat_hides_it,
 );
 
@@ -334,4 +335,49 @@ async fn the_business_knows_the_number_of_a_contact_whose_chat_hides_it(world: &
     world.after(3_000).await;
     let about = world.assistant.requests().pop().expect("it was asked").about;
     assert_eq!((about.chat.as_str(), about.phone.as_deref()), (hidden.id, Some("+6580000001")));
+}
+
+async fn the_assistant_remembers_what_it_had_done_and_for_which_words(world: &World) {
+    tools(world);
+    let mei = world.chat(MEI);
+    let book = |day: &str| json!({ "day": day });
+    world.assistant.add(Step::says("Friday is booked.").and_calls("book", &book("Friday")));
+    mei.writes("M1", "A table on Friday, please").await;
+    world.after(3_000).await;
+    let silent = json!({ "reason": "nothing to say" });
+    world.assistant.add(Step::calls("book", &book("Saturday")).and_calls("stay_silent", &silent));
+    mei.writes("M2", "And on Saturday, no need to answer").await;
+    world.after(3_000).await;
+    world.assistant_says("Both, yes.");
+    mei.writes("M3", "Are they booked?").await;
+    world.after(3_000).await;
+    let lines = world.assistant.requests().pop().expect("it was asked").lines;
+    let told: Vec<String> = lines
+        .iter()
+        .map(|line| match line {
+            Line::Contact(text) => format!("contact: {text}"),
+            Line::Assistant(text) => format!("assistant: {text}"),
+            Line::Calls(_, calls) => format!("{}: {} {}", calls[0].id, calls[0].name, calls[0].arguments),
+            Line::Result { call, text } => format!("{call}: {text}"),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let wanted = [
+        "contact: A table on Friday, please",
+        r#"done00000: book {"day":"Friday"}"#,
+        "done00000: passed on",
+        "assistant: Friday is booked.",
+        "contact: And on Saturday, no need to answer",
+        r#"done00001: book {"day":"Saturday"}"#,
+        "done00001: passed on",
+        "contact: Are they booked?",
+    ];
+    assert_eq!(told, wanted);
+    // A tool that there is no more is not called again either.
+    world.rules(|policy| policy.tools = policy.tools[..1].into());
+    world.assistant_says("Yes.");
+    mei.writes("M4", "Sure?").await;
+    world.after(3_000).await;
+    let lines = world.assistant.requests().pop().expect("it was asked").lines;
+    assert!(!lines.iter().any(|line| matches!(line, Line::Calls(..))), "{lines:?}");
 }

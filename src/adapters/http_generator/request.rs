@@ -79,7 +79,9 @@ pub(super) fn check() -> String {
 /// The turn's, and from its second round on with its number: another attempt is another turn, so nothing is asked twice
 /// under one id, and whoever refuses ids that it has seen refuses only what somebody else has repeated.
 pub(super) fn id(request: &Request) -> String {
-    let rounds = request.lines.iter().filter(|line| matches!(line, Line::Calls(..))).count();
+    // Those before the contact's last words are of earlier turns.
+    let of_this_turn = request.lines.iter().rev().take_while(|line| !matches!(line, Line::Contact(_)));
+    let rounds = of_this_turn.filter(|line| matches!(line, Line::Calls(..))).count();
     let turn = request.about.turn;
     if rounds == 0 { turn.to_string() } else { format!("{turn}-{}", rounds + 1) }
 }
@@ -261,7 +263,9 @@ mod tests {
 
     #[test]
     fn each_round_has_an_id_of_its_own() {
-        let mut request = asked(Purpose::Reply, vec![Line::Contact("When?".into())]);
+        let done = Line::Result { call: "c0".into(), text: "passed on".into() };
+        let earlier = vec![Line::Calls(String::new(), Vec::new()), done, Line::Contact("When?".into())];
+        let mut request = asked(Purpose::Reply, earlier);
         let turn = request.about.turn;
         assert_eq!(id(&request), turn.to_string());
         for round in 2..4 {
