@@ -78,8 +78,7 @@ pub fn ends_a_turn(name: &str) -> bool {
 /// the model waits for an answer of the business, or a call is not done, which they would promise. While nobody is there to
 /// take over, the model is told until when, and writes once more: what it wrote beside the call would promise somebody.
 pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>, own: &[Tool]) -> Understood {
-    let text = markdown::as_shown(&storable(&written.text));
-    let mut answer = Answer { text, is_cut: written.is_cut, ..Answer::default() };
+    let mut answer = Answer { text: shown(&written.text), is_cut: written.is_cut, ..Answer::default() };
     let (mut gave, mut noted_now, mut must_tell) = (Vec::new(), false, false);
     for call in &written.calls {
         let of_call = match call.name.as_str() {
@@ -163,6 +162,11 @@ fn reason_of(call: &ToolCall) -> String {
         .map_or_else(|| "not said".to_owned(), |reason| storable(&reason))
 }
 
+/// Words for the contact.
+fn shown(text: &str) -> String {
+    markdown::as_shown(&storable(text))
+}
+
 /// Without what PostgreSQL cannot keep: the turn could not be committed, and would be paid for again and again.
 fn storable(text: &str) -> String {
     text.replace('\0', "")
@@ -181,7 +185,7 @@ fn wish_of(call: &ToolCall) -> Result<Wish, String> {
     }
     Ok(Wish {
         delay_ms: Some((hours * 3_600_000.0) as i64),
-        text: arguments.text.map(|text| storable(&text)).filter(|text| !text.trim().is_empty()),
+        text: arguments.text.map(|text| shown(&text)).filter(|text| !text.trim().is_empty()),
         ..Wish::default()
     })
 }
@@ -220,6 +224,16 @@ mod tests {
             panic!("not done")
         };
         assert_eq!(answer.hand_over.as_deref(), Some("not said"));
+    }
+
+    #[test]
+    fn what_the_contact_reads_is_written_as_whatsapp_shows_it() {
+        let mut asked = may();
+        let schedule = r#"{"delay_hours":24,"text":"**Still** there?"}"#;
+        let answer = written("It is **open**.", &[("schedule_follow_up", schedule)]);
+        let Understood::Done(answer) = understand(answer, &mut asked, None, &[]) else { panic!("not done") };
+        let follow_up = answer.follow_up.and_then(|wish| wish.text);
+        assert_eq!((answer.text.as_str(), follow_up.as_deref()), ("It is *open*.", Some("*Still* there?")));
     }
 
     #[test]
