@@ -49,17 +49,26 @@ pub(super) async fn refused(response: Response, patience: Duration) -> Failure {
     let body = stream::collect(response.bytes_stream(), patience, ERROR_MAX_BYTES).await;
     // Without a body that can be read, the status says enough.
     let answer = body.ok().and_then(|body| serde_json::from_slice::<Value>(&body).ok());
-    let by_code = answer.as_ref().and_then(|answer| answer.get("error")).and_then(kind_of_code);
-    let kind = match (by_status(status), by_code) {
-        (FailureKind::RateLimited | FailureKind::Refused, Some(FailureKind::Quota)) => FailureKind::Quota,
-        (
-            FailureKind::Refused,
-            Some(kind @ (FailureKind::Filtered | FailureKind::TooLong | FailureKind::Malformed)),
-        ) => kind,
-        (kind, _) => kind,
-    };
+    let kind = kind_of(status, answer.as_ref());
     let retry_after_ms = retry_after_ms.filter(|_| kind.is_worth_another_try());
-    Failure { kind, retry_after_ms, detail: format!("status {}", status.as_u16()) }
+    Failure { retry_after_ms, ..failed(kind, format!("status {}", status.as_u16())) }
+}
+
+fn kind_of(status: StatusCode, answer: Option<&Value>) -> FailureKind {
+    match (by_status(status), answer.map(error_of).and_then(kind_of_code)) {
+        (
+            FailureKind::RateLimited | FailureKind::Refused,
+            Some(kind @ (FailureKind::Quota | FailureKind::TooLong)),
+        )
+        | (FailureKind::Refused, Some(kind @ (FailureKind::Filtered | FailureKind::Malformed))) => kind,
+        (kind, _) => kind,
+    }
+}
+
+/// Where servers put what went wrong: under `error`, or at the top; some put all of it into a list.
+pub(super) fn error_of(answer: &Value) -> &Value {
+    let answer = answer.get(0).unwrap_or(answer);
+    answer.get("error").filter(|error| !error.is_null()).unwrap_or(answer)
 }
 
 /// The server sent an error in place of an answer, with a good status.
@@ -72,6 +81,7 @@ fn by_status(status: StatusCode) -> FailureKind {
     match status.as_u16() {
         429 => FailureKind::RateLimited,
         402 => FailureKind::Quota,
+        413 => FailureKind::TooLong,
         408 | 409 | 425 | 500.. => FailureKind::Server,
         _ => FailureKind::Refused,
     }
@@ -95,12 +105,19 @@ fn kind_of_code(error: &Value) -> Option<FailureKind> {
     })
 }
 
-/// Whether the model cannot read as much. Some servers have no code for it, and say so in these words.
+/// Whether the model cannot read as much, or not at once: what is asked too much of in one request stays so, however long
+/// one waits. Some servers have no code for it, and say so in these words.
 fn is_too_long(error: &Value) -> bool {
-    const CODES: [&str; 2] = ["context_length_exceeded", "exceed_context_size_error"];
-    const WORDS: [&str; 2] = ["maximum context length", "prompt is too long"];
+    const CODES: [&str; 3] = ["context_length_exceeded", "exceed_context_size_error", "request_too_large"];
+    const WORDS: [&str; 5] = [
+        "maximum context length",
+        "longer than the model's context length",
+        "exceeds the maximum number of tokens",
+        "prompt is too long",
+        "request too large",
+    ];
     let text = |name| error.get(name).and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
-    let message = text("message");
+    let message = error.as_str().map_or_else(|| text("message"), str::to_ascii_lowercase);
     [text("code"), text("type")].iter().any(|code| CODES.contains(&code.as_str()))
         || WORDS.iter().any(|words| message.contains(words))
 }
@@ -128,8 +145,7 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
         | "authentication_error"
         | "permission_error"
         | "model_not_found"
-        | "not_found_error"
-        | "request_too_large" => FailureKind::Refused,
+        | "not_found_error" => FailureKind::Refused,
         // The model's call made no sense: the next one does, most of the time.
         "tool_use_failed" | "output_parse_failed" => FailureKind::Malformed,
         "server_error"
@@ -243,13 +259,52 @@ mod tests {
         }
     }
 
+    /// As servers have put it.
+    #[test]
+    fn what_is_too_long_is_known_for_it_wherever_the_error_stands() {
+        let vllm = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.";
+        let sglang = "The input (9000 tokens) is longer than the model's context length (8192 tokens).";
+        let mistral = "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length";
+        let gemini =
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
+        let groq =
+            "Request too large for model `small-1` on tokens per minute (TPM): Limit 6000, Requested 7251";
+        let table = [
+            (400, json!({ "object": "error", "message": vllm, "type": "BadRequestError", "code": 400 })),
+            (400, json!({ "error": { "message": vllm, "type": "BadRequestError", "code": 400 } })),
+            (400, json!({ "object": "error", "message": sglang, "type": "BadRequest", "code": 400 })),
+            (
+                400,
+                json!({ "object": "error", "message": mistral, "type": "invalid_request_error", "code": "3051" }),
+            ),
+            (400, json!([{ "error": { "code": 400, "message": gemini, "status": "INVALID_ARGUMENT" } }])),
+            (400, json!({ "error": vllm })),
+            (413, json!({ "error": { "message": groq, "type": "tokens", "code": "rate_limit_exceeded" } })),
+            (429, json!({ "error": { "message": groq, "type": "tokens", "code": "rate_limit_exceeded" } })),
+            (
+                413,
+                json!({ "type": "error", "error": { "type": "request_too_large", "message": "Too many bytes" } }),
+            ),
+            (413, json!(null)),
+        ];
+        for (status, answer) in table {
+            let code = StatusCode::from_u16(status).expect("a status");
+            assert_eq!(kind_of(code, Some(&answer)), FailureKind::TooLong, "{status} {answer}");
+        }
+        let slower = json!({ "error": { "message": "Rate limit reached", "type": "tokens" } });
+        assert_eq!(kind_of(StatusCode::TOO_MANY_REQUESTS, Some(&slower)), FailureKind::RateLimited);
+        let flat = json!({ "object": "error", "message": "No such model", "code": 404 });
+        assert_eq!(kind_of(StatusCode::NOT_FOUND, Some(&flat)), FailureKind::Refused);
+    }
+
     #[test]
     fn every_status_has_its_kind() {
         let table = [
-            (FailureKind::Refused, &[301, 400, 401, 403, 404, 413, 422][..]),
+            (FailureKind::Refused, &[301, 400, 401, 403, 404, 422][..]),
             (FailureKind::Server, &[408, 409, 425, 500, 502, 503, 504, 529, 599]),
             (FailureKind::RateLimited, &[429]),
             (FailureKind::Quota, &[402]),
+            (FailureKind::TooLong, &[413]),
         ];
         for (kind, statuses) in table {
             for status in statuses {

@@ -106,7 +106,7 @@ fn take<W: Wire>(assembly: &mut Assembly, half: &mut Option<String>, event: &Sse
     let data = event.data.as_deref().unwrap_or_default().trim();
     if event.event.as_deref() == Some("error") {
         let error = serde_json::from_str::<Value>(data).unwrap_or_default();
-        return Err(failure::error_frame(error.get("error").unwrap_or(&error)));
+        return Err(failure::error_frame(failure::error_of(&error)));
     }
     if data.is_empty() { Ok(Flow::Goes) } else { W::take(assembly, &halves::whole(data, half)) }
 }

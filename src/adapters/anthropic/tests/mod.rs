@@ -236,7 +236,7 @@ async fn every_status_is_told_apart_and_none_tells_the_servers_words() {
         (402, "billing_error", FailureKind::Quota),
         (403, "permission_error", FailureKind::Refused),
         (404, "not_found_error", FailureKind::Refused),
-        (413, "request_too_large", FailureKind::Refused),
+        (413, "request_too_large", FailureKind::TooLong),
         (429, "rate_limit_error", FailureKind::RateLimited),
         (500, "api_error", FailureKind::Server),
         (504, "timeout_error", FailureKind::Server),
