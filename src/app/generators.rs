@@ -126,11 +126,7 @@ impl Generator for Generators {
 }
 
 fn no_model() -> Failure {
-    Failure {
-        kind: FailureKind::Refused,
-        retry_after_ms: None,
-        detail: "there is no model (BATON_AI_…)".to_owned(),
-    }
+    Failure::new(FailureKind::Refused, "there is no model (BATON_AI_…)")
 }
 
 #[cfg(test)]

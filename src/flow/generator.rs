@@ -194,9 +194,24 @@ pub struct Failure {
     pub retry_after_ms: Option<i64>,
     /// A few words of our own: a status, a limit.
     pub detail: String,
+    /// Tokens read all the same, as far as the server has told.
+    pub input_tokens: i64,
+    /// Tokens written all the same.
+    pub output_tokens: i64,
 }
 
 impl Failure {
+    /// One of that kind, with no wait asked for and no tokens told of.
+    pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
+        Self { kind, retry_after_ms: None, detail: detail.into(), input_tokens: 0, output_tokens: 0 }
+    }
+
+    /// The same, with what it cost.
+    #[must_use]
+    pub fn counting(self, input_tokens: i64, output_tokens: i64) -> Self {
+        Self { input_tokens, output_tokens, ..self }
+    }
+
     /// Whether the model was asked at all.
     pub fn is_attempt(&self) -> bool {
         self.kind != FailureKind::Unasked

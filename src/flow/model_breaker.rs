@@ -49,9 +49,8 @@ impl ModelBreaker {
             Admission::OpenUntil { until, change } => {
                 self.tell(channel, change);
                 Err(Failure {
-                    kind: FailureKind::Unasked,
                     retry_after_ms: Some(until.since((self.clock)()).max(0)),
-                    detail: "the breaker of the model is open".to_owned(),
+                    ..Failure::new(FailureKind::Unasked, "the breaker of the model is open")
                 })
             }
         }

@@ -245,7 +245,7 @@ impl Play {
         kind: FailureKind,
         retry_after_ms: Option<i64>,
     ) -> Committed {
-        let failure = Failure { kind, retry_after_ms, detail: "status 500".to_owned() };
+        let failure = Failure { retry_after_ms, ..Failure::new(kind, "status 500") };
         self.step(|docket, policy| reply::fail(docket, policy, begun, &failure, reply::Cost::default(), 0.5))
     }
 

@@ -22,6 +22,7 @@ on_both_stores!(
     a_reply_that_is_superseded_has_nothing_done,
     an_attempt_that_fails_has_nothing_done,
     an_assistant_that_only_calls_is_told_to_answer,
+    what_failed_attempts_cost_is_kept_with_their_turns,
     an_answer_with_tools_is_not_given_again,
     what_a_tool_was_told_is_erased_with_the_person,
     the_assistant_remembers_what_it_had_done_and_for_which_words,
@@ -274,6 +275,30 @@ async fn an_assistant_that_only_calls_is_told_to_answer(world: &World) {
         "{last:?}"
     );
     assert_eq!(world.chat(MEI).happened("tool_called").await, 0);
+}
+
+async fn what_failed_attempts_cost_is_kept_with_their_turns(world: &World) {
+    tools(world);
+    world.assistant.add(Step::calls("book", &json!({})).and_counts(10, 2));
+    world.assistant.add(Step::fails(FailureKind::Filtered).and_counts(20, 3));
+    world.assistant.add(Step::fails(FailureKind::Malformed).and_counts(40, 4));
+    world.assistant.add(Step::says("It is here.").and_counts(5, 1));
+    let mei = world.chat(MEI);
+    mei.writes("M1", "Where is my order 7?").await;
+    for _ in 0..3 {
+        world.after(60_000).await;
+    }
+    assert_eq!(shown(world), ["It is here."]);
+    let turns = world.get(&mei.path("turns").await).await;
+    let mut cost: Vec<_> = turns["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|turn| (turn["input_tokens"].as_i64(), turn["output_tokens"].as_i64(), turn["wasted"].as_bool()))
+        .collect();
+    cost.sort_unstable();
+    let expected = [(5, 1, false), (30, 5, true), (40, 4, true)];
+    assert_eq!(cost, expected.map(|(read, wrote, wasted)| (Some(read), Some(wrote), Some(wasted))));
 }
 
 async fn an_answer_with_tools_is_not_given_again(world: &World) {

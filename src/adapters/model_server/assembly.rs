@@ -35,7 +35,8 @@ pub(crate) struct Assembly {
 enum Finish {
     /// By itself, at its length limit, or to call tools: whatever the server names, it is an end.
     Ended,
-    Filtered,
+    /// The server says that it is no answer, and why.
+    Failed(FailureKind, &'static str),
 }
 
 /// A call, whose pieces come one by one.
@@ -68,7 +69,17 @@ impl Assembly {
 
     /// It was ended by the model's own filter.
     pub(crate) fn filter(&mut self) {
-        self.finish = Some(Finish::Filtered);
+        self.fail(FailureKind::Filtered, "ended by the content filter");
+    }
+
+    /// It was ended before it was an answer. The count of its tokens may come behind that.
+    pub(crate) fn fail(&mut self, kind: FailureKind, detail: &'static str) {
+        self.finish = Some(Finish::Failed(kind, detail));
+    }
+
+    /// What it has cost to fail so.
+    pub(super) fn counted(&self, failure: Failure) -> Failure {
+        failure.counting(self.input_tokens, self.output_tokens)
     }
 
     /// There was an end marker or a finish reason.
@@ -83,11 +94,14 @@ impl Assembly {
 
     /// The answer, if there is one.
     pub(crate) fn finish(self) -> Result<Written, Failure> {
+        let (input_tokens, output_tokens) = (self.input_tokens, self.output_tokens);
+        self.answer().map_err(|failure| failure.counting(input_tokens, output_tokens))
+    }
+
+    fn answer(self) -> Result<Written, Failure> {
         match self.finish {
             None => return Err(failed(FailureKind::Cut, "the stream ended without an end marker")),
-            Some(Finish::Filtered) => {
-                return Err(failed(FailureKind::Filtered, "ended by the content filter"));
-            }
+            Some(Finish::Failed(kind, detail)) => return Err(failed(kind, detail)),
             Some(Finish::Ended) => {}
         }
         let words = words_of(&self.text).trim();
@@ -160,6 +174,24 @@ mod tests {
         assert_eq!(shown, ["", "", "", "We open", "We open at <think>nine</think>."]);
         assembly.end();
         assert_eq!(assembly.finish().expect("an answer").text, "We open at <think>nine</think>.");
+    }
+
+    #[test]
+    fn what_failed_has_cost_something_too() {
+        let counted = |end: fn(&mut Assembly)| {
+            let mut assembly = Assembly { input_tokens: 10, output_tokens: 4, ..Assembly::default() };
+            end(&mut assembly);
+            let failure = assembly.finish().expect_err("a failure");
+            (failure.kind, failure.input_tokens, failure.output_tokens)
+        };
+        assert_eq!(counted(|_| {}), (FailureKind::Cut, 10, 4));
+        assert_eq!(counted(Assembly::end), (FailureKind::Empty, 10, 4));
+        assert_eq!(counted(Assembly::filter), (FailureKind::Filtered, 10, 4));
+        let in_words = |assembly: &mut Assembly| {
+            assembly.text = "<tool_call>".into();
+            assembly.end();
+        };
+        assert_eq!(counted(in_words), (FailureKind::Malformed, 10, 4));
     }
 
     #[test]

@@ -20,7 +20,7 @@ const ERROR_MAX_BYTES: usize = 64 << 10;
 const RETRY_AFTER_MAX_MS: i64 = 24 * 60 * 60 * 1000;
 
 pub(crate) fn failed(kind: FailureKind, detail: impl Into<String>) -> Failure {
-    Failure { kind, retry_after_ms: None, detail: detail.into() }
+    Failure::new(kind, detail)
 }
 
 pub(super) fn idle(limit: Duration) -> Failure {

@@ -66,7 +66,7 @@ where
             Err(failure) if is_over.load(Ordering::Relaxed) && failure.kind == FailureKind::Malformed => {
                 break;
             }
-            Err(failure) => return Err(failure),
+            Err(failure) => return Err(assembly.counted(failure)),
         }
         if assembly.has_ended() {
             lingers_until = lingers_until.or_else(|| Some(Instant::now() + LINGER));
@@ -85,7 +85,8 @@ where
     let body = collect(bytes, idle, ANSWER_MAX_BYTES).await?;
     let mut assembly = Assembly::default();
     let body = String::from_utf8(body).map_err(|_| unreadable())?;
-    W::take_whole(&mut assembly, &halves::whole(&body, &mut None))?;
+    let taken = W::take_whole(&mut assembly, &halves::whole(&body, &mut None));
+    taken.map_err(|failure| assembly.counted(failure))?;
     assembly.end();
     assembly.finish()
 }

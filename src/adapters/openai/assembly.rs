@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::chunk::{CallDelta, Chunk, Content, Delta, Usage};
 use crate::{
-    adapters::model_server::{Assembly, Call, error_frame, failed},
+    adapters::model_server::{Assembly, Call, error_frame},
     flow::generator::{Failure, FailureKind},
 };
 
@@ -24,7 +24,7 @@ pub(super) fn take(assembly: &mut Assembly, chunk: Chunk) -> Result<(), Failure>
     }
     match choice.finish_reason.as_deref() {
         None | Some("") => {}
-        Some("error") => return Err(failed(FailureKind::Server, "the model ended with an error")),
+        Some("error") => assembly.fail(FailureKind::Server, "the model ended with an error"),
         Some("content_filter") => assembly.filter(),
         Some(reason) => {
             assembly.is_cut = reason == "length";

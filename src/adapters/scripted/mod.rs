@@ -64,7 +64,7 @@ impl Generator for Scripted {
         let Faults { delay_ms, fault } = self.faults();
         let delay = Duration::from_millis(delay_ms).min(DELAY_MAX);
         let written = demo::answer(request);
-        let fails = |kind| Err(Failure { kind, retry_after_ms: None, detail: "as told".to_owned() });
+        let fails = |kind| Err(Failure::new(kind, "as told"));
         match fault {
             Fault::None => {
                 write(&written.text, delay, progress).await;
@@ -83,9 +83,8 @@ impl Generator for Scripted {
                 fails(FailureKind::Empty)
             }
             Fault::RateLimited => Err(Failure {
-                kind: FailureKind::RateLimited,
                 retry_after_ms: Some(RATE_LIMIT_MS),
-                detail: "as told".to_owned(),
+                ..Failure::new(FailureKind::RateLimited, "as told")
             }),
             Fault::Hang => {
                 sleep(self.idle).await;

@@ -106,17 +106,13 @@ impl Step {
 
     /// Fails.
     pub fn fails(kind: FailureKind) -> Self {
-        Self::ends(Err(Failure { kind, retry_after_ms: None, detail: "as the test wants".to_owned() }))
+        Self::ends(Err(Failure::new(kind, "as the test wants")))
     }
 
     /// Is asked too often, and says when to come again.
     pub fn rate_limited(retry_after_ms: i64) -> Self {
-        let failure = Failure {
-            kind: FailureKind::RateLimited,
-            retry_after_ms: Some(retry_after_ms),
-            detail: "as the test wants".into(),
-        };
-        Self::ends(Err(failure))
+        let failure = Failure::new(FailureKind::RateLimited, "as the test wants");
+        Self::ends(Err(Failure { retry_after_ms: Some(retry_after_ms), ..failure }))
     }
 
     /// Ends so.
@@ -138,9 +134,10 @@ impl Step {
     /// And counts these tokens.
     #[must_use]
     pub fn and_counts(mut self, input_tokens: i64, output_tokens: i64) -> Self {
-        if let Ok(written) = &mut self.outcome {
-            (written.input_tokens, written.output_tokens) = (input_tokens, output_tokens);
-        }
+        self.outcome = match self.outcome {
+            Ok(written) => Ok(Written { input_tokens, output_tokens, ..written }),
+            Err(failure) => Err(failure.counting(input_tokens, output_tokens)),
+        };
         self
     }
 
@@ -234,8 +231,7 @@ impl Generator for Script {
         self.requests.send_modify(|requests| requests.push(request.clone()));
         let Some(step) = step else {
             hang_up.is_done = true;
-            let detail = "the script has no step for this".to_owned();
-            return Err(Failure { kind: FailureKind::Refused, retry_after_ms: None, detail });
+            return Err(Failure::new(FailureKind::Refused, "the script has no step for this"));
         };
         if let Ok(written) = &step.outcome
             && !written.text.is_empty()

@@ -255,8 +255,7 @@ impl World {
 
     fn turn_fails(&mut self, at: usize) {
         let begun = self.turns.remove(at);
-        let failure =
-            Failure { kind: FailureKind::Server, retry_after_ms: None, detail: "status 500".to_owned() };
+        let failure = Failure::new(FailureKind::Server, "status 500");
         self.step(&need_of(&begun), |docket, policy| {
             reply::fail(docket, policy, &begun, &failure, Cost::default(), 0.0)
         });

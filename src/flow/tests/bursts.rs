@@ -294,8 +294,7 @@ fn a_model_that_is_not_asked_costs_no_attempts_and_nobody_waits_for_it_for_long(
     }
     assert!(tries > play.policy.ai_attempts && (600_000..660_000).contains(&waited), "{tries} {waited}");
     let rest = |waited_ms| {
-        let failure =
-            Failure { kind: FailureKind::Unasked, retry_after_ms: Some(500), detail: String::new() };
+        let failure = Failure { retry_after_ms: Some(500), ..Failure::new(FailureKind::Unasked, "") };
         failure.rest_ms(waited_ms)
     };
     assert_eq!(

@@ -512,7 +512,7 @@ fn a_model_that_fails_is_tried_again_and_then_left_without_calling_anybody() {
     let mut play = Play::with_drafts();
     play.says("Are you open?");
     let begun = play.begins();
-    let quota = Failure { kind: FailureKind::Quota, retry_after_ms: None, detail: String::new() };
+    let quota = Failure::new(FailureKind::Quota, "");
     let fails = |docket: &mut Docket, policy: &Policy| {
         reply::fail(docket, policy, &begun, &quota, Cost::default(), 0.5)
     };

@@ -92,7 +92,7 @@ impl Unheard {
     }
 
     fn for_now(kind: FailureKind, problem: impl ToString) -> Self {
-        Self::ForNow(Failure { kind, retry_after_ms: None, detail: problem.to_string() })
+        Self::ForNow(Failure::new(kind, problem.to_string()))
     }
 }
 

@@ -71,9 +71,7 @@ impl Turns {
         let may_follow_up = !begun.opted_out;
         let (mut asked, mut used_tools) = (Asked { may_follow_up, ..Asked::default() }, false);
         for round in 0..=self.tool_rounds {
-            let mut written = self.ask_within_its_reach(&mut request, begun, progress).await?;
-            cost.input_tokens += written.input_tokens;
-            cost.output_tokens += written.output_tokens;
+            let mut written = self.ask_within_its_reach(&mut request, begun, progress, cost).await?;
             let is_over = matches!(request.tools, Offer::Over(_));
             if !request.tools.is_open() {
                 // What was not offered is not done, whatever a model makes up. What ends the turn needs no other round, and
@@ -86,7 +84,7 @@ impl Turns {
                 Purpose::FollowUp => false,
             };
             if must_speak && written.text.trim().is_empty() {
-                return Err(empty("no words".to_owned()).into());
+                return Err(empty("no words").into());
             }
             used_tools |= !written.calls.is_empty();
             let away_until = away_until.as_deref().filter(|_| !is_over);
@@ -122,9 +120,10 @@ impl Turns {
         request: &mut Request,
         begun: &Begun,
         progress: &Words<'_>,
+        cost: &mut Cost,
     ) -> Result<Written, Failure> {
         loop {
-            match self.ask(request, begun, progress).await {
+            match self.ask(request, begun, progress, cost).await {
                 Err(failure)
                     if failure.kind == FailureKind::TooLong
                         && context::forget_half(&mut request.lines, begun.burst.len()) => {}
@@ -133,13 +132,25 @@ impl Turns {
         }
     }
 
-    /// One round with the model, if its breaker lets it.
-    async fn ask(&self, request: &Request, begun: &Begun, progress: &Words<'_>) -> Result<Written, Failure> {
+    /// One round with the model, if its breaker lets it. What it costs is added up, whatever comes of it.
+    async fn ask(
+        &self,
+        request: &Request,
+        begun: &Begun,
+        progress: &Words<'_>,
+        cost: &mut Cost,
+    ) -> Result<Written, Failure> {
         let permit = self.breaker.permit(&request.channel)?;
         let began = (self.clock)();
         let written = self.generator.reply(request, progress).await;
         histogram!("baton_generation_seconds").record(seconds((self.clock)().since(began)));
         self.breaker.hear(&request.channel, begun.conversation, permit, &written);
+        let (input_tokens, output_tokens) = match &written {
+            Ok(written) => (written.input_tokens, written.output_tokens),
+            Err(failure) => (failure.input_tokens, failure.output_tokens),
+        };
+        cost.input_tokens += input_tokens;
+        cost.output_tokens += output_tokens;
         written
     }
 
@@ -190,8 +201,8 @@ impl Turns {
     }
 }
 
-const fn empty(detail: String) -> Failure {
-    Failure { kind: FailureKind::Empty, retry_after_ms: None, detail }
+fn empty(detail: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Empty, detail)
 }
 
 /// Hears the words of one turn.

@@ -37,8 +37,7 @@ impl Business {
 
     /// Or not.
     pub(crate) fn fails(&self, detail: &str) {
-        let failure =
-            Failure { kind: FailureKind::TimedOut, retry_after_ms: None, detail: detail.to_owned() };
+        let failure = Failure::new(FailureKind::TimedOut, detail);
         self.answers.lock().expect("not poisoned").push_back(Err(failure));
     }
 

@@ -37,10 +37,8 @@ impl Transcriber for Ears {
             hold.wait().await;
         }
         let words = sound.strip_prefix(MARK).map(|words| String::from_utf8_lossy(words).into_owned());
-        words.filter(|words| !words.is_empty()).ok_or_else(|| Failure {
-            kind: FailureKind::Empty,
-            retry_after_ms: None,
-            detail: "nothing was said".to_owned(),
-        })
+        words
+            .filter(|words| !words.is_empty())
+            .ok_or_else(|| Failure::new(FailureKind::Empty, "nothing was said"))
     }
 }

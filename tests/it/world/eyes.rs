@@ -48,10 +48,8 @@ impl Describer for Eyes {
         assert_eq!(picture.mime_type, "image/png", "as its first bytes say, whatever it is called");
         let words =
             picture.bytes.strip_prefix(PNG_MARK).map(|words| String::from_utf8_lossy(words).into_owned());
-        words.filter(|words| !words.is_empty()).ok_or_else(|| Failure {
-            kind: FailureKind::Empty,
-            retry_after_ms: None,
-            detail: "nothing was told of the picture".to_owned(),
-        })
+        words
+            .filter(|words| !words.is_empty())
+            .ok_or_else(|| Failure::new(FailureKind::Empty, "nothing was told of the picture"))
     }
 }

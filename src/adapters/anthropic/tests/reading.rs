@@ -56,7 +56,11 @@ fn an_empty_answer_counts_as_none() {
 #[test]
 fn a_refusal_is_no_answer_whatever_was_written_before_it() {
     let refused = [begins(), says(&["Half a sen"]), stops("refusal"), over()];
-    assert_eq!(kind(read(&refused)), FailureKind::Filtered);
+    let failure = read(&refused).expect_err("a failure");
+    assert_eq!((failure.kind, failure.input_tokens, failure.output_tokens), (FailureKind::Filtered, 10, 4));
+    let broken_off = read(&[begins(), says(&["Half a sen"]), event(&error("overloaded_error"))]);
+    let failure = broken_off.expect_err("a failure");
+    assert_eq!((failure.kind, failure.input_tokens, failure.output_tokens), (FailureKind::Server, 10, 1));
 }
 
 #[test]

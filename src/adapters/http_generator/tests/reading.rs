@@ -46,6 +46,9 @@ fn an_empty_answer_counts_as_none() {
         assert_eq!(kind(read(&nothing)), FailureKind::Empty, "{nothing:?}");
     }
     assert_eq!(kind(read(&[])), FailureKind::Cut);
+    let usage = json!({ "input_tokens": 10, "output_tokens": 1 });
+    let failure = read(&[event(&json!({ "done": true, "usage": usage }))]).expect_err("a failure");
+    assert_eq!((failure.kind, failure.input_tokens, failure.output_tokens), (FailureKind::Empty, 10, 1));
 }
 
 #[test]
