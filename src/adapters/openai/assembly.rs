@@ -26,8 +26,12 @@ pub(super) fn take(assembly: &mut Assembly, chunk: Chunk) -> Result<(), Failure>
         None | Some("") => {}
         Some("error") => assembly.fail(FailureKind::Server, "the model ended with an error"),
         Some("content_filter") => assembly.filter(),
+        // The server stops, or has no room left: what came is half a sentence.
+        Some("abort" | "cancelled" | "insufficient_system_resource") => {
+            assembly.fail(FailureKind::Cut, "the server broke the answer off");
+        }
         Some(reason) => {
-            assembly.is_cut = reason == "length";
+            assembly.is_cut = matches!(reason, "length" | "max_tokens" | "model_length");
             assembly.end();
         }
     }
@@ -202,6 +206,30 @@ mod tests {
         let written = assembled(&chunks).finish().expect("an answer");
         assert_eq!((written.text.as_str(), written.input_tokens, written.output_tokens), ("Good day", 12, 3));
         assert!(written.is_cut, "at the server's limit of length");
-        assert!(!assembled(&[delta(json!({ "content": "Good day" })), stop()]).finish().expect("it").is_cut);
+    }
+
+    #[test]
+    fn an_end_says_what_came_before_it() {
+        let ended = |reason: &str| {
+            let end = json!({ "choices": [{ "delta": { "content": "Good day" }, "finish_reason": reason }] });
+            let count = json!({ "choices": [], "usage": { "prompt_tokens": 12, "completion_tokens": 3 } });
+            assembled(&[end, count]).finish()
+        };
+        for (reason, is_cut) in
+            [("stop", false), ("length", true), ("max_tokens", true), ("model_length", true)]
+        {
+            assert_eq!(ended(reason).map(|written| written.is_cut), Ok(is_cut), "{reason}");
+        }
+        for (reason, kind) in [
+            ("abort", FailureKind::Cut),
+            ("cancelled", FailureKind::Cut),
+            ("insufficient_system_resource", FailureKind::Cut),
+            ("content_filter", FailureKind::Filtered),
+            ("error", FailureKind::Server),
+        ] {
+            let failure = ended(reason).expect_err("a failure");
+            let counts = (failure.kind, failure.input_tokens, failure.output_tokens);
+            assert_eq!(counts, (kind, 12, 3), "{reason}");
+        }
     }
 }
