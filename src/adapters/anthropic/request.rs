@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    adapters::model_server::{COLLEAGUE_MARK, said, tools},
+    adapters::model_server::{self, COLLEAGUE_MARK, SINCE, said, tools},
     domain::tool::Tool,
     flow::generator::{Line, Offer, Request, ToolCall},
 };
@@ -18,9 +18,6 @@ const MAX_TOKENS: u32 = 8_192;
 
 /// In the contact's place, where the business wrote first or what came before is left out.
 const BEFORE: &str = "[What came before is not shown.]";
-
-/// In the contact's place, where they have written nothing since: an answer cannot follow on an answer.
-const SINCE: &str = "[The contact has written nothing since. Write what is asked of you now.]";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -74,18 +71,10 @@ pub(super) fn body(request: &Request) -> String {
     serde_json::to_string(&body).expect("the body is plain data")
 }
 
-/// The prompt, and behind it what our side wants of this turn: nothing that a contact writes can pass for either.
+/// The prompt and what our side wants, each a block of its own.
 fn system(request: &Request) -> Vec<Block<'_>> {
-    let wishes = request.lines.iter().filter_map(|line| match line {
-        Line::Instruction(text) => Some(text.as_str()),
-        Line::Contact(_)
-        | Line::Assistant(_)
-        | Line::Colleague(_)
-        | Line::Calls(..)
-        | Line::Result { .. } => None,
-    });
     let mut blocks = Vec::new();
-    std::iter::once(&*request.system).chain(wishes).for_each(|text| write(&mut blocks, text));
+    model_server::system(request).for_each(|text| write(&mut blocks, text));
     blocks
 }
 

@@ -36,7 +36,7 @@ pub(crate) use self::{
 };
 use crate::{
     domain::message::is_blank,
-    flow::generator::{Failure, FailureKind, Progress, Written},
+    flow::generator::{Failure, FailureKind, Line, Progress, Request, Written},
 };
 
 /// Largest list of models that is read.
@@ -47,6 +47,9 @@ const FORM_ANSWER_MAX_BYTES: usize = 1 << 20;
 
 /// Before the words of a person of the business, which models know only as the assistant's.
 pub(crate) const COLLEAGUE_MARK: &str = "[Written by a human colleague]";
+
+/// In the contact's place, where they have written nothing since: an answer cannot follow on an answer.
+pub(crate) const SINCE: &str = "[The contact has written nothing since. Write what is asked of you now.]";
 
 /// Where the model is, and how long it may take.
 #[derive(Clone)]
@@ -281,6 +284,20 @@ pub(crate) fn key_header(word: &str, key: Option<&str>) -> Result<Option<HeaderV
     let mut value = HeaderValue::try_from(format!("{word}{key}")).map_err(|_| Invalid::ApiKey)?;
     value.set_sensitive(true);
     Ok(Some(value))
+}
+
+/// The prompt, and behind it what our side wants of this turn: nothing that a contact writes can pass for either. Many servers
+/// take a system message at the beginning only, so none stands where it belongs.
+pub(crate) fn system(request: &Request) -> impl Iterator<Item = &str> {
+    let wishes = request.lines.iter().filter_map(|line| match line {
+        Line::Instruction(text) => Some(text.as_str()),
+        Line::Contact(_)
+        | Line::Assistant(_)
+        | Line::Colleague(_)
+        | Line::Calls(..)
+        | Line::Result { .. } => None,
+    });
+    std::iter::once(&*request.system).chain(wishes).filter(|text| said(text))
 }
 
 /// Whether there is anything in a text: servers refuse a message without content, and every request after it.

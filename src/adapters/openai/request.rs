@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    adapters::model_server::{COLLEAGUE_MARK, said, tools},
+    adapters::model_server::{COLLEAGUE_MARK, SINCE, said, system, tools},
     domain::tool::Tool,
     flow::generator::{Line, Offer, Request, ToolCall},
 };
@@ -32,7 +32,7 @@ struct StreamOptions {
 #[serde(tag = "role", rename_all = "lowercase")]
 enum Message<'a> {
     System {
-        content: &'a str,
+        content: String,
     },
     User {
         content: &'a str,
@@ -69,11 +69,9 @@ struct Function<'a> {
 
 /// The body of the POST.
 pub(super) fn body(request: &Request) -> String {
-    let system = said(&request.system).then_some(Message::System { content: &request.system });
-    let lines = request.lines.iter().filter_map(message);
     let body = Body {
         model: &request.model,
-        messages: system.into_iter().chain(lines).collect(),
+        messages: messages(request),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
         tools: request.tools.shown().map(functions),
@@ -83,11 +81,21 @@ pub(super) fn body(request: &Request) -> String {
     serde_json::to_string(&body).expect("the body is plain data")
 }
 
-/// None for a blank line.
+fn messages(request: &Request) -> Vec<Message<'_>> {
+    let content = system(request).collect::<Vec<_>>().join("\n\n");
+    let mut messages: Vec<_> = said(&content).then_some(Message::System { content }).into_iter().collect();
+    messages.extend(request.lines.iter().filter_map(message));
+    // Some servers refuse to answer anybody but the contact.
+    if matches!(messages.last(), None | Some(Message::System { .. } | Message::Assistant { .. })) {
+        messages.push(Message::User { content: SINCE });
+    }
+    messages
+}
+
+/// None for a blank line, and for what stands in the system message.
 fn message(line: &Line) -> Option<Message<'_>> {
     let message = match line {
         Line::Contact(text) if said(text) => Message::User { content: text },
-        Line::Instruction(text) if said(text) => Message::System { content: text },
         Line::Assistant(text) if said(text) => words(text.clone()),
         Line::Colleague(text) if said(text) => words(format!("{COLLEAGUE_MARK} {text}")),
         Line::Contact(_) | Line::Instruction(_) | Line::Assistant(_) | Line::Colleague(_) => return None,
@@ -140,16 +148,19 @@ mod tests {
     use super::*;
     use crate::{adapters::model_server::fake::order_status, flow::generator::About};
 
-    fn posted(lines: Vec<Line>) -> Value {
-        let request = Request {
+    fn asked(lines: Vec<Line>) -> Request {
+        Request {
             model: "small-1".into(),
             system: Arc::from("Be kind."),
             lines,
             tools: Offer::Nothing,
             channel: "default".into(),
             about: About::default(),
-        };
-        serde_json::from_str(&body(&request)).expect("JSON")
+        }
+    }
+
+    fn posted(lines: Vec<Line>) -> Value {
+        serde_json::from_str(&body(&asked(lines))).expect("JSON")
     }
 
     fn called(arguments: &str) -> ToolCall {
@@ -172,18 +183,18 @@ mod tests {
             Line::Instruction("A colleague says: be brief.".into()),
             Line::Calls(" ".into(), vec![call]),
             Line::Result { call: "c1".into(), text: "done".into() },
+            Line::Instruction("No tools.".into()),
         ]);
         let expected = json!({
             "model": "small-1",
             "stream": true,
             "stream_options": { "include_usage": true },
             "messages": [
-                { "role": "system", "content": "Be kind." },
+                { "role": "system", "content": "Be kind.\n\nA colleague says: be brief.\n\nNo tools." },
                 { "role": "user", "content": "Are you open?" },
                 { "role": "user", "content": "Today?" },
                 { "role": "assistant", "content": "Yes." },
                 { "role": "assistant", "content": "[Written by a human colleague] Until six." },
-                { "role": "system", "content": "A colleague says: be brief." },
                 { "role": "assistant", "content": null, "tool_calls": [
                     { "id": "c1", "type": "function",
                       "function": { "name": "hand_over", "arguments": "{\"reason\":\"asked\"}" } },
@@ -216,15 +227,44 @@ mod tests {
         assert_eq!(posted["messages"], expected);
     }
 
-    fn offered(tools: Offer) -> Value {
-        let request = Request {
-            model: String::new(),
-            system: Arc::from("Be kind."),
-            lines: Vec::new(),
-            tools,
-            channel: "default".into(),
-            about: About::default(),
+    #[test]
+    fn the_contact_has_the_last_word() {
+        let user = |text: &str| json!({ "role": "user", "content": text });
+        let follow_up = posted(vec![
+            Line::Contact("Hello".into()),
+            Line::Assistant("Good day.".into()),
+            Line::Instruction("Write one short follow-up message.".into()),
+        ]);
+        let expected = json!([
+            { "role": "system", "content": "Be kind.\n\nWrite one short follow-up message." },
+            user("Hello"),
+            { "role": "assistant", "content": "Good day." },
+            user(SINCE),
+        ]);
+        assert_eq!(follow_up["messages"], expected);
+        let draft = posted(vec![
+            Line::Colleague("Until six.".into()),
+            Line::Instruction("Suggest.".into()),
+            Line::Contact("Thanks".into()),
+        ]);
+        assert_eq!(draft["messages"][2], user("Thanks"));
+        assert_eq!(posted(Vec::new())["messages"][1], user(SINCE));
+    }
+
+    #[test]
+    fn where_nothing_is_asked_by_our_side_there_is_no_system_message() {
+        let bare = |lines| {
+            let request = Request { system: Arc::from(" \n"), ..asked(lines) };
+            serde_json::from_str::<Value>(&body(&request)).expect("JSON")["messages"].clone()
         };
+        let user = json!({ "role": "user", "content": "Hello" });
+        assert_eq!(bare(vec![Line::Contact("Hello".into())]), json!([user]));
+        let told = bare(vec![Line::Contact("Hello".into()), Line::Instruction("Be brief.".into())]);
+        assert_eq!(told, json!([{ "role": "system", "content": "Be brief." }, user]));
+    }
+
+    fn offered(tools: Offer) -> Value {
+        let request = Request { model: String::new(), tools, ..asked(Vec::new()) };
         serde_json::from_str(&body(&request)).expect("JSON")
     }
 
