@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::domain::{tool::Tool, turn::Purpose, words::words};
@@ -114,6 +114,8 @@ pub struct ToolCall {
 pub struct Beside {
     /// The thoughts before the answer, with its first call.
     pub thoughts: String,
+    /// The same where they come in blocks, some of them signed or sealed, each for the whole answer.
+    pub details: Vec<Map<String, Value>>,
     /// Whatever else it was.
     pub extra: Option<Value>,
 }

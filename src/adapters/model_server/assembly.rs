@@ -1,7 +1,7 @@
 //! An answer as it grows, whatever wire it comes by. In: words, calls, counts and an end. Out: the words so far, and at
 //! the end the whole, or why there is none.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{COLLEAGUE_MARK, failure::failed};
 use crate::{
@@ -26,6 +26,8 @@ pub(crate) struct Assembly {
     pub(crate) output_tokens: i64,
     /// Thoughts that the server gives beside the words.
     pub(crate) thoughts: String,
+    /// The same in blocks.
+    pub(crate) details: Vec<Map<String, Value>>,
     /// It was ended at the limit of its length.
     pub(crate) is_cut: bool,
     finish: Option<Finish>,
@@ -115,7 +117,7 @@ impl Assembly {
         let calls = self.calls.into_iter().enumerate().map(named);
         let mut calls = calls.collect::<Result<Vec<_>, _>>()?;
         if let Some(first) = calls.first_mut() {
-            first.beside.thoughts = self.thoughts;
+            (first.beside.thoughts, first.beside.details) = (self.thoughts, self.details);
         }
         let (input_tokens, output_tokens) = (self.input_tokens, self.output_tokens);
         Ok(Written { text, calls, input_tokens, output_tokens, is_cut: self.is_cut })
@@ -127,7 +129,7 @@ fn named((at, call): (usize, Call)) -> Result<ToolCall, Failure> {
         return Err(failed(FailureKind::Malformed, "a tool was called without its name"));
     }
     let id = if call.id.is_empty() { format!("call_{at}") } else { call.id };
-    let beside = Beside { thoughts: String::new(), extra: call.extra };
+    let beside = Beside { extra: call.extra, ..Beside::default() };
     Ok(ToolCall { id, name: call.name, arguments: call.arguments, beside })
 }
 

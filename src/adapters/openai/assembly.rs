@@ -1,6 +1,6 @@
 //! Puts chunks together. In: chunks, in order. Out: an answer that has grown by them, or why there is none.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::chunk::{CallDelta, Chunk, Content, Delta, Usage};
 use crate::{
@@ -48,6 +48,9 @@ fn add(assembly: &mut Assembly, delta: Delta) -> Result<(), Failure> {
     if let Some(thoughts) = delta.reasoning_content.as_ref().and_then(Value::as_str) {
         assembly.thoughts.push_str(thoughts);
     }
+    if let Some(Value::Array(pieces)) = delta.reasoning_details {
+        pieces.into_iter().for_each(|piece| add_detail(&mut assembly.details, piece));
+    }
     match delta.content {
         None => {}
         Some(Content::Text(text)) => assembly.text.push_str(&text),
@@ -58,6 +61,37 @@ fn add(assembly: &mut Assembly, delta: Delta) -> Result<(), Failure> {
         }
     }
     delta.tool_calls.into_iter().flatten().try_for_each(|call| add_call(assembly, call))
+}
+
+/// Adds a piece to its block, or as one of its own. Blocks come one after another, or a few beside each other; their words
+/// come in pieces, all else with any of them.
+fn add_detail(blocks: &mut Vec<Map<String, Value>>, piece: Value) {
+    let Value::Object(piece) = piece else { return };
+    let Some(block) = blocks.iter_mut().rev().take(8).find(|block| goes_on(block, &piece)) else {
+        blocks.push(piece);
+        return;
+    };
+    for (name, value) in piece {
+        match (block.get_mut(&name), value) {
+            (_, Value::Null) => {}
+            (Some(Value::String(begun)), Value::String(more))
+                if matches!(name.as_str(), "text" | "summary" | "data") =>
+            {
+                begun.push_str(&more);
+            }
+            (_, value) => {
+                block.insert(name, value);
+            }
+        }
+    }
+}
+
+/// Without an index each block comes whole; and two of one index may be told apart by their ids.
+fn goes_on(block: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
+    let field = |of: &Map<String, Value>, name| of.get(name).filter(|value| !value.is_null()).cloned();
+    let is_same = |name| field(block, name) == field(piece, name);
+    let has_another_id = field(block, "id").zip(field(piece, "id")).is_some_and(|(one, other)| one != other);
+    field(piece, "index").is_some() && is_same("index") && is_same("type") && !has_another_id
 }
 
 fn add_call(assembly: &mut Assembly, delta: CallDelta) -> Result<(), Failure> {
@@ -189,6 +223,39 @@ mod tests {
             })
             .expect("a failure");
         assert_eq!(failure.kind, FailureKind::Malformed);
+    }
+
+    #[test]
+    fn blocks_of_thoughts_are_put_together_and_kept_with_the_first_call() {
+        let detail = |piece: Value| delta(json!({ "reasoning_details": [piece] }));
+        let pieces = [
+            detail(
+                json!({ "type": "reasoning.text", "index": 0, "text": "They ", "format": "f", "signature": null }),
+            ),
+            detail(json!({ "type": "reasoning.text", "index": 0, "text": "ask.", "id": "r1" })),
+            detail(json!({ "type": "reasoning.text", "index": 0, "signature": "c2ln", "text": null })),
+            detail(json!({ "type": "reasoning.encrypted", "index": 0, "data": "c2Vh", "id": "a" })),
+            detail(json!({ "type": "reasoning.encrypted", "index": 0, "data": "bGVk" })),
+            detail(json!({ "type": "reasoning.encrypted", "index": 0, "data": "another", "id": "b" })),
+            detail(json!({ "type": "reasoning.summary", "summary": "whole" })),
+            detail(json!({ "type": "reasoning.summary", "summary": "whole" })),
+            detail(json!("no block")),
+            delta(json!({ "reasoning_details": null })),
+            delta(json!({ "reasoning_details": "none" })),
+            call(json!({ "index": 0, "id": "a", "function": { "name": "hand_over" } })),
+            call(json!({ "index": 1, "id": "b", "function": { "name": "stay_silent" } })),
+            stop(),
+        ];
+        let written = assembled(&pieces).finish().expect("an answer");
+        let expected = json!([
+            { "type": "reasoning.text", "index": 0, "text": "They ask.", "format": "f", "id": "r1", "signature": "c2ln" },
+            { "type": "reasoning.encrypted", "index": 0, "data": "c2VhbGVk", "id": "a" },
+            { "type": "reasoning.encrypted", "index": 0, "data": "another", "id": "b" },
+            { "type": "reasoning.summary", "summary": "whole" },
+            { "type": "reasoning.summary", "summary": "whole" },
+        ]);
+        assert_eq!(json!(written.calls[0].beside.details), expected);
+        assert!(written.calls[1].beside.details.is_empty(), "once is enough");
     }
 
     #[test]

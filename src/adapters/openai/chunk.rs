@@ -35,6 +35,9 @@ pub(super) struct Delta {
     pub(super) content: Option<Content>,
     #[serde(default)]
     pub(super) reasoning_content: Option<Value>,
+    /// Pieces of blocks of them.
+    #[serde(default)]
+    pub(super) reasoning_details: Option<Value>,
     #[serde(default)]
     pub(super) tool_calls: Option<Vec<CallDelta>>,
 }

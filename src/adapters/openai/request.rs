@@ -1,7 +1,7 @@
 //! What is posted: the conversation as messages, and the tools. In: a request of the flow. Out: the JSON body.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     adapters::model_server::{COLLEAGUE_MARK, SINCE, said, system, tools},
@@ -42,6 +42,9 @@ enum Message<'a> {
         /// Only where the server has sent it: others refuse what they don't know.
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<&'a str>,
+        /// The same.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        reasoning_details: &'a [Map<String, Value>],
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
@@ -102,6 +105,7 @@ fn message(line: &Line) -> Option<Message<'_>> {
         Line::Calls(text, calls) if said(text) || !calls.is_empty() => Message::Assistant {
             content: said(text).then(|| text.clone()),
             reasoning_content: calls.iter().map(|call| call.beside.thoughts.as_str()).find(|it| said(it)),
+            reasoning_details: calls.first().map_or(&[], |call| &call.beside.details),
             tool_calls: calls.iter().map(call).collect(),
         },
         Line::Calls(..) => return None,
@@ -114,7 +118,12 @@ fn message(line: &Line) -> Option<Message<'_>> {
 }
 
 const fn words<'a>(text: String) -> Message<'a> {
-    Message::Assistant { content: Some(text), reasoning_content: None, tool_calls: Vec::new() }
+    Message::Assistant {
+        content: Some(text),
+        reasoning_content: None,
+        reasoning_details: &[],
+        tool_calls: Vec::new(),
+    }
 }
 
 fn call(call: &ToolCall) -> Call<'_> {

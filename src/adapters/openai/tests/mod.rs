@@ -117,7 +117,9 @@ async fn what_came_beside_a_call_goes_back_with_it() {
     let called = json!({ "tool_calls": [{
         "index": 0, "id": "c1", "extra_content": signature, "function": { "name": "hand_over", "arguments": "{}" },
     }] });
-    let deltas = [thought("They ask "), thought("for a person."), called];
+    let sealed = json!([{ "type": "reasoning.encrypted", "index": 0, "data": "c2VhbGVk", "id": "c1" }]);
+    let block = json!({ "reasoning_details": sealed });
+    let deltas = [thought("They ask "), thought("for a person."), block, called];
     let chunks = deltas.map(|delta| format!("data: {}\n\n", json!({ "choices": [{ "delta": delta }] })));
     let server = MockServer::start().await;
     let first = chunks.concat() + DONE;
@@ -132,6 +134,7 @@ async fn what_came_beside_a_call_goes_back_with_it() {
     let posted: serde_json::Value = serde_json::from_slice(&asked[1].body).expect("JSON");
     let told = &posted["messages"][2];
     assert_eq!(told["reasoning_content"], "They ask for a person.");
+    assert_eq!(told["reasoning_details"], sealed);
     assert_eq!(told["tool_calls"][0]["extra_content"], signature);
     assert!(!String::from_utf8_lossy(&asked[0].body).contains("reasoning_content"), "only where it came");
 }
