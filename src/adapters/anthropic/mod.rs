@@ -60,7 +60,7 @@ fn without_version(base_url: &str) -> String {
 #[async_trait]
 impl Generator for Anthropic {
     async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
-        self.server.reply::<Events>(request::body(request), progress).await
+        self.server.reply::<Events>(request, HeaderMap::new(), request::body(request), progress).await
     }
 
     async fn check(&self) -> Result<String, Failure> {

@@ -43,7 +43,7 @@ impl Generator for HttpGenerator {
     async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
         let body = request::body(request);
         let headers = signed(&self.key, &request::id(request), &body);
-        self.server.reply_to::<Events>(headers, body, progress).await
+        self.server.reply::<Events>(request, headers, body, progress).await
     }
 
     fn knows_who_asks(&self, _: &str) -> bool {

@@ -13,10 +13,19 @@ use crate::{
 const CALLS_MAX: usize = 32;
 
 /// How models write a call in words, where their server does not know how to read it. Nobody writes so to a customer.
-const CALLS_AS_TEXT: [&str; 4] = ["<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>"];
+const CALLS_AS_TEXT: [&str; 8] = [
+    "<tool_call>",
+    "<function=",
+    "[TOOL_CALLS]",
+    "<|python_tag|>",
+    "<|tool_call",
+    "<｜tool▁call",
+    "<|channel|>",
+    "to=functions.",
+];
 
-const THINK_OPEN: &str = "<think>";
-const THINK_CLOSE: &str = "</think>";
+/// How blocks of thoughts open and close.
+const THOUGHTS: [(&str, &str); 2] = [("<think>", "</think>"), ("[THINK]", "[/THINK]")];
 
 #[derive(Default)]
 pub(crate) struct Assembly {
@@ -91,7 +100,8 @@ impl Assembly {
 
     /// The words so far, as the contact would read them.
     pub(crate) fn so_far(&self) -> &str {
-        if THINK_OPEN.starts_with(self.text.trim()) { "" } else { words_of(&self.text) }
+        let begun = self.text.trim();
+        if THOUGHTS.iter().any(|(open, _)| open.starts_with(begun)) { "" } else { words_of(&self.text) }
     }
 
     /// The answer, if there is one.
@@ -143,13 +153,17 @@ fn words_of(text: &str) -> &str {
     words
 }
 
+fn without_thoughts(text: &str) -> &str {
+    THOUGHTS.iter().find_map(|(open, close)| behind_thoughts(text, open, close)).unwrap_or(text)
+}
+
 /// Some servers open the block themselves, in front of what they give: then its end is all that is seen of it. Anywhere else
 /// the tags are text.
-fn without_thoughts(text: &str) -> &str {
-    match (text.trim_start().strip_prefix(THINK_OPEN), text.split_once(THINK_CLOSE)) {
-        (Some(thoughts), _) => thoughts.split_once(THINK_CLOSE).map_or("", |(_, words)| words.trim_start()),
-        (None, Some((thoughts, words))) if !thoughts.contains(THINK_OPEN) => words.trim_start(),
-        (None, _) => text,
+fn behind_thoughts<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    match (text.trim_start().strip_prefix(open), text.split_once(close)) {
+        (Some(thoughts), _) => Some(thoughts.split_once(close).map_or("", |(_, words)| words.trim_start())),
+        (None, Some((thoughts, words))) if !thoughts.contains(open) => Some(words.trim_start()),
+        (None, _) => None,
     }
 }
 
@@ -210,6 +224,9 @@ mod tests {
             ("[Written by a human colleague] We open at nine.", "We open at nine."),
             ("[Written by a human colleague]\n[Written by a human colleague] Yes.", "Yes."),
             ("Yes. [Written by a human colleague]", "Yes. [Written by a human colleague]"),
+            ("[THINK]They ask for hours.[/THINK]We open at nine.", "We open at nine."),
+            ("They ask for hours.[/THINK]We open at nine.", "We open at nine."),
+            ("We write [THINK]so[/THINK] here.", "We write [THINK]so[/THINK] here."),
         ] {
             assert_eq!(written(text).expect("an answer").text, read, "{text}");
         }
@@ -224,6 +241,10 @@ mod tests {
             "One moment.\n<tool_call>{}</tool_call>",
             "<function=hand_over>{}</function>",
             "[TOOL_CALLS][{\"name\": \"hand_over\"}]",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>hand_over",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.hand_over:0",
+            "<|channel|>commentary to=functions.hand_over<|message|>{}",
+            "assistantcommentary to=functions.hand_over json{}",
         ] {
             assert_eq!(written(called).expect_err("a failure").kind, FailureKind::Malformed, "{called}");
         }

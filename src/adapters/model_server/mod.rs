@@ -124,23 +124,20 @@ impl Server {
         })
     }
 
-    /// One answer.
+    /// One answer to that request, which is put so, with headers of its own.
     pub(crate) async fn reply<W: Wire>(
         &self,
-        body: String,
-        progress: &dyn Progress,
-    ) -> Result<Written, Failure> {
-        self.reply_to::<W>(HeaderMap::new(), body, progress).await
-    }
-
-    /// One answer to what has headers of its own.
-    pub(crate) async fn reply_to<W: Wire>(
-        &self,
+        request: &Request,
         headers: HeaderMap,
         body: String,
         progress: &dyn Progress,
     ) -> Result<Written, Failure> {
-        self.in_time(self.generate::<W>(self.post(headers, body), progress)).await
+        let written = self.in_time(self.generate::<W>(self.post(headers, body), progress)).await?;
+        if tools::are_called_in_words(&written.text, &request.tools) {
+            let failure = failed(FailureKind::Malformed, "a tool was called in words");
+            return Err(failure.counting(written.input_tokens, written.output_tokens));
+        }
+        Ok(written)
     }
 
     /// Whether it takes that. What it says of it is left unread.

@@ -55,7 +55,7 @@ fn headers(settings: &Settings) -> Result<HeaderMap, Invalid> {
 #[async_trait]
 impl Generator for OpenAi {
     async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure> {
-        self.server.reply::<Chunks>(request::body(request), progress).await
+        self.server.reply::<Chunks>(request, HeaderMap::new(), request::body(request), progress).await
     }
 
     async fn check(&self) -> Result<String, Failure> {

@@ -136,7 +136,16 @@ async fn what_came_beside_a_call_goes_back_with_it() {
     assert_eq!(told["reasoning_content"], "They ask for a person.");
     assert_eq!(told["reasoning_details"], sealed);
     assert_eq!(told["tool_calls"][0]["extra_content"], signature);
-    assert!(!String::from_utf8_lossy(&asked[0].body).contains("reasoning_content"), "only where it came");
+    assert!(!String::from_utf8_lossy(&asked[0].body).contains("reasoning_"), "only where it came");
+}
+
+#[tokio::test]
+async fn a_call_written_as_json_is_no_answer() {
+    let content = r#"{"name": "hand_over", "parameters": {"reason": "asked"}}"#;
+    let stream = [chunk(content, Some("stop")), usage(), DONE.into()].concat();
+    let failure = answered(events(stream)).await.expect_err("a failure");
+    let counts = (failure.kind, failure.input_tokens, failure.output_tokens);
+    assert_eq!(counts, (FailureKind::Malformed, 10, 4));
 }
 
 /// Case K36.
