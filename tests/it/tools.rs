@@ -22,6 +22,7 @@ on_both_stores!(
     a_reply_that_is_superseded_has_nothing_done,
     an_attempt_that_fails_has_nothing_done,
     an_assistant_that_only_calls_is_told_to_answer,
+    an_assistant_that_falls_silent_over_a_result_is_asked_for_words,
     what_failed_attempts_cost_is_kept_with_their_turns,
     an_answer_with_tools_is_not_given_again,
     what_a_tool_was_told_is_erased_with_the_person,
@@ -275,6 +276,38 @@ async fn an_assistant_that_only_calls_is_told_to_answer(world: &World) {
         "{last:?}"
     );
     assert_eq!(world.chat(MEI).happened("tool_called").await, 0);
+}
+
+async fn an_assistant_that_falls_silent_over_a_result_is_asked_for_words(world: &World) {
+    tools(world);
+    world.business.answers("on its way");
+    world.assistant.add(asks("7").and_counts(10, 2));
+    world.assistant.add(Step::fails(FailureKind::Empty).and_counts(20, 1));
+    world.assistant.add(Step::says("It is on its way.").and_counts(30, 5));
+    let mei = world.chat(MEI);
+    mei.writes("M1", "Where is my order 7?").await;
+    world.after(3_000).await;
+    assert_eq!((shown(world), world.business.asked().len()), (vec!["It is on its way.".to_owned()], 1));
+    assert_eq!(mei.happened("turn_failed").await, 0);
+    let completed = events(world, "turn_completed").await.swap_remove(0);
+    assert_eq!(
+        (&completed["details"]["input_tokens"], &completed["details"]["output_tokens"]),
+        (&json!(60), &json!(8))
+    );
+    let last = world.assistant.requests().pop().expect("it was asked");
+    assert!(!last.tools.is_open() && matches!(last.lines.last(), Some(Line::Instruction(_))), "{last:?}");
+
+    // Once is enough, and where nothing was called it is a failure as ever.
+    world.business.answers("here");
+    world.assistant.add(asks("8"));
+    for _ in 0..3 {
+        world.assistant.add(Step::fails(FailureKind::Empty));
+    }
+    mei.writes("M2", "And 8?").await;
+    world.after(3_000).await;
+    assert_eq!((mei.happened("turn_failed").await, world.assistant.steps_left()), (1, 1));
+    world.after(60_000).await;
+    assert_eq!((mei.happened("turn_failed").await, world.assistant.steps_left()), (2, 0));
 }
 
 async fn what_failed_attempts_cost_is_kept_with_their_turns(world: &World) {

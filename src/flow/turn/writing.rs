@@ -71,7 +71,18 @@ impl Turns {
         let may_follow_up = !begun.opted_out;
         let (mut asked, mut used_tools) = (Asked { may_follow_up, ..Asked::default() }, false);
         for round in 0..=self.tool_rounds {
-            let mut written = self.ask_within_its_reach(&mut request, begun, progress, cost).await?;
+            let mut written = match self.ask_within_its_reach(&mut request, begun, progress, cost).await {
+                // Some models fall silent once they have read a result. What was looked up is not asked again for that; and
+                // this was a round, though nothing was called in it.
+                Err(failure)
+                    if failure.kind == FailureKind::Empty && request.tools.is_open() && round > 0 =>
+                {
+                    request.lines.push(Line::Calls(String::new(), Vec::new()));
+                    end_tools(&mut request, channel);
+                    continue;
+                }
+                written => written?,
+            };
             let is_over = matches!(request.tools, Offer::Over(_));
             if !request.tools.is_open() {
                 // What was not offered is not done, whatever a model makes up. What ends the turn needs no other round, and
@@ -105,8 +116,7 @@ impl Turns {
                     request.lines.push(Line::Calls(text, calls));
                     request.lines.extend(gave);
                     if round + 1 == self.tool_rounds {
-                        request.lines.push(Line::Instruction(NO_MORE.to_owned()));
-                        request.tools = Offer::Over(Arc::clone(&channel.policy.tools));
+                        end_tools(&mut request, channel);
                     }
                 }
             }
@@ -203,6 +213,12 @@ impl Turns {
 
 fn empty(detail: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Empty, detail)
+}
+
+/// The next round is for words.
+fn end_tools(request: &mut Request, channel: &Channel) {
+    request.lines.push(Line::Instruction(NO_MORE.to_owned()));
+    request.tools = Offer::Over(Arc::clone(&channel.policy.tools));
 }
 
 /// Hears the words of one turn.
