@@ -16,6 +16,12 @@ pub use own::Asking;
 /// Longest delay that the model may ask for: a year of hours.
 const FOLLOW_UP_HOURS_MAX: f64 = 8_784.0;
 
+/// Told of a call that ends the turn.
+const DONE: &str = "done";
+
+/// Told of it where the turn goes on, for another call was not done.
+const NOT_YET: &str = "not done yet, for another call was not: call this again if it is still wanted";
+
 /// What the model's answer means.
 pub enum Understood {
     /// The turn can be committed.
@@ -74,12 +80,13 @@ pub fn ends_a_turn(name: &str) -> bool {
     matches!(name, "hand_over" | "stay_silent")
 }
 
-/// Reads the tools called. Handing over and staying silent end the turn; words beside any call are the last ones, unless
-/// the model waits for an answer of the business, or a call is not done, which they would promise. While nobody is there to
-/// take over, the model is told until when, and writes once more: what it wrote beside the call would promise somebody.
+/// Reads the tools called. Handing over and staying silent end the turn, unless a call beside them is not done, of which
+/// nobody would hear; words beside any call are the last ones, unless the model waits for an answer of the business, or a call
+/// is not done, which they would promise. While nobody is there to take over, the model is told until when, and writes once
+/// more: what it wrote beside the call would promise somebody.
 pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>, own: &[Tool]) -> Understood {
     let mut answer = Answer { text: shown(&written.text), is_cut: written.is_cut, ..Answer::default() };
-    let (mut gave, mut noted_now, mut must_tell) = (Vec::new(), false, false);
+    let (mut gave, mut noted_now, mut must_tell, mut is_refused) = (Vec::new(), false, false, false);
     for call in &written.calls {
         let of_call = match call.name.as_str() {
             "hand_over" => Ok(Gave::Words(match away_until.filter(|_| asked.hand_over.is_none()) {
@@ -93,12 +100,12 @@ pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>,
                 }
                 None => {
                     answer.hand_over = Some(reason_of(call));
-                    "done".to_owned()
+                    DONE.to_owned()
                 }
             })),
             "stay_silent" => {
                 answer.stay_silent = Some(reason_of(call));
-                Ok(Gave::Words("done".to_owned()))
+                Ok(Gave::Words(DONE.to_owned()))
             }
             "schedule_follow_up" => scheduling(call, asked),
             name => match own.iter().find(|tool| tool.name == name) {
@@ -107,11 +114,11 @@ pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>,
             },
         };
         must_tell |= !matches!(of_call, Ok(Gave::Words(_)));
+        is_refused |= of_call.is_err();
         gave.push(of_call.unwrap_or_else(|problem| Gave::Words(format!("not done: {problem}"))));
     }
     let is_done = written.calls.is_empty()
-        || answer.hand_over.is_some()
-        || answer.stay_silent.is_some()
+        || (answer.hand_over.is_some() || answer.stay_silent.is_some()) && !is_refused
         || !answer.text.trim().is_empty() && !must_tell;
     if is_done && !noted_now {
         answer.follow_up = asked.follow_up.take();
@@ -120,6 +127,11 @@ pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>,
         answer.looked_up = std::mem::take(&mut asked.looked_up);
         Understood::Done(Box::new(answer))
     } else {
+        for (call, gave) in written.calls.iter().zip(&mut gave) {
+            if is_refused && ends_a_turn(&call.name) && *gave == Gave::Words(DONE.to_owned()) {
+                *gave = Gave::Words(NOT_YET.to_owned());
+            }
+        }
         Understood::Again(answer.text, written.calls.into_iter().zip(gave).collect())
     }
 }
@@ -351,6 +363,28 @@ mod tests {
             matches!(understand(ended, &mut asked, None, &own(true)), Understood::Done(_)),
             "nobody reads it"
         );
+    }
+
+    #[test]
+    fn nobody_takes_over_before_the_model_has_heard_what_was_not_done() {
+        for ends in [("hand_over", r#"{"reason":"asked"}"#), ("stay_silent", "{}")] {
+            let mut asked = may();
+            let promise = written("I have booked your table.", &[ends, WRONG]);
+            let told = gave(understand(promise, &mut asked, None, &own(false)));
+            assert_eq!(told[0], Gave::Words(NOT_YET.to_owned()), "{ends:?}");
+            assert!(matches!(&told[1], Gave::Words(text) if text.starts_with("not done")), "{told:?}");
+            let again = understand(written("Which table?", &[ends]), &mut asked, None, &own(false));
+            let Understood::Done(answer) = again else { panic!("not done") };
+            assert!(
+                answer.errands.is_empty() && (answer.hand_over.is_some() || answer.stay_silent.is_some())
+            );
+        }
+        let mut asked = may();
+        let promise = written("They come.", &[("hand_over", "{}"), WRONG]);
+        let told = gave(understand(promise, &mut asked, Some("Monday 09:00"), &own(false)));
+        assert!(matches!(&told[0], Gave::Words(text) if text.starts_with("No colleague")), "noted once");
+        let done = written("Booked.", &[("hand_over", "{}"), RIGHT]);
+        assert!(matches!(understand(done, &mut may(), None, &own(false)), Understood::Done(_)));
     }
 
     #[test]

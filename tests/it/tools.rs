@@ -24,6 +24,7 @@ on_both_stores!(
     an_assistant_that_only_calls_is_told_to_answer,
     an_assistant_that_falls_silent_over_a_result_is_asked_for_words,
     what_failed_attempts_cost_is_kept_with_their_turns,
+    a_person_takes_over_once_the_assistant_knows_what_was_not_done,
     an_answer_with_tools_is_not_given_again,
     what_a_tool_was_told_is_erased_with_the_person,
     the_assistant_remembers_what_it_had_done_and_for_which_words,
@@ -332,6 +333,20 @@ async fn what_failed_attempts_cost_is_kept_with_their_turns(world: &World) {
     cost.sort_unstable();
     let expected = [(5, 1, false), (30, 5, true), (40, 4, true)];
     assert_eq!(cost, expected.map(|(read, wrote, wasted)| (Some(read), Some(wrote), Some(wasted))));
+}
+
+async fn a_person_takes_over_once_the_assistant_knows_what_was_not_done(world: &World) {
+    tools(world);
+    let hand_over = json!({ "reason": "wants a person" });
+    let promise = Step::says("I have booked your table, a colleague comes.");
+    world.assistant.add(promise.and_calls("book", &json!({})).and_calls("hand_over", &hand_over));
+    world.assistant.add(Step::says("A colleague books it for you.").and_calls("hand_over", &hand_over));
+    let mei = world.chat(MEI);
+    mei.writes("M1", "A table, please, and a person").await;
+    world.after(3_000).await;
+    assert_eq!(shown(world), ["A colleague books it for you."]);
+    assert_eq!(mei.conversation().await["mode"], "HUMAN");
+    assert_eq!(mei.happened("tool_called").await, 0);
 }
 
 async fn an_answer_with_tools_is_not_given_again(world: &World) {
