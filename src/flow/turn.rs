@@ -233,8 +233,7 @@ impl Turns {
             // No attempt of the model; and nobody waits for the end of its lease.
             Err(error) => {
                 tracing::warn!(%error, cause = %error.cause(), turn = %begun.turn.id, "what the model is to read was not read");
-                let detail = error.to_string();
-                let failure = Failure { kind: FailureKind::Unasked, retry_after_ms: None, detail };
+                let failure = Failure::new(FailureKind::Unasked, error.to_string());
                 return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
             }
         };

@@ -19,6 +19,7 @@ on_both_stores!(
     while_the_model_is_away_a_question_gets_the_answer_it_had_unless_that_was_about_somebody,
     a_contact_who_once_pasted_a_book_is_answered_by_a_model_that_cannot_read_it,
     what_answers_a_question_of_ours_gets_no_earlier_answer,
+    a_model_that_never_comes_to_an_end_is_not_let_out,
     what_a_store_cannot_keep_is_left_out_of_what_the_model_writes,
 );
 
@@ -336,6 +337,24 @@ async fn what_answers_a_question_of_ours_gets_no_earlier_answer(world: &World) {
     world.after(3_000).await;
     assert_eq!(mei.happened("cached_answer_used").await, 0);
     assert_eq!(mei.messages().await.pop().expect("hers")["outcome"], "pending");
+}
+
+async fn a_model_that_never_comes_to_an_end_is_not_let_out(world: &World) {
+    let mei = world.chat(MEI);
+    for _ in 0..3 {
+        world.assistant_says(&"again and ".repeat(2_001));
+    }
+    mei.writes("M1", "Show me condos").await;
+    for _ in 0..3 {
+        world.after(MINUTE_MS).await;
+    }
+    assert!(world.gateway.posts().is_empty());
+    assert_eq!(mei.conversation().await["attention"]["reason"], "ai_failure");
+    world.assistant_says(&"bowl-and-".repeat(2_222));
+    mei.writes("M2", "All of it, please").await;
+    world.after(MINUTE_MS).await;
+    let read: usize = world.gateway.shown_to(MEI).iter().map(|post| post.text.len()).sum();
+    assert_eq!(read, 19_998, "all of what is only long");
 }
 
 /// PostgreSQL keeps no zero characters.

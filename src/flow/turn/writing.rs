@@ -30,6 +30,9 @@ use crate::{
 /// Questions of one answer of the model, at the business at once.
 const AT_ONCE: usize = 4;
 
+/// Nobody writes more to a customer: a model that does repeats itself, and would fill the phone with it.
+const ANSWER_LETTERS: usize = 20_000;
+
 /// Said in the last round, for models whose servers don't know how to forbid a call.
 const NO_MORE: &str = "No tool can be called any more. Answer the contact now, in words.";
 
@@ -83,6 +86,10 @@ impl Turns {
                 }
                 written => written?,
             };
+            if written.text.chars().nth(ANSWER_LETTERS).is_some() {
+                let detail = format!("more than {ANSWER_LETTERS} letters");
+                return Err(Failure::new(FailureKind::Malformed, detail).into());
+            }
             let is_over = matches!(request.tools, Offer::Over(_));
             if !request.tools.is_open() {
                 // What was not offered is not done, whatever a model makes up. What ends the turn needs no other round, and
