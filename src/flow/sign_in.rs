@@ -79,7 +79,7 @@ impl SignIn {
         from: Option<&str>,
     ) -> Result<SignedIn, Refusal> {
         let email = folded(email);
-        self.admit(Some(&email), from)?;
+        self.admit(&email, from)?;
         let found = self.people.agent_of(&email).await?.filter(|(agent, _)| !agent.is_disabled);
         let kept = found.as_ref().and_then(|(_, kept)| kept.clone());
         let is_right = self.passwords.is_right(password, kept.clone()).await?;
@@ -98,18 +98,18 @@ impl SignIn {
         if !self.people.begin_session(&session, &kept).await? {
             return Err(Refusal::Unknown);
         }
-        self.throttle().forgive(Some(&email), from);
+        self.throttle().forgive(&email, from);
         Ok(SignedIn { agent: agent.id, secret })
     }
 
     /// Begins a session by a link, which is then used up.
     pub async fn by_link(&self, link: &str, from: Option<&str>) -> Result<SignedIn, Refusal> {
-        self.admit(None, from)?;
-        let (secret, now) = (fresh_secret()?, (self.clock)());
+        let now = (self.clock)();
+        self.throttle().admit_link(from, now).map_err(too_often)?;
+        let secret = fresh_secret()?;
         let (link, session) = (hash_of(link), hash_of(&secret));
         let begun = self.people.begin_session_by_link(&link, &session, now, now.plus_ms(IDLE_MS)).await?;
         let agent = begun.ok_or(Refusal::Unknown)?;
-        self.throttle().forgive(None, from);
         Ok(SignedIn { agent, secret })
     }
 
@@ -128,11 +128,11 @@ impl SignIn {
             let is_fresh = self.people.came_by_link(session, since).await?;
             return if is_fresh { Ok(()) } else { Err(Refusal::Unknown) };
         };
-        self.admit(Some(&email), None)?;
+        self.admit(&email, None)?;
         if !self.passwords.is_right(password, Some(kept)).await? {
             return Err(Refusal::Unknown);
         }
-        self.throttle().forgive(Some(&email), None);
+        self.throttle().forgive(&email, None);
         Ok(())
     }
 
@@ -141,14 +141,17 @@ impl SignIn {
         Ok(self.passwords.hash(password).await?)
     }
 
-    fn admit(&self, email: Option<&str>, from: Option<&str>) -> Result<(), Refusal> {
-        let now = (self.clock)();
-        self.throttle().admit(email, from, now).map_err(|wait_ms| Refusal::TooOften { wait_ms })
+    fn admit(&self, email: &str, from: Option<&str>) -> Result<(), Refusal> {
+        self.throttle().admit(email, from, (self.clock)()).map_err(too_often)
     }
 
     fn throttle(&self) -> MutexGuard<'_, Throttle> {
         self.throttle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn too_often(wait_ms: i64) -> Refusal {
+    Refusal::TooOften { wait_ms }
 }
 
 /// A link for an agent, and the secret that it holds: shown once.

@@ -18,6 +18,10 @@ const OF_EMAIL: u32 = 100;
 /// Tries from one network address: many people may sit behind it.
 const OF_ADDRESS: u32 = 60;
 
+/// Links tried from one network address. Nobody guesses one, so that this keeps a flood from the database and nothing
+/// else: whoever has a link comes in where passwords are refused.
+const OF_LINKS: u32 = 6_000;
+
 /// Names whose tries are counted at once.
 const NAMES_MAX: usize = 10_000;
 
@@ -27,21 +31,27 @@ pub struct Throttle {
     both: Counts,
     emails: Counts,
     addresses: Counts,
+    links: Counts,
 }
 
 impl Default for Throttle {
     fn default() -> Self {
-        Self { both: Counts::new(OF_BOTH), emails: Counts::new(OF_EMAIL), addresses: Counts::new(OF_ADDRESS) }
+        Self {
+            both: Counts::new(OF_BOTH),
+            emails: Counts::new(OF_EMAIL),
+            addresses: Counts::new(OF_ADDRESS),
+            links: Counts::new(OF_LINKS),
+        }
     }
 }
 
 impl Throttle {
-    /// Counts a try before it is made, so that many at once count as many. Refused: how many milliseconds to wait. Without
-    /// an e-mail address, only where it comes from counts; and the other way round.
-    pub fn admit(&mut self, email: Option<&str>, address: Option<&str>, now: Time) -> Result<(), i64> {
+    /// Counts a try by password before it is made, so that many at once count as many. Refused: how many milliseconds to
+    /// wait.
+    pub fn admit(&mut self, email: &str, address: Option<&str>, now: Time) -> Result<(), i64> {
         let both = both(email, address);
         let mut asked =
-            [(&mut self.both, both.as_deref()), (&mut self.emails, email), (&mut self.addresses, address)];
+            [(&mut self.both, Some(&*both)), (&mut self.emails, Some(email)), (&mut self.addresses, address)];
         let wait = asked.iter().filter_map(|(counts, name)| Some(counts.wait((*name)?, now))).max();
         if let Some(ms) = wait.filter(|ms| *ms > 0) {
             return Err(ms);
@@ -54,14 +64,21 @@ impl Throttle {
         Ok(())
     }
 
-    /// It was them: what they mistyped before is forgotten, and this try of their address with it.
-    pub fn forgive(&mut self, email: Option<&str>, address: Option<&str>) {
-        if let Some(both) = both(email, address) {
-            self.both.tries.remove(&both);
+    /// The same of a try by link.
+    pub fn admit_link(&mut self, address: Option<&str>, now: Time) -> Result<(), i64> {
+        let Some(address) = address else { return Ok(()) };
+        let wait_ms = self.links.wait(address, now);
+        if wait_ms > 0 {
+            return Err(wait_ms);
         }
-        if let Some(email) = email {
-            self.emails.tries.remove(email);
-        }
+        self.links.count(address, now);
+        Ok(())
+    }
+
+    /// It was them, with their password: what they mistyped before is forgotten, and this try of their address with it.
+    pub fn forgive(&mut self, email: &str, address: Option<&str>) {
+        self.both.tries.remove(&both(email, address));
+        self.emails.tries.remove(email);
         if let Some(tries) = address.and_then(|address| self.addresses.tries.get_mut(address)) {
             tries.count = tries.count.saturating_sub(1);
         }
@@ -69,8 +86,8 @@ impl Throttle {
 }
 
 /// An e-mail address as it is tried from one place.
-fn both(email: Option<&str>, address: Option<&str>) -> Option<String> {
-    email.map(|email| format!("{email}\n{}", address.unwrap_or_default()))
+fn both(email: &str, address: Option<&str>) -> String {
+    format!("{email}\n{}", address.unwrap_or_default())
 }
 
 #[derive(Debug)]
@@ -126,7 +143,7 @@ mod tests {
     const NOW: Time = Time(1_767_600_000_000);
 
     fn tries(throttle: &mut Throttle, email: &str, address: &str, times: u32, now: Time) -> u32 {
-        let admitted = (0..times).filter(|_| throttle.admit(Some(email), Some(address), now).is_ok());
+        let admitted = (0..times).filter(|_| throttle.admit(email, Some(address), now).is_ok());
         u32::try_from(admitted.count()).expect("few")
     }
 
@@ -135,9 +152,9 @@ mod tests {
         let mut throttle = Throttle::default();
         assert_eq!(tries(&mut throttle, "ana", "1", 20, NOW), OF_BOTH);
         let later = NOW.plus_ms(60_000);
-        assert_eq!(throttle.admit(Some("ana"), Some("1"), later), Err(WINDOW_MS - 60_000));
-        assert_eq!(throttle.admit(Some("ben"), Some("1"), later), Ok(()), "others are not held up");
-        assert_eq!(throttle.admit(Some("ana"), Some("2"), later), Ok(()), "nor she herself, elsewhere");
+        assert_eq!(throttle.admit("ana", Some("1"), later), Err(WINDOW_MS - 60_000));
+        assert_eq!(throttle.admit("ben", Some("1"), later), Ok(()), "others are not held up");
+        assert_eq!(throttle.admit("ana", Some("2"), later), Ok(()), "nor she herself, elsewhere");
         assert_eq!(tries(&mut throttle, "ana", "1", 20, NOW.plus_ms(WINDOW_MS)), OF_BOTH);
     }
 
@@ -146,7 +163,7 @@ mod tests {
         let mut throttle = Throttle::default();
         let admitted = (0..200).filter(|n| tries(&mut throttle, "ana", &n.to_string(), 1, NOW) == 1).count();
         assert_eq!(admitted, OF_EMAIL as usize);
-        assert!(throttle.admit(Some("ana"), None, NOW).is_err());
+        assert!(throttle.admit("ana", None, NOW).is_err());
     }
 
     #[test]
@@ -154,8 +171,16 @@ mod tests {
         let mut throttle = Throttle::default();
         let admitted = (0..200).filter(|n| tries(&mut throttle, &n.to_string(), "1", 1, NOW) == 1).count();
         assert_eq!(admitted, OF_ADDRESS as usize);
-        assert!(throttle.admit(None, Some("1"), NOW).is_err(), "links too");
-        assert!(throttle.admit(Some("ana"), None, NOW).is_ok());
+        assert!(throttle.admit("ana", None, NOW).is_ok());
+        assert_eq!(throttle.admit_link(Some("1"), NOW), Ok(()), "nobody guesses a link");
+    }
+
+    #[test]
+    fn a_flood_of_links_from_one_place_is_held_up_and_keeps_no_password_back() {
+        let mut throttle = Throttle::default();
+        let admitted = (0..2 * OF_LINKS).filter(|_| throttle.admit_link(Some("1"), NOW).is_ok()).count();
+        assert_eq!(admitted, OF_LINKS as usize);
+        assert!(throttle.admit_link(Some("2"), NOW).is_ok() && throttle.admit("ana", Some("1"), NOW).is_ok());
     }
 
     #[test]
@@ -163,9 +188,8 @@ mod tests {
         let mut throttle = Throttle::default();
         for _ in 0..100 {
             assert_eq!(tries(&mut throttle, "ana", "1", 5, NOW), 5);
-            throttle.forgive(Some("ana"), Some("1"));
-            for _ in 0..4 {
-                throttle.forgive(None, Some("1"));
+            for _ in 0..5 {
+                throttle.forgive("ana", Some("1"));
             }
         }
     }
@@ -177,7 +201,7 @@ mod tests {
         for n in 0..3 * NAMES_MAX {
             tries(&mut throttle, &format!("name {n}"), &n.to_string(), 1, NOW);
         }
-        assert!(throttle.admit(Some("ana"), Some("1"), NOW).is_err());
+        assert!(throttle.admit("ana", Some("1"), NOW).is_err());
         for counts in [&throttle.both, &throttle.emails, &throttle.addresses] {
             assert!(counts.tries.len() <= NAMES_MAX);
         }
