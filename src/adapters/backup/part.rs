@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rustix::{fs::OFlags, process::geteuid};
+
 /// A file on its way to its place. One that is dropped before its end leaves nothing.
 #[derive(Debug)]
 pub(crate) struct PartFile {
@@ -24,8 +26,7 @@ impl PartFile {
         part.push(".part");
         let part = PathBuf::from(part);
         refuse_taken(place, replaces)?;
-        let opened = File::options().create(true).truncate(false).write(true).mode(0o600).open(&part);
-        let file = opened.map_err(|error| named(&part, &error))?;
+        let file = open(&part).map_err(|error| named(&part, &error))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -80,6 +81,22 @@ impl Drop for PartFile {
     }
 }
 
+/// What lies there may be of one that was cut off, or a trap of whoever else may write in that folder: a link to a file of
+/// root's, which would be emptied and given away, or a file of their own, in which they would read.
+fn open(part: &Path) -> io::Result<File> {
+    // Without a wait for the reader of a pipe.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true).mode(0o600).custom_flags(flags);
+    let file = options.open(part)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.nlink() != 1 || found.uid() != geteuid().as_raw() {
+        let told = "it is not what an earlier command of this user has left; remove it";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, told));
+    }
+    Ok(file)
+}
+
 fn refuse_taken(place: &Path, replaces: bool) -> io::Result<()> {
     if !replaces && place.exists() {
         let told = format!("{} is there already; --force writes over it", place.display());
@@ -94,7 +111,7 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
     use super::*;
 
@@ -117,5 +134,30 @@ mod tests {
         assert!(taken.to_string().ends_with("is there already; --force writes over it"), "{taken}");
         drop(PartFile::begin(&place, true).expect("begun"));
         assert_eq!((fs::read(&place).expect("there"), part.exists()), (b"whole".to_vec(), false));
+    }
+
+    #[test]
+    fn what_another_file_is_reached_by_is_not_written_to() {
+        let (folder, elsewhere) =
+            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("another"));
+        let (place, part) = (folder.path().join("baton.key"), folder.path().join("baton.key.part"));
+        let other = elsewhere.path().join("other");
+        fs::write(&other, "of somebody else's").expect("written");
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o640)).expect("its own");
+        for is_symbolic in [true, false] {
+            let linked = if is_symbolic { symlink(&other, &part) } else { fs::hard_link(&other, &part) };
+            linked.expect("linked");
+            PartFile::begin(&place, true).expect_err("a link");
+            fs::remove_file(&part).expect("it was there");
+            assert_eq!(fs::read(&other).expect("there"), b"of somebody else's");
+            assert_eq!(fs::metadata(&other).expect("there").permissions().mode() & 0o777, 0o640);
+        }
+        fs::write(&part, "in which they read").expect("written");
+        // Only root writes in what is not root's, and only root can make such a file here.
+        if geteuid().is_root() {
+            chown(&part, Some(65_534), Some(65_534)).expect("given away");
+            let theirs = PartFile::begin(&place, true).expect_err("another user's");
+            assert!(theirs.to_string().ends_with("has left; remove it"), "{theirs}");
+        }
     }
 }
