@@ -142,8 +142,8 @@ impl Problem {
     }
 
     /// 413.
-    pub fn too_large() -> Self {
-        Self::larger("a body may have 2 MiB")
+    pub fn too_large(max_bytes: usize) -> Self {
+        Self::larger(format!("a body may have {} KiB", max_bytes / 1024))
     }
 
     /// 413, of something else than the request.

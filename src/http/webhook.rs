@@ -121,7 +121,7 @@ async fn take(
         tell_refused(&channel);
         return Err(Problem::unauthorized());
     }
-    let body = read::body(request, payload).await?;
+    let body = read::body(request, payload, read::BODY_MAX_BYTES).await?;
     let intake = Arc::clone(&doors.intake);
     doors.run(async move { intake.take(&channel, &body).await }).await?.map_err(not_stored)
 }

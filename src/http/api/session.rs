@@ -17,7 +17,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::{Document, Problem},
-        read::{self, Address, ForTls, Json},
+        read::{self, Address, ForTls, Json, STRANGERS_MAX_BYTES},
         site,
         wire::Me,
     },
@@ -52,7 +52,7 @@ pub(crate) async fn sign_in(
     doors: Data<Doors>,
     from: Address,
     for_tls: ForTls,
-    body: Json<Showing>,
+    body: Json<Showing, STRANGERS_MAX_BYTES>,
 ) -> Answered {
     let (came, how) = match (body.value.email, body.value.password, body.value.link) {
         (Some(email), Some(password), None) => {

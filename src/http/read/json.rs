@@ -14,47 +14,52 @@ use sha2::{Digest, Sha256};
 use super::pointer;
 use crate::http::problem::Problem;
 
-/// Longest body.
+/// Longest body of whoever has shown who they are.
 pub(crate) const BODY_MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// A body that takes longer than this to arrive is not waited for.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 
+/// Longest body of a stranger: an address, a password or a link, however they are escaped.
+pub(crate) const STRANGERS_MAX_BYTES: usize = 8 * 1024;
+
 /// Reads the body, bounded in size and time.
-pub(crate) async fn body(request: &HttpRequest, payload: web::Payload) -> Result<Bytes, Problem> {
+pub(crate) async fn body(
+    request: &HttpRequest,
+    payload: web::Payload,
+    max_bytes: usize,
+) -> Result<Bytes, Problem> {
     let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if announced
-        .and_then(|length| length.parse::<u64>().ok())
-        .is_some_and(|length| length > BODY_MAX_BYTES as u64)
+    if announced.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > max_bytes as u64)
     {
-        return Err(Problem::too_large());
+        return Err(Problem::too_large(max_bytes));
     }
-    match tokio::time::timeout(BODY_WITHIN, payload.to_bytes_limited(BODY_MAX_BYTES)).await {
+    match tokio::time::timeout(BODY_WITHIN, payload.to_bytes_limited(max_bytes)).await {
         Ok(Ok(Ok(bytes))) => Ok(bytes),
         Ok(Ok(Err(_))) => Err(Problem::malformed("the body broke off")),
-        Ok(Err(_)) => Err(Problem::too_large()),
+        Ok(Err(_)) => Err(Problem::too_large(max_bytes)),
         Err(_) => Err(Problem::malformed("the body did not arrive in time")),
     }
 }
 
 type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
-/// A JSON body.
+/// A JSON body of at most so many bytes.
 #[derive(Debug)]
-pub(crate) struct Json<T> {
+pub(crate) struct Json<T, const MAX_BYTES: usize = BODY_MAX_BYTES> {
     /// What it says.
     pub(crate) value: T,
     raw: Bytes,
 }
 
-impl<T> Json<T> {
+impl<T, const MAX_BYTES: usize> Json<T, MAX_BYTES> {
     /// Hex SHA-256 of the body as it came.
     pub(crate) fn hash(&self) -> String {
         hex::encode(Sha256::digest(&self.raw))
     }
 }
 
-impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
+impl<T: DeserializeOwned + 'static, const MAX_BYTES: usize> FromRequest for Json<T, MAX_BYTES> {
     type Error = Problem;
     type Future = Reading<Self>;
 
@@ -64,7 +69,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
         Box::pin(async move {
             must_be_json(&request)?;
             let payload = payload.map_err(|_| Problem::malformed("the body cannot be read"))?;
-            let raw = body(&request, payload).await?;
+            let raw = body(&request, payload, MAX_BYTES).await?;
             Ok(Self { value: from_json(&raw)?, raw })
         })
     }
@@ -94,7 +99,7 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for Optional<T> {
         let payload = web::Payload::from_request(&request, payload).into_inner();
         Box::pin(async move {
             let payload = payload.map_err(|_| Problem::malformed("the body cannot be read"))?;
-            let raw = body(&request, payload).await?;
+            let raw = body(&request, payload, BODY_MAX_BYTES).await?;
             if raw.is_empty() || raw.trim_ascii() == b"null" {
                 return Ok(Self { value: T::default(), raw });
             }

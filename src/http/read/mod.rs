@@ -13,11 +13,8 @@ mod form;
 pub(crate) use form::{Form, JsonOrForm};
 pub(crate) use gzip::Gzip;
 pub(crate) use headers::{Address, Base, ForTls, Once, Wanted, Wish};
-pub(crate) use json::{Json, Optional, body, from_value, given};
+pub(crate) use json::{BODY_MAX_BYTES, Json, Optional, STRANGERS_MAX_BYTES, body, from_value, given};
 pub(crate) use query::{Query, Several};
-
-#[cfg(test)]
-pub(crate) use json::BODY_MAX_BYTES;
 
 use serde::Deserialize;
 use serde_path_to_error::{Path, Segment};

@@ -202,6 +202,19 @@ async fn from_one_place_only_so_many_tries_are_made() {
 }
 
 #[tokio::test]
+async fn of_strangers_no_long_body_is_read() {
+    let world = World::new();
+    let link = |length| json!({ "link": "x".repeat(length) });
+    assert_eq!(world.show(link(2_048)).await.status, 401);
+    assert_eq!(world.show(link(16 * 1_024)).await.problem(), (413, "too_large".to_owned()));
+    // The longest that both may be, each character escaped as two.
+    let escaped = |length| "\\ud83d\\ude00".repeat(length);
+    let longest = format!(r#"{{"email":"{}","password":"{}"}}"#, escaped(254), escaped(200));
+    let sent = request("POST", "/api/v1/session", None).insert_header(("Content-Type", "application/json"));
+    assert_eq!(world.send(sent.set_payload(longest)).await.status, 401);
+}
+
+#[tokio::test]
 async fn a_session_changes_things_only_from_our_own_pages() {
     let world = World::at(Some("https://baton.example.com"), None);
     let ana = world.agent("ana", "admin", Value::Null).await;
