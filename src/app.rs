@@ -76,7 +76,7 @@ pub use instance::serve;
 pub use invitations::{base, invite};
 pub use moves::Seals;
 pub use own_api::{OwnApi, Said};
-pub use restore::{Examined, Restored, Wish, examine};
+pub use restore::{Examined, LetIn, Restored, Wish, examine};
 pub use secret_key::{Rotated, rotate};
 pub use simulator::simulator;
 

@@ -22,6 +22,7 @@ use crate::{
     domain::time::Time,
     flow::{
         dispatch::Dispatch,
+        registry::Token,
         restored::{self, Policies, Settled},
         vault::Vault as _,
     },
@@ -55,6 +56,17 @@ pub struct Restored {
     pub seals: Vec<Seals>,
     /// Where the key of a SQLite file is to be, if none is there.
     pub missing_key: Option<PathBuf>,
+    /// Who is let in again, though the installation before may have shut them out since; nobody if it has not gone on.
+    pub let_in: LetIn,
+}
+
+/// Whom a database lets in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LetIn {
+    /// Addresses of agents.
+    pub agents: Vec<String>,
+    /// Names of tokens of the API.
+    pub tokens: Vec<String>,
 }
 
 /// Looks a backup through. Nothing is written, and no database is asked.
@@ -116,6 +128,7 @@ impl Examined {
             true => None,
             false => Some(settle(&store, settings, self.made_at()).await?),
         };
+        let let_in = if wish.moved { LetIn::default() } else { let_in(&store).await? };
         let id = random::<16>()?;
         // Where nothing has gone on, what was missed was answered by nobody.
         let generation = match wish.moved {
@@ -124,7 +137,7 @@ impl Examined {
         };
         store.renew(&id, &generation).await?;
         store.close().await;
-        Ok(Restored { rows: self.rows, settled, seals, missing_key })
+        Ok(Restored { rows: self.rows, settled, seals, missing_key, let_in })
     }
 }
 
@@ -184,6 +197,19 @@ async fn settle(store: &Store, settings: &Settings, made_at: Time) -> anyhow::Re
     let ledger = store.ledger(Arc::new(Dispatch::default()));
     let policies = Policies { by_channel, common };
     Ok(restored::settle_all(&*ledger, &conversations, policies, made_at).await?)
+}
+
+async fn let_in(store: &Store) -> anyhow::Result<LetIn> {
+    let agents = store.people().agents().await?;
+    let agents: Vec<_> = agents.into_iter().filter(|agent| !agent.is_disabled).collect();
+    let now = super::now();
+    let opens = |token: &Token| {
+        let is_somebodys = token.agent.is_none_or(|id| agents.iter().any(|agent| agent.id == id));
+        is_somebodys && token.expires_at.is_none_or(|end| end > now)
+    };
+    let tokens = store.registry().tokens().await?.into_iter().filter(opens);
+    let tokens = tokens.map(|token| token.name).collect();
+    Ok(LetIn { agents: agents.into_iter().map(|agent| agent.email).collect(), tokens })
 }
 
 fn random<const N: usize>() -> anyhow::Result<String> {

@@ -9,7 +9,7 @@ use std::{
 
 use super::{backup::by_table, password, print};
 use crate::{
-    app::{self, Examined, Restored, Wish},
+    app::{self, Examined, LetIn, Restored, Wish},
     config::{Passphrase, Settings},
     flow::restored::Settled,
 };
@@ -48,6 +48,7 @@ impl Restore {
         );
         told.push_str(&unfinished(restored.settled));
         told.push_str(&secrets(&restored, has_locked_keys));
+        told.push_str(&let_in(&restored.let_in));
         print::text(&told)?;
         Ok(())
     }
@@ -145,6 +146,23 @@ fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
     told
 }
 
+/// A backup knows nothing of who was shut out after it.
+fn let_in(LetIn { agents, tokens }: &LetIn) -> String {
+    let of = |what, names: &[String]| match names {
+        [] => None,
+        names => Some(format!("{}: {}", print::count(names.len(), what), names.join(", "))),
+    };
+    let told: Vec<String> = [of("agent", agents), of("token", tokens)].into_iter().flatten().collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Let in as when it was made, whatever was changed since: {}. Before the first start, shut out who no longer may: \
+         `baton agent disable EMAIL`, `baton token list` and `baton token revoke ID`.\n",
+        told.join("; ")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +188,7 @@ mod tests {
             settled: None,
             seals: vec![seals(0)],
             missing_key: Some("/srv/baton.key".into()),
+            let_in: LetIn::default(),
         };
         assert_eq!(secrets(&restored, true), "", "nothing is missed");
         restored.seals = vec![seals(2)];

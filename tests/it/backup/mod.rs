@@ -6,6 +6,8 @@ mod unfinished;
 
 mod secrets;
 
+mod let_in;
+
 mod refused;
 
 mod memory;
