@@ -308,6 +308,8 @@ fn line<R: Columns>(row: &R) -> Result<Line, Error> {
 /// The conversation first: whoever works on it has saved before, or reads it again.
 fn without_traces<S: Store>(store: &S, shared: Uuid, traces: Traces) -> Vec<Part> {
     let ids = |messages: Vec<Uuid>| messages.iter().map(Uuid::to_string).collect();
+    let told =
+        (!traces.written.is_empty()).then(|| without_what_was_told::<S>(shared, ids(traces.written.clone())));
     let stamp = Statement::new("update conversations set stamp = $2 where id = $1")
         .with(shared)
         .with(fastrand::i64(..));
@@ -318,7 +320,34 @@ fn without_traces<S: Store>(store: &S, shared: Uuid, traces: Traces) -> Vec<Part
     empty.now(store).push(") where id").one_of(S::ENGINE, ids(traces.written));
     let mut unquote = Statement::new("update messages set quoted = null where id");
     unquote.one_of(S::ENGINE, ids(traces.quoting));
-    vec![Part::May(stamp), Part::May(empty), Part::May(unquote)]
+    let parts = [stamp, empty, unquote].into_iter().chain(told.into_iter().flatten());
+    parts.map(Part::May).collect()
+}
+
+/// Of turns that answered these messages the events go on to tell what was done, and not with which words: those may repeat
+/// what was written. Edits that came before their messages go, whose they are nobody knows.
+fn without_what_was_told<S: Store>(shared: Uuid, written: Vec<String>) -> [Statement; 2] {
+    let (update, messages) = match S::ENGINE {
+        Engine::Postgres => (
+            "update events set details = case kind when 'tool_called' \
+             then json_build_object('tool', details::json -> 'tool', 'arguments', '{}'::json)::text ",
+            "json_array_elements_text(t.messages::json) as m (value)",
+        ),
+        Engine::Sqlite => (
+            "update events set details = case kind when 'tool_called' \
+             then json_object('tool', details ->> '$.tool', 'arguments', json('{}')) ",
+            "json_each(t.messages) as m",
+        ),
+    };
+    let mut told = Statement::new(update).with(shared);
+    told.push(
+        "else '{\"reason\":\"not said\"}' end where conversation_id = $1 and (kind = 'tool_called' \
+         or kind = 'conversation_updated' and action in ('handed_over', 'hand_over_noted')) and turn_id in \
+         (select t.id from turns t where t.conversation_id = $1 and exists (select 1 from ",
+    );
+    told.push(messages).push(" where m.value").one_of(S::ENGINE, written).push("))");
+    let parked = "delete from parked where conversation_id = $1 and report like '{\"report\":\"edit\"%'";
+    [told, Statement::new(parked).with(shared)]
 }
 
 /// The next events, by their numbers, and those that have none.

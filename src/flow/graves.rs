@@ -98,7 +98,8 @@ pub struct Line {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Traces {
     /// Messages of theirs. They keep their places, or what others wrote would lose its order, and say no more than that
-    /// something was deleted.
+    /// something was deleted. What turns that answered them told of their words goes with them, and edits that wait for
+    /// their messages.
     pub written: Vec<Uuid>,
     /// Messages of others that quote them: what is quoted goes.
     pub quoting: Vec<Uuid>,

@@ -2,7 +2,7 @@
 
 use baton::{
     adapters::scripted::Step,
-    domain::chat::ChatId,
+    domain::{chat::ChatId, policy::Groups, tool::Tool},
     flow::{generator::FailureKind, graves::Rows},
 };
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ on_both_stores!(
     a_message_that_was_on_its_way_does_not_bring_them_back,
     the_others_stay_as_they_were,
     what_they_wrote_in_a_group_is_emptied_and_the_group_goes_on,
+    what_was_told_of_what_they_wrote_in_a_group_goes_too,
     their_stories_go_and_what_others_quote_of_them,
     who_wrote_among_others_alone_is_erased_by_their_number,
     whoever_knew_them_on_another_instance_does_not_revive_them,
@@ -277,6 +278,51 @@ async fn among_others(world: &World, chat: &str, id: &str, from: &str, text: &st
         body["messageData"]["extendedTextMessageData"] = json!({ "text": text, "stanzaId": quoted });
     }
     assert_eq!(world.webhook(&body).await, "accepted", "{id}");
+}
+
+async fn what_was_told_of_what_they_wrote_in_a_group_goes_too(world: &World) {
+    const GROUP: &str = "120363000000000001@g.us";
+    let book = Tool {
+        name: "book".into(),
+        description: "Books a table.".into(),
+        parameters: serde_json::Map::new(),
+        look_up: None,
+    };
+    world.rules(|policy| (policy.groups, policy.tools) = (Groups::Answer, [book.clone()].into()));
+    let group = world.chat(GROUP);
+    for (id, from, day) in [("G1", TOM, "Mondaaay"), ("G2", MEI, "Fridaaay")] {
+        world.assistant.add(Step::says("It is booked.").and_calls("book", &json!({ "day": day })));
+        among_others(world, GROUP, id, from, "A table, please", None).await;
+        world.after(10_000).await;
+    }
+    world.assistant.add(Step::calls("hand_over", &json!({ "reason": "wants it on Saturdaaay" })));
+    among_others(world, GROUP, "G3", MEI, "I want to complain", None).await;
+    world.after(10_000).await;
+    // Its message has not come yet.
+    group.edits("G4", "On Sundaaay").await;
+    for (words, column) in [
+        ("Mondaaay", "events.details"),
+        ("Fridaaay", "events.details"),
+        ("Saturdaaay", "events.details"),
+        ("Sundaaay", "parked.report"),
+    ] {
+        assert_eq!(world.finds(words).await, [column], "{words}");
+    }
+    let chat = ChatId::parse(MEI).expect("a chat");
+    world.process().eraser().erase_traces(CHANNEL, &chat).await.expect("erased");
+    for words in ["Fridaaay", "Saturdaaay", "Sundaaay"] {
+        assert_eq!(world.finds(words).await, [""; 0], "{words}");
+    }
+    let told = events(world, "type=tool_called").await;
+    let told: Vec<&Value> = told.iter().map(|event| &event["details"]).collect();
+    let [toms, meis] = [json!({ "day": "Mondaaay" }), json!({})];
+    assert_eq!(
+        told,
+        [&json!({ "tool": "book", "arguments": toms }), &json!({ "tool": "book", "arguments": meis })]
+    );
+    let handed = events(world, "type=conversation_updated").await;
+    let handed = handed.iter().find(|event| event["action"] == "handed_over").expect("told");
+    assert_eq!(handed["details"], json!({ "reason": "not said" }));
 }
 
 async fn their_stories_go_and_what_others_quote_of_them(world: &World) {
