@@ -4,12 +4,16 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{
+    old,
     rows::{Columns, Json},
     sql::{Statement, Store, cell},
 };
-use crate::flow::{
-    audit::{Audit, AuditFilter, Audited},
-    ledger::Error,
+use crate::{
+    domain::time::Time,
+    flow::{
+        audit::{Audit, AuditFilter, Audited},
+        ledger::Error,
+    },
 };
 
 #[async_trait]
@@ -47,6 +51,10 @@ impl<S: Store> Audit for S {
         statement.push(" order by a.id desc limit ").bind(limit);
         self.rows(statement).await?.iter().map(read).collect()
     }
+
+    async fn forget_refused(&self, before: Time) -> Result<u64, Error> {
+        old::remove(self, "audit", "r.deed = 'sign_in_refused' and r.at < $1", before).await
+    }
 }
 
 fn read<R: Columns>(row: &R) -> Result<Audited, Error> {
@@ -67,7 +75,23 @@ mod tests {
     use crate::adapters::trial::{NOW, Trial, on_both_stores};
     use crate::flow::audit::Deed;
 
-    on_both_stores!(deeds_are_told_newest_first_and_by_who_did_what_when,);
+    on_both_stores!(
+        deeds_are_told_newest_first_and_by_who_did_what_when,
+        of_old_deeds_only_refused_sign_ins_are_forgotten,
+    );
+
+    async fn of_old_deeds_only_refused_sign_ins_are_forgotten<S: Trial>(store: &S) {
+        let deed = |ms, deed| Audited::new(NOW.plus_ms(ms), "system", deed);
+        let kept = [deed(0, Deed::SignedIn), deed(1, Deed::SignInRefused)];
+        for deed in [&deed(0, Deed::SignInRefused), &kept[0], &kept[1]] {
+            store.note(deed).await.expect("written");
+        }
+        for gone in [1, 0] {
+            assert_eq!(store.forget_refused(NOW.plus_ms(1)).await.expect("forgotten"), gone);
+        }
+        let [old, young] = kept;
+        assert_eq!(store.audited(&AuditFilter::default(), 9).await.expect("read"), [young, old]);
+    }
 
     async fn deeds_are_told_newest_first_and_by_who_did_what_when<S: Trial>(store: &S) {
         let deed = |ms, actor, deed| Audited::new(NOW.plus_ms(ms), actor, deed);

@@ -18,7 +18,7 @@ use super::{now, parts::Parts, stores::Store};
 use crate::{
     domain::hours::day_began,
     flow::{
-        answers,
+        answers, audit,
         brake::Brakes,
         desk,
         erase::Eraser,
@@ -52,7 +52,8 @@ const REPAIR: &str = "*/20 * * * * *";
 const RETAIN: &str = "0 41 * * * *";
 
 /// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again, sessions and
-/// sign-in links that are void, files that no message carries, what endpoints of webhooks were told days ago.
+/// sign-in links that are void, files that no message carries, what endpoints of webhooks were told days ago, sign-ins that
+/// were refused months ago.
 const FORGET: &str = "0 17 * * * *";
 
 /// What the chores are done with.
@@ -171,6 +172,7 @@ impl Chores {
             tracing::warn!(error = format!("{error:#}"), "the feed may stand still");
         }
         let (parts, repeats, people) = (&self.parts, self.store.repeats(), self.store.people());
+        let audit = self.store.audit();
         let now = now();
         let before = now.plus_ms(-desk::REMEMBERED_MS);
         let all = [
@@ -184,6 +186,7 @@ impl Chores {
                 parts.endpoints.forget_deliveries(now.plus_ms(-notify::KEPT_MS)),
             ),
             ("void sessions were", people.forget_void(now)),
+            ("old refused sign-ins were", audit.forget_refused(now.plus_ms(-audit::REFUSED_KEPT_MS))),
         ];
         for (what, forgetting) in all {
             if let Err(error) = forgetting.await {

@@ -10,6 +10,9 @@ use uuid::Uuid;
 use super::ledger::Error;
 use crate::domain::{time::Time, words::words};
 
+/// Refused sign-ins are kept for so long, and the addresses they came from with them: anybody makes them.
+pub const REFUSED_KEPT_MS: i64 = 90 * 86_400_000;
+
 words! {
     /// What somebody did.
     Deed {
@@ -111,4 +114,7 @@ pub trait Audit: Send + Sync {
 
     /// What was written down, newest first, at most so many.
     async fn audited(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audited>, Error>;
+
+    /// Forgets sign-ins that were refused before that moment. Returns how many.
+    async fn forget_refused(&self, before: Time) -> Result<u64, Error>;
 }

@@ -4,6 +4,8 @@ pub mod password;
 
 pub mod throttle;
 
+pub mod refusals;
+
 use async_trait::async_trait;
 use base64::Engine as _;
 use sha2::{Digest as _, Sha256};

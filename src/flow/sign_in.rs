@@ -11,6 +11,7 @@ use super::{
     people::{
         Agent, FIRST_EMAIL, Link, People, Role, Session, folded, fresh_secret, hash_of,
         password::{self, Passwords},
+        refusals::Refusals,
         throttle::Throttle,
     },
 };
@@ -53,6 +54,7 @@ pub struct SignIn {
     people: Arc<dyn People>,
     passwords: Passwords,
     throttle: Mutex<Throttle>,
+    refusals: Mutex<Refusals>,
     clock: fn() -> Time,
 }
 
@@ -68,7 +70,13 @@ pub struct SignedIn {
 impl SignIn {
     /// Over that place.
     pub fn new(people: Arc<dyn People>, clock: fn() -> Time) -> Self {
-        Self { people, passwords: Passwords::default(), throttle: Mutex::default(), clock }
+        Self {
+            people,
+            passwords: Passwords::default(),
+            throttle: Mutex::default(),
+            refusals: Mutex::default(),
+            clock,
+        }
     }
 
     /// Begins a session of whoever has this password. It takes as long to find out that there is no such agent.
@@ -139,6 +147,11 @@ impl SignIn {
     /// What is kept of a new password.
     pub async fn hash(&self, password: String) -> Result<String, Refusal> {
         Ok(self.passwords.hash(password).await?)
+    }
+
+    /// Somebody was refused. It is to be written down, with how many before them were left out; None: it is left out, too.
+    pub fn refused(&self) -> Option<u64> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).count((self.clock)())
     }
 
     fn admit(&self, email: &str, from: Option<&str>) -> Result<(), Refusal> {

@@ -67,6 +67,9 @@ impl From<Audited> for AuditEntry {
 }
 
 /// Sign-ins, and what was done to agents, tokens, channels and data, newest first. For who may see all channels.
+///
+/// Of sign-ins that were refused at most ten are written down in a minute, the next with how many were `left_out`; they are
+/// kept for 90 days, all else for good.
 #[utoipa::path(get, path = "/api/v1/audit", tag = "Installation", params(Which),
     responses((status = 200, body = List<AuditEntry>)))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {

@@ -77,8 +77,12 @@ pub(crate) async fn sign_in(
         }
         Err(refusal) => {
             // Tries that were not even looked at are bounded by nothing, and told by nobody.
-            if matches!(refusal, Refusal::Unknown) {
-                doors.note(deed(actor::SYSTEM, Deed::SignInRefused)).await;
+            if matches!(refusal, Refusal::Unknown)
+                && let Some(left_out) = doors.sign_in.refused()
+            {
+                let refused = deed(actor::SYSTEM, Deed::SignInRefused);
+                let told = if left_out > 0 { refused.with("left_out", left_out) } else { refused };
+                doors.note(told).await;
             }
             Err(refusal.into())
         }

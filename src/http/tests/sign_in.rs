@@ -202,6 +202,23 @@ async fn from_one_place_only_so_many_tries_are_made() {
 }
 
 #[tokio::test]
+async fn of_a_flood_of_refused_tries_some_are_in_the_audit_and_the_rest_are_counted() {
+    let world = World::new();
+    for n in 0..12 {
+        assert_eq!(world.show(json!({ "link": format!("guess-{n}") })).await.status, 401);
+    }
+    let told = async || {
+        let audit = world.get("/api/v1/audit").await.json();
+        let details = audit["items"].as_array().expect("a list").iter().map(|deed| deed["details"].clone());
+        details.map(|details| details["left_out"].as_i64()).collect::<Vec<_>>()
+    };
+    assert_eq!(told().await, [None; 10]);
+    pass(&world, 60_000);
+    assert_eq!(world.show(json!({ "link": "guess-13" })).await.status, 401);
+    assert_eq!(told().await[..2], [Some(2), None]);
+}
+
+#[tokio::test]
 async fn of_strangers_no_long_body_is_read() {
     let world = World::new();
     let link = |length| json!({ "link": "x".repeat(length) });
