@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use execution::redis_server::Server;
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -50,6 +53,9 @@ use crate::{
 
 /// Looking at the database for `/readyz` takes at most this long.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// What was seen is told for so long: strangers ask as often as they like, and the ledger's own connections are few.
+const SEEN: Duration = Duration::from_secs(1);
 
 /// What the doors are made of.
 pub(super) struct Behind<'a> {
@@ -110,7 +116,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         channels: Arc::clone(&parts.numbers) as Arc<dyn ports::Channels>,
         vault: behind.vault,
         sandbox,
-        health: Arc::new(Health { store: behind.store.clone(), redis: behind.redis }),
+        health: Arc::new(Health::of(behind.store.clone(), behind.redis)),
         auth: Auth::new(
             settings.api_token.as_ref().map(|token| token.expose()),
             Arc::clone(&parts.registry),
@@ -160,20 +166,39 @@ fn as_setting(described: crate::config::Described) -> Setting {
 struct Health {
     store: Store,
     redis: Option<Server>,
+    /// When the database was looked at last, and whether it was migrated. Held by whoever looks.
+    seen: Mutex<Option<(Instant, Option<bool>)>>,
+}
+
+impl Health {
+    fn of(store: Store, redis: Option<Server>) -> Self {
+        Self { store, redis, seen: Mutex::default() }
+    }
+
+    /// Whether the database is migrated; None: it does not answer. Those who ask while somebody looks are told the same.
+    async fn migrated(&self) -> Option<bool> {
+        let mut seen = self.seen.lock().await;
+        if let Some((_, migrated)) = seen.filter(|(at, _)| at.elapsed() < SEEN) {
+            return migrated;
+        }
+        let store = self.store.clone();
+        // On a task of its own: a call to the store is never dropped half-way.
+        let looking = tokio::spawn(async move { store.is_migrated().await });
+        let migrated = match tokio::time::timeout(LOOK, looking).await {
+            Ok(Ok(Ok(is_migrated))) => Some(is_migrated),
+            Ok(Ok(Err(_)) | Err(_)) | Err(_) => None,
+        };
+        *seen = Some((Instant::now(), migrated));
+        migrated
+    }
 }
 
 #[async_trait]
 impl ports::Health for Health {
     async fn look(&self) -> Readiness {
-        let store = self.store.clone();
-        // On a task of its own: a call to the store is never dropped half-way.
-        let looking = tokio::spawn(async move {
-            store.require_writable()?;
-            store.is_migrated().await
-        });
-        let migrated = match tokio::time::timeout(LOOK, looking).await {
-            Ok(Ok(Ok(is_migrated))) => Some(is_migrated),
-            Ok(Ok(Err(_)) | Err(_)) | Err(_) => None,
+        let migrated = match self.store.require_writable() {
+            Ok(()) => self.migrated().await,
+            Err(_) => None,
         };
         Readiness { migrated, redis: self.redis.as_ref().map(Server::is_up) }
     }
@@ -286,7 +311,7 @@ mod tests {
     #[tokio::test]
     async fn an_instance_whose_database_is_full_is_not_ready_until_there_is_room() {
         let (sqlite, _folder) = trial::sqlite().await;
-        let health = Health { store: Store::Sqlite(sqlite.clone()), redis: None };
+        let health = Health::of(Store::Sqlite(sqlite.clone()), None);
         let ledger = sqlite.ledger(Arc::new(crate::flow::dispatch::Dispatch::default()));
         let keep = async || {
             let payload = Value::from("a long letter. ".repeat(10_000));
@@ -304,6 +329,19 @@ mod tests {
         assert!(is_ready().await && keep().await.is_ok());
     }
 
+    #[tokio::test]
+    async fn whoever_asks_for_readiness_again_and_again_has_the_database_looked_at_once_a_second() {
+        let (sqlite, _folder) = trial::sqlite().await;
+        let health = Health::of(Store::Sqlite(sqlite.clone()), None);
+        let is_ready = async || health.look().await.migrated == Some(true);
+        assert!(is_ready().await);
+        sqlite.close().await;
+        tokio::time::pause();
+        assert!(is_ready().await, "nobody has looked since");
+        tokio::time::advance(SEEN).await;
+        assert!(!is_ready().await);
+    }
+
     /// Ready, and told what is due, while every connection of those who read is in use.
     async fn works_on<D: sqlx::Database>(readers: &sqlx::Pool<D>, store: Store) {
         let mut taken = Vec::new();
@@ -315,7 +353,7 @@ mod tests {
         assert!(due.is_empty());
         let standings = ledger.standings(&[Held { conversation: Uuid::now_v7(), fence: 1 }], None).await;
         assert!(standings.is_ok_and(|none| none.is_empty()));
-        let health = Health { store, redis: None };
+        let health = Health::of(store, None);
         assert_eq!(health.look().await.migrated, Some(true));
     }
 
