@@ -173,11 +173,19 @@ fn a_wrong_secret_is_refused_without_being_shown() {
         "BATON_REDIS_URL",
         "BATON_GREEN_API_TOKEN",
         "BATON_AI_TOOLS_SECRET",
+        "BATON_AI_BASE_URL",
+        "BATON_OTLP_ENDPOINT",
     ] {
         let line = wrong(&[], &[(name, "c4nary 1")], "");
         assert!(line.starts_with(name) && !line.contains("c4nary"), "{line}");
     }
     assert!(!wrong(&["--api-token", "c4nary"], &[], "").contains("c4nary"));
+    for address in
+        ["me:c4nary@gateway/v1", "https://me:c4nary@gateway:99999", "https://me:c4nary@gateway/v1?x=1"]
+    {
+        let line = wrong(&[], &[("BATON_PUBLIC_URL", address)], "");
+        assert!(!line.contains("c4nary"), "{line}");
+    }
 }
 
 #[test]

@@ -140,23 +140,23 @@ pub(super) fn money(text: &str) -> Result<f64, String> {
     amount.ok_or_else(|| "must be an amount such as 5 or 2.50".to_owned())
 }
 
-/// Reads an address for HTTP; a slash at its end is dropped.
+/// Reads an address for HTTP; a slash at its end is dropped. One that is refused is not repeated: a password may be in it.
 pub(super) fn http_url(text: &str) -> Result<String, String> {
     let text = text.trim().trim_end_matches('/');
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     match host {
         Some(host) if !host.is_empty() && !text.contains(char::is_whitespace) => {
             let parsed = reqwest::Url::parse(text).map(|_| text.to_owned());
-            parsed.map_err(|error| format!("{text:?} is no address: {error}"))
+            parsed.map_err(|error| format!("is no address: {error}"))
         }
-        _ => Err(format!("{text:?} is no address: must begin with http:// or https://")),
+        _ => Err("is no address: must begin with http:// or https://".to_owned()),
     }
 }
 
 /// The same, to which paths are added.
 pub(super) fn base_url(text: &str) -> Result<String, String> {
     let url = http_url(text)?;
-    if url.contains(['?', '#']) { Err(format!("{url:?} must end with its path")) } else { Ok(url) }
+    if url.contains(['?', '#']) { Err("must end with its path".to_owned()) } else { Ok(url) }
 }
 
 /// Reads the address to listen on.

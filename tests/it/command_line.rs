@@ -94,7 +94,7 @@ fn a_wrong_setting_is_one_line_and_exit_code_2() {
         (
             &["serve"],
             &[("BATON_PUBLIC_URL", "https://baton.example.com:99999")],
-            "baton: BATON_PUBLIC_URL: \"https://baton.example.com:99999\" is no address: invalid port number",
+            "baton: BATON_PUBLIC_URL: is no address: invalid port number",
         ),
     ] {
         let output = baton(folder.path(), words, variables);
