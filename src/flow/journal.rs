@@ -27,13 +27,18 @@ pub fn log(event: &Event) {
 /// kept where nobody erases. The event itself has them.
 fn of_log(event: &Event) -> String {
     let mut details = event.details.clone();
-    if let Some(Value::String(detail)) = details.get_mut("detail")
-        && detail.starts_with("status ")
-        && let Some(end) = detail.find(':')
-    {
-        detail.truncate(end);
+    if let Some(Value::String(detail)) = details.get_mut("detail") {
+        detail.truncate(without_words(detail).len());
     }
     serde_json::to_string(&details).unwrap_or_default()
+}
+
+/// Why somebody else refused something, without their words for it.
+pub(super) fn without_words(detail: &str) -> &str {
+    match detail.split_once(':') {
+        Some((status, _)) if status.starts_with("status ") => status,
+        _ => detail,
+    }
 }
 
 /// Counts what the metrics of the contract count.

@@ -17,6 +17,7 @@ use super::{
     channels::{Channel, Channels},
     dispatch::Dispatch,
     enclosures::Enclosures,
+    journal,
     ledger::{self, Key, Ledger, Need, change, insist},
     measure::seconds,
     outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
@@ -266,7 +267,8 @@ impl Sender {
             Sent::Unreached { detail } => Settled::Again(None, detail),
             Sent::TooLate => Settled::Untried,
             Sent::NotLinked { state, detail } => {
-                tracing::warn!(channel = channel.name, state, detail, "the channel cannot send");
+                let told = journal::without_words(&detail);
+                tracing::warn!(channel = channel.name, state, detail = told, "the channel cannot send");
                 let kept = repair::keep_state(&*self.registry, &channel.name, &state, (self.clock)()).await;
                 if let Err(error) = kept {
                     tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
