@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{
     failure, old,
     rows::Columns as _,
-    sql::{Statement, Store, cell},
+    sql::{Engine, Statement, Store, cell},
 };
 use crate::{
     domain::time::Time,
@@ -44,11 +44,24 @@ impl<S: Store> Repeats for S {
         Ok(row.bytes("sealed").map_err(failure)?.map_or(Begun::InProgress, Begun::Answered))
     }
 
-    async fn answer(&self, key: &str, owner: Uuid, sealed: Vec<u8>) -> Result<(), Error> {
-        let statement = Statement::new(
-            "update kept_answers set sealed = $3 where key = $1 and owner = $2 and sealed is null",
+    async fn answer(&self, key: &str, owner: Uuid, plain: &str, sealed: Vec<u8>) -> Result<(), Error> {
+        let shows = match S::ENGINE {
+            Engine::Postgres => "strpos($4, ",
+            Engine::Sqlite => "instr($4, ",
+        };
+        let mut statement = Statement::new(
+            "update kept_answers set sealed = $3 where key = $1 and owner = $2 and sealed is null \
+             and not exists (select 1 from erasures x where ",
         );
-        self.write(statement.with(key).with(owner).with(Some(sealed))).await.map(drop)
+        statement.push(shows).push(
+            "x.conversation_id) > 0) and not exists (select 1 from events e \
+             where e.kind = 'conversation_erased' and e.at >= kept_answers.at and ",
+        );
+        statement.push(shows).push("e.conversation_id) > 0)");
+        match self.write(statement.with(key).with(owner).with(Some(sealed)).with(plain)).await? {
+            0 => self.let_go(key, owner).await,
+            _ => Ok(()),
+        }
     }
 
     async fn let_go(&self, key: &str, owner: Uuid) -> Result<(), Error> {
@@ -65,7 +78,10 @@ impl<S: Store> Repeats for S {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::trial::{NOW, Trial, on_both_stores};
+    use crate::{
+        adapters::trial::{self, NOW, Trial, on_both_stores},
+        domain::event::{Event, EventType},
+    };
 
     on_both_stores!(
         a_request_is_begun_once_and_answered_again,
@@ -73,6 +89,7 @@ mod tests {
         what_nobody_ended_in_time_is_taken_up,
         two_at_once_are_one,
         what_is_old_is_forgotten,
+        an_answer_that_shows_whom_an_erasure_removed_meanwhile_is_not_kept,
     );
 
     fn request(body: &str) -> Idempotency {
@@ -88,10 +105,10 @@ mod tests {
         let (owner, begun) = begin(store, "a", 1_000).await;
         assert_eq!(begun, Begun::Yours);
         let key = request("a").key;
-        store.answer(&key, Uuid::now_v7(), vec![9]).await.expect("written");
+        store.answer(&key, Uuid::now_v7(), "", vec![9]).await.expect("written");
         assert_eq!(begin(store, "a", 1_000).await.1, Begun::InProgress, "nobody else answers it");
         assert_eq!(begin(store, "b", 1_000).await.1, Begun::KeyReused);
-        store.answer(&key, owner, vec![1, 2]).await.expect("written");
+        store.answer(&key, owner, "", vec![1, 2]).await.expect("written");
         assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![1, 2]));
         assert_eq!(begin(store, "b", 1_000).await.1, Begun::KeyReused);
         store.let_go(&key, owner).await.expect("written");
@@ -110,9 +127,9 @@ mod tests {
         let (owner, begun) = begin(store, "a", 1_000).await;
         assert_eq!(begun, Begun::Yours);
         let key = request("a").key;
-        store.answer(&key, late, vec![1]).await.expect("written");
+        store.answer(&key, late, "", vec![1]).await.expect("written");
         store.let_go(&key, late).await.expect("written");
-        store.answer(&key, owner, vec![2]).await.expect("written");
+        store.answer(&key, owner, "", vec![2]).await.expect("written");
         assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![2]));
     }
 
@@ -123,9 +140,30 @@ mod tests {
         assert_eq!(both, [Begun::Yours, Begun::InProgress]);
     }
 
+    async fn an_answer_that_shows_whom_an_erasure_removed_meanwhile_is_not_kept<S: Trial>(store: &S) {
+        let erased = Uuid::now_v7();
+        let ended = |ms| {
+            let event = trial::event(None, None, EventType::ConversationErased, NOW.plus_ms(ms));
+            Event { conversation: Some(erased), ..event }
+        };
+        let (plain, key) = (format!(r#"{{"id":"{erased}"}}"#), request("a").key);
+        store.keep_events(vec![ended(-1)]).await;
+        let (owner, _) = begin(store, "a", 1_000).await;
+        store.answer(&key, owner, &plain, vec![1]).await.expect("written");
+        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![1]), "it was another life");
+        store.forget_kept(NOW.plus_ms(1)).await.expect("written");
+        let (owner, _) = begin(store, "a", 1_000).await;
+        store.keep_events(vec![ended(0)]).await;
+        store.answer(&key, owner, &plain, vec![1]).await.expect("written");
+        let (owner, begun) = begin(store, "a", 1_000).await;
+        assert_eq!(begun, Begun::Yours, "the next one does it anew");
+        store.answer(&key, owner, "{}", vec![2]).await.expect("written");
+        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![2]), "it shows nobody");
+    }
+
     async fn what_is_old_is_forgotten<S: Trial>(store: &S) {
         let (owner, _) = begin(store, "a", 1_000).await;
-        store.answer(&request("a").key, owner, vec![1]).await.expect("written");
+        store.answer(&request("a").key, owner, "", vec![1]).await.expect("written");
         assert_eq!(store.forget_kept(NOW).await.expect("written"), 0);
         assert_eq!(store.forget_kept(NOW.plus_ms(1)).await.expect("written"), 1);
         assert_eq!(begin(store, "b", 1_000).await.1, Begun::Yours);

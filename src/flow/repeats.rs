@@ -26,8 +26,9 @@ pub trait Repeats: Send + Sync {
     /// Takes a request up for so long, unless somebody has.
     async fn begin(&self, request: &Idempotency, owner: Uuid, ttl_ms: i64) -> Result<Begun, Error>;
 
-    /// Keeps what it was answered, sealed. Nothing happens if it is no longer the owner's.
-    async fn answer(&self, key: &str, owner: Uuid, sealed: Vec<u8>) -> Result<(), Error>;
+    /// Keeps what it was answered, sealed. Nothing happens if it is no longer the owner's; and it is let go if it shows a
+    /// conversation that was erased since it was begun.
+    async fn answer(&self, key: &str, owner: Uuid, plain: &str, sealed: Vec<u8>) -> Result<(), Error>;
 
     /// Lets it go unanswered: the next one begins anew.
     async fn let_go(&self, key: &str, owner: Uuid) -> Result<(), Error>;

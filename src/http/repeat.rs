@@ -36,9 +36,13 @@ pub(crate) async fn once(
         });
     }
     let outcome = work.await;
-    let sealed = outcome.as_ref().ok().and_then(Answer::to_kept).and_then(|plain| doors.vault.seal(&plain));
+    let plain = outcome.as_ref().ok().and_then(Answer::to_kept);
+    let sealed = plain.as_ref().and_then(|plain| Some((plain, doors.vault.seal(plain)?)));
     let ended = match sealed {
-        Some(sealed) => doors.repeats.answer(&request.key, owner, sealed).await,
+        Some((plain, sealed)) => {
+            let plain = String::from_utf8_lossy(plain);
+            doors.repeats.answer(&request.key, owner, &plain, sealed).await
+        }
         None => doors.repeats.let_go(&request.key, owner).await,
     };
     if let Err(error) = ended {

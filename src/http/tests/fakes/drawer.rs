@@ -131,7 +131,7 @@ impl Repeats for Drawer {
         })
     }
 
-    async fn answer(&self, key: &str, _: Uuid, sealed: Vec<u8>) -> Result<(), Error> {
+    async fn answer(&self, key: &str, _: Uuid, _: &str, sealed: Vec<u8>) -> Result<(), Error> {
         self.kept.lock().unwrap().get_mut(key).expect("it was begun").1 = Some(sealed);
         Ok(())
     }
