@@ -190,7 +190,7 @@ impl Chores {
         ];
         for (what, forgetting) in all {
             if let Err(error) = forgetting.await {
-                tracing::warn!(%error, "{what} not forgotten this time");
+                tracing::warn!(error = error.cause(), "{what} not forgotten this time");
             }
         }
     }

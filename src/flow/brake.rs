@@ -74,7 +74,8 @@ impl Brakes {
             .outside(&channel.name, now);
         // It holds either way: what is lacking then is a line in the journal.
         if let Err(error) = self.ledger.keep(vec![event], Vec::new()).await {
-            tracing::warn!(%error, channel = channel.name, sends, best, "the journal lacks that the brake was latched");
+            let (error, channel) = (error.cause(), &channel.name);
+            tracing::warn!(error, channel, sends, best, "the journal lacks that the brake was latched");
         }
         Ok(true)
     }

@@ -86,7 +86,11 @@ impl ChannelBreaker {
         };
         self.open().remove(&channel.name);
         if let Err(error) = outcome {
-            tracing::warn!(%error, channel = channel.name, "a held channel goes on when its hold ends");
+            tracing::warn!(
+                error = error.cause(),
+                channel = channel.name,
+                "a held channel goes on when its hold ends"
+            );
         }
         if !self.stop.is_cancelled() {
             self.note(channel, EventType::BreakerClosed).await;
@@ -135,7 +139,11 @@ impl ChannelBreaker {
         let is_open = !self.open().is_empty();
         gauge!("baton_breaker_state", "of" => "channel").set(if is_open { 1.0 } else { 0.0 });
         if let Err(error) = self.keep(channel, kind).await {
-            tracing::warn!(%error, channel = channel.name, "the journal lacks a change of the breaker");
+            tracing::warn!(
+                error = error.cause(),
+                channel = channel.name,
+                "the journal lacks a change of the breaker"
+            );
         }
     }
 

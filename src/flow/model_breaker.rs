@@ -98,7 +98,7 @@ impl ModelBreaker {
         let ledger = Arc::clone(&self.ledger);
         tokio::spawn(async move {
             if let Err(error) = ledger.keep(vec![event], Vec::new()).await {
-                tracing::warn!(%error, "the journal lacks a change of the breaker");
+                tracing::warn!(error = error.cause(), "the journal lacks a change of the breaker");
             }
         });
     }

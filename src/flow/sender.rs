@@ -247,7 +247,8 @@ impl Sender {
         match self.breaker.hold(channel).await {
             Ok(until) => Some(until),
             Err(error) => {
-                tracing::warn!(%error, channel = channel.name, "the channel was not held after an unclear send");
+                let (error, channel) = (error.cause(), &channel.name);
+                tracing::warn!(error, channel, "the channel was not held after an unclear send");
                 None
             }
         }

@@ -122,7 +122,12 @@ impl Doors {
     pub(super) async fn tell(&self, event: Event) {
         let (kind, action) = (event.kind.as_str(), event.action.clone());
         if let Err(error) = self.ledger.keep(vec![event], Vec::new()).await {
-            tracing::error!(%error, kind, action = action.as_deref(), "what is done is told to nobody");
+            tracing::error!(
+                error = error.cause(),
+                kind,
+                action = action.as_deref(),
+                "what is done is told to nobody"
+            );
         }
     }
 
@@ -134,7 +139,14 @@ impl Doors {
     /// Writes a deed down that is done. It is done whether or not that succeeds, so whoever asked is told that it is.
     pub(super) async fn note(&self, deed: Audited) {
         if let Err(error) = self.audit.note(&deed).await {
-            tracing::error!(%error, actor = deed.actor, deed = deed.deed.as_str(), subject = deed.subject, "a deed is not in the audit");
+            let (actor, what) = (deed.actor, deed.deed.as_str());
+            tracing::error!(
+                error = error.cause(),
+                actor,
+                deed = what,
+                subject = deed.subject,
+                "a deed is not in the audit"
+            );
         }
     }
 

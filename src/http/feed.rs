@@ -178,7 +178,7 @@ impl Feed {
                     }
                     Err(error) => {
                         if !is_failing {
-                            tracing::warn!(%error, "the live feed cannot read");
+                            tracing::warn!(error = error.cause(), "the live feed cannot read");
                         }
                         is_failing = true;
                     }

@@ -47,7 +47,7 @@ pub(crate) async fn once(
     };
     if let Err(error) = ended {
         // What was done is done. A repeat waits until the time is over.
-        tracing::warn!(%error, "the answer to an idempotency key was not kept");
+        tracing::warn!(error = error.cause(), "the answer to an idempotency key was not kept");
     }
     outcome
 }

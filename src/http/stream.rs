@@ -160,7 +160,10 @@ impl Client {
         }
         let recorded: Vec<&Recorded> = frames.iter().map(|frame| &frame.recorded).collect();
         let (archive, directory) = (&*self.doors.archive, &self.doors.directory);
-        let events = self.view.events(archive, directory, &recorded).await.map_err(|_| Ended)?;
+        let events = self.view.events(archive, directory, &recorded).await.map_err(|error| {
+            tracing::warn!(error = error.cause(), "a live feed ends, since what it shows cannot be read");
+            Ended
+        })?;
         let write = |recorded: &Recorded, event| {
             write_frame(Some(&recorded.id), recorded.event.kind.as_str(), &to_json(event))
         };

@@ -131,7 +131,7 @@ fn not_stored(error: ledger::Error) -> Problem {
     match error {
         ledger::Error::Unavailable(_) => error.into(),
         ledger::Error::Gone | ledger::Error::Removed(_) | ledger::Error::Refused(_) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "a webhook was not stored");
+            tracing::error!(error = error.cause(), "a webhook was not stored");
             Problem::unavailable("the webhook was not stored")
         }
     }

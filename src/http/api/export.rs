@@ -169,7 +169,7 @@ async fn write(
         page = match doors.archive.exchanged(&filter, &PageOf { limit: PAGE, cursor: Some(cursor) }).await {
             Ok(page) => page,
             Err(error) => {
-                tracing::warn!(%error, "an export ends early");
+                tracing::warn!(error = error.cause(), "an export ends early");
                 return;
             }
         };

@@ -39,6 +39,10 @@ async fn what_is_made_under_a_key_is_made_once() {
 
 #[tokio::test]
 async fn what_is_done_is_told_as_done_though_nobody_else_can_be_told() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let paper = log.reopen().unwrap();
+    let lines = tracing_subscriber::fmt().with_ansi(false).with_writer(paper).finish();
+    let _heard = tracing::subscriber::set_default(lines);
     let world = World::new();
     world.house.keeps_nothing.store(true, Ordering::SeqCst);
     for (path, change, body) in [
@@ -64,6 +68,9 @@ async fn what_is_done_is_told_as_done_though_nobody_else_can_be_told() {
         let removed = world.ask("DELETE", &one, None).await.status;
         assert_eq!(removed, if path.ends_with("agents") { 405 } else { 204 }, "{one}");
     }
+    let told = std::fs::read_to_string(log.path()).unwrap();
+    let mut failures = told.lines().filter(|line| line.contains("is told to nobody")).peekable();
+    assert!(failures.peek().is_some() && failures.all(|line| line.contains("it is away")), "{told}");
 }
 
 #[tokio::test]
