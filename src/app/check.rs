@@ -14,6 +14,7 @@ use crate::{
     adapters::{
         green_api,
         http_client::http_client,
+        postgres::unproven,
         scripted::{self, Scripted},
     },
     config::{AiProvider, Receive, Settings},
@@ -120,8 +121,19 @@ async fn look_at_tables(store: &Store) -> Finding {
     }
 }
 
+/// Whether others may read what goes to the database.
+fn look_at_way(settings: &Settings) -> Option<Finding> {
+    let (host, mode) = unproven(settings.database_url.expose()).filter(|_| settings.is_postgres())?;
+    Some(Finding::odd(
+        "database",
+        format!("{host} need not prove who it is (sslmode={mode}): whoever stands in between may read all of it"),
+        "add ?sslmode=verify-full to BATON_DATABASE_URL, and &sslrootcert=FILE for an authority of its own",
+    ))
+}
+
 async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Finding>) {
     findings.push(look_at_tables(store).await);
+    findings.extend(look_at_way(settings));
     let ledger = store.ledger(Arc::new(Dispatch::default()));
     match ledger.now().await {
         Ok(theirs) => {

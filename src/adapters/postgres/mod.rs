@@ -18,6 +18,10 @@ mod retired;
 
 mod line;
 
+mod way;
+
+pub(crate) use way::unproven;
+
 use std::{sync::Arc, time::Duration};
 
 use sqlx::{
