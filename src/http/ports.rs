@@ -33,230 +33,129 @@ use crate::{
     },
 };
 
-/// Takes webhooks.
-#[async_trait]
-pub trait Intake: Send + Sync {
-    /// Takes a body that the provider posted for this channel. Ok only when its effect is committed.
-    async fn take(&self, channel: &str, body: &[u8]) -> Result<Verdict, Error>;
+/// A step as routes ask it: the trait, and the step itself behind it.
+macro_rules! port {
+    ($(#[$what:meta])* $name:ident for $step:ty {
+        $($(#[$does:meta])* fn $act:ident($($given:ident: $of:ty),* $(,)?) -> $out:ty;)+
+    }) => {
+        $(#[$what])*
+        #[async_trait]
+        pub trait $name: Send + Sync {
+            $($(#[$does])*
+            async fn $act(&self, $($given: $of),*) -> $out;)+
+        }
+
+        #[async_trait]
+        impl $name for $step {
+            $(async fn $act(&self, $($given: $of),*) -> $out {
+                self.$act($($given),*).await
+            })+
+        }
+    };
 }
 
-#[async_trait]
-impl Intake for intake::Intake {
-    async fn take(&self, channel: &str, body: &[u8]) -> Result<Verdict, Error> {
-        self.take(channel, body).await
-    }
-}
-
-/// Changes who answers.
-#[async_trait]
-pub trait ModeSwitch: Send + Sync {
-    /// Switches, and waits until it is settled.
-    async fn switch(&self, key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer;
-
-    /// Waits until a switch is settled, for at most so long.
-    async fn settle(&self, receipt: Receipt, limit: Duration) -> mode_switch::Answer;
-}
-
-#[async_trait]
-impl ModeSwitch for mode_switch::ModeSwitch {
-    async fn switch(&self, key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer {
-        self.switch(key, to, request).await
-    }
-
-    async fn settle(&self, receipt: Receipt, limit: Duration) -> mode_switch::Answer {
-        self.settle(receipt, limit).await
+port! {
+    /// Takes webhooks.
+    Intake for intake::Intake {
+        /// Takes a body that the provider posted for this channel. Ok only when its effect is committed.
+        fn take(channel: &str, body: &[u8]) -> Result<Verdict, Error>;
     }
 }
 
-/// Removes people.
-#[async_trait]
-pub trait Eraser: Send + Sync {
-    /// Closes all conversations with the person of that one for good. Returns them.
-    async fn close(&self, conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error>;
+port! {
+    /// Changes who answers.
+    ModeSwitch for mode_switch::ModeSwitch {
+        /// Switches, and waits until it is settled.
+        fn switch(key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer;
 
-    /// Removes all that is kept of what was closed.
-    async fn remove(&self, closed: &[Uuid]) -> Result<Rows, Error>;
-}
-
-#[async_trait]
-impl Eraser for erase::Eraser {
-    async fn close(&self, conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error> {
-        self.close(conversation, actor).await
-    }
-
-    async fn remove(&self, closed: &[Uuid]) -> Result<Rows, Error> {
-        self.remove(closed).await
+        /// Waits until a switch is settled, for at most so long.
+        fn settle(receipt: Receipt, limit: Duration) -> mode_switch::Answer;
     }
 }
 
-/// What a person does with conversations.
-#[async_trait]
-pub trait Desk: Send + Sync {
-    /// Keeps a file that goes with what is said next.
-    async fn enclose(&self, name: &str, called: &str, bytes: Bytes) -> Result<Enclosure, Refusal>;
+port! {
+    /// Removes people.
+    Eraser for erase::Eraser {
+        /// Closes all conversations with the person of that one for good. Returns them.
+        fn close(conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error>;
 
-    /// Sends texts, all or none, in order; takes over. A repeat of the same request answers as the first did.
-    async fn say(
-        &self,
-        key: Key,
-        words: Vec<Words>,
-        who: &Who,
-        once: Option<Idempotency>,
-    ) -> Result<Said, Refusal>;
-
-    /// Keeps a private note, and says in which conversation. A repeat of the same request answers as the first did.
-    async fn note(
-        &self,
-        key: Key,
-        text: String,
-        who: &Who,
-        once: Option<Idempotency>,
-    ) -> Result<(Uuid, Message), Refusal>;
-
-    /// Sends a failed, dead or unknown message again, as this person's.
-    async fn retry(&self, message: Uuid, who: &Who) -> Result<Message, Refusal>;
-
-    /// Treats an unknown message as sent.
-    async fn confirm(&self, message: Uuid, who: &Who) -> Result<Message, Refusal>;
-
-    /// Withdraws a message that is still queued.
-    async fn withdraw(&self, message: Uuid, who: &Who) -> Result<Message, Refusal>;
-
-    /// Changes a conversation.
-    async fn patch(&self, key: Key, patch: Patch, who: &Who) -> Result<Uuid, Refusal>;
-
-    /// Marks it read up to this number, or to its newest message.
-    async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal>;
-
-    /// Marks it unread again.
-    async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal>;
-
-    /// Schedules the one pending follow-up, and says in which conversation; true if there was none before.
-    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal>;
-
-    /// Calls the pending follow-up off.
-    async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal>;
-
-    /// Frees what an agent holds of what is not closed, except on these channels; how many conversations that were.
-    async fn free(&self, agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal>;
-
-    /// Asks for a draft now; the id that it will have. A repeat of the same request asks for nothing more.
-    async fn ask_for_draft(&self, key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal>;
-
-    /// Sends a draft, as it is or changed; takes over. A repeat of the same request answers as the first did.
-    async fn send_draft(
-        &self,
-        key: Key,
-        draft: Uuid,
-        approval: Approval,
-        who: &Who,
-        once: Option<Idempotency>,
-    ) -> Result<Said, Refusal>;
-
-    /// Puts a draft away.
-    async fn discard_draft(&self, key: Key, draft: Uuid, who: &Who) -> Result<(), Refusal>;
-
-    /// Tries a dead letter again; with `force` also one that is no longer wanted.
-    async fn replay(&self, letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal>;
-
-    /// Puts a dead letter away.
-    async fn discard(&self, letter: Uuid, who: &Who) -> Result<(), Refusal>;
-
-    /// Tells an endpoint of webhooks something again.
-    async fn tell_again(&self, delivery: Uuid, who: &Who) -> Result<(), Refusal>;
+        /// Removes all that is kept of what was closed.
+        fn remove(closed: &[Uuid]) -> Result<Rows, Error>;
+    }
 }
 
-#[async_trait]
-impl Desk for desk::Desk {
-    async fn enclose(&self, name: &str, called: &str, bytes: Bytes) -> Result<Enclosure, Refusal> {
-        self.enclose(name, called, bytes).await
-    }
+port! {
+    /// What a person does with conversations.
+    Desk for desk::Desk {
+        /// Keeps a file that goes with what is said next.
+        fn enclose(name: &str, called: &str, bytes: Bytes) -> Result<Enclosure, Refusal>;
 
-    async fn say(
-        &self,
-        key: Key,
-        words: Vec<Words>,
-        who: &Who,
-        once: Option<Idempotency>,
-    ) -> Result<Said, Refusal> {
-        self.say(key, words, who, once).await
-    }
+        /// Sends texts, all or none, in order; takes over. A repeat of the same request answers as the first did.
+        fn say(
+            key: Key,
+            words: Vec<Words>,
+            who: &Who,
+            once: Option<Idempotency>,
+        ) -> Result<Said, Refusal>;
 
-    async fn note(
-        &self,
-        key: Key,
-        text: String,
-        who: &Who,
-        once: Option<Idempotency>,
-    ) -> Result<(Uuid, Message), Refusal> {
-        self.note(key, text, who, once).await
-    }
+        /// Keeps a private note, and says in which conversation. A repeat of the same request answers as the first did.
+        fn note(
+            key: Key,
+            text: String,
+            who: &Who,
+            once: Option<Idempotency>,
+        ) -> Result<(Uuid, Message), Refusal>;
 
-    async fn retry(&self, message: Uuid, who: &Who) -> Result<Message, Refusal> {
-        self.retry(message, who).await
-    }
+        /// Sends a failed, dead or unknown message again, as this person's.
+        fn retry(message: Uuid, who: &Who) -> Result<Message, Refusal>;
 
-    async fn confirm(&self, message: Uuid, who: &Who) -> Result<Message, Refusal> {
-        self.confirm(message, who).await
-    }
+        /// Treats an unknown message as sent.
+        fn confirm(message: Uuid, who: &Who) -> Result<Message, Refusal>;
 
-    async fn withdraw(&self, message: Uuid, who: &Who) -> Result<Message, Refusal> {
-        self.withdraw(message, who).await
-    }
+        /// Withdraws a message that is still queued.
+        fn withdraw(message: Uuid, who: &Who) -> Result<Message, Refusal>;
 
-    async fn patch(&self, key: Key, patch: Patch, who: &Who) -> Result<Uuid, Refusal> {
-        self.patch(key, patch, who).await
-    }
+        /// Changes a conversation.
+        fn patch(key: Key, patch: Patch, who: &Who) -> Result<Uuid, Refusal>;
 
-    async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal> {
-        self.read(key, up_to, who).await
-    }
+        /// Marks it read up to this number, or to its newest message.
+        fn read(key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal>;
 
-    async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal> {
-        self.unread(key, who).await
-    }
+        /// Marks it unread again.
+        fn unread(key: Key, who: &Who) -> Result<Uuid, Refusal>;
 
-    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal> {
-        self.schedule(key, wish, who).await
-    }
+        /// Schedules the one pending follow-up, and says in which conversation; true if there was none before.
+        fn schedule(key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal>;
 
-    async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal> {
-        self.call_off(key, who).await
-    }
+        /// Calls the pending follow-up off.
+        fn call_off(key: Key, who: &Who) -> Result<(), Refusal>;
 
-    async fn free(&self, agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal> {
-        self.free(agent, except, who).await
-    }
+        /// Frees what an agent holds of what is not closed, except on these channels; how many conversations that were.
+        fn free(agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal>;
 
-    async fn ask_for_draft(&self, key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal> {
-        self.ask_for_draft(key, who, once).await
-    }
+        /// Asks for a draft now; the id that it will have. A repeat of the same request asks for nothing more.
+        fn ask_for_draft(key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal>;
 
-    async fn send_draft(
-        &self,
-        key: Key,
-        draft: Uuid,
-        approval: Approval,
-        who: &Who,
-        once: Option<Idempotency>,
-    ) -> Result<Said, Refusal> {
-        self.send_draft(key, draft, approval, who, once).await
-    }
+        /// Sends a draft, as it is or changed; takes over. A repeat of the same request answers as the first did.
+        fn send_draft(
+            key: Key,
+            draft: Uuid,
+            approval: Approval,
+            who: &Who,
+            once: Option<Idempotency>,
+        ) -> Result<Said, Refusal>;
 
-    async fn discard_draft(&self, key: Key, draft: Uuid, who: &Who) -> Result<(), Refusal> {
-        self.discard_draft(key, draft, who).await
-    }
+        /// Puts a draft away.
+        fn discard_draft(key: Key, draft: Uuid, who: &Who) -> Result<(), Refusal>;
 
-    async fn replay(&self, letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal> {
-        self.replay(letter, force, who).await
-    }
+        /// Tries a dead letter again; with `force` also one that is no longer wanted.
+        fn replay(letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal>;
 
-    async fn discard(&self, letter: Uuid, who: &Who) -> Result<(), Refusal> {
-        self.discard(letter, who).await
-    }
+        /// Puts a dead letter away.
+        fn discard(letter: Uuid, who: &Who) -> Result<(), Refusal>;
 
-    async fn tell_again(&self, delivery: Uuid, who: &Who) -> Result<(), Refusal> {
-        self.tell_again(delivery, who).await
+        /// Tells an endpoint of webhooks something again.
+        fn tell_again(delivery: Uuid, who: &Who) -> Result<(), Refusal>;
     }
 }
 
