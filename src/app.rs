@@ -129,7 +129,8 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     store.require_migrated().await?;
     store.require_key(&settings).await?;
     let dispatch = Arc::new(Dispatch::default());
-    let (ledger, archive, registry) = (store.ledger(dispatch.clone()), store.archive(), store.registry());
+    let ledger = store.ledger(dispatch.clone());
+    let (archive, registry): (Arc<dyn Archive>, Arc<dyn Registry>) = (store.places(), store.places());
     let vault = Arc::new(store.vault(&settings).await?);
     let tombstones = store.tombstones(&vault).await?;
     let sandbox = settings.sandbox.then(|| Arc::new(Sandbox::new(now).0));
@@ -141,7 +142,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     let eraser = Eraser {
         ledger: Arc::clone(&ledger),
         archive: Arc::clone(&archive),
-        graves: store.graves(),
+        graves: store.places(),
         tombstones: tombstones.clone(),
         vault,
         dispatch: Arc::clone(&dispatch),
@@ -149,7 +150,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     };
     let retention = Retention {
         ledger: Arc::clone(&ledger),
-        expiry: store.expiry(),
+        expiry: store.places(),
         tombstones: tombstones.clone(),
         days: settings.retention_days,
     };
@@ -171,8 +172,8 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     let desk = Desk {
         ledger: Arc::clone(&ledger),
         archive: Arc::clone(&archive),
-        enclosures: store.enclosures(),
-        endpoints: store.endpoints(),
+        enclosures: store.places(),
+        endpoints: store.places(),
         channels: Arc::clone(&channels),
         intake,
         switch: Arc::clone(&switch),
@@ -185,8 +186,8 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         ledger,
         archive,
         registry,
-        people: store.people(),
-        audit: store.audit(),
+        people: store.places(),
+        audit: store.places(),
         lock,
         channels,
         switch,

@@ -24,7 +24,7 @@ use crate::{
         dispatch::Dispatch,
         generator::Generator as _,
         outbox,
-        registry::Channel,
+        registry::{Channel, Registry},
     },
 };
 
@@ -126,7 +126,9 @@ fn look_at_way(settings: &Settings) -> Option<Finding> {
     let (host, mode) = unproven(settings.database_url.expose()).filter(|_| settings.is_postgres())?;
     Some(Finding::odd(
         "database",
-        format!("{host} need not prove who it is (sslmode={mode}): whoever stands in between may read all of it"),
+        format!(
+            "{host} need not prove who it is (sslmode={mode}): whoever stands in between may read all of it"
+        ),
         "add ?sslmode=verify-full to BATON_DATABASE_URL, and &sslrootcert=FILE for an authority of its own",
     ))
 }
@@ -209,7 +211,7 @@ async fn look_at_disk(store: &Store) -> Finding {
 
 /// Each channel's account: whether it answers, can send, and posts what Baton needs to hear.
 async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<Vec<Finding>> {
-    let (registry, settings) = (store.registry(), Arc::new(settings.clone()));
+    let (registry, settings): (Arc<dyn Registry>, _) = (store.places(), Arc::new(settings.clone()));
     let vault = Arc::new(store.vault(&settings).await?);
     let numbers =
         Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http_client(CONNECT)?, None);
@@ -392,7 +394,7 @@ async fn look_at_work(settings: &Settings, store: &Store, findings: &mut Vec<Fin
         ..ConversationFilter::default()
     };
     let page = PageOf { limit: HUMAN_LOOKED_AT, cursor: None };
-    match store.archive().conversations(&filter, &page).await {
+    match store.places().conversations(&filter, &page).await {
         Ok(found) => {
             let since = super::now().plus_ms(-DAY_MS);
             let is_left = |it: &&Overview| {

@@ -103,7 +103,7 @@ impl Chores {
                 registry: Arc::clone(&parts.registry),
                 channels: Arc::clone(&parts.numbers.channels),
             },
-            retention: parts.retention(store.expiry()),
+            retention: parts.retention(store.places()),
             measured: Mutex::default(),
         }
     }
@@ -171,13 +171,12 @@ impl Chores {
         if let Err(error) = self.store.count_on().await {
             tracing::warn!(error = format!("{error:#}"), "the feed may stand still");
         }
-        let (parts, repeats, people) = (&self.parts, self.store.repeats(), self.store.people());
-        let audit = self.store.audit();
+        let (parts, places) = (&self.parts, self.store.places());
         let now = now();
         let before = now.plus_ms(-desk::REMEMBERED_MS);
         let all = [
             ("old idempotency keys were", parts.registry.forget_requests(before)),
-            ("what old requests were answered was", repeats.forget_kept(before)),
+            ("what old requests were answered was", places.forget_kept(before)),
             ("old answers were", parts.answers.forget_answers(now.plus_ms(-answers::KEPT_MS))),
             ("files that no message carries were", parts.enclosures.forget_loose(before)),
             ("words that nobody sends back any more were", self.eraser.graves.forget_echoes(now)),
@@ -185,8 +184,8 @@ impl Chores {
                 "old deliveries to endpoints were",
                 parts.endpoints.forget_deliveries(now.plus_ms(-notify::KEPT_MS)),
             ),
-            ("void sessions were", people.forget_void(now)),
-            ("old refused sign-ins were", audit.forget_refused(now.plus_ms(-audit::REFUSED_KEPT_MS))),
+            ("void sessions were", places.forget_void(now)),
+            ("old refused sign-ins were", places.forget_refused(now.plus_ms(-audit::REFUSED_KEPT_MS))),
         ];
         for (what, forgetting) in all {
             if let Err(error) = forgetting.await {

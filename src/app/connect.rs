@@ -21,7 +21,7 @@ use crate::{
         archive::{Archive, EventFilter, PageOf, Recorded},
         outbox,
         provider::Provider as _,
-        registry::Channel,
+        registry::{Channel, Registry},
     },
 };
 
@@ -61,7 +61,7 @@ pub async fn connections(
 ) -> anyhow::Result<Vec<(String, anyhow::Result<Connection>)>> {
     let store = Store::connect_existing(settings).await?;
     store.require_migrated().await?;
-    let (registry, settings) = (store.registry(), Arc::new(settings.clone()));
+    let (registry, settings): (Arc<dyn Registry>, _) = (store.places(), Arc::new(settings.clone()));
     let vault = Arc::new(store.vault(&settings).await?);
     let http = http_client(CONNECT)?;
     let numbers = Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http, None);
@@ -168,7 +168,7 @@ pub struct Proof {
 impl Proof {
     /// From now on, on that channel.
     pub async fn begin(settings: &Settings, channel: &str) -> anyhow::Result<Self> {
-        let archive = Store::connect_existing(settings).await?.archive();
+        let archive = Store::connect_existing(settings).await?.places();
         Ok(Self { archive, channel: channel.to_owned(), since: now() })
     }
 

@@ -34,6 +34,7 @@ use crate::{
         ledger::Error,
         mode_switch::ModeSwitch,
         notify::{AT_ONCE_IN_ALL, Notifier},
+        people::People,
         provider::{Incoming, Provider as _},
         sign_in::SignIn,
         vault,
@@ -87,7 +88,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         }) as Arc<dyn ports::SandboxDoor>
     });
     let metrics = behind.metrics;
-    let people = behind.store.people();
+    let people: Arc<dyn People> = behind.store.places();
     let directory = Arc::new(Directory::new(Arc::clone(&people), Arc::clone(&fetching)));
     let notifier = Arc::new(Notifier {
         owner: Uuid::now_v7().simple().to_string(),
@@ -103,11 +104,11 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         archive: Arc::clone(&parts.archive),
         registry: Arc::clone(&parts.registry),
         people: Arc::clone(&people),
-        stationery: behind.store.stationery(),
+        stationery: behind.store.places(),
         endpoints: Arc::clone(&parts.endpoints),
         notifier,
-        repeats: behind.store.repeats(),
-        audit: behind.store.audit(),
+        repeats: behind.store.places(),
+        audit: behind.store.places(),
         ledger: Arc::clone(&parts.ledger),
         intake: behind.intake,
         mode_switch: behind.switch,

@@ -44,6 +44,7 @@ use crate::{
         mode_switch::ModeSwitch,
         pace::Pace,
         people::{FIRST_EMAIL, People},
+        registry::Registry,
         start::Start,
     },
     http::{self, ports::SandboxDoor},
@@ -156,14 +157,14 @@ impl Instance {
         }
         store.require_migrated().await?;
         store.recover().await?;
-        let registry = store.registry();
+        let registry: Arc<dyn Registry> = store.places();
         let coordination = Coordination::of(&settings, &*registry).await?;
         let (tell, told) = mpsc::channel(TOLD_MAX);
         let (types, typed) = mpsc::channel(TOLD_MAX);
         let dispatch = Arc::new(Dispatch::telling(coordination.others.is_some().then_some(tell), types));
         let name = Uuid::now_v7().simple().to_string();
         let traces = Traces::start(&settings, &name, &store)?;
-        let (ledger, archive) = (store.ledger(traces.after(dispatch.clone())), store.archive());
+        let ledger = store.ledger(traces.after(dispatch.clone()));
         let vault = Arc::new(store.vault_of_server(&settings).await?);
         let tombstones = store.tombstones(&vault).await?;
         let http = http_client(CONNECT)?;
@@ -185,21 +186,21 @@ impl Instance {
         let look_ups = generators::look_ups(&settings, &http)?;
         let generator = Arc::new(Generators::new(&settings, http, Arc::clone(&scripted))?);
         let storage = Arc::new(Storage::new(settings.media_hosts.clone(), files::Limits::default())?);
-        let fetching = Arc::new(Fetching::new(storage, store.enclosures(), Arc::clone(&numbers.channels)));
+        let fetching = Arc::new(Fetching::new(storage, store.places(), Arc::clone(&numbers.channels)));
         let (stopping, end_turns, tasks) =
             (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
         let parts = Arc::new(Parts {
             name,
             settings: Arc::clone(&settings),
             ledger,
-            archive,
+            archive: store.places(),
             registry,
             gate: Gate::new(settings.ai_concurrency),
-            pace: Pace::of(store.starts(), settings.ai_per_minute),
-            answers: store.answers(),
-            enclosures: store.enclosures(),
+            pace: Pace::of(store.places(), settings.ai_per_minute),
+            answers: store.places(),
+            enclosures: store.places(),
             fetching,
-            endpoints: store.endpoints(),
+            endpoints: store.places(),
             dispatch,
             numbers: Arc::clone(&numbers),
             tombstones,
@@ -219,7 +220,7 @@ impl Instance {
         let listener = TcpListener::bind(settings.listen)
             .with_context(|| format!("cannot listen on {} (BATON_LISTEN)", settings.listen))?;
         let address = listener.local_addr()?;
-        let eraser = parts.eraser(store.graves(), Arc::clone(&vault));
+        let eraser = parts.eraser(store.places(), Arc::clone(&vault));
         let redis = coordination.server.clone();
         Chores::new(&parts, &store, &intake, &eraser, redis).start(&stopping, &tasks).await?;
         let grace = Duration::from_millis(settings.grace_ms);
@@ -261,7 +262,7 @@ impl Instance {
             archive: Arc::clone(&parts.archive),
             sandbox: played,
             switch,
-            people: store.people(),
+            people: store.places(),
             numbers,
             scripted,
             store,

@@ -190,7 +190,7 @@ fn sealing(
 async fn settle(store: &Store, settings: &Settings, made_at: Time) -> anyhow::Result<Settled> {
     let common = settings.policy()?;
     let mut by_channel = BTreeMap::new();
-    for row in store.registry().channels().await? {
+    for row in store.places().channels().await? {
         by_channel.insert(row.name, settings.overlay(&common, &row.settings)?);
     }
     let conversations = store.unfinished().await?;
@@ -200,14 +200,14 @@ async fn settle(store: &Store, settings: &Settings, made_at: Time) -> anyhow::Re
 }
 
 async fn let_in(store: &Store) -> anyhow::Result<LetIn> {
-    let agents = store.people().agents().await?;
+    let agents = store.places().agents().await?;
     let agents: Vec<_> = agents.into_iter().filter(|agent| !agent.is_disabled).collect();
     let now = super::now();
     let opens = |token: &Token| {
         let is_somebodys = token.agent.is_none_or(|id| agents.iter().any(|agent| agent.id == id));
         is_somebodys && token.expires_at.is_none_or(|end| end > now)
     };
-    let tokens = store.registry().tokens().await?.into_iter().filter(opens);
+    let tokens = store.places().tokens().await?.into_iter().filter(opens);
     let tokens = tokens.map(|token| token.name).collect();
     Ok(LetIn { agents: agents.into_iter().map(|agent| agent.email).collect(), tokens })
 }

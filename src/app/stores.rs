@@ -20,20 +20,9 @@ use crate::{
     },
     config::Settings,
     flow::{
-        answers::Answers,
-        archive::Archive,
-        audit::Audit,
         clock::StoreClock,
-        enclosures::Enclosures,
-        endpoints::Endpoints,
-        expiry::Expiry,
-        graves::Graves,
         ledger::{Error, Ledger, Observer},
-        pace::Starts,
-        people::People,
-        registry::Registry,
-        repeats::Repeats,
-        stationery::Stationery,
+        places::Places,
         tombstones::{KEY_BYTES, Tombstones},
         vault::Vault as _,
     },
@@ -173,70 +162,15 @@ impl Store {
         on!(self, store => store.ledger(observer))
     }
 
-    /// Where they are read.
-    pub(super) fn archive(&self) -> Arc<dyn Archive> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// Where channels and tokens are.
-    pub(super) fn registry(&self) -> Arc<dyn Registry> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// Where agents, sessions and sign-in links are.
-    pub(super) fn people(&self) -> Arc<dyn People> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// Where labels and canned replies are.
-    pub(super) fn stationery(&self) -> Arc<dyn Stationery> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// What requests were answered.
-    pub(super) fn repeats(&self) -> Arc<dyn Repeats> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// Who has done what to the installation.
-    pub(super) fn audit(&self) -> Arc<dyn Audit> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// Files that people send.
-    pub(super) fn enclosures(&self) -> Arc<dyn Enclosures> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// Endpoints of webhooks, and what they are told.
-    pub(super) fn endpoints(&self) -> Arc<dyn Endpoints> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// How many generations have begun.
-    pub(super) fn starts(&self) -> Arc<dyn Starts> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// What was answered before.
-    pub(super) fn answers(&self) -> Arc<dyn Answers> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// Where the rows of people who are erased go.
-    pub(super) fn graves(&self) -> Arc<dyn Graves> {
-        on!(self, store => Arc::new(store.clone()))
-    }
-
-    /// Where it is found what is older than allowed.
-    pub(super) fn expiry(&self) -> Arc<dyn Expiry> {
+    /// All other places.
+    pub(super) fn places(&self) -> Arc<dyn Places> {
         on!(self, store => Arc::new(store.clone()))
     }
 
     /// How removed messages are known. The key is random and kept sealed, so that what was removed stays known whatever
     /// becomes of the key that seals it. Where none opens, that one was lost: what was removed before is not known any more.
     pub(super) async fn tombstones(&self, vault: &Vault) -> anyhow::Result<Tombstones> {
-        let graves = self.graves();
+        let graves = self.places();
         for _ in 0..2 {
             let kept = graves.tombstone_keys().await?;
             let opened = kept.iter().find_map(|sealed| vault.open(sealed)?.try_into().ok());
@@ -359,7 +293,7 @@ impl Store {
     async fn missed_key_file(&self, settings: &Settings) -> anyhow::Result<Option<PathBuf>> {
         let missing = self.key_file().filter(|file| settings.secret_key.is_none() && !file.exists());
         let Some(file) = missing else { return Ok(None) };
-        let is_missed = !self.graves().tombstone_keys().await?.is_empty();
+        let is_missed = !self.places().tombstone_keys().await?.is_empty();
         Ok(is_missed.then(|| file.path().to_owned()))
     }
 
@@ -378,7 +312,7 @@ impl Store {
     /// Refuses to go on, beside a server, with another key than its own: what a command removed would be known again to
     /// nobody, and what it cannot open it would leave. Before the first start there is none yet, whichever it will be.
     pub(super) async fn require_key(&self, settings: &Settings) -> anyhow::Result<()> {
-        let kept = self.graves().tombstone_keys().await?;
+        let kept = self.places().tombstone_keys().await?;
         if kept.is_empty() {
             return Ok(());
         }

@@ -31,7 +31,7 @@ impl Traces {
             instance: instance.to_owned(),
             provider: settings.provider().as_str(),
         };
-        Ok(Self { sent: Some(otlp::Traces::start(&collector, store.archive())?) })
+        Ok(Self { sent: Some(otlp::Traces::start(&collector, store.places())?) })
     }
 
     /// Who hears of every commit: that one, and whoever tells traces.

@@ -129,7 +129,7 @@ async fn what_is_owed_already_waits_too_and_does_not_look_stuck(world: &World) {
     assert!(world.process().brake(TIMES).await);
     world.after(DAY_MS).await;
     assert_eq!(followed_up(world), 50);
-    let depths = world.process().store.archive().depths(None).await.expect("the store answers");
+    let depths = world.process().store.places().depths(None).await.expect("the store answers");
     let owed = depths.outbox.iter().find(|(lane, _)| lane == "proactive").map(|(_, count)| *count);
     let swept = [world.process().found(Work::Send).await, world.process().found(Work::FollowUp).await];
     assert_eq!(swept, [0, 0], "what is held hides nothing from the sweeps");

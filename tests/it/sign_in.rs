@@ -47,7 +47,7 @@ async fn sign_in(world: &World, body: Value) -> Option<Browser<'_>> {
 }
 
 async fn first(world: &World) -> Browser<'_> {
-    let people = world.process().store.people();
+    let people = world.process().store.places();
     let link = begin(&*people, world.now()).await.expect("writes").expect("the first");
     sign_in(world, json!({ "link": link })).await.expect("let in")
 }
@@ -234,7 +234,7 @@ async fn what_somebody_held_who_sees_it_no_more_is_held_by_nobody(world: &World)
 }
 
 async fn a_link_that_two_browsers_open_lets_one_in(world: &World) {
-    let people = world.process().store.people();
+    let people = world.process().store.places();
     let link = begin(&*people, world.now()).await.expect("writes").expect("the first");
     let open = || sign_in(world, json!({ "link": link }));
     let (one, other) = tokio::join!(open(), open());

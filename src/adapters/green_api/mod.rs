@@ -36,7 +36,7 @@ mod look_up;
 
 mod part;
 
-mod places;
+mod spacing;
 
 mod read;
 
@@ -54,7 +54,7 @@ pub use fingerprint::fingerprint_of;
 pub use settings::{Difference, Door, SWITCHES, Settings};
 
 use endpoint::{Answer, Endpoint};
-use places::Places;
+use spacing::Spacing;
 
 /// Shortest and longest time for which the gateway shows that someone is typing.
 const TYPING_MS: (i64, i64) = (1_000, 20_000);
@@ -112,7 +112,7 @@ pub struct GreenApi {
     /// Other ids are not asked for before then: who has just failed to answer would hold up one webhook after the other.
     other_ids_from: Mutex<Option<Instant>>,
     /// When a link of a file may be asked for: a page of old pictures asks for all of them at once.
-    links: Places,
+    links: Spacing,
 }
 
 impl GreenApi {
@@ -122,7 +122,7 @@ impl GreenApi {
         let endpoint = Endpoint::new(http, &account.api_url, account.instance.trim(), &account.token)?;
         let (channel, timeout) = (account.channel.clone(), account.timeout);
         let (typing_until, other_ids_from) = (Mutex::default(), Mutex::default());
-        let links = Places::apart(LINKS_APART);
+        let links = Spacing::apart(LINKS_APART);
         Ok(Self { channel, timeout, endpoint, typing_until, other_ids_from, links })
     }
 

@@ -9,19 +9,9 @@ use baton::{
     adapters::{postgres::Postgres, sqlite::Sqlite},
     domain::time::Time,
     flow::{
-        answers::Answers,
-        archive::Archive,
-        audit::Audit,
         clock::{Clock, ManualClock},
-        enclosures::Enclosures,
-        endpoints::Endpoints,
-        expiry::Expiry,
-        graves::Graves,
         ledger::{Ledger, Observer},
-        people::People,
-        registry::Registry,
-        repeats::Repeats,
-        stationery::Stationery,
+        places::Places,
     },
 };
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
@@ -188,77 +178,7 @@ impl Store {
         }
     }
 
-    pub(crate) fn archive(&self) -> Arc<dyn Archive> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn registry(&self) -> Arc<dyn Registry> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn people(&self) -> Arc<dyn People> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn stationery(&self) -> Arc<dyn Stationery> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn repeats(&self) -> Arc<dyn Repeats> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn audit(&self) -> Arc<dyn Audit> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn enclosures(&self) -> Arc<dyn Enclosures> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn endpoints(&self) -> Arc<dyn Endpoints> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn answers(&self) -> Arc<dyn Answers> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn expiry(&self) -> Arc<dyn Expiry> {
-        match self {
-            Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
-        }
-    }
-
-    pub(crate) fn graves(&self) -> Arc<dyn Graves> {
+    pub(crate) fn places(&self) -> Arc<dyn Places> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
             Self::Postgres(store) => Arc::new(store.clone()),

@@ -18,6 +18,7 @@ use baton::{
     },
     domain::{docket::Docket, policy::Policy},
     flow::{
+        archive::Archive,
         brake::Brakes,
         breaker::Breaker,
         channel_breaker::ChannelBreaker,
@@ -28,7 +29,7 @@ use baton::{
         erase::Eraser,
         expiry::Expiry,
         gate::Gate,
-        graves::Rows,
+        graves::{Graves, Rows},
         intake::Intake,
         ledger::{self, Key, Ledger, Need, Observer, Work},
         media::Fetching,
@@ -121,15 +122,15 @@ impl Process {
         let (dispatch, channels) = (Arc::new(Dispatch::default()), Arc::new(Channels::default()));
         // Nothing leaves in the transaction in which it becomes owed: each step is the test's.
         dispatch.set_crowded(CHANNEL, haste == Haste::Apart);
-        let archive = store.archive();
+        let archive: Arc<dyn Archive> = store.places();
         let traces = collector.map(|endpoint| traced(endpoint, name, &store));
         let observer: Arc<dyn Observer> = match &traces {
             Some(traces) => traces.after(dispatch.clone()),
             None => dispatch.clone(),
         };
         let ledger: Arc<dyn Ledger> = Fused::over(&fuse, store.ledger(observer));
-        let registry: Arc<dyn Registry> = Fused::over(&fuse, store.registry());
-        let enclosures: Arc<dyn Enclosures> = Fused::over(&fuse, store.enclosures());
+        let registry: Arc<dyn Registry> = Fused::over(&fuse, store.places() as Arc<dyn Registry>);
+        let enclosures: Arc<dyn Enclosures> = Fused::over(&fuse, store.places() as Arc<dyn Enclosures>);
         // After a restart it is there already.
         registry.add_channel(&row()).await.expect("the channel is kept");
         let (stopping, tasks) = (CancellationToken::new(), TaskTracker::new());
@@ -171,7 +172,7 @@ impl Process {
             gate: Gate::new(100),
             pace: None,
             breaker: ModelBreaker::new(Breaker::new(5, 30_000), ledger.clone(), || BEGINNING),
-            answers: store.answers(),
+            answers: store.places(),
             lock: keys.clone().map(|keys| Lock::new(keys, LOCK_TTL)),
             dispatch: dispatch.clone(),
             sender: sender.clone(),
@@ -200,7 +201,7 @@ impl Process {
         let eraser = Arc::new(Eraser {
             ledger: ledger.clone(),
             archive: archive.clone(),
-            graves: Fused::over(&fuse, store.graves()),
+            graves: Fused::over(&fuse, store.places() as Arc<dyn Graves>),
             tombstones: tombstones.clone(),
             vault: house.clone(),
             dispatch: dispatch.clone(),
@@ -227,7 +228,7 @@ impl Process {
         });
         let chores = Chores {
             ledger: ledger.clone(),
-            expiry: store.expiry(),
+            expiry: store.places(),
             tombstones: tombstones.clone(),
             eraser: eraser.clone(),
             reconciler: Reconciler::new(ledger.clone(), archive.clone(), registry.clone(), channels.clone()),
@@ -246,10 +247,10 @@ impl Process {
             },
         };
         let onlookers = dispatch.onlookers.clone();
-        let directory = Arc::new(Directory::new(store.people(), fetching.clone()));
+        let directory = Arc::new(Directory::new(store.places(), fetching.clone()));
         let notifier = Arc::new(Notifier {
             owner: name.to_owned(),
-            endpoints: store.endpoints(),
+            endpoints: store.places(),
             // Only this machine, by its address: it is where tests listen.
             receivers: Arc::new(Outward::new("127.0.0.1".parse().expect("a list")).expect("a client")),
             bodies: Arc::new(Told { archive: archive.clone(), directory: directory.clone() }),
@@ -264,7 +265,7 @@ impl Process {
                 ledger: ledger.clone(),
                 archive: archive.clone(),
                 enclosures,
-                endpoints: store.endpoints(),
+                endpoints: store.places(),
                 channels: channels.clone(),
                 intake,
                 switch: mode_switch.clone(),
@@ -273,21 +274,21 @@ impl Process {
             eraser,
             channels: house.clone(),
             vault: house.clone(),
-            stationery: store.stationery(),
-            repeats: store.repeats(),
-            audit: store.audit(),
-            endpoints: store.endpoints(),
+            stationery: store.places(),
+            repeats: store.places(),
+            audit: store.places(),
+            endpoints: store.places(),
             notifier: notifier.clone(),
             sandbox: None,
             health: house,
-            auth: Auth::new(Some(API_TOKEN), registry.clone(), store.people(), || BEGINNING),
+            auth: Auth::new(Some(API_TOKEN), registry.clone(), store.places(), || BEGINNING),
             directory,
             counted: Counted::default(),
             language: None,
             fetching,
-            sign_in: SignIn::new(store.people(), || BEGINNING),
+            sign_in: SignIn::new(store.places(), || BEGINNING),
             site: Site::new(None, Default::default()),
-            people: store.people(),
+            people: store.places(),
             feed: Feed::open(archive.clone(), dispatch.feed.clone(), stopping.clone(), &Handle::current()),
             onlookers: onlookers.clone(),
             cors_origins: vec!["https://crm.example".to_owned()],
@@ -427,7 +428,7 @@ impl Process {
     pub(crate) async fn brake(&self, times: i64) -> bool {
         let brakes = Brakes {
             registry: self.chores.repair.registry.clone(),
-            archive: self.store.archive(),
+            archive: self.store.places(),
             ledger: self.chores.ledger.clone(),
             zone: "Asia/Singapore".to_owned(),
             times,
@@ -538,7 +539,7 @@ async fn load_brake(registry: &dyn Registry, channels: &Channels) {
 
 fn traced(endpoint: String, instance: &str, store: &Store) -> Traces {
     let collector = Collector { endpoint, instance: instance.to_owned(), provider: "scripted" };
-    Traces::start(&collector, store.archive()).expect("a client")
+    Traces::start(&collector, store.places()).expect("a client")
 }
 
 fn row() -> registry::Channel {

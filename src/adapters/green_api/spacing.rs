@@ -13,12 +13,12 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Places in time, so far apart.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Spacing {
     apart: Duration,
     next: Mutex<Option<Instant>>,
 }
 
-impl Places {
+impl Spacing {
     pub(super) const fn apart(apart: Duration) -> Self {
         Self { apart, next: Mutex::new(None) }
     }
@@ -50,7 +50,7 @@ mod tests {
     fn places_are_so_far_apart_and_the_last_is_not_too_far_away() {
         let now = Instant::now();
         let after = |ms| now + Duration::from_millis(ms);
-        let places = Places::apart(Duration::from_millis(200));
+        let places = Spacing::apart(Duration::from_millis(200));
         let taken: Vec<_> = (0..52).map(|_| places.take(now)).collect();
         assert_eq!(taken[..3], [Some(now), Some(after(200)), Some(after(400))]);
         assert_eq!(taken[50..], [Some(after(10_000)), None], "nobody waits longer");

@@ -1,0 +1,40 @@
+//! Place: all that one database is but the ledger, for whoever hands its places out.
+
+use super::{
+    answers::Answers, archive::Archive, audit::Audit, enclosures::Enclosures, endpoints::Endpoints,
+    expiry::Expiry, graves::Graves, pace::Starts, people::People, registry::Registry, repeats::Repeats,
+    stationery::Stationery,
+};
+
+/// A database: each place of it is asked for by its own trait.
+pub trait Places:
+    Answers
+    + Archive
+    + Audit
+    + Enclosures
+    + Endpoints
+    + Expiry
+    + Graves
+    + People
+    + Registry
+    + Repeats
+    + Starts
+    + Stationery
+{
+}
+
+impl<T> Places for T where
+    T: Answers
+        + Archive
+        + Audit
+        + Enclosures
+        + Endpoints
+        + Expiry
+        + Graves
+        + People
+        + Registry
+        + Repeats
+        + Starts
+        + Stationery
+{
+}
