@@ -76,6 +76,7 @@ fn the_defaults_are_those_of_the_domain() {
     let settings = Settings::default();
     let policy = settings.policy().expect("right");
     assert!(!policy.prompt.is_empty());
+    assert!(policy.prompt.contains("{today}") && !policy.prompt.contains("{now}"), "the same all day");
     assert_eq!(policy, Policy { has_model: false, prompt: policy.prompt.clone(), ..Policy::default() });
 }
 

@@ -43,10 +43,15 @@ pub fn day_began(zone: &str, at: Time) -> Option<Time> {
     day_of(&zone, zone.to_datetime(timestamp(at)).date())
 }
 
-/// A moment as the clock there shows it, with the day: `Thursday, 8 January 2026, 14:05 (Asia/Singapore)`.
-pub fn told_in(zone: &TimeZone, at: Time) -> String {
-    let clock = zone.to_datetime(timestamp(at));
-    format!("{} ({})", clock.strftime("%A, %-d %B %Y, %H:%M"), zone.iana_name().unwrap_or("UTC"))
+/// The day there: `Thursday, 8 January 2026`.
+pub fn day_in(zone: &TimeZone, at: Time) -> String {
+    zone.to_datetime(timestamp(at)).strftime("%A, %-d %B %Y").to_string()
+}
+
+/// With the time: `Thursday, 8 January 2026, 14:05 (Asia/Singapore)`.
+pub fn moment_in(zone: &TimeZone, at: Time) -> String {
+    let time = zone.to_datetime(timestamp(at)).strftime("%H:%M").to_string();
+    format!("{}, {time} ({})", day_in(zone, at), zone.iana_name().unwrap_or("UTC"))
 }
 
 /// Days on end that are as long as each other: all are, but for those on which the clocks change.

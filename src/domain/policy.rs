@@ -153,7 +153,7 @@ pub struct Policy {
     pub ai_model: String,
     /// What it may ask of the business.
     pub tools: Arc<[Tool]>,
-    /// The system prompt, in which `{now}` stands for the moment.
+    /// The system prompt, in which `{today}` and `{now}` stand for the moment.
     pub prompt: Arc<str>,
     /// Where that moment is told.
     pub zone: TimeZone,

@@ -37,7 +37,8 @@ const QUOTE_LETTERS: usize = 300;
 /// Of the name of somebody in a group.
 const NAME_LETTERS: usize = 60;
 
-/// Stands in a prompt for the day and the time. A model has no clock: "tomorrow at seven" would be a day that it makes up.
+/// Stand in a prompt for the day, and for the day and the time. A model has no clock: "tomorrow" would be a day that it makes up.
+const TODAY: &str = "{today}";
 const NOW: &str = "{now}";
 
 /// What is asked of it where a person answers.
@@ -101,11 +102,11 @@ pub(super) async fn request(
 
 /// The prompt, with the clock where it asks for it.
 fn system(policy: &Policy, now: Time) -> Arc<str> {
-    if policy.prompt.contains(NOW) {
-        policy.prompt.replace(NOW, &hours::told_in(&policy.zone, now)).into()
-    } else {
-        Arc::clone(&policy.prompt)
+    if !policy.prompt.contains(TODAY) && !policy.prompt.contains(NOW) {
+        return Arc::clone(&policy.prompt);
     }
+    let prompt = policy.prompt.replace(TODAY, &hours::day_in(&policy.zone, now));
+    prompt.replace(NOW, &hours::moment_in(&policy.zone, now)).into()
 }
 
 /// What was said so far, in the order of time: here, and where the same person was before under another id.
@@ -264,6 +265,8 @@ mod tests {
         let zone = jiff::tz::TimeZone::get("Asia/Singapore").expect("a zone");
         let of = |prompt: &str| Policy { prompt: prompt.into(), zone: zone.clone(), ..Policy::default() };
         let at = Time::parse("2026-01-08T06:05:00Z").expect("a moment");
+        let told = "Today is Thursday, 8 January 2026.";
+        assert_eq!(&*system(&of("Today is {today}."), at), told);
         let told = "It is Thursday, 8 January 2026, 14:05 (Asia/Singapore).";
         assert_eq!(&*system(&of("It is {now}."), at), told);
         let plain = of("Be kind.");
