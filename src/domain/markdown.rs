@@ -7,22 +7,12 @@ pub fn as_shown(text: &str) -> String {
     if !text.contains(['*', '[', '#', '~']) {
         return text.to_owned();
     }
-    let mut shown = String::with_capacity(text.len());
-    for (n, piece) in text.split("```").enumerate() {
-        if n % 2 == 1 {
-            shown.push_str("```");
-            shown.push_str(piece);
-            // One that is never closed is code up to the end.
-            if text.matches("```").count() > n {
-                shown.push_str("```");
-            }
-        } else {
-            for line in piece.split_inclusive('\n') {
-                shown.push_str(&line_as_shown(line));
-            }
-        }
-    }
-    shown
+    // One that is never closed is code up to the end.
+    let pieces = text.split("```").enumerate().map(|(n, piece)| match n % 2 {
+        0 => piece.split_inclusive('\n').map(line_as_shown).collect(),
+        _ => piece.to_owned(),
+    });
+    pieces.collect::<Vec<String>>().join("```")
 }
 
 fn line_as_shown(line: &str) -> String {
@@ -44,8 +34,8 @@ fn heading(line: &str) -> Option<String> {
     let title = words.strip_prefix(' ').filter(|_| (1..=6).contains(&marks))?.trim();
     let title = title.trim_end_matches('#').trim_end();
     let end = &line[line.trim_end_matches(['\n', '\r']).len()..];
-    let plain = title.strip_prefix('*').and_then(|title| title.strip_suffix('*')).unwrap_or(title);
-    (!plain.is_empty()).then(|| format!("*{plain}*{end}"))
+    let plain = title.replace('*', "");
+    (!plain.trim().is_empty()).then(|| format!("*{plain}*{end}"))
 }
 
 /// `[the menu](https://…)` is `the menu: https://…`.
@@ -73,10 +63,29 @@ fn links(text: &str) -> String {
 /// Its words, its address, and what comes after it.
 fn link(text: &str) -> Option<(&str, &str, &str)> {
     let (words, rest) = text.split_once(']')?;
-    let (address, after) = rest.strip_prefix('(')?.split_once(')')?;
+    let rest = rest.strip_prefix('(')?;
+    let (address, after) = rest.split_at(end_of_address(rest)?);
+    let after = &after[1..];
     let is_address = address.starts_with("https://") || address.starts_with("http://");
     (is_address && !address.contains(char::is_whitespace) && !words.contains('['))
         .then_some((words, address, after))
+}
+
+/// Where the parenthesis closes that the address stands in: it may hold some of its own.
+fn end_of_address(text: &str) -> Option<usize> {
+    let mut open = 0;
+    text.char_indices().find_map(|(at, c)| match c {
+        '(' => {
+            open += 1;
+            None
+        }
+        ')' if open == 0 => Some(at),
+        ')' => {
+            open -= 1;
+            None
+        }
+        _ => None,
+    })
 }
 
 /// `***x***`, `**x**` and `~~x~~` with the one sign each that WhatsApp knows.
@@ -86,13 +95,19 @@ fn signs(text: &str) -> String {
     paired(&text, "~~", "~", "~")
 }
 
-/// What stands between two such signs, between those instead; not where a sign stands by itself, as in `2 ** 3`.
+/// What stands between two such signs, between those instead. Not where a sign stands by itself or within a word or a number,
+/// as in `2 ** 3`, `2**3` and `***.456-**`.
 fn paired(text: &str, sign: &str, open: &str, close: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, inside)) = rest.split_once(sign) {
         shown.push_str(before);
-        let words = inside.split_once(sign).filter(|(words, _)| !words.is_empty() && words.trim() == *words);
+        let is_within = shown.ends_with(|c: char| c.is_ascii_alphanumeric() || sign.contains(c));
+        let stands_close = |words: &str| {
+            let is_part = |c: char| c.is_whitespace() || sign.contains(c);
+            !words.is_empty() && !words.starts_with(is_part) && !words.ends_with(is_part)
+        };
+        let words = inside.split_once(sign).filter(|(words, _)| !is_within && stands_close(words));
         if let Some((words, after)) = words {
             shown.extend([open, words, close]);
             rest = after;
@@ -113,11 +128,18 @@ mod tests {
         for (written, shown) in [
             ("**Price:** 9 dollars, ~~12~~ and ***now***", "*Price:* 9 dollars, ~12~ and *_now_*"),
             ("## Hours\n- Mon **9–5**\n### **Sunday** ###\nclosed", "*Hours*\n- Mon *9–5*\n*Sunday*\nclosed"),
-            ("See [the menu](https://a.b/m_1?x=(1) now", "See the menu: https://a.b/m_1?x=(1 now"),
+            ("### 1. **Deluxe** room", "*1. Deluxe room*"),
+            ("See [the menu](https://a.b/m_(1)_2) now", "See the menu: https://a.b/m_(1)_2 now"),
+            ("[never](https://a.b/(1 closed", "[never](https://a.b/(1 closed"),
             ("[https://a.b](https://a.b), ![](http://a.b/p.png)", "https://a.b, http://a.b/p.png"),
             ("[Written so] (https://a.b) [1](2) a[0](x)", "[Written so] (https://a.b) [1](2) a[0](x)"),
             ("*bold* _so_ * item\n#5 is free, # 1", "*bold* _so_ * item\n#5 is free, # 1"),
             ("2 ** 3 ** 4, **open", "2 ** 3 ** 4, **open"),
+            (
+                "2**3 and 4**2, ***.456.789-**, ****1234/****5678",
+                "2**3 and 4**2, ***.456.789-**, ****1234/****5678",
+            ),
+            ("价格**九元**", "价格*九元*"),
             ("`**a**` **b** `[c](http://d)`", "`**a**` *b* `[c](http://d)`"),
             ("**a**\n```\n# b **c**\n```\n**d**", "*a*\n```\n# b **c**\n```\n*d*"),
             ("**a** ```**b**", "*a* ```**b**"),
