@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{channels::Channel, generator::Line, inbox::Begun, ledger::Error, reply::Answer};
+use super::{channels::Channel, context, generator::Line, inbox::Begun, ledger::Error, reply::Answer};
 use crate::domain::{
     message::{Kind, Message},
     time::Time,
@@ -74,7 +74,10 @@ impl Question {
         is_plain.then(|| Self {
             channel: channel.name.clone(),
             words: hash([message.text.split_whitespace().collect::<Vec<_>>().join(" ").as_str()]),
-            prompt: hash([channel.policy.ai_model.as_str(), &channel.policy.prompt]),
+            prompt: hash([
+                channel.policy.ai_model.as_str(),
+                &context::of_that_day(&channel.policy, begun.at),
+            ]),
         })
     }
 }

@@ -105,8 +105,12 @@ fn system(policy: &Policy, now: Time) -> Arc<str> {
     if !policy.prompt.contains(TODAY) && !policy.prompt.contains(NOW) {
         return Arc::clone(&policy.prompt);
     }
-    let prompt = policy.prompt.replace(TODAY, &hours::day_in(&policy.zone, now));
-    prompt.replace(NOW, &hours::moment_in(&policy.zone, now)).into()
+    of_that_day(policy, now).replace(NOW, &hours::moment_in(&policy.zone, now)).into()
+}
+
+/// The prompt as it is all day.
+pub(super) fn of_that_day(policy: &Policy, now: Time) -> String {
+    policy.prompt.replace(TODAY, &hours::day_in(&policy.zone, now))
 }
 
 /// What was said so far, in the order of time: here, and where the same person was before under another id.
@@ -153,8 +157,8 @@ fn letters_of(line: &Line) -> usize {
         Line::Contact(text) | Line::Assistant(text) | Line::Colleague(text) | Line::Instruction(text) => {
             text.chars().count()
         }
-        // Of this turn, or few. Having none, what a call gave is never parted from the call.
-        Line::Calls(..) | Line::Result { .. } => 0,
+        Line::Calls(_, calls) => calls.iter().map(|call| call.arguments.chars().count()).sum(),
+        Line::Result { text, .. } => text.chars().count(),
     }
 }
 
@@ -166,7 +170,10 @@ pub(super) fn forget_half(lines: &mut Vec<Line>, burst: usize) -> bool {
     let said = last.map_or(lines.len(), |at| at + 1).saturating_sub(burst + 2);
     let letters: usize = lines[..said].iter().map(letters_of).sum();
     let kept = newest(&lines[..said], letters / 2);
-    lines.drain(..said - kept);
+    // What a call gave says nothing without the call.
+    let orphans =
+        lines[said - kept..said].iter().take_while(|line| matches!(line, Line::Result { .. })).count();
+    lines.drain(..said - kept + orphans);
     kept < said
 }
 
@@ -293,13 +300,13 @@ mod tests {
         }
         assert_eq!(kept, [6, 5]);
         assert_eq!(lines[0], contact("four"));
-        // A call and what it gave are not parted.
+        // What a call gave goes with the call.
         let done = || Line::Calls(String::new(), Vec::new());
         let result = || Line::Result { call: "done00000".into(), text: "passed on".into() };
         let mut lines =
-            vec![contact("one"), done(), result(), contact("book"), contact("note"), contact("now")];
+            vec![contact("a book"), done(), result(), contact("book"), contact("note"), contact("now")];
         assert!(forget_half(&mut lines, 1));
-        assert_eq!(lines, [done(), result(), contact("book"), contact("note"), contact("now")]);
+        assert_eq!(lines, [contact("book"), contact("note"), contact("now")]);
     }
 
     #[test]

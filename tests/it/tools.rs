@@ -417,6 +417,7 @@ async fn the_assistant_remembers_what_it_had_done_and_for_which_words(world: &Wo
     world.assistant.add(Step::says("Friday is booked.").and_calls("book", &book("Friday")));
     mei.writes("M1", "A table on Friday, please").await;
     world.after(3_000).await;
+    // Without words there is no place for it.
     let silent = json!({ "reason": "nothing to say" });
     world.assistant.add(Step::calls("book", &book("Saturday")).and_calls("stay_silent", &silent));
     mei.writes("M2", "And on Saturday, no need to answer").await;
@@ -441,8 +442,6 @@ async fn the_assistant_remembers_what_it_had_done_and_for_which_words(world: &Wo
         "done00000: passed on",
         "assistant: Friday is booked.",
         "contact: And on Saturday, no need to answer",
-        r#"done00001: book {"day":"Saturday"}"#,
-        "done00001: passed on",
         "contact: Are they booked?",
     ];
     assert_eq!(told, wanted);

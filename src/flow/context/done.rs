@@ -31,23 +31,20 @@ pub(super) async fn recall(
     said: &[&Message],
     lines: &mut Vec<Line>,
 ) -> Result<(), Error> {
-    let Some(first) = said.first().filter(|_| tools.iter().any(|tool| tool.look_up.is_none())) else {
-        return Ok(());
-    };
+    let Some(first) = said.first().filter(|_| begun.has_asked_the_business) else { return Ok(()) };
     let mut events = Vec::new();
     for conversation in begun.merged.iter().chain([&begun.conversation]) {
         events.extend(told(archive, *conversation, first.at).await?);
     }
-    events.sort_by_key(|event| event.at);
-    let calls = events.iter().filter_map(|event| Some((place(event, said), call(event, tools)?)));
-    let numbered: Vec<(usize, ToolCall)> = calls
-        .enumerate()
+    let mut calls: Vec<(usize, ToolCall)> =
+        events.iter().filter_map(|event| Some((place(event, said)?, call(event, tools)?))).collect();
+    calls.sort_by_key(|(at, _)| *at);
+    calls.drain(..calls.len().saturating_sub(DONE_MAX));
+    for (number, (at, call)) in calls.into_iter().enumerate().rev() {
         // Letters and digits, nine of them, as the strictest server wants.
-        .map(|(number, (at, call))| (at, ToolCall { id: format!("done{number:05}"), ..call }))
-        .collect();
-    for (at, call) in numbered.into_iter().rev() {
-        let result = Line::Result { call: call.id.clone(), text: "passed on".to_owned() };
-        lines.splice(at..at, [Line::Calls(String::new(), vec![call]), result]);
+        let id = format!("done{number:05}");
+        let result = Line::Result { call: id.clone(), text: "passed on".to_owned() };
+        lines.splice(at..at, [Line::Calls(String::new(), vec![ToolCall { id, ..call }]), result]);
     }
     Ok(())
 }
@@ -65,13 +62,13 @@ async fn told(archive: &dyn Archive, conversation: uuid::Uuid, since: Time) -> R
     Ok(page.items.into_iter().rev().map(|recorded| recorded.event).collect())
 }
 
-/// Before the first words of its turn; without any, where it stands in time.
-fn place(event: &Event, said: &[&Message]) -> usize {
-    let of_turn = |message: &&Message| {
+/// Before the first words of its turn. Without any there is no place: some servers refuse what a call gave before anything but
+/// an answer.
+fn place(event: &Event, said: &[&Message]) -> Option<usize> {
+    let is_of_turn = |message: &&Message| {
         message.author == Author::Assistant && message.turn.is_some() && message.turn == event.turn
     };
-    let at = said.iter().position(of_turn).or_else(|| said.iter().position(|message| message.at > event.at));
-    at.unwrap_or(said.len())
+    said.iter().position(is_of_turn)
 }
 
 /// None for a tool that there is no more, and for what was erased of it.

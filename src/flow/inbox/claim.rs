@@ -71,6 +71,8 @@ pub struct Begun {
     pub history_to: i64,
     /// What was said up to there, as far as a model reads it, the burst included; None: it is in the archive.
     pub said: Option<Vec<Message>>,
+    /// It has had the business do something before.
+    pub has_asked_the_business: bool,
     /// A colleague's words for this turn.
     pub note: Option<String>,
     /// What the follow-up should say, if it is for one.
@@ -273,6 +275,7 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
         history_to: conversation.seq,
         waiting,
         said: docket.words(policy.ai_history + waiting),
+        has_asked_the_business: conversation.memo.told.is_some(),
         note: conversation.memo.note.clone().filter(|_| turn.purpose != Purpose::Draft),
         instructions,
         draft: wish.map(|wish| wish.id),
