@@ -330,18 +330,20 @@ fn without_what_was_told<S: Store>(shared: Uuid, written: Vec<String>) -> [State
     let (update, messages) = match S::ENGINE {
         Engine::Postgres => (
             "update events set details = case kind when 'tool_called' \
-             then json_build_object('tool', details::json -> 'tool', 'arguments', '{}'::json)::text ",
+             then json_build_object('tool', details::json -> 'tool', 'arguments', null)::text \
+             when 'turn_completed' then (details::jsonb - 'stayed_silent')::text ",
             "json_array_elements_text(t.messages::json) as m (value)",
         ),
         Engine::Sqlite => (
             "update events set details = case kind when 'tool_called' \
-             then json_object('tool', details ->> '$.tool', 'arguments', json('{}')) ",
+             then json_object('tool', details ->> '$.tool', 'arguments', null) \
+             when 'turn_completed' then json_remove(details, '$.stayed_silent') ",
             "json_each(t.messages) as m",
         ),
     };
     let mut told = Statement::new(update).with(shared);
     told.push(
-        "else '{\"reason\":\"not said\"}' end where conversation_id = $1 and (kind = 'tool_called' \
+        "else '{\"reason\":\"not said\"}' end where conversation_id = $1 and (kind in ('tool_called', 'turn_completed') \
          or kind = 'conversation_updated' and action in ('handed_over', 'hand_over_noted')) and turn_id in \
          (select t.id from turns t where t.conversation_id = $1 and exists (select 1 from ",
     );

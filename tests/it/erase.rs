@@ -295,6 +295,9 @@ async fn what_was_told_of_what_they_wrote_in_a_group_goes_too(world: &World) {
         among_others(world, GROUP, id, from, "A table, please", None).await;
         world.after(10_000).await;
     }
+    world.assistant.add(Step::calls("stay_silent", &json!({ "reason": "only says Thursdaaay" })));
+    among_others(world, GROUP, "G5", MEI, "I said so", None).await;
+    world.after(10_000).await;
     world.assistant.add(Step::calls("hand_over", &json!({ "reason": "wants it on Saturdaaay" })));
     among_others(world, GROUP, "G3", MEI, "I want to complain", None).await;
     world.after(10_000).await;
@@ -303,6 +306,7 @@ async fn what_was_told_of_what_they_wrote_in_a_group_goes_too(world: &World) {
     for (words, column) in [
         ("Mondaaay", "events.details"),
         ("Fridaaay", "events.details"),
+        ("Thursdaaay", "events.details"),
         ("Saturdaaay", "events.details"),
         ("Sundaaay", "parked.report"),
     ] {
@@ -310,12 +314,12 @@ async fn what_was_told_of_what_they_wrote_in_a_group_goes_too(world: &World) {
     }
     let chat = ChatId::parse(MEI).expect("a chat");
     world.process().eraser().erase_traces(CHANNEL, &chat).await.expect("erased");
-    for words in ["Fridaaay", "Saturdaaay", "Sundaaay"] {
+    for words in ["Fridaaay", "Thursdaaay", "Saturdaaay", "Sundaaay"] {
         assert_eq!(world.finds(words).await, [""; 0], "{words}");
     }
     let told = events(world, "type=tool_called").await;
     let told: Vec<&Value> = told.iter().map(|event| &event["details"]).collect();
-    let [toms, meis] = [json!({ "day": "Mondaaay" }), json!({})];
+    let [toms, meis] = [json!({ "day": "Mondaaay" }), Value::Null];
     assert_eq!(
         told,
         [&json!({ "tool": "book", "arguments": toms }), &json!({ "tool": "book", "arguments": meis })]
