@@ -162,6 +162,8 @@ words! {
         Filtered = "content_filter",
         /// Not asked: it has failed too often, and one that asks on trial is enough.
         Unasked = "breaker_open",
+        /// Not asked: what it is to read was not to be had from the database.
+        Store = "store",
     }
 }
 
@@ -177,7 +179,8 @@ impl FailureKind {
             | Self::Malformed
             | Self::Empty
             | Self::Filtered
-            | Self::Unasked => true,
+            | Self::Unasked
+            | Self::Store => true,
             Self::Quota | Self::Refused | Self::TooLong => false,
         }
     }
@@ -216,7 +219,7 @@ impl Failure {
 
     /// Whether the model was asked at all.
     pub fn is_attempt(&self) -> bool {
-        self.kind != FailureKind::Unasked
+        !matches!(self.kind, FailureKind::Unasked | FailureKind::Store)
     }
 
     /// Not again before this long, for somebody who has waited for so long already: who is not asked is looked at less and

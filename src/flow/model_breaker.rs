@@ -118,6 +118,7 @@ const fn is_answered(kind: FailureKind) -> bool {
         | FailureKind::TimedOut
         | FailureKind::Cut
         | FailureKind::Malformed
-        | FailureKind::Unasked => false,
+        | FailureKind::Unasked
+        | FailureKind::Store => false,
     }
 }

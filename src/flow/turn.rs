@@ -231,9 +231,10 @@ impl Turns {
                 return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
             }
             // No attempt of the model; and nobody waits for the end of its lease.
+            Err(ledger::Error::Gone) => return Ok(Ended::from(Committed::Discarded("gone"))),
             Err(error) => {
-                tracing::warn!(%error, cause = %error.cause(), turn = %begun.turn.id, "what the model is to read was not read");
-                let failure = Failure::new(FailureKind::Unasked, error.to_string());
+                tracing::warn!(error = error.cause(), turn = %begun.turn.id, "what the model is to read was not read");
+                let failure = Failure::new(FailureKind::Store, error.to_string());
                 return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
             }
         };

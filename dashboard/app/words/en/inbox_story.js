@@ -49,6 +49,7 @@ export const story = {
   "failure.empty": "its answer was empty",
   "failure.content_filter": "its filter held the answer back",
   "failure.breaker_open": "it failed too often, and is not asked for a while",
+  "failure.store": "the database did not answer",
   "follow_up_reason.mode_changed": "a person took over",
   "follow_up_reason.contact_replied": "the contact answered",
   "follow_up_reason.closed": "the conversation was closed",

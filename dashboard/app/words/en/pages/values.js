@@ -60,6 +60,7 @@ export const values = {
   "turn_reason.empty": "the model wrote nothing",
   "turn_reason.content_filter": "the model's own filter stopped it",
   "turn_reason.breaker_open": "the model had failed too often, and was not asked for a while",
+  "turn_reason.store": "the database did not answer, and the model was not asked",
   "follow_up_state.pending": "Planned",
   "follow_up_state.sent": "Sent",
   "follow_up_state.cancelled": "Called off",
