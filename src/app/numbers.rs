@@ -47,6 +47,7 @@ const LINKING_MAX: usize = 8;
 const NAME_MAX: usize = 40;
 /// Tries to write the channel of the environment.
 const WRITES_MAX: usize = 5;
+const WRITES_EVERY: Duration = Duration::from_millis(100);
 
 /// What it takes to turn rows of the registry into channels that run.
 pub(super) struct Numbers {
@@ -101,6 +102,7 @@ impl Numbers {
             if self.written(now).await? {
                 return Ok(());
             }
+            tokio::time::sleep(WRITES_EVERY).await;
         }
         bail!("the channel {DEFAULT} is changed by others all the time, and was not written")
     }
@@ -179,7 +181,7 @@ impl Numbers {
         channel.updated_at = now;
         let is_written = match before {
             // Another instance that starts at the same moment may have written the same.
-            None => self.registry.add_channel(&channel).await.map(|_| true),
+            None => self.registry.add_channel(&channel).await,
             Some(before) => self.registry.put_channel(&channel, before.updated_at).await,
         };
         is_written.with_context(|| format!("the channel {} cannot be written", channel.name))
