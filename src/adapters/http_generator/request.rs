@@ -64,7 +64,7 @@ pub(super) fn body(request: &Request) -> String {
         contact_name: about.contact_name.as_deref(),
         model: Some(request.model.as_str()).filter(|model| !model.is_empty()),
         prompt: &request.system,
-        messages: request.lines.iter().map(message).collect(),
+        messages: request.lines.iter().filter_map(message).collect(),
         tools: offer(&request.tools),
     };
     // Strings, lists and structs with string keys: none of it can fail to be JSON.
@@ -86,15 +86,18 @@ pub(super) fn id(request: &Request) -> String {
     if rounds == 0 { turn.to_string() } else { format!("{turn}-{}", rounds + 1) }
 }
 
-fn message(line: &Line) -> Message<'_> {
-    match line {
+/// None for a round in which nothing was said.
+fn message(line: &Line) -> Option<Message<'_>> {
+    let message = match line {
         Line::Contact(text) => Message::Contact { text },
         Line::Assistant(text) => Message::Assistant { text, calls: Vec::new() },
         Line::Colleague(text) => Message::Colleague { text },
         Line::Instruction(text) => Message::Instruction { text },
+        Line::Calls(text, calls) if calls.is_empty() && text.is_empty() => return None,
         Line::Calls(text, calls) => Message::Assistant { text, calls: calls.iter().map(called).collect() },
         Line::Result { call, text } => Message::Result { call_id: call, text },
-    }
+    };
+    Some(message)
 }
 
 fn called(call: &ToolCall) -> Value {
