@@ -123,7 +123,13 @@ export function useListed(path, query = {}) {
     problem: problem.value,
     hasMore: cursor.value !== null,
     // Pressed twice it is one page.
-    more: () => (paging.current ??= ask("more").finally(() => (paging.current = null))),
+    more: () => {
+      // It may be of another question by then.
+      const page = (paging.current ??= ask("more").finally(() => {
+        if (paging.current === page) paging.current = null;
+      }));
+      return page;
+    },
     again: () => ask("again"),
   };
 }

@@ -168,8 +168,11 @@ export function openThread(id, at = null) {
   function lookAgain() {
     if (!lookDue) lookDue = window.setTimeout(async () => {
       // What is being loaded may have been read before the change that we look for. One look is for all that comes meanwhile.
-      while (loading) await loading;
-      lookDue = 0;
+      try {
+        while (loading) await loading;
+      } finally {
+        lookDue = 0;
+      }
       await newest();
     }, LOOK_AGAIN_MS);
   }
