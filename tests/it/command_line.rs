@@ -145,7 +145,7 @@ fn a_server_that_is_told_to_stop_while_it_starts_stops() {
 fn a_server_that_can_hear_nobody_any_more_ends() {
     let folder = folder();
     // Enough for the database and the listener, not for those who would answer.
-    let words = ["-c", "ulimit -n 20; exec \"$0\" serve --listen 127.0.0.1:0", env!("CARGO_BIN_EXE_baton")];
+    let words = ["-c", "ulimit -n 25; exec \"$0\" serve --listen 127.0.0.1:0", env!("CARGO_BIN_EXE_baton")];
     let mut server = command(folder.path(), &[]);
     let mut limited = Command::new("sh");
     limited.current_dir(folder.path()).args(words).stderr(Stdio::piped());
