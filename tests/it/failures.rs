@@ -17,6 +17,7 @@ on_both_stores!(
     a_crash_during_a_generation_costs_nothing_but_time,
     a_message_that_lies_too_long_goes_to_a_person,
     while_the_model_is_away_a_question_gets_the_answer_it_had_unless_that_was_about_somebody,
+    an_answer_of_a_prompt_that_tells_the_day_is_not_given_again_on_the_next,
     a_contact_who_once_pasted_a_book_is_answered_by_a_model_that_cannot_read_it,
     what_answers_a_question_of_ours_gets_no_earlier_answer,
     a_model_that_never_comes_to_an_end_is_not_let_out,
@@ -315,6 +316,26 @@ async fn a_contact_who_once_pasted_a_book_is_answered_by_a_model_that_cannot_rea
     mei.writes("M5", "And on Sundays?").await;
     world.after(3_000).await;
     assert_eq!(mei.conversation().await["attention"]["reason"], "ai_failure");
+}
+
+async fn an_answer_of_a_prompt_that_tells_the_day_is_not_given_again_on_the_next(world: &World) {
+    world.rules(|policy| {
+        (policy.cached_answers, policy.ai_attempts) = (true, 1);
+        policy.prompt = "Today is {today}, at best {now}.".into();
+    });
+    let (ana, mei, joy) = (world.chat("6580000002@c.us"), world.chat(MEI), world.chat("6580000003@c.us"));
+    world.assistant_says("Until six.");
+    ana.writes("A1", "Are you open today?").await;
+    world.after(3_000).await;
+    world.after(15 * 60 * MINUTE_MS).await;
+    the_model_goes_away(world).await;
+    mei.writes("M1", "Are you open today?").await;
+    world.after(3_000).await;
+    assert_eq!(mei.happened("cached_answer_used").await, 1, "an hour before midnight");
+    world.after(120 * MINUTE_MS).await;
+    joy.writes("J1", "Are you open today?").await;
+    world.after(3_000).await;
+    assert_eq!(joy.happened("cached_answer_used").await, 0, "tomorrow is another day");
 }
 
 async fn what_answers_a_question_of_ours_gets_no_earlier_answer(world: &World) {
