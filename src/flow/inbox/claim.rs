@@ -275,7 +275,8 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
         history_to: conversation.seq,
         waiting,
         said: docket.words(policy.ai_history + waiting),
-        has_asked_the_business: conversation.memo.told.is_some(),
+        // What the other ids of this contact had done is not known here.
+        has_asked_the_business: conversation.memo.told.is_some() || !conversation.memo.merged.is_empty(),
         note: conversation.memo.note.clone().filter(|_| turn.purpose != Purpose::Draft),
         instructions,
         draft: wish.map(|wish| wish.id),
