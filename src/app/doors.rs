@@ -45,7 +45,7 @@ use crate::{
         doors::Doors,
         feed::Feed,
         names::Directory,
-        ports::{self, Behaviour, Bubble, ModelFault, ProviderFault, Readiness, Screen, Setting},
+        ports::{self, Behaviour, Bubble, Readiness, Screen, Setting},
         site::Site,
         told::Told,
     },
@@ -237,9 +237,9 @@ impl ports::SandboxDoor for Played {
         let (provider, model) = (self.sandbox.faults(), self.scripted.faults());
         Behaviour {
             model_delay_ms: i64::try_from(model.delay_ms).unwrap_or(i64::MAX),
-            model_fault: same_word(model.fault.as_str(), ModelFault::None),
+            model_fault: model.fault,
             provider_delay_ms: i64::try_from(provider.delay_ms).unwrap_or(i64::MAX),
-            provider_fault: same_word(provider.fault.as_str(), ProviderFault::None),
+            provider_fault: provider.fault,
             duplicate_webhooks: provider.duplicate_webhooks,
         }
     }
@@ -247,11 +247,11 @@ impl ports::SandboxDoor for Played {
     fn behave(&self, behaviour: Behaviour) {
         self.scripted.set_faults(scripted::Faults {
             delay_ms: behaviour.model_delay_ms.unsigned_abs(),
-            fault: same_word(behaviour.model_fault.as_str(), scripted::Fault::None),
+            fault: behaviour.model_fault,
         });
         self.sandbox.set_faults(sandbox::Faults {
             delay_ms: behaviour.provider_delay_ms.unsigned_abs(),
-            fault: same_word(behaviour.provider_fault.as_str(), sandbox::Fault::None),
+            fault: behaviour.provider_fault,
             duplicate_webhooks: behaviour.duplicate_webhooks,
         });
     }
@@ -290,11 +290,6 @@ impl ports::SandboxDoor for Played {
         let incoming = self.sandbox.phone_message(chat, &text);
         self.take_one(incoming).await
     }
-}
-
-/// The same word in another vocabulary.
-fn same_word<T: std::str::FromStr>(word: &str, otherwise: T) -> T {
-    word.parse().unwrap_or(otherwise)
 }
 
 #[cfg(test)]

@@ -57,3 +57,5 @@ pub mod enclosure;
 pub mod price;
 
 pub mod endpoint;
+
+pub mod faults;

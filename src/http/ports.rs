@@ -15,6 +15,7 @@ use crate::{
     domain::{
         chat::ChatId,
         enclosure::Enclosure,
+        faults::{ModelFault, ProviderFault},
         message::{DeliveryState, Message},
         mode::Mode,
         time::Time,
@@ -221,40 +222,6 @@ impl Secrets {
     /// As the vault gives them back; None if they are nothing of ours.
     pub fn from_bytes(plain: &[u8]) -> Option<Self> {
         serde_json::from_slice(plain).ok()
-    }
-}
-
-words! {
-    /// How the sandbox's model fails.
-    ModelFault {
-        /// Not at all.
-        None = "none",
-        /// An error of the server.
-        Error = "error",
-        /// A stream that breaks off.
-        Cut = "cut",
-        /// No words.
-        Empty = "empty",
-        /// Too many requests.
-        RateLimited = "rate_limited",
-        /// No answer.
-        Hang = "hang",
-    }
-}
-
-words! {
-    /// How the sandbox's provider fails.
-    ProviderFault {
-        /// Not at all.
-        None = "none",
-        /// The message is refused.
-        Refused = "refused",
-        /// No answer.
-        Hang = "hang",
-        /// It is sent, but the answer is lost.
-        LostAnswer = "lost_answer",
-        /// An error of the server.
-        ServerError = "server_error",
     }
 }
 

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::{
     domain::{
         chat::ChatId,
+        faults::ProviderFault,
         message::{DeliveryReason, DeliveryState, Kind},
         time::Time,
     },
@@ -31,7 +32,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use faults::{Fault, Faults};
+pub use faults::Faults;
 pub use phone::ShownMessage;
 
 use phone::Phones;
@@ -158,19 +159,19 @@ impl Provider for Sandbox {
         }
         let faults = self.faults();
         let delay = Duration::from_millis(faults.delay_ms);
-        let hangs = faults.fault == Fault::Hang || delay >= message.timeout;
+        let hangs = faults.fault == ProviderFault::Hang || delay >= message.timeout;
         tokio::time::sleep(if hangs { message.timeout } else { delay }).await;
         match faults.fault {
-            Fault::Refused => {
+            ProviderFault::Refused => {
                 Sent::Refused { reason: DeliveryReason::Refused, detail: "the sandbox refuses".to_owned() }
             }
-            Fault::Hang => Sent::Unclear { detail: "timed out".to_owned() },
-            Fault::ServerError => Sent::Unclear { detail: "status 502".to_owned() },
-            Fault::LostAnswer => {
+            ProviderFault::Hang => Sent::Unclear { detail: "timed out".to_owned() },
+            ProviderFault::ServerError => Sent::Unclear { detail: "status 502".to_owned() },
+            ProviderFault::LostAnswer => {
                 self.accept(message, faults).await;
                 Sent::Unclear { detail: "the connection broke".to_owned() }
             }
-            Fault::None => {
+            ProviderFault::None => {
                 let id = self.accept(message, faults).await;
                 if hangs { Sent::Unclear { detail: "timed out".to_owned() } } else { Sent::Accepted { id } }
             }

@@ -75,11 +75,11 @@ async fn each_fault_ends_a_send_in_its_own_way() {
     let unclear = |detail: &str| Sent::Unclear { detail: detail.to_owned() };
     let refused = Sent::Refused { reason: DeliveryReason::Refused, detail: "the sandbox refuses".to_owned() };
     let table = [
-        (Fault::Refused, 0, refused, false),
-        (Fault::Hang, 0, unclear("timed out"), false),
-        (Fault::ServerError, 0, unclear("status 502"), false),
-        (Fault::LostAnswer, 0, unclear("the connection broke"), true),
-        (Fault::None, 60_000, unclear("timed out"), true),
+        (ProviderFault::Refused, 0, refused, false),
+        (ProviderFault::Hang, 0, unclear("timed out"), false),
+        (ProviderFault::ServerError, 0, unclear("status 502"), false),
+        (ProviderFault::LostAnswer, 0, unclear("the connection broke"), true),
+        (ProviderFault::None, 60_000, unclear("timed out"), true),
     ];
     for (fault, delay_ms, expected, arrives) in table {
         let (sandbox, mut reports) = Sandbox::new(noon);
@@ -160,7 +160,7 @@ fn a_body_that_cannot_be_read_is_refused_without_its_words() {
 #[tokio::test]
 async fn a_send_whose_answer_was_lost_is_found_in_the_journal() {
     let (sandbox, _reports) = Sandbox::new(noon);
-    sandbox.set_faults(Faults { fault: Fault::LostAnswer, ..Faults::default() });
+    sandbox.set_faults(Faults { fault: ProviderFault::LostAnswer, ..Faults::default() });
     assert!(matches!(sandbox.send(&outgoing("Until six.")).await, Sent::Unclear { .. }));
     sandbox.phone_message(&mei(), "Ana here.");
     let found = sandbox.look_up(LookUp::Journal { minutes: 5 }).await.expect("an answer");

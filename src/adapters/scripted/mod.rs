@@ -16,9 +16,10 @@ use async_trait::async_trait;
 use tokio::time::{Instant, sleep, sleep_until};
 
 pub use self::{
-    faults::{Fault, Faults},
+    faults::Faults,
     script::{Hold, Script, Step},
 };
+use crate::domain::faults::ModelFault;
 use crate::flow::generator::{Failure, FailureKind, Generator, Progress, Request, Written};
 
 /// What a rate limit asks for.
@@ -66,27 +67,27 @@ impl Generator for Scripted {
         let written = demo::answer(request);
         let fails = |kind| Err(Failure::new(kind, "as told"));
         match fault {
-            Fault::None => {
+            ModelFault::None => {
                 write(&written.text, delay, progress).await;
                 Ok(written)
             }
-            Fault::Cut => {
+            ModelFault::Cut => {
                 write(first_half(&written.text), delay / 2, progress).await;
                 fails(FailureKind::Cut)
             }
-            Fault::Error => {
+            ModelFault::Error => {
                 sleep(delay).await;
                 fails(FailureKind::Server)
             }
-            Fault::Empty => {
+            ModelFault::Empty => {
                 sleep(delay).await;
                 fails(FailureKind::Empty)
             }
-            Fault::RateLimited => Err(Failure {
+            ModelFault::RateLimited => Err(Failure {
                 retry_after_ms: Some(RATE_LIMIT_MS),
                 ..Failure::new(FailureKind::RateLimited, "as told")
             }),
-            Fault::Hang => {
+            ModelFault::Hang => {
                 sleep(self.idle).await;
                 fails(FailureKind::TimedOut)
             }
@@ -134,6 +135,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::domain::faults::ModelFault;
     use crate::flow::generator::{About, Line, Offer};
 
     #[derive(Default)]
@@ -162,7 +164,8 @@ mod tests {
 
     #[tokio::test]
     async fn words_come_one_after_another_and_take_their_time() {
-        let scripted = Scripted::new(Faults { delay_ms: 250, fault: Fault::None }, Duration::from_secs(20));
+        let scripted =
+            Scripted::new(Faults { delay_ms: 250, fault: ModelFault::None }, Duration::from_secs(20));
         let (heard, started) = (Heard::default(), Instant::now());
         let written = reply(&scripted, &heard).await.expect("an answer");
         assert!(started.elapsed() >= Duration::from_millis(250));
@@ -176,11 +179,11 @@ mod tests {
     async fn faults_come_as_told_and_go_when_told() {
         let scripted = Scripted::new(Faults::default(), Duration::from_millis(20));
         let table = [
-            (Fault::Error, FailureKind::Server),
-            (Fault::Cut, FailureKind::Cut),
-            (Fault::Empty, FailureKind::Empty),
-            (Fault::RateLimited, FailureKind::RateLimited),
-            (Fault::Hang, FailureKind::TimedOut),
+            (ModelFault::Error, FailureKind::Server),
+            (ModelFault::Cut, FailureKind::Cut),
+            (ModelFault::Empty, FailureKind::Empty),
+            (ModelFault::RateLimited, FailureKind::RateLimited),
+            (ModelFault::Hang, FailureKind::TimedOut),
         ];
         for (fault, kind) in table {
             scripted.set_faults(Faults { fault, ..scripted.faults() });
@@ -193,7 +196,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_cut_off_had_begun() {
-        let scripted = Scripted::new(Faults { delay_ms: 0, fault: Fault::Cut }, Duration::from_secs(20));
+        let scripted = Scripted::new(Faults { delay_ms: 0, fault: ModelFault::Cut }, Duration::from_secs(20));
         let heard = Heard::default();
         let failure = reply(&scripted, &heard).now_or_never().expect("without a delay it is done at once");
         assert_eq!(failure.expect_err("a failure").kind, FailureKind::Cut);

@@ -137,6 +137,7 @@ pub(crate) mod vocabulary {
                 Trouble as WebhookTrouble,
             },
             event::EventType,
+            faults::{ModelFault, ProviderFault},
             lane::Lane,
             message::{Author, DeliveryReason, DeliveryState, Kind, Origin, Outcome, OutcomeReason},
             mode::{Mode, Reason},
@@ -145,7 +146,7 @@ pub(crate) mod vocabulary {
         flow::{
             audit::Deed, files::Standing, onlookers::Presence, people::Role as AgentRole, registry::Role,
         },
-        http::ports::{LinkState, ModelFault, ProviderFault},
+        http::ports::LinkState,
     };
 
     macro_rules! vocabularies {

@@ -6,9 +6,13 @@ use uuid::Uuid;
 
 use super::NOW;
 use crate::{
-    domain::{chat::ChatId, message::DeliveryState},
+    domain::{
+        chat::ChatId,
+        faults::{ModelFault, ProviderFault},
+        message::DeliveryState,
+    },
     flow::{intake::Verdict, ledger::Error},
-    http::ports::{Behaviour, Bubble, ModelFault, ProviderFault, SandboxDoor, Screen},
+    http::ports::{Behaviour, Bubble, SandboxDoor, Screen},
 };
 
 /// A sandbox with one message on its phone.
