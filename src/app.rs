@@ -26,6 +26,8 @@ mod instance;
 
 mod signals;
 
+mod shutdown;
+
 mod parts;
 
 mod others;
@@ -59,10 +61,7 @@ mod alive;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use execution::{key_store, redis_lock::Lock, redis_server};
 
@@ -80,15 +79,17 @@ pub use restore::{Examined, LetIn, Restored, Wish, examine};
 pub use secret_key::{Rotated, rotate};
 pub use simulator::simulator;
 
-use self::{numbers::Numbers, stores::Store};
+use self::{
+    parts::{Ground, Parts},
+    stores::Store,
+};
 use crate::{
     adapters::{self, http_client::http_client, sandbox::Sandbox},
     config::Settings,
     domain::time::Time,
     flow::{
         archive::Archive, audit::Audit, channels::Channels, desk::Desk, dispatch::Dispatch, erase::Eraser,
-        intake::Intake, ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry,
-        retention::Retention,
+        ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry, retention::Retention,
     },
 };
 
@@ -114,9 +115,9 @@ pub struct Opened {
     /// Who answers.
     pub switch: Arc<ModeSwitch>,
     /// What a person does.
-    pub desk: Desk,
+    pub desk: Arc<Desk>,
     /// Removes people.
-    pub eraser: Eraser,
+    pub eraser: Arc<Eraser>,
     /// Removes what is older than allowed.
     pub retention: Retention,
 }
@@ -129,71 +130,34 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     store.require_migrated().await?;
     store.require_key(&settings).await?;
     let dispatch = Arc::new(Dispatch::default());
-    let ledger = store.ledger(dispatch.clone());
-    let (archive, registry): (Arc<dyn Archive>, Arc<dyn Registry>) = (store.places(), store.places());
-    let vault = Arc::new(store.vault(&settings).await?);
-    let tombstones = store.tombstones(&vault).await?;
-    let sandbox = settings.sandbox.then(|| Arc::new(Sandbox::new(now).0));
-    let http = http_client(CONNECT)?;
-    let numbers =
-        Numbers::new(Arc::clone(&registry), Arc::clone(&settings), Arc::clone(&vault), http, sandbox);
-    numbers.load().await?;
-    let channels = Arc::clone(&numbers.channels);
-    let eraser = Eraser {
-        ledger: Arc::clone(&ledger),
-        archive: Arc::clone(&archive),
-        graves: store.places(),
-        tombstones: tombstones.clone(),
-        vault,
-        dispatch: Arc::clone(&dispatch),
-        heard: Mutex::default(),
-    };
-    let retention = Retention {
-        ledger: Arc::clone(&ledger),
-        expiry: store.places(),
-        tombstones: tombstones.clone(),
-        days: settings.retention_days,
-    };
-    let switch = Arc::new(ModeSwitch {
-        ledger: Arc::clone(&ledger),
-        channels: Arc::clone(&channels),
+    let parts = Parts::over(Ground {
+        vault: Arc::new(store.vault(&settings).await?),
+        http: http_client(CONNECT)?,
+        sandbox: settings.sandbox.then(|| Arc::new(Sandbox::new(now).0)),
+        observer: dispatch.clone(),
         dispatch,
-        settle_ms: i64::try_from(settings.settle_ms).unwrap_or(i64::MAX),
-    });
-    let intake = Arc::new(Intake {
-        ledger: Arc::clone(&ledger),
-        registry: Arc::clone(&registry),
-        channels: Arc::clone(&channels),
-        deduplicator: None,
-        tombstones: tombstones.clone(),
-        start: None,
-        clock: now,
-    });
-    let desk = Desk {
-        ledger: Arc::clone(&ledger),
-        archive: Arc::clone(&archive),
-        enclosures: store.places(),
-        endpoints: store.places(),
-        channels: Arc::clone(&channels),
-        intake,
-        switch: Arc::clone(&switch),
-    };
-    let lock = match redis(&settings)? {
-        Some(server) => Some(lock(&settings, server, &*registry).await?),
+        store,
+        settings,
+    })
+    .await?;
+    parts.numbers.load().await?;
+    let lock = match redis(&parts.settings)? {
+        Some(server) => Some(lock(&parts.settings, server, &*parts.registry).await?),
         None => None,
     };
+    let switch = parts.switch();
     Ok(Opened {
-        ledger,
-        archive,
-        registry,
-        people: store.places(),
-        audit: store.places(),
+        people: parts.store.places(),
+        audit: parts.store.places(),
         lock,
-        channels,
+        channels: Arc::clone(&parts.numbers.channels),
+        desk: parts.desk(&switch, &parts.intake(None, None)),
         switch,
-        desk,
-        eraser,
-        retention,
+        eraser: parts.eraser(),
+        retention: parts.retention(),
+        ledger: parts.ledger,
+        archive: parts.archive,
+        registry: parts.registry,
     })
 }
 

@@ -12,9 +12,8 @@ use futures_util::FutureExt as _;
 use metrics::{counter, gauge};
 use tokio::sync::Notify;
 use tokio_cron_scheduler::{Job, JobScheduler};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{now, parts::Parts, stores::Store};
+use super::{now, parts::Parts, shutdown::Shutdown};
 use crate::{
     domain::hours::day_began,
     flow::{
@@ -59,7 +58,6 @@ const FORGET: &str = "0 17 * * * *";
 /// What the chores are done with.
 pub(super) struct Chores {
     parts: Arc<Parts>,
-    store: Store,
     redis: Option<Server>,
     eraser: Arc<Eraser>,
     brakes: Brakes,
@@ -73,14 +71,12 @@ pub(super) struct Chores {
 impl Chores {
     pub(super) fn new(
         parts: &Arc<Parts>,
-        store: &Store,
         intake: &Arc<Intake>,
         eraser: &Arc<Eraser>,
         redis: Option<Server>,
     ) -> Self {
         Self {
             parts: Arc::clone(parts),
-            store: store.clone(),
             redis,
             eraser: Arc::clone(eraser),
             brakes: Brakes {
@@ -103,19 +99,18 @@ impl Chores {
                 registry: Arc::clone(&parts.registry),
                 channels: Arc::clone(&parts.numbers.channels),
             },
-            retention: parts.retention(store.places()),
+            retention: parts.retention(),
             measured: Mutex::default(),
         }
     }
 
     /// Starts the scheduler and its chores. A tick that comes while its chore still runs is one more ring of the same bell.
-    pub(super) async fn start(self, stopping: &CancellationToken, tasks: &TaskTracker) -> anyhow::Result<()> {
+    pub(super) async fn start(self, shutdown: &Shutdown) -> anyhow::Result<()> {
         let is_retaining = self.retention.days > 0;
         let clock = Clock {
             chores: Arc::new(self),
             scheduler: JobScheduler::new().await.context("the scheduler does not start")?,
-            stopping: stopping.clone(),
-            tasks: tasks.clone(),
+            shutdown: shutdown.clone(),
         };
         for name in clock.chores.parts.numbers.accounts() {
             clock.chores.repair.begin(&name).await?;
@@ -156,7 +151,7 @@ impl Chores {
     }
 
     async fn watch(self: Arc<Self>) {
-        self.store.watch().await;
+        self.parts.store.watch().await;
     }
 
     async fn measure(self: Arc<Self>) {
@@ -168,10 +163,10 @@ impl Chores {
     }
 
     async fn forget(self: Arc<Self>) {
-        if let Err(error) = self.store.count_on().await {
+        if let Err(error) = self.parts.store.count_on().await {
             tracing::warn!(error = format!("{error:#}"), "the feed may stand still");
         }
-        let (parts, places) = (&self.parts, self.store.places());
+        let (parts, places) = (&self.parts, self.parts.store.places());
         let now = now();
         let before = now.plus_ms(-desk::REMEMBERED_MS);
         let all = [
@@ -221,7 +216,7 @@ impl Chores {
     }
 
     fn measure_stores(&self) {
-        let (size, in_use) = self.store.connections();
+        let (size, in_use) = self.parts.store.connections();
         gauge!("baton_db_pool_size").set(f64::from(size));
         gauge!("baton_db_pool_in_use").set(f64::from(in_use));
         gauge!("baton_redis_up").set(if self.redis.as_ref().is_none_or(Server::is_up) { 1.0 } else { 0.0 });
@@ -325,8 +320,7 @@ impl Chores {
 struct Clock {
     chores: Arc<Chores>,
     scheduler: JobScheduler,
-    stopping: CancellationToken,
-    tasks: TaskTracker,
+    shutdown: Shutdown,
 }
 
 impl Clock {
@@ -343,8 +337,8 @@ impl Clock {
             Box::pin(async move { rung.notify_one() })
         })?;
         self.scheduler.add(job).await?;
-        let (chores, stop) = (Arc::clone(&self.chores), self.stopping.clone());
-        self.tasks.spawn(async move {
+        let (chores, stop) = (Arc::clone(&self.chores), self.shutdown.stopping.clone());
+        self.shutdown.tasks.spawn(async move {
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
@@ -365,8 +359,8 @@ impl Clock {
     /// It goes until the instance stops.
     async fn run(mut self) -> anyhow::Result<()> {
         self.scheduler.start().await.context("the scheduler does not start")?;
-        self.tasks.clone().spawn(async move {
-            self.stopping.cancelled().await;
+        self.shutdown.tasks.clone().spawn(async move {
+            self.shutdown.stopping.cancelled().await;
             if let Err(error) = self.scheduler.shutdown().await {
                 tracing::debug!(%error, "the scheduler did not stop cleanly");
             }

@@ -43,17 +43,18 @@ pub async fn demo(settings: Settings, opens_browser: bool) -> anyhow::Result<()>
     let signals = Signals::listen()?;
     instance.scripted.set_faults(scripted::Faults { delay_ms: THINKING_MS, ..instance.scripted.faults() });
     let base = invitations::base(&settings, instance.address);
-    let link = invitations::for_admin(&*instance.people, &base, now()).await?;
+    let people: Arc<dyn People> = instance.parts.store.places();
+    let link = invitations::for_admin(&*people, &base, now()).await?;
     say(&opening(&instance.address.to_string(), &link, &instance.data()));
     if opens_browser {
         browser::open(&link);
     }
-    let teller = tokio::spawn(tell(Arc::clone(&instance.archive)));
+    let teller = tokio::spawn(tell(Arc::clone(&instance.parts.archive)));
     let story = Story {
         phones: instance.sandbox.clone().context("the sandbox is off")?,
         switch: Arc::clone(&instance.switch),
-        archive: Arc::clone(&instance.archive),
-        ana: ana(&*instance.people).await?,
+        archive: Arc::clone(&instance.parts.archive),
+        ana: ana(&*people).await?,
     };
     let address = instance.address.to_string();
     let play = tokio::spawn(async move {

@@ -17,7 +17,6 @@ use super::{
     numbers::{Numbers, SANDBOX},
     parts::Parts,
     stores::Store,
-    vault::Vault,
 };
 use crate::{
     adapters::{
@@ -61,12 +60,10 @@ const SEEN: Duration = Duration::from_secs(1);
 /// What the doors are made of.
 pub(super) struct Behind<'a> {
     pub(super) parts: &'a Parts,
-    pub(super) store: &'a Store,
     pub(super) intake: Arc<Intake>,
     pub(super) switch: Arc<ModeSwitch>,
     pub(super) desk: Arc<Desk>,
     pub(super) eraser: Arc<Eraser>,
-    pub(super) vault: Arc<Vault>,
     pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) scripted: Arc<Scripted>,
     pub(super) redis: Option<Server>,
@@ -88,14 +85,14 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         }) as Arc<dyn ports::SandboxDoor>
     });
     let metrics = behind.metrics;
-    let people: Arc<dyn People> = behind.store.places();
+    let people: Arc<dyn People> = parts.store.places();
     let directory = Arc::new(Directory::new(Arc::clone(&people), Arc::clone(&fetching)));
     let notifier = Arc::new(Notifier {
         owner: Uuid::now_v7().simple().to_string(),
         endpoints: Arc::clone(&parts.endpoints),
         receivers: Arc::new(Outward::new(settings.webhook_hosts.clone())?),
         bodies: Arc::new(Told { archive: Arc::clone(&parts.archive), directory: Arc::clone(&directory) }),
-        vault: Arc::clone(&behind.vault) as Arc<dyn vault::Vault>,
+        vault: Arc::clone(&parts.vault) as Arc<dyn vault::Vault>,
         slots: Arc::new(Semaphore::new(AT_ONCE_IN_ALL)),
         lease: Duration::from_millis(settings.lock_ttl_ms.unsigned_abs()),
         clock: now,
@@ -104,20 +101,20 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         archive: Arc::clone(&parts.archive),
         registry: Arc::clone(&parts.registry),
         people: Arc::clone(&people),
-        stationery: behind.store.places(),
+        stationery: parts.store.places(),
         endpoints: Arc::clone(&parts.endpoints),
         notifier,
-        repeats: behind.store.places(),
-        audit: behind.store.places(),
+        repeats: parts.store.places(),
+        audit: parts.store.places(),
         ledger: Arc::clone(&parts.ledger),
         intake: behind.intake,
         mode_switch: behind.switch,
         desk: behind.desk,
         eraser: behind.eraser,
         channels: Arc::clone(&parts.numbers) as Arc<dyn ports::Channels>,
-        vault: behind.vault,
+        vault: Arc::clone(&parts.vault) as Arc<dyn vault::Vault>,
         sandbox,
-        health: Arc::new(Health::of(behind.store.clone(), behind.redis)),
+        health: Arc::new(Health::of(parts.store.clone(), behind.redis)),
         auth: Auth::new(
             settings.api_token.as_ref().map(|token| token.expose()),
             Arc::clone(&parts.registry),

@@ -1,6 +1,6 @@
 //! Which model speaks on which channel: the one of the settings, and on the sandbox the scripted one where there is none.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -13,7 +13,7 @@ use crate::{
         look_ups::Services,
         model_server,
         openai::{self, OpenAi, Transcriptions},
-        scripted::Scripted,
+        scripted::{self, Scripted},
     },
     config::{AiProvider, Language, Secret, Settings},
     flow::{
@@ -26,20 +26,39 @@ use crate::{
 
 const WRONG: &str = "the AI service cannot be used (BATON_AI_…)";
 
-/// The models.
+/// What the settings put to work on a contact's words.
+pub(super) struct Models {
+    pub(super) generators: Arc<Generators>,
+    /// Whom the model asks what the business knows.
+    pub(super) look_ups: Arc<dyn LookUps>,
+    /// What makes words of voice notes, if anything does.
+    pub(super) transcriber: Option<Arc<dyn Transcriber>>,
+    /// What tells what is to be seen in pictures, if anything does.
+    pub(super) describer: Option<Arc<dyn Describer>>,
+}
+
+impl Models {
+    /// Those of the settings.
+    pub(super) fn of(settings: &Settings, http: &reqwest::Client) -> anyhow::Result<Self> {
+        Ok(Self {
+            generators: Arc::new(Generators::new(settings, http.clone())?),
+            look_ups: look_ups(settings, http)?,
+            transcriber: transcriber(settings, http.clone())?,
+            describer: describer(settings, http.clone())?,
+        })
+    }
+}
+
+/// Who writes answers.
 pub(super) struct Generators {
     main: Option<Arc<dyn Generator>>,
-    scripted: Arc<Scripted>,
+    pub(super) scripted: Arc<Scripted>,
     is_scripted_everywhere: bool,
 }
 
 impl Generators {
     /// Those of the settings.
-    pub(super) fn new(
-        settings: &Settings,
-        http: reqwest::Client,
-        scripted: Arc<Scripted>,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn new(settings: &Settings, http: reqwest::Client) -> anyhow::Result<Self> {
         let provider = settings.provider();
         let server = server_of(settings);
         let main: Option<Arc<dyn Generator>> = match provider {
@@ -48,6 +67,8 @@ impl Generators {
             AiProvider::Http => Some(Arc::new(HttpGenerator::new(&server, http).context(WRONG)?)),
             AiProvider::Scripted | AiProvider::None => None,
         };
+        let idle = Duration::from_millis(settings.ai_idle_ms);
+        let scripted = Arc::new(Scripted::new(scripted::Faults::default(), idle));
         Ok(Self { main, scripted, is_scripted_everywhere: provider == AiProvider::Scripted })
     }
 
@@ -60,27 +81,18 @@ impl Generators {
     }
 }
 
-/// Whom the model asks what the business knows.
-pub(super) fn look_ups(settings: &Settings, http: &reqwest::Client) -> anyhow::Result<Arc<dyn LookUps>> {
+fn look_ups(settings: &Settings, http: &reqwest::Client) -> anyhow::Result<Arc<dyn LookUps>> {
     let (tools, secret) = (settings.policy()?.tools, settings.ai_tools_secret.as_ref());
     let services = Services::new(&tools, secret.map(Secret::expose), http);
     Ok(Arc::new(services.context("the tools cannot be used (BATON_AI_TOOLS_FILE, BATON_AI_TOOLS_SECRET)")?))
 }
 
-/// What makes words of voice notes, if anything does.
-pub(super) fn transcriber(
-    settings: &Settings,
-    http: reqwest::Client,
-) -> anyhow::Result<Option<Arc<dyn Transcriber>>> {
+fn transcriber(settings: &Settings, http: reqwest::Client) -> anyhow::Result<Option<Arc<dyn Transcriber>>> {
     let Some(model) = settings.transcribing_model() else { return Ok(None) };
     Ok(Some(Arc::new(Transcriptions::new(&server_of(settings), http, model).context(WRONG)?)))
 }
 
-/// What tells what is to be seen in pictures, if anything does.
-pub(super) fn describer(
-    settings: &Settings,
-    http: reqwest::Client,
-) -> anyhow::Result<Option<Arc<dyn Describer>>> {
+fn describer(settings: &Settings, http: reqwest::Client) -> anyhow::Result<Option<Arc<dyn Describer>>> {
     let Some(model) = settings.describing_model() else { return Ok(None) };
     let server = server_of(settings);
     let question = describer::question(settings.language.unwrap_or(Language::English).name());
@@ -99,8 +111,8 @@ fn server_of(settings: &Settings) -> model_server::Settings {
     model_server::Settings {
         base_url: settings.model_base_url().to_owned(),
         api_key: settings.ai_api_key.as_ref().map(|key| key.expose().to_owned()),
-        idle: std::time::Duration::from_millis(settings.ai_idle_ms),
-        total: std::time::Duration::from_millis(settings.ai_total_ms),
+        idle: Duration::from_millis(settings.ai_idle_ms),
+        total: Duration::from_millis(settings.ai_total_ms),
     }
 }
 
@@ -131,8 +143,6 @@ fn no_model() -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use bytes::Bytes;
     use serde_json::json;
     use wiremock::{Mock, MockServer, ResponseTemplate, matchers::body_string_contains};

@@ -10,41 +10,30 @@ use std::{
 use anyhow::{Context as _, bail};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{runtime::Handle, sync::mpsc};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
     CONNECT,
     chores::Chores,
     doors,
-    generators::{self, Generators},
+    generators::Models,
     invitations, notifying, now,
-    numbers::Numbers,
     others::{self, Coordination},
-    parts::{self, Parts},
+    parts::{self, Ground, Parts},
     receiving,
+    shutdown::Shutdown,
     signals::Signals,
     stores::Store,
     traces::Traces,
 };
 use crate::{
-    adapters::{
-        files::{self, Storage},
-        http_client::http_client,
-        sandbox::Sandbox,
-        scripted::{self, Scripted},
-        sqlite::ServerLock,
-    },
+    adapters::{http_client::http_client, sandbox::Sandbox, scripted::Scripted, sqlite::ServerLock},
     config::{AiProvider, Settings},
     flow::{
-        archive::Archive,
         dispatch::Dispatch,
-        gate::Gate,
-        media::Fetching,
         mode_switch::ModeSwitch,
-        pace::Pace,
         people::{FIRST_EMAIL, People},
-        registry::Registry,
         start::Start,
     },
     http::{self, ports::SandboxDoor},
@@ -62,27 +51,19 @@ const TOLD_MAX: usize = 1_024;
 pub(super) struct Instance {
     /// Where it listens.
     pub(super) address: SocketAddr,
-    /// Where conversations are read.
-    pub(super) archive: Arc<dyn Archive>,
+    /// What it is made of.
+    pub(super) parts: Arc<Parts>,
     /// The contacts' phones, if the sandbox is on.
     pub(super) sandbox: Option<Arc<dyn SandboxDoor>>,
     /// Who answers.
     pub(super) switch: Arc<ModeSwitch>,
-    /// Agents.
-    pub(super) people: Arc<dyn People>,
-    /// The channels.
-    pub(super) numbers: Arc<Numbers>,
     /// The model without a model.
     pub(super) scripted: Arc<Scripted>,
-    store: Store,
     traces: Traces,
     server: actix_web::dev::ServerHandle,
     /// Nobody listens any more.
     deaf: CancellationToken,
-    grace: Duration,
-    stopping: CancellationToken,
-    end_turns: CancellationToken,
-    tasks: TaskTracker,
+    shutdown: Shutdown,
     _alone: Option<ServerLock>,
 }
 
@@ -99,7 +80,8 @@ pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     };
     instance.greet(&settings);
     let base = invitations::base(&settings, instance.address);
-    instance.tasks.spawn(welcome(Arc::clone(&instance.people), base, instance.stopping.clone()));
+    let Shutdown { stopping, tasks, .. } = &instance.shutdown;
+    tasks.spawn(welcome(instance.parts.store.places(), base, stopping.clone()));
     let told = instance.until_told_to_stop(signals).await;
     instance.stop().await;
     told
@@ -142,6 +124,32 @@ fn invite(link: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{words}");
 }
 
+/// The store as a server needs it: its own alone, up to date, with nothing in hand.
+async fn prepared(settings: &Settings, migrate: bool) -> anyhow::Result<(Store, Option<ServerLock>)> {
+    let store = Store::connect(settings).await?;
+    let alone = store.lock()?;
+    store.require_whole().await?;
+    if migrate {
+        store.migrate().await?;
+    }
+    store.require_migrated().await?;
+    store.recover().await?;
+    Ok((store, alone))
+}
+
+/// Answers requests until it is told to stop; whatever ends it, that nobody listens is known.
+async fn listen(server: actix_web::dev::Server, deaf: CancellationToken) {
+    let _until_it_ends = deaf.drop_guard();
+    if let Err(error) = server.await {
+        tracing::error!(%error, "the HTTP server ended");
+    }
+}
+
+/// How long everything has to end.
+fn grace(settings: &Settings) -> Duration {
+    Duration::from_millis(settings.grace_ms)
+}
+
 impl Instance {
     /// Starts everything: stores first, doors last.
     pub(super) async fn start(
@@ -149,144 +157,93 @@ impl Instance {
         migrate: bool,
         metrics: Metrics,
     ) -> anyhow::Result<Self> {
-        let store = Store::connect(&settings).await?;
-        let alone = store.lock()?;
-        store.require_whole().await?;
-        if migrate {
-            store.migrate().await?;
-        }
-        store.require_migrated().await?;
-        store.recover().await?;
-        let registry: Arc<dyn Registry> = store.places();
-        let coordination = Coordination::of(&settings, &*registry).await?;
+        let (store, alone) = prepared(&settings, migrate).await?;
+        let coordination = Coordination::of(&settings, &*store.places()).await?;
         let (tell, told) = mpsc::channel(TOLD_MAX);
         let (types, typed) = mpsc::channel(TOLD_MAX);
         let dispatch = Arc::new(Dispatch::telling(coordination.others.is_some().then_some(tell), types));
         let name = Uuid::now_v7().simple().to_string();
         let traces = Traces::start(&settings, &name, &store)?;
-        let ledger = store.ledger(traces.after(dispatch.clone()));
-        let vault = Arc::new(store.vault_of_server(&settings).await?);
-        let tombstones = store.tombstones(&vault).await?;
         let http = http_client(CONNECT)?;
         let (sandbox, reports) = Sandbox::new(now);
         let sandbox = settings.sandbox.then(|| Arc::new(sandbox));
-        let numbers = Arc::new(Numbers::new(
-            Arc::clone(&registry),
-            Arc::clone(&settings),
-            Arc::clone(&vault),
-            http.clone(),
-            sandbox.clone(),
-        ));
-        numbers.register(now()).await?;
-        numbers.load().await?;
-        let idle = Duration::from_millis(settings.ai_idle_ms);
-        let scripted = Arc::new(Scripted::new(scripted::Faults::default(), idle));
-        let transcriber = generators::transcriber(&settings, http.clone())?;
-        let describer = generators::describer(&settings, http.clone())?;
-        let look_ups = generators::look_ups(&settings, &http)?;
-        let generator = Arc::new(Generators::new(&settings, http, Arc::clone(&scripted))?);
-        let storage = Arc::new(Storage::new(settings.media_hosts.clone(), files::Limits::default())?);
-        let fetching = Arc::new(Fetching::new(storage, store.places(), Arc::clone(&numbers.channels)));
-        let (stopping, end_turns, tasks) =
-            (CancellationToken::new(), CancellationToken::new(), TaskTracker::new());
-        let parts = Arc::new(Parts {
-            name,
+        let ground = Ground {
+            vault: Arc::new(store.vault_of_server(&settings).await?),
             settings: Arc::clone(&settings),
-            ledger,
-            archive: store.places(),
-            registry,
-            gate: Gate::new(settings.ai_concurrency),
-            pace: Pace::of(store.places(), settings.ai_per_minute),
-            answers: store.places(),
-            enclosures: store.places(),
-            fetching,
-            endpoints: store.places(),
+            store,
+            http: http.clone(),
+            sandbox: sandbox.clone(),
+            observer: traces.after(dispatch.clone()),
             dispatch,
-            numbers: Arc::clone(&numbers),
-            tombstones,
-        });
-        let switch = parts.switch();
-        let sender = parts.sender(&stopping);
-        let perceiving = parts.perceiving(transcriber, describer);
-        let turns =
-            parts.turns(generator, look_ups, perceiving, coordination.lock.clone(), &sender, &end_turns);
+        };
+        let parts = Arc::new(Parts::over(ground).await?);
+        parts.numbers.register(now()).await?;
+        parts.numbers.load().await?;
+        let models = Models::of(&settings, &http)?;
+        let scripted = Arc::clone(&models.generators.scripted);
+        let shutdown = Shutdown::default();
+        let (switch, sender) = (parts.switch(), parts.sender(&shutdown));
+        let turns = parts.turns(name, &models, coordination.lock, &sender, &shutdown);
         let start = Start {
             turns: Arc::clone(&turns),
-            tasks: tasks.clone(),
+            tasks: shutdown.tasks.clone(),
             runtime: Handle::current(),
-            stop: stopping.clone(),
+            stop: shutdown.stopping.clone(),
         };
-        let intake = parts.intake(coordination.deduplicator.clone(), start);
+        let intake = parts.intake(coordination.deduplicator, Some(start));
         let listener = TcpListener::bind(settings.listen)
             .with_context(|| format!("cannot listen on {} (BATON_LISTEN)", settings.listen))?;
         let address = listener.local_addr()?;
-        let eraser = parts.eraser(store.places(), Arc::clone(&vault));
-        let redis = coordination.server.clone();
-        Chores::new(&parts, &store, &intake, &eraser, redis).start(&stopping, &tasks).await?;
-        let grace = Duration::from_millis(settings.grace_ms);
-        let desk = parts.desk(&switch, &intake);
+        let eraser = parts.eraser();
+        Chores::new(&parts, &intake, &eraser, coordination.server.clone()).start(&shutdown).await?;
         let doors = doors::open(doors::Behind {
             parts: &parts,
-            store: &store,
             intake: Arc::clone(&intake),
             switch: Arc::clone(&switch),
-            desk,
+            desk: parts.desk(&switch, &intake),
             eraser,
-            vault,
             sandbox,
             scripted: Arc::clone(&scripted),
-            redis: coordination.server.clone(),
+            redis: coordination.server,
             metrics,
-            stopping: stopping.clone(),
+            stopping: shutdown.stopping.clone(),
         })?;
-        let (played, notifier) = (doors.sandbox.clone(), Arc::clone(&doors.notifier));
-        let server = http::serve(Arc::new(doors), listener, grace)?;
+        let (sandbox, notifier) = (doors.sandbox.clone(), Arc::clone(&doors.notifier));
+        let server = http::serve(Arc::new(doors), listener, grace(&settings))?;
         // From here on nothing can fail: whoever claims work must be there to end it.
-        parts.worker(&turns, &sender, &stopping, &tasks).start();
-        parts.keep(&end_turns, &tasks);
-        others::listen(&parts, coordination.others.clone(), told, &stopping, &tasks);
-        parts::show_typing(&parts, typed, &stopping, &tasks);
-        parts::take_reports(&parts, &intake, reports, &stopping, &tasks);
-        receiving::start(&parts, &intake, &stopping, &tasks);
-        notifying::start(&notifier, &parts.dispatch, &stopping, &tasks);
+        parts.worker(&turns, &sender, &shutdown).start();
+        parts.keep(&shutdown);
+        others::listen(&parts, coordination.others, told, &shutdown);
+        parts::show_typing(&parts, typed, &shutdown);
+        parts::take_reports(&parts, &intake, reports, &shutdown);
+        receiving::start(&parts, &intake, &shutdown);
+        notifying::start(&notifier, &parts.dispatch, &shutdown);
         let (handle, deaf) = (server.handle(), CancellationToken::new());
-        let hears = deaf.clone().drop_guard();
-        tasks.spawn(async move {
-            let _until_it_ends = hears;
-            if let Err(error) = server.await {
-                tracing::error!(%error, "the HTTP server ended");
-            }
-        });
+        shutdown.tasks.spawn(listen(server, deaf.clone()));
         Ok(Self {
             address,
-            archive: Arc::clone(&parts.archive),
-            sandbox: played,
+            parts,
+            sandbox,
             switch,
-            people: store.places(),
-            numbers,
             scripted,
-            store,
             traces,
             server: handle,
             deaf,
-            grace,
-            stopping,
-            end_turns,
-            tasks,
+            shutdown,
             _alone: alone,
         })
     }
 
     /// Where the data is.
     pub(super) fn data(&self) -> String {
-        self.store.describe()
+        self.parts.store.describe()
     }
 
     /// Says where everything is.
     fn greet(&self, settings: &Settings) {
         let address = self.address;
-        tracing::info!(%address, database = self.store.describe(), "baton serves");
-        if self.numbers.channels.names().is_empty() {
+        tracing::info!(%address, database = self.parts.store.describe(), "baton serves");
+        if self.parts.numbers.channels.names().is_empty() {
             tracing::warn!(
                 "there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one by the API"
             );
@@ -313,20 +270,22 @@ impl Instance {
 
     /// Stops: doors closed, sends in hand finished, generations given back, all within the grace.
     pub(super) async fn stop(self) {
-        let ends_at = tokio::time::Instant::now() + self.grace;
-        self.stopping.cancel();
+        let Shutdown { stopping, end_turns, tasks } = &self.shutdown;
+        let grace = grace(&self.parts.settings);
+        let ends_at = tokio::time::Instant::now() + grace;
+        stopping.cancel();
         let closing = self.server.stop(true);
-        self.end_turns.cancel();
-        self.tasks.close();
-        let limit = ends_at - BEFORE_THE_END.min(self.grace / 2);
-        if tokio::time::timeout_at(limit, self.tasks.wait()).await.is_err() {
+        end_turns.cancel();
+        tasks.close();
+        let limit = ends_at - BEFORE_THE_END.min(grace / 2);
+        if tokio::time::timeout_at(limit, tasks.wait()).await.is_err() {
             tracing::warn!("some work did not end within the grace; whoever comes next takes it up");
         }
         if tokio::time::timeout_at(ends_at, closing).await.is_err() {
             tracing::warn!("some requests did not end within the grace");
         }
         self.traces.end(ends_at).await;
-        if tokio::time::timeout_at(ends_at, self.store.close()).await.is_err() {
+        if tokio::time::timeout_at(ends_at, self.parts.store.close()).await.is_err() {
             tracing::warn!("the database did not close within the grace");
         }
         tracing::info!("stopped");

@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
+use super::shutdown::Shutdown;
 use crate::{
     domain::retry,
     flow::{
@@ -29,19 +30,14 @@ const RETRY_MS: i64 = 1_000;
 const RETRY_MAX_MS: i64 = 30_000;
 
 /// Starts telling.
-pub(super) fn start(
-    notifier: &Arc<Notifier>,
-    dispatch: &Arc<Dispatch>,
-    stopping: &CancellationToken,
-    tasks: &TaskTracker,
-) {
+pub(super) fn start(notifier: &Arc<Notifier>, dispatch: &Arc<Dispatch>, shutdown: &Shutdown) {
     let all = All {
         notifier: Arc::clone(notifier),
         dispatch: Arc::clone(dispatch),
-        stop: stopping.clone(),
-        tasks: tasks.clone(),
+        stop: shutdown.stopping.clone(),
+        tasks: shutdown.tasks.clone(),
     };
-    tasks.spawn(all.look_after());
+    shutdown.tasks.spawn(all.look_after());
 }
 
 #[derive(Clone)]

@@ -10,9 +10,8 @@ use execution::{
     redis_server::Server,
 };
 use tokio::sync::mpsc;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{parts::Parts, prefix, redis};
+use super::{parts::Parts, prefix, redis, shutdown::Shutdown};
 use crate::{
     config::Settings,
     domain::mode::Mode,
@@ -55,11 +54,11 @@ pub(super) fn listen(
     parts: &Parts,
     others: Option<Arc<dyn Broadcast>>,
     mut told: mpsc::Receiver<Standing>,
-    stopping: &CancellationToken,
-    tasks: &TaskTracker,
+    shutdown: &Shutdown,
 ) {
     let Some(others) = others else { return };
     let dispatch = Arc::clone(&parts.dispatch);
+    let Shutdown { stopping, tasks, .. } = shutdown;
     let (hears, stop) = (Arc::clone(&others), stopping.clone());
     tasks.spawn(async move {
         let mut heard = hears.subscribe(STANDINGS);

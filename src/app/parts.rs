@@ -1,4 +1,4 @@
-//! What an instance is made of: the steps and loops over its places.
+//! What Baton is made of: places, and the steps and loops over them. The server and the commands beside it have the same.
 
 use std::{
     sync::{Arc, Mutex},
@@ -7,33 +7,34 @@ use std::{
 
 use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
 use tokio::sync::mpsc;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    generators::Generators,
+    generators::Models,
     now,
     numbers::{Numbers, SANDBOX},
+    shutdown::Shutdown,
+    stores::Store,
     vault::Vault,
 };
 use crate::{
+    adapters::{
+        files::{self, Storage},
+        sandbox::Sandbox,
+    },
     config::Settings,
     flow::{
         answers::Answers,
         archive::Archive,
         breaker::Breaker,
         channel_breaker::ChannelBreaker,
-        describer::Describer,
         desk::Desk,
         dispatch::{Dispatch, Typing},
         enclosures::Enclosures,
         endpoints::Endpoints,
         erase::Eraser,
-        expiry::Expiry,
         gate::Gate,
-        graves::Graves,
         intake::Intake,
-        ledger::Ledger,
-        look_ups::LookUps,
+        ledger::{Ledger, Observer},
         media::Fetching,
         mode_switch::ModeSwitch,
         model_breaker::ModelBreaker,
@@ -45,17 +46,29 @@ use crate::{
         start::Start,
         tend::{Keeper, Tend},
         tombstones::Tombstones,
-        transcriber::Transcriber,
         turn::{Perceiving, Turns},
+        vault,
     },
     worker::Worker,
 };
 
-/// What most parts of an instance are made of.
-pub(super) struct Parts {
-    /// What this instance is called among the others.
-    pub(super) name: String,
+/// What all parts stand on.
+pub(super) struct Ground {
     pub(super) settings: Arc<Settings>,
+    pub(super) store: Store,
+    pub(super) vault: Arc<Vault>,
+    pub(super) http: reqwest::Client,
+    pub(super) sandbox: Option<Arc<Sandbox>>,
+    pub(super) dispatch: Arc<Dispatch>,
+    /// Hears of every commit: the dispatch, and whoever else wants to.
+    pub(super) observer: Arc<dyn Observer>,
+}
+
+/// What most parts are made of.
+pub(super) struct Parts {
+    pub(super) settings: Arc<Settings>,
+    pub(super) store: Store,
+    pub(super) vault: Arc<Vault>,
     pub(super) ledger: Arc<dyn Ledger>,
     pub(super) archive: Arc<dyn Archive>,
     pub(super) registry: Arc<dyn Registry>,
@@ -71,6 +84,37 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// Over a store that is up to date. Its channels are not loaded yet.
+    pub(super) async fn over(ground: Ground) -> anyhow::Result<Self> {
+        let Ground { settings, store, vault, http, sandbox, dispatch, observer } = ground;
+        let registry: Arc<dyn Registry> = store.places();
+        let numbers = Arc::new(Numbers::new(
+            Arc::clone(&registry),
+            Arc::clone(&settings),
+            Arc::clone(&vault),
+            http,
+            sandbox,
+        ));
+        let storage = Arc::new(Storage::new(settings.media_hosts.clone(), files::Limits::default())?);
+        Ok(Self {
+            tombstones: store.tombstones(&vault).await?,
+            ledger: store.ledger(observer),
+            archive: store.places(),
+            registry,
+            gate: Gate::new(settings.ai_concurrency),
+            pace: Pace::of(store.places(), settings.ai_per_minute),
+            answers: store.places(),
+            enclosures: store.places(),
+            fetching: Arc::new(Fetching::new(storage, store.places(), Arc::clone(&numbers.channels))),
+            endpoints: store.places(),
+            dispatch,
+            numbers,
+            vault,
+            store,
+            settings,
+        })
+    }
+
     pub(super) fn switch(&self) -> Arc<ModeSwitch> {
         Arc::new(ModeSwitch {
             ledger: Arc::clone(&self.ledger),
@@ -92,40 +136,45 @@ impl Parts {
         })
     }
 
-    pub(super) fn intake(&self, deduplicator: Option<Arc<Deduplicator>>, start: Start) -> Arc<Intake> {
+    /// A command has nobody who would answer at once: a server finds what it took in.
+    pub(super) fn intake(
+        &self,
+        deduplicator: Option<Arc<Deduplicator>>,
+        start: Option<Start>,
+    ) -> Arc<Intake> {
         Arc::new(Intake {
             ledger: Arc::clone(&self.ledger),
             registry: Arc::clone(&self.registry),
             channels: Arc::clone(&self.numbers.channels),
             deduplicator,
             tombstones: self.tombstones.clone(),
-            start: Some(start),
+            start,
             clock: now,
         })
     }
 
-    pub(super) fn eraser(&self, graves: Arc<dyn Graves>, vault: Arc<Vault>) -> Arc<Eraser> {
+    pub(super) fn eraser(&self) -> Arc<Eraser> {
         Arc::new(Eraser {
             ledger: Arc::clone(&self.ledger),
             archive: Arc::clone(&self.archive),
-            graves,
+            graves: self.store.places(),
             tombstones: self.tombstones.clone(),
-            vault,
+            vault: Arc::clone(&self.vault) as Arc<dyn vault::Vault>,
             dispatch: Arc::clone(&self.dispatch),
             heard: Mutex::default(),
         })
     }
 
-    pub(super) fn retention(&self, expiry: Arc<dyn Expiry>) -> Retention {
+    pub(super) fn retention(&self) -> Retention {
         Retention {
             ledger: Arc::clone(&self.ledger),
-            expiry,
+            expiry: self.store.places(),
             tombstones: self.tombstones.clone(),
             days: self.settings.retention_days,
         }
     }
 
-    pub(super) fn sender(&self, stopping: &CancellationToken) -> Arc<Sender> {
+    pub(super) fn sender(&self, shutdown: &Shutdown) -> Arc<Sender> {
         Arc::new(Sender {
             ledger: Arc::clone(&self.ledger),
             registry: Arc::clone(&self.registry),
@@ -136,7 +185,7 @@ impl Parts {
                 registry: Arc::clone(&self.registry),
                 failures: self.settings.breaker_failures,
                 open_ms: self.open_ms(),
-                stop: stopping.clone(),
+                stop: shutdown.stopping.clone(),
                 missed: Mutex::default(),
                 open: Mutex::default(),
             }),
@@ -146,32 +195,24 @@ impl Parts {
         })
     }
 
-    pub(super) fn perceiving(
-        &self,
-        transcriber: Option<Arc<dyn Transcriber>>,
-        describer: Option<Arc<dyn Describer>>,
-    ) -> Perceiving {
-        let limit = Duration::from_millis(self.settings.ai_total_ms);
-        Perceiving::new(Arc::clone(&self.fetching), transcriber, describer, limit)
-    }
-
     pub(super) fn turns(
         &self,
-        generator: Arc<Generators>,
-        look_ups: Arc<dyn LookUps>,
-        perceiving: Perceiving,
+        instance: String,
+        models: &Models,
         lock: Option<Lock>,
         sender: &Arc<Sender>,
-        end_turns: &CancellationToken,
+        shutdown: &Shutdown,
     ) -> Arc<Turns> {
+        let limit = Duration::from_millis(self.settings.ai_total_ms);
+        let (transcriber, describer) = (models.transcriber.clone(), models.describer.clone());
         Arc::new(Turns {
-            instance: self.name.clone(),
+            instance,
             ledger: Arc::clone(&self.ledger),
             archive: Arc::clone(&self.archive),
             channels: Arc::clone(&self.numbers.channels),
-            generator,
-            look_ups,
-            perceiving,
+            generator: models.generators.clone(),
+            look_ups: Arc::clone(&models.look_ups),
+            perceiving: Perceiving::new(Arc::clone(&self.fetching), transcriber, describer, limit),
             gate: self.gate.clone(),
             pace: self.pace.clone(),
             breaker: ModelBreaker::new(
@@ -184,7 +225,7 @@ impl Parts {
             dispatch: Arc::clone(&self.dispatch),
             sender: Arc::clone(sender),
             tool_rounds: self.settings.ai_tool_rounds,
-            stop: end_turns.clone(),
+            stop: shutdown.end_turns.clone(),
             clock: now,
         })
     }
@@ -193,13 +234,7 @@ impl Parts {
         i64::try_from(self.settings.breaker_open_ms).unwrap_or(i64::MAX)
     }
 
-    pub(super) fn worker(
-        &self,
-        turns: &Arc<Turns>,
-        sender: &Arc<Sender>,
-        stopping: &CancellationToken,
-        tasks: &TaskTracker,
-    ) -> Worker {
+    pub(super) fn worker(&self, turns: &Arc<Turns>, sender: &Arc<Sender>, shutdown: &Shutdown) -> Worker {
         Worker {
             turns: Arc::clone(turns),
             sender: Arc::clone(sender),
@@ -212,31 +247,26 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             channels: Arc::clone(&self.numbers.channels),
             sweep: Duration::from_millis(self.settings.sweep_ms),
-            stop: stopping.clone(),
-            tasks: tasks.clone(),
+            stop: shutdown.stopping.clone(),
+            tasks: shutdown.tasks.clone(),
         }
     }
 
     /// Watches over running turns until they are ended.
-    pub(super) fn keep(&self, end_turns: &CancellationToken, tasks: &TaskTracker) {
+    pub(super) fn keep(&self, shutdown: &Shutdown) {
         let keeper = Keeper {
             ledger: Arc::clone(&self.ledger),
             dispatch: Arc::clone(&self.dispatch),
             lease: Duration::from_millis(self.settings.lock_ttl_ms.unsigned_abs()),
         };
-        tasks.spawn(keeper.watch(end_turns.clone()));
+        shutdown.tasks.spawn(keeper.watch(shutdown.end_turns.clone()));
     }
 }
 
 /// Shows contacts that someone is typing, each on a task of its own: a slow gateway holds up nobody else.
-pub(super) fn show_typing(
-    parts: &Parts,
-    mut typed: mpsc::Receiver<Typing>,
-    stopping: &CancellationToken,
-    tasks: &TaskTracker,
-) {
-    let (channels, stop) = (Arc::clone(&parts.numbers.channels), stopping.clone());
-    tasks.spawn(async move {
+pub(super) fn show_typing(parts: &Parts, mut typed: mpsc::Receiver<Typing>, shutdown: &Shutdown) {
+    let (channels, stop) = (Arc::clone(&parts.numbers.channels), shutdown.stopping.clone());
+    shutdown.tasks.spawn(async move {
         loop {
             let typing = tokio::select! {
                 () = stop.cancelled() => return,
@@ -255,12 +285,11 @@ pub(super) fn take_reports(
     parts: &Parts,
     intake: &Arc<Intake>,
     mut reports: mpsc::Receiver<Incoming>,
-    stopping: &CancellationToken,
-    tasks: &TaskTracker,
+    shutdown: &Shutdown,
 ) {
     let (channels, intake, stop) =
-        (Arc::clone(&parts.numbers.channels), Arc::clone(intake), stopping.clone());
-    tasks.spawn(async move {
+        (Arc::clone(&parts.numbers.channels), Arc::clone(intake), shutdown.stopping.clone());
+    shutdown.tasks.spawn(async move {
         loop {
             let report = tokio::select! {
                 () = stop.cancelled() => return,

@@ -5,10 +5,10 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::{task::JoinHandle, time::Instant};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use super::{numbers::Numbers, parts::Parts};
+use super::{numbers::Numbers, parts::Parts, shutdown::Shutdown};
 use crate::{
     config::Receive,
     domain::retry,
@@ -32,7 +32,7 @@ const RETRY_MS: i64 = 1_000;
 const RETRY_MAX_MS: i64 = 30_000;
 
 /// Starts fetching, if that is how contacts are heard.
-pub(super) fn start(parts: &Parts, intake: &Arc<Intake>, stopping: &CancellationToken, tasks: &TaskTracker) {
+pub(super) fn start(parts: &Parts, intake: &Arc<Intake>, shutdown: &Shutdown) {
     if parts.settings.green_api_receive != Receive::Poll {
         return;
     }
@@ -41,9 +41,9 @@ pub(super) fn start(parts: &Parts, intake: &Arc<Intake>, stopping: &Cancellation
         intake: Arc::clone(intake),
         registry: Arc::clone(&parts.registry),
         channels: Arc::clone(&parts.numbers.channels),
-        stop: stopping.clone(),
+        stop: shutdown.stopping.clone(),
     });
-    tasks.spawn(look_after(poller, Arc::clone(&parts.numbers), tasks.clone()));
+    shutdown.tasks.spawn(look_after(poller, Arc::clone(&parts.numbers), shutdown.tasks.clone()));
 }
 
 /// Sees to it that each account has its loop.

@@ -1,0 +1,14 @@
+//! How an instance ends: who is told, and who is waited for.
+
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// The ends of an instance. Clones are of the same one.
+#[derive(Clone, Default)]
+pub(super) struct Shutdown {
+    /// No new work is taken.
+    pub(super) stopping: CancellationToken,
+    /// Answers that are being written are given back.
+    pub(super) end_turns: CancellationToken,
+    /// Whatever has to end in order.
+    pub(super) tasks: TaskTracker,
+}
