@@ -2,29 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{
-    CONNECT,
-    generators::Generators,
-    numbers::{DEFAULT, Numbers},
-    redis,
-    stores::Store,
-    with_causes,
-};
+mod channels;
+
+use super::{CONNECT, generators::Generators, redis, stores::Store, with_causes};
 use crate::{
-    adapters::{
-        green_api,
-        http_client::http_client,
-        postgres::unproven,
-        scripted::{self, Scripted},
-    },
+    adapters::{http_client::http_client, postgres::unproven},
     config::{AiProvider, Receive, Settings},
     domain::{conversation::Status, mode::Mode},
     flow::{
         archive::{ConversationFilter, Overview, PageOf},
         dispatch::Dispatch,
         generator::Generator as _,
-        outbox,
-        registry::{Channel, Registry},
     },
 };
 
@@ -161,7 +149,7 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
         findings.push(Finding::wrong("key", with_causes(&error), "without it no channel can send"));
     }
     findings.push(look_at_address(settings));
-    match look_at_channels(settings, store).await {
+    match channels::look(settings, store).await {
         Ok(found) => findings.extend(found),
         Err(error) => {
             findings.push(Finding::wrong("channels", with_causes(&error), "see the database above"))
@@ -207,155 +195,6 @@ async fn look_at_disk(store: &Store) -> Finding {
             }
         }
     }
-}
-
-/// Each channel's account: whether it answers, can send, and posts what Baton needs to hear.
-async fn look_at_channels(settings: &Settings, store: &Store) -> anyhow::Result<Vec<Finding>> {
-    let (registry, settings): (Arc<dyn Registry>, _) = (store.places(), Arc::new(settings.clone()));
-    let vault = Arc::new(store.vault(&settings).await?);
-    let numbers =
-        Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http_client(CONNECT)?, None);
-    let rows = registry.channels().await?;
-    if rows.is_empty() {
-        let remedy = if settings.green_api_instance.is_some() {
-            "start `baton serve`, which sets it up"
-        } else {
-            "set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN and start `baton serve`, or add one by the API"
-        };
-        return Ok(vec![Finding::odd("channel", "there is none yet", remedy)]);
-    }
-    let mut findings = look_for_twins(&rows);
-    findings.extend(look_for_the_default(&settings, &rows));
-    for row in &rows {
-        if let Err(wrong) = settings.check_channel(&row.settings) {
-            let detail = format!("{}: {} {}", row.name, wrong.setting, wrong.problem);
-            findings.push(Finding::wrong("channel", detail, "change that setting of the channel"));
-        }
-    }
-    for row in rows.iter().filter(|row| row.provider == "green_api") {
-        let unlike = numbers.unlike(row);
-        if !unlike.is_empty() {
-            let detail = format!("{}: the server has set it up with another {}", row.name, unlike.join(", "));
-            findings.push(Finding::odd(
-                "channel",
-                detail,
-                "start `baton serve` anew, with the settings given here",
-            ));
-        }
-        let account = match numbers.account(row) {
-            Ok(account) => account,
-            Err(error) => {
-                findings.push(Finding::wrong(
-                    "channel",
-                    format!("{}: {}", row.name, with_causes(&error)),
-                    "set its credentials again",
-                ));
-                continue;
-            }
-        };
-        match crate::flow::provider::Provider::state(&account).await {
-            Ok(state) if outbox::is_able(&state) => {
-                findings
-                    .push(Finding::right("channel", format!("{}: the phone is linked ({state})", row.name)));
-            }
-            Ok(state) => findings.push(Finding::wrong(
-                "channel",
-                format!("{}: the account is {state}", row.name),
-                "link the phone in Green API's console, or wait until it has started",
-            )),
-            Err(unanswered) => {
-                findings.push(Finding::wrong(
-                    "channel",
-                    format!("{}: {unanswered}", row.name),
-                    "check the instance, its token, and BATON_GREEN_API_URL",
-                ));
-                continue;
-            }
-        }
-        let token = numbers.own_webhook_token(row);
-        match account.settings(token.as_deref()).await {
-            Ok(found) => {
-                if settings.green_api_receive == Receive::Poll && !found.webhook_url.is_empty() {
-                    findings.push(Finding::wrong(
-                        "webhooks",
-                        format!(
-                            "{}: the account posts to {}, so that nothing can be fetched",
-                            row.name, found.webhook_url
-                        ),
-                        "clear webhookUrl in Green API's console, or set BATON_GREEN_API_RECEIVE=webhook",
-                    ));
-                }
-                if settings.green_api_receive == Receive::Webhook {
-                    findings.extend(look_at_door(&settings, &row.name, &found));
-                }
-                findings.extend(look_at_pace(&settings, row, &found));
-                let off = found.switches_off;
-                findings.push(if off.is_empty() {
-                    Finding::right("webhooks", format!("{}: every switch that Baton needs is on", row.name))
-                } else {
-                    Finding::wrong(
-                        "webhooks",
-                        format!("{}: off are {}", row.name, off.join(", ")),
-                        "run `baton connect`: without them Baton does not see takeovers and echoes",
-                    )
-                });
-            }
-            Err(unanswered) => findings.push(Finding::wrong(
-                "webhooks",
-                format!("{}: {unanswered}", row.name),
-                "try again in a minute",
-            )),
-        }
-    }
-    Ok(findings)
-}
-
-/// Whether what the account posts comes to Baton's door, and is let in.
-fn look_at_door(settings: &Settings, channel: &str, found: &green_api::Settings) -> Option<Finding> {
-    let base = settings.public_url.as_deref()?.trim_end_matches('/');
-    let url = format!("{base}/webhooks/green-api/{channel}");
-    let posts_elsewhere = found.webhook_url != url;
-    if posts_elsewhere {
-        let to = if found.webhook_url.is_empty() { "nowhere" } else { found.webhook_url.as_str() };
-        let detail = format!("{channel}: the account posts to {to}, not to {url}");
-        return Some(Finding::wrong("webhooks", detail, "run `baton connect`"));
-    }
-    let detail = format!("{channel}: the account shows another token than Baton expects");
-    (!found.has_our_token).then(|| Finding::wrong("webhooks", detail, "run `baton connect`"))
-}
-
-/// What the account takes faster than it sends waits at the provider, where no takeover reaches it.
-fn look_at_pace(settings: &Settings, row: &Channel, found: &green_api::Settings) -> Option<Finding> {
-    let policy = settings.policy().and_then(|policy| settings.overlay(&policy, &row.settings)).ok()?;
-    let (ours, theirs) = (policy.send_interval_ms, found.send_delay_ms?);
-    let detail = format!("{}: the account sends each {theirs} ms, and Baton each {ours} ms", row.name);
-    let remedy = format!(
-        "set BATON_SEND_INTERVAL_MS={theirs}, or delaySendMessagesMilliseconds in Green API's console: what waits there \
-         cannot be taken back by a takeover"
-    );
-    (theirs > ours).then(|| Finding::odd("webhooks", detail, &remedy))
-}
-
-/// Two channels on one account would each get half of what comes, and answer it twice.
-fn look_for_twins(rows: &[Channel]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
-        if let Some(twin) = rows[..at].iter().find(|other| other.shares_account_with(row)) {
-            let detail = format!("{} and {} are the same account", twin.name, row.name);
-            findings.push(Finding::wrong("channel", detail, "remove one of them"));
-        }
-    }
-    findings
-}
-
-/// The instance of the settings is that of another channel: the server has not set it up.
-fn look_for_the_default(settings: &Settings, rows: &[Channel]) -> Option<Finding> {
-    let instance = settings.green_api_instance.as_ref()?;
-    let of_it = |row: &&Channel| row.instance.as_ref() == Some(instance);
-    let is_set_up = rows.iter().filter(of_it).any(|row| row.name == DEFAULT);
-    let other = rows.iter().find(of_it).filter(|_| !is_set_up)?;
-    let detail = format!("{DEFAULT} is not set up: BATON_GREEN_API_INSTANCE is that of {}", other.name);
-    Some(Finding::wrong("channel", detail, "take it out of the settings, or off that channel"))
 }
 
 /// Where the provider reaches us.
@@ -440,11 +279,8 @@ async fn look_at_model(settings: &Settings) -> Finding {
         };
         return Finding::odd("AI", "there is none: every conversation begins with people", remedy);
     }
-    let scripted =
-        Arc::new(Scripted::new(scripted::Faults::default(), Duration::from_millis(settings.ai_idle_ms)));
-    let generators = http_client(CONNECT)
-        .map_err(anyhow::Error::from)
-        .and_then(|http| Generators::new(settings, http, scripted));
+    let generators =
+        http_client(CONNECT).map_err(anyhow::Error::from).and_then(|http| Generators::new(settings, http));
     match generators {
         Ok(generators) => match generators.check().await {
             Ok(words) => Finding::right("AI", words),
