@@ -1,7 +1,6 @@
 //! `baton agent`: the people of the business. A sign-in link is shown once; a password is asked for, never an argument.
 
 use anyhow::{Context as _, bail};
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
@@ -18,7 +17,7 @@ use crate::{
         people::{self, Change, Outcome, Role, password::Passwords},
         sign_in::fresh_link,
     },
-    http::site::sign_in_link,
+    http::{site::sign_in_link, wire},
 };
 
 /// People who answer: add, list, disable, set a password, make a sign-in link
@@ -75,7 +74,7 @@ impl Agent {
             Self::List { format } => {
                 let agents = opened.people.agents().await?;
                 if format.json {
-                    print::json(&agents.iter().map(as_json).collect())?;
+                    print::json(&agents.into_iter().map(wire::Agent::from).collect::<Vec<_>>())?;
                 } else {
                     print::text(&as_table(&agents))?;
                 }
@@ -138,9 +137,7 @@ async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result
     tell(opened, &agent, "added", now).await?;
     let link = sign_in_link(&base(settings), &secret);
     if wish.format.json {
-        let mut told = as_json(&agent);
-        told["link"] = link.into();
-        print::json(&told)?;
+        print::json(&wire::NewAgent { kept: agent.into(), link: Some(link) })?;
     } else {
         print::text(&link)?;
     }
@@ -202,17 +199,4 @@ fn as_table(agents: &[people::Agent]) -> String {
     };
     let rows: Vec<_> = agents.iter().map(row).collect();
     print::table(["NAME", "E-MAIL", "ROLE", "CHANNELS", "STATE", "ID"], &rows)
-}
-
-fn as_json(agent: &people::Agent) -> Value {
-    json!({
-        "id": agent.id.to_string(),
-        "name": agent.name,
-        "email": agent.email,
-        "role": agent.role.as_str(),
-        "channels": agent.channels,
-        "disabled": agent.is_disabled,
-        "created_at": agent.created_at.to_string(),
-        "updated_at": agent.updated_at.to_string(),
-    })
 }

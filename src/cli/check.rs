@@ -24,7 +24,7 @@ impl Check {
     pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<ExitCode> {
         let findings = if self.live { vec![app::is_alive(settings).await] } else { all(settings).await };
         if self.format.json {
-            print::json(&findings.iter().map(as_json).collect())?;
+            print::json(&findings.iter().map(as_json).collect::<Vec<_>>())?;
         } else {
             print::text(&lines(&findings))?;
         }

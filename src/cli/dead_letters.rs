@@ -1,6 +1,5 @@
 //! `baton dead-letters`: what the machine gave up, and what becomes of it.
 
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::print::{self, Format};
@@ -16,6 +15,7 @@ use crate::{
         archive::{LetterFilter, PageOf},
         desk::Who,
     },
+    http::wire,
 };
 
 /// What the machine gave up: list, try again, put away
@@ -67,7 +67,7 @@ impl DeadLetters {
             Self::List(which) => {
                 let letters = list(&opened, &which).await?;
                 if which.format.json {
-                    print::json(&letters.iter().map(as_json).collect())?;
+                    print::json(&letters.into_iter().map(wire::DeadLetter::from).collect::<Vec<_>>())?;
                 } else {
                     print::text(&as_table(&letters))?;
                 }
@@ -125,19 +125,4 @@ fn as_table(letters: &[DeadLetter]) -> String {
     };
     let rows: Vec<_> = letters.iter().map(row).collect();
     print::table(["ID", "KIND", "CHANNEL", "CONVERSATION", "TRIES", "LAST", "REASON"], &rows)
-}
-
-fn as_json(letter: &DeadLetter) -> Value {
-    json!({
-        "id": letter.id.to_string(),
-        "kind": letter.kind.as_str(),
-        "channel": letter.channel,
-        "conversation_id": letter.conversation.map(|id| id.to_string()),
-        "state": letter.state.as_str(),
-        "reason": letter.reason,
-        "attempts": letter.attempts,
-        "first_at": letter.first_at.to_string(),
-        "last_at": letter.last_at.to_string(),
-        "payload": letter.payload,
-    })
 }

@@ -53,7 +53,7 @@ impl Lock {
             Self::List { format } => {
                 let held = list(&opened).await?;
                 if format.json {
-                    print::json(&held.iter().map(as_json).collect())?;
+                    print::json(&held.iter().map(as_json).collect::<Vec<_>>())?;
                 } else {
                     let now = opened.ledger.now().await?;
                     let rows: Vec<_> = held.iter().map(|(key, held)| row(key, held, now)).collect();

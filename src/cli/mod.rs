@@ -51,6 +51,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::{
     app,
     config::{self, Settings, Source, Wrong},
+    domain::time::Time,
     telemetry,
 };
 
@@ -225,6 +226,11 @@ fn start(command: Command, settings: Settings) -> anyhow::Result<ExitCode> {
     // Whatever has not ended by now had the time for it: nothing keeps the program from ending.
     runtime.shutdown_timeout(LAST_MOMENT);
     outcome
+}
+
+/// A moment, as arguments name it.
+fn to_time(text: &str) -> Result<Time, String> {
+    Time::parse(text).ok_or_else(|| "must be a time such as 2026-12-31T18:00:00Z".to_owned())
 }
 
 /// Whoever read our answer has read enough.

@@ -53,7 +53,7 @@ pub(super) struct Chat {
 #[derive(Debug, clap::Args)]
 pub(super) struct Wish {
     /// With HUMAN: back to AI then, such as 2026-01-05T18:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = to_time)]
+    #[arg(long, value_name = "TIME", value_parser = super::to_time)]
     until: Option<Time>,
     /// With AI: answer at once what is open
     #[arg(long)]
@@ -199,8 +199,4 @@ fn to_chat(text: &str) -> Result<ChatId, String> {
     let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     let whole = if is_number { format!("{digits}@c.us") } else { text.to_owned() };
     ChatId::parse(&whole).ok_or_else(|| "must be a chat such as 6580000001@c.us".to_owned())
-}
-
-fn to_time(text: &str) -> Result<Time, String> {
-    Time::parse(text).ok_or_else(|| "must be a time such as 2026-01-05T18:00:00Z".to_owned())
 }

@@ -5,7 +5,7 @@ use std::{
     io::{self, Write as _},
 };
 
-use serde_json::Value;
+use serde::Serialize;
 
 /// How a command answers.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -25,9 +25,9 @@ pub(super) fn text(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Writes JSON.
-pub(super) fn json(value: &Value) -> io::Result<()> {
-    text(&format!("{value:#}"))
+/// Writes JSON. What the API shows too is a type of `http::wire`, so that a program reads both alike.
+pub(super) fn json(value: &impl Serialize) -> io::Result<()> {
+    text(&serde_json::to_string_pretty(value)?)
 }
 
 /// Rows under a head, each column as wide as its widest cell. `none` if there are no rows.

@@ -1,7 +1,6 @@
 //! `baton token`: tokens of the API. Only their hashes are kept: a token is shown once, when it is made.
 
 use anyhow::{Context as _, bail};
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
@@ -17,7 +16,7 @@ use crate::{
         people,
         registry::{self, Role},
     },
-    http::auth::hash_token,
+    http::{auth::hash_token, wire},
 };
 
 /// Tokens of the API: make, list, revoke
@@ -53,7 +52,7 @@ pub(super) struct Wish {
     #[arg(long, value_name = "EMAIL_OR_ID")]
     agent: Option<String>,
     /// Void after this, such as 2026-12-31T00:00:00Z. Unset: never
-    #[arg(long, value_name = "TIME", value_parser = to_time)]
+    #[arg(long, value_name = "TIME", value_parser = super::to_time)]
     expires_at: Option<Time>,
     #[command(flatten)]
     format: Format,
@@ -67,9 +66,7 @@ impl Token {
                 let format = wish.format;
                 let (token, secret) = create(&opened, wish).await?;
                 if format.json {
-                    let mut told = as_json(&token);
-                    told["token"] = secret.into();
-                    print::json(&told)?;
+                    print::json(&wire::NewToken { kept: token.into(), token: secret })?;
                 } else {
                     print::text(&secret)?;
                 }
@@ -77,7 +74,7 @@ impl Token {
             Self::List { format } => {
                 let tokens = opened.registry.tokens().await?;
                 if format.json {
-                    print::json(&tokens.iter().map(as_json).collect())?;
+                    print::json(&tokens.into_iter().map(wire::Token::from).collect::<Vec<_>>())?;
                 } else {
                     print::text(&as_table(&tokens, &opened.people.agents().await?))?;
                 }
@@ -162,28 +159,12 @@ fn as_table(tokens: &[registry::Token], agents: &[people::Agent]) -> String {
     print::table(["ID", "NAME", "ROLE", "CHANNELS", "ACTS AS", "EXPIRES", "MADE"], &rows)
 }
 
-fn as_json(token: &registry::Token) -> Value {
-    json!({
-        "id": token.id.to_string(),
-        "name": token.name,
-        "role": token.role.as_str(),
-        "channels": token.channels,
-        "agent_id": token.agent.map(|id| id.to_string()),
-        "expires_at": token.expires_at.map(|at| at.to_string()),
-        "created_at": token.created_at.to_string(),
-    })
-}
-
 fn to_name(text: &str) -> Result<String, String> {
     let text = text.trim();
     match text.chars().count() {
         1..=100 if !text.chars().any(char::is_control) => Ok(text.to_owned()),
         _ => Err("must have 1 to 100 characters".to_owned()),
     }
-}
-
-fn to_time(text: &str) -> Result<Time, String> {
-    Time::parse(text).ok_or_else(|| "must be a time such as 2026-12-31T00:00:00Z".to_owned())
 }
 
 #[cfg(test)]

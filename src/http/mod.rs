@@ -25,7 +25,7 @@ mod repeat;
 
 pub mod problem;
 
-mod wire;
+pub(crate) mod wire;
 
 mod webhook;
 
