@@ -34,6 +34,10 @@ mod others;
 
 mod doors;
 
+mod health;
+
+mod played;
+
 mod chores;
 
 mod receiving;
