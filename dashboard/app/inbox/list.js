@@ -4,7 +4,7 @@ import { html, useCallback, useEffect, useRef, useSignal } from "../vendor/preac
 import { again, conversation, counts, filter, hasMore, isHeld, isListed, list, listProblem, more, shorten } from "../state/conversations.js";
 import { FIRST, inboxAt } from "../state/filter.js";
 import { go, route } from "../state/route.js";
-import { isAdmin } from "../state/session.js";
+import { isAdminOfAll } from "../state/session.js";
 import { Icon } from "../parts/icon.js";
 import { useKeys } from "../parts/keys.js";
 import { problemText } from "../parts/toast.js";
@@ -118,7 +118,7 @@ export function Empty() {
   if (group === "all" || counts.value?.all === 0) return html`<div class="empty">
     <p>${t("list.none_yet")}</p>
     <a class="button" href="/playground" data-within><${Icon} name="phone" />${t("list.play")}</a>
-    ${isAdmin() && html`<a class="button" href="/settings/channels" data-within>${t("list.connect")}</a>`}
+    ${isAdminOfAll() && html`<a class="button" href="/settings/channels" data-within>${t("list.connect")}</a>`}
   </div>`;
   return html`<div class="empty">
     <p>${group === "needs_you" ? t("list.none_needs_you") : group === "mine" ? t("list.none_mine") : t("list.none_ai")}</p>

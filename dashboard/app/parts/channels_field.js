@@ -1,6 +1,7 @@
 // On which channels something holds: all of them, or some. Part of a form.
 
 import { html, useId, useSignal } from "../vendor/preact.js";
+import { me } from "../state/session.js";
 import { channels } from "../state/shelf.js";
 import { Problem } from "../wire/api.js";
 import { t } from "../words/index.js";
@@ -12,10 +13,12 @@ export function ChannelsField({ initial, hint }) {
   const items = channels.items.value;
   // One that is named and is no longer there stays, until somebody takes it out.
   const names = [...new Set([...items.map(({ name }) => name), ...(initial ?? [])])];
+  // Whoever is for some channels gives no more than those.
+  const every = t(me.value?.channels ? "channels.yours" : "channels.every");
   const titles = new Map(items.map(({ name, title }) => [name, title]));
   return html`<fieldset class="one-of is-list" aria-describedby=${hint && id}>
     <legend>${t("channels")}</legend>
-    <label><input type="radio" name="channels_are" value="every" checked=${isEvery.value} onChange=${() => (isEvery.value = true)} /><span>${t("channels.every")}</span></label>
+    <label><input type="radio" name="channels_are" value="every" checked=${isEvery.value} onChange=${() => (isEvery.value = true)} /><span>${every}</span></label>
     <label><input type="radio" name="channels_are" value="some" checked=${!isEvery.value} onChange=${() => (isEvery.value = false)} /><span>${t("channels.some")}</span></label>
     ${!isEvery.value && html`<div class="of-some">
       ${names.map((name) => html`<label class="is-check" key=${name}>

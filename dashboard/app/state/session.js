@@ -64,5 +64,7 @@ export async function signOut() {
 export const isAdmin = () => me.value?.role === "admin";
 /** What belongs to no channel in particular is for who may see all of them. */
 export const isAdminOfAll = () => isAdmin() && !me.value?.channels;
+/** Whether what is for those channels (null: for all) is for none that they do not see. @param {string[] | null} channels */
+export const seesAllOf = (channels) => !me.value?.channels || (channels?.every((name) => me.value?.channels?.includes(name)) ?? false);
 /** Whether they may answer and switch at all. */
 export const mayAct = () => me.value?.role === "admin" || me.value?.role === "agent";

@@ -792,6 +792,7 @@ export const es = {
   "role": "Rol",
   "channels": "Canales",
   "channels.every": "Todos los canales",
+  "channels.yours": "Todos los tuyos",
   "channels.some": "Solo algunos",
   "channels.choose_one": "Elige al menos un canal, o todos los canales.",
 
@@ -927,7 +928,7 @@ export const es = {
   "labels.rename_hint": "El cambio se aplica también a las conversaciones que la llevan.",
   "labels.remove_text": "Todas las conversaciones la pierden. No se puede deshacer.",
   "labels.empty": "Aún no hay etiquetas.",
-  "labels.empty_agent": "Aún no hay etiquetas. Las añade quien administra.",
+  "labels.empty_agent": "Aún no hay etiquetas. Las añade quien administra todos los canales.",
   "labels.missing": "Este Baton no tiene etiquetas.",
   "labels.taken": "Ya hay una etiqueta con ese nombre.",
 

@@ -792,6 +792,7 @@ export const pt = {
   "role": "Papel",
   "channels": "Canais",
   "channels.every": "Todos os canais",
+  "channels.yours": "Todos os seus",
   "channels.some": "Só alguns",
   "channels.choose_one": "Escolha ao menos um canal, ou todos os canais.",
 
@@ -927,7 +928,7 @@ export const pt = {
   "labels.rename_hint": "A mudança vale também para as conversas que a têm.",
   "labels.remove_text": "Todas as conversas a perdem. Não dá para desfazer.",
   "labels.empty": "Ainda não há etiquetas.",
-  "labels.empty_agent": "Ainda não há etiquetas. Quem administra as adiciona.",
+  "labels.empty_agent": "Ainda não há etiquetas. Quem administra todos os canais as adiciona.",
   "labels.missing": "Este Baton não tem etiquetas.",
   "labels.taken": "Já existe uma etiqueta com esse nome.",
 

@@ -792,6 +792,7 @@ export const ru = {
   "role": "Роль",
   "channels": "Каналы",
   "channels.every": "Все каналы",
+  "channels.yours": "Все ваши",
   "channels.some": "Только некоторые",
   "channels.choose_one": "Выберите хотя бы один канал или все каналы.",
 
@@ -927,7 +928,7 @@ export const ru = {
   "labels.rename_hint": "Новое название появится и у диалогов с этой меткой.",
   "labels.remove_text": "Метка исчезнет из всех диалогов. Отменить нельзя.",
   "labels.empty": "Меток пока нет.",
-  "labels.empty_agent": "Меток пока нет. Их добавляет администратор.",
+  "labels.empty_agent": "Меток пока нет. Их добавляет администратор всех каналов.",
   "labels.missing": "В этом Baton нет меток.",
   "labels.taken": "Метка с таким названием уже есть.",
 

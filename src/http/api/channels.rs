@@ -82,7 +82,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         return Err(Problem::invalid("/name", "must be 1 to 40 of a-z, 0-9 and -"));
     }
     if !caller.sees(&wanted.name) {
-        return Err(Problem::forbidden("this token is for other channels"));
+        return Err(Problem::forbidden("a new channel is not among the channels that you are for"));
     }
     if wanted.provider != "green_api" {
         return Err(Problem::invalid("/provider", "must be green_api"));

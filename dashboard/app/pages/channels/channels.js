@@ -2,7 +2,7 @@
 
 import { html } from "../../vendor/preact.js";
 import { route } from "../../state/route.js";
-import { isAdmin } from "../../state/session.js";
+import { isAdmin, isAdminOfAll } from "../../state/session.js";
 import { t } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
 import { Icon } from "../../parts/icon.js";
@@ -16,7 +16,8 @@ import { About, StateTag, StateWords, isOfChannels } from "./state.js";
 
 export function Channels() {
   const { id, sub } = route.value;
-  if (isAdmin() && id === "connect") return html`<${Connect} name=${sub} />`;
+  // A new number is none of the channels that an admin of some is for.
+  if (id === "connect" && (sub ? isAdmin() : isAdminOfAll())) return html`<${Connect} name=${sub} />`;
   if (isAdmin() && sub) return html`<${OneChannel} key=${sub} name=${sub} />`;
   return html`<${Every} />`;
 }
@@ -25,7 +26,7 @@ function Every() {
   /** @type {import("../../parts/asked.js").Listed<Wire.Channel>} */
   const listed = useListed("/channels");
   useHeard(isOfChannels, listed.again);
-  const connect = isAdmin() && html`<a class="button is-primary" href="/settings/connect" data-within><${Icon} name="plus" /> ${t("channels.connect")}</a>`;
+  const connect = isAdminOfAll() && html`<a class="button is-primary" href="/settings/connect" data-within><${Icon} name="plus" /> ${t("channels.connect")}</a>`;
   return html`
     <header><h1>${t("settings.channels")}</h1>${connect}</header>
     <p class="lead">${t("channels.lead")}</p>

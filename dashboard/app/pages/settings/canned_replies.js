@@ -1,7 +1,7 @@
 // Canned replies: shared ones, which admins write, and one's own.
 
 import { html, useSignal } from "../../vendor/preact.js";
-import { isAdmin, mayAct, me } from "../../state/session.js";
+import { isAdmin, mayAct, me, seesAllOf } from "../../state/session.js";
 import { remove } from "../../wire/api.js";
 import { t } from "../../words/index.js";
 import { useHeard, useListed } from "../../parts/asked.js";
@@ -57,6 +57,9 @@ export function CannedReplies() {
       onYes=${() => void drop(leaver)} onClose=${() => (leaving.value = null)} />`}`;
 }
 
+/** One's own, and as an admin those of everybody that are for no channel of which they know nothing. @param {Reply} it */
+export const mayChange = (it) => it.owner !== null || (isAdmin() && seesAllOf(it.channels));
+
 /**
  * @param {import("../../vendor/preact.js").Signal<Reply | "new" | null>} edited
  * @param {import("../../vendor/preact.js").Signal<Reply | null>} leaving
@@ -70,7 +73,7 @@ function columns(edited, leaving) {
     {
       words: t("actions"),
       look: "is-actions",
-      cell: (it) => (isAdmin() || it.owner !== null) && html`
+      cell: (it) => mayChange(it) && html`
         <button onClick=${() => (edited.value = it)} aria-label=${t("edit.what", { what: `/${it.shortcut}` })}>${t("edit")}</button>
         <button onClick=${() => (leaving.value = it)} aria-label=${t("remove.what", { what: `/${it.shortcut}` })}>${t("remove")}</button>`,
     },

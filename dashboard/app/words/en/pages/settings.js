@@ -15,6 +15,7 @@ export const settings = {
   "role": "Role",
   "channels": "Channels",
   "channels.every": "All channels",
+  "channels.yours": "All of yours",
   "channels.some": "Only some",
   "channels.choose_one": "Choose at least one channel, or all channels.",
 
@@ -153,7 +154,7 @@ export const settings = {
   "labels.rename_hint": "Conversations that carry it are renamed with it.",
   "labels.remove_text": "Every conversation loses it. This cannot be undone.",
   "labels.empty": "No labels yet.",
-  "labels.empty_agent": "No labels yet. An admin adds them.",
+  "labels.empty_agent": "No labels yet. An admin of all channels adds them.",
   "labels.missing": "This Baton has no labels.",
   "labels.taken": "There is a label of that name already.",
 
