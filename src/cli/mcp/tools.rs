@@ -237,6 +237,25 @@ pub(super) async fn call(api: &impl Api, params: &Value) -> Result<Value, String
         TOOLS.iter().find(|tool| tool.name == name).ok_or_else(|| format!("there is no tool {name:?}"))?;
     let none = Map::new();
     let given = params["arguments"].as_object().unwrap_or(&none);
+    require_sense(tool, given)?;
+    let (path, mut rest) = placed(tool, given)?;
+    if tool.method == "PATCH" && rest.is_empty() {
+        return Err(format!("{name} needs something to change"));
+    }
+    if tool.method == "GET" {
+        rest.entry("limit").or_insert_with(|| json!(if name == "list_conversations" { 20 } else { 50 }));
+        let takes_limit = tool.arguments.iter().any(|it| it.name == "limit");
+        rest.retain(|name, _| name != "limit" || takes_limit);
+        return Ok(told(api.ask("GET", &format!("{path}{}", query(&rest)), None, None).await));
+    }
+    // A retry of the assistant's own is another call: the key keeps this one from being taken twice, where it is asked
+    // again for want of an answer. What sets something has none: asked again, it could undo what a person has set since.
+    let key = (tool.method == "POST").then(|| Uuid::now_v7().to_string());
+    Ok(told(api.ask(tool.method, &path, Some(&Value::Object(rest)), key.as_deref()).await))
+}
+
+fn require_sense(tool: &Tool, given: &Map<String, Value>) -> Result<(), String> {
+    let name = tool.name;
     if let Some(strange) = given.keys().find(|name| !tool.arguments.iter().any(|it| it.name == name.as_str()))
     {
         return Err(format!("{name} takes no {strange:?}"));
@@ -248,13 +267,21 @@ pub(super) async fn call(api: &impl Api, params: &Value) -> Result<Value, String
     {
         return Err(format!("{name} takes no null: give {} a value, or leave it out", null.name));
     }
-    let is_given = |it: &&Argument| given.get(it.name).is_some_and(|value| !value.is_null());
-    if let Some(lacking) = tool.arguments.iter().filter(|it| it.is_needed).find(|it| !is_given(it)) {
-        return Err(format!("{name} needs {}", lacking.name));
+    match tool.arguments.iter().find(|it| it.is_needed && !is_given(it, given)) {
+        Some(lacking) => Err(format!("{name} needs {}", lacking.name)),
+        None => Ok(()),
     }
+}
+
+fn is_given(argument: &Argument, given: &Map<String, Value>) -> bool {
+    given.get(argument.name).is_some_and(|value| !value.is_null())
+}
+
+/// The path with its ids, and what does not stand in it.
+fn placed(tool: &Tool, given: &Map<String, Value>) -> Result<(String, Map<String, Value>), String> {
     let mut path = tool.path.to_owned();
     let mut rest = Map::new();
-    for argument in tool.arguments.iter().filter(is_given) {
+    for argument in tool.arguments.iter().filter(|it| is_given(it, given)) {
         let value = &given[argument.name];
         let place = format!("{{{}}}", argument.name);
         if path.contains(&place) {
@@ -265,21 +292,12 @@ pub(super) async fn call(api: &impl Api, params: &Value) -> Result<Value, String
             rest.insert(argument.name.to_owned(), value.clone());
         }
     }
-    if tool.method == "PATCH" && rest.is_empty() {
-        return Err(format!("{name} needs something to change"));
-    }
-    let said = if tool.method == "GET" {
-        rest.entry("limit").or_insert_with(|| json!(if name == "list_conversations" { 20 } else { 50 }));
-        let takes_limit = tool.arguments.iter().any(|it| it.name == "limit");
-        rest.retain(|name, _| name != "limit" || takes_limit);
-        api.ask("GET", &format!("{path}{}", query(&rest)), None, None).await
-    } else {
-        // A retry of the assistant's own is another call: the key keeps this one from being taken twice, where it is asked
-        // again for want of an answer. What sets something has none: asked again, it could undo what a person has set since.
-        let key = (tool.method == "POST").then(|| Uuid::now_v7().to_string());
-        api.ask(tool.method, &path, Some(&Value::Object(rest)), key.as_deref()).await
-    };
-    Ok(match said {
+    Ok((path, rest))
+}
+
+/// What the API said, as the assistant reads it.
+fn told(said: Said) -> Value {
+    match said {
         Said::Done(Value::Null) => {
             json!({ "content": [{ "type": "text", "text": "done" }], "isError": false })
         }
@@ -291,7 +309,7 @@ pub(super) async fn call(api: &impl Api, params: &Value) -> Result<Value, String
         Said::Refused(problem) => {
             json!({ "content": [{ "type": "text", "text": problem }], "isError": true })
         }
-    })
+    }
 }
 
 fn query(arguments: &Map<String, Value>) -> String {
