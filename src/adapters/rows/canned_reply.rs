@@ -2,32 +2,17 @@
 
 use uuid::Uuid;
 
-use super::{Json, Stored, table};
+use super::{Json, table};
 use crate::domain::{canned_reply::CannedReply, time::Time};
 
 table! {
     /// One reply kept at hand.
-    CannedReplyRow in "canned_replies" {
+    CannedReplyRow in "canned_replies" of CannedReply {
         id: Uuid,
         shortcut: String,
         text: String,
         channels: Option<Json<Vec<String>>>,
         owner: Option<Uuid>,
         created_at: Time,
-    }
-}
-
-impl Stored for CannedReply {
-    type Row = CannedReplyRow;
-
-    fn of_row(row: CannedReplyRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            id: row.id,
-            shortcut: row.shortcut,
-            text: row.text,
-            channels: row.channels.map(|Json(channels)| channels),
-            owner: row.owner,
-            created_at: row.created_at,
-        })
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{Json, Stored, table};
+use super::{Json, table};
 use crate::domain::{
     event::{Event, EventType},
     time::Time,
@@ -11,56 +11,17 @@ use crate::domain::{
 
 table! {
     /// One event.
-    EventRow in "events" {
+    EventRow in "events" of Event {
         at: Time,
         channel: String,
-        conversation_id: Option<Uuid>,
+        conversation_id as conversation: Option<Uuid>,
         conv_seq: Option<i64>,
-        message_id: Option<Uuid>,
-        turn_id: Option<Uuid>,
+        message_id as message: Option<Uuid>,
+        turn_id as turn: Option<Uuid>,
         mode_version: Option<i64>,
         actor: String,
         kind: EventType,
         action: Option<String>,
         details: Json<Map<String, Value>>,
-    }
-}
-
-impl EventRow {
-    /// The row of an event.
-    pub(crate) fn of(event: Event) -> Self {
-        Self {
-            at: event.at,
-            channel: event.channel,
-            conversation_id: event.conversation,
-            conv_seq: event.conv_seq,
-            message_id: event.message,
-            turn_id: event.turn,
-            mode_version: event.mode_version,
-            actor: event.actor,
-            kind: event.kind,
-            action: event.action.map(Into::into),
-            details: Json(event.details),
-        }
-    }
-}
-
-impl Stored for Event {
-    type Row = EventRow;
-
-    fn of_row(row: EventRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            at: row.at,
-            channel: row.channel,
-            conversation: row.conversation_id,
-            conv_seq: row.conv_seq,
-            message: row.message_id,
-            turn: row.turn_id,
-            mode_version: row.mode_version,
-            actor: row.actor,
-            kind: row.kind,
-            action: row.action.map(Into::into),
-            details: row.details.0,
-        })
     }
 }

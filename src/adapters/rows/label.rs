@@ -2,31 +2,17 @@
 
 use uuid::Uuid;
 
-use super::{Stored, table};
+use super::table;
 use crate::domain::{label::Label, time::Time};
 
 table! {
     /// One label.
-    LabelRow in "labels" {
+    LabelRow in "labels" of Label {
         id: Uuid,
         name: String,
         colour: Option<String>,
         description: Option<String>,
         created_at: Time,
-    }
-}
-
-impl Stored for Label {
-    type Row = LabelRow;
-
-    fn of_row(row: LabelRow) -> Result<Self, sqlx::Error> {
-        Ok(Self {
-            id: row.id,
-            name: row.name,
-            colour: row.colour,
-            description: row.description,
-            created_at: row.created_at,
-        })
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) use erasure::{ErasedChatRow, ErasureRow, TombstoneRow};
 pub(crate) use journal::EventRow;
 pub(crate) use label::{LabelRow, LabelledRow};
 pub(crate) use message::MessageRow;
-pub(crate) use value::{Columns, Field, Json, Written};
+pub(crate) use value::{Columns, Field, Json, Kept, Written};
 
 /// A table of the spine.
 pub(crate) trait Table: Sized + serde::Serialize {
@@ -93,7 +93,32 @@ pub(crate) fn overwriting<T: Table>(insert: &str) -> String {
 }
 
 /// Declares the row of a table: a struct whose fields are the columns. Both databases read what is left out as null.
+/// A row that is `of` a domain value is made from it and read as it, column by column; one is `as` a field if that has
+/// another name. What the value itself doesn't know is given `beside` it.
 macro_rules! table {
+    ($(#[$meta:meta])* $name:ident in $table:literal $(fixed $fixed:tt)? of $domain:ident
+        $(beside $given:ident: $given_type:ty)? { $($column:ident $(as $field:ident)?: $type:ty,)+ }
+    ) => {
+        table! { $(#[$meta])* $name in $table $(fixed $fixed)? { $($given: $given_type,)? $($column: $type,)+ } }
+
+        impl $name {
+            /// The row of it.
+            #[allow(dead_code, reason = "some are written by statements of their own")]
+            pub(crate) fn of($($given: $given_type,)? it: $domain) -> Self {
+                let $domain { $($($field:)? $column,)+ } = it;
+                Self { $($given,)? $($column: $crate::adapters::rows::Kept::keep($column),)+ }
+            }
+        }
+
+        impl $crate::adapters::rows::Stored for $domain {
+            type Row = $name;
+
+            fn of_row(row: $name) -> Result<Self, sqlx::Error> {
+                $(let $column = $crate::adapters::rows::Kept::give(row.$column);)+
+                Ok(Self { $($($field:)? $column,)+ })
+            }
+        }
+    };
     ($(#[$meta:meta])* $name:ident in $table:literal $(fixed [$($fixed:ident),+ $(,)?])? {
         $($column:ident: $type:ty,)+
     }) => {

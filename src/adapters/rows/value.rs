@@ -1,5 +1,7 @@
 //! What a column can hold, and how it is written as JSON and read from either driver.
 
+use std::borrow::Cow;
+
 use serde::{Serialize, Serializer, de::DeserializeOwned};
 use sqlx::{Row as _, postgres::PgRow, sqlite::SqliteRow};
 use uuid::Uuid;
@@ -188,6 +190,55 @@ impl<T: Serialize + DeserializeOwned> Value for Json<T> {
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = serde_json::to_string(&self.0).map_err(serde::ser::Error::custom)?;
         serializer.serialize_str(&text)
+    }
+}
+
+/// A column of that type, and the same in a domain value.
+pub(crate) trait Kept<V> {
+    /// The column for it.
+    fn keep(value: V) -> Self;
+
+    /// What the column holds.
+    fn give(self) -> V;
+}
+
+impl<T> Kept<T> for T {
+    fn keep(value: T) -> Self {
+        value
+    }
+
+    fn give(self) -> T {
+        self
+    }
+}
+
+impl<T> Kept<T> for Json<T> {
+    fn keep(value: T) -> Self {
+        Self(value)
+    }
+
+    fn give(self) -> T {
+        self.0
+    }
+}
+
+impl<T> Kept<Option<T>> for Option<Json<T>> {
+    fn keep(value: Option<T>) -> Self {
+        value.map(Json)
+    }
+
+    fn give(self) -> Option<T> {
+        self.map(|Json(value)| value)
+    }
+}
+
+impl Kept<Option<Cow<'static, str>>> for Option<String> {
+    fn keep(value: Option<Cow<'static, str>>) -> Self {
+        value.map(Cow::into_owned)
+    }
+
+    fn give(self) -> Option<Cow<'static, str>> {
+        self.map(Cow::Owned)
     }
 }
 
