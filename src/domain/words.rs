@@ -1,6 +1,17 @@
 //! Closed vocabularies: an enum whose variants each have one word, the same in code, SQL, API and logs.
 
-/// Declares an enum with one word a variant, `ALL`, `as_str`, `Display` and `FromStr`.
+use std::str::FromStr;
+
+/// An enum that `words!` declares.
+pub(crate) trait Vocabulary: Copy + FromStr<Err = UnknownWord> + 'static {
+    /// Every variant, in the order of the declaration.
+    const ALL: &'static [Self];
+
+    /// The word for it.
+    fn as_str(self) -> &'static str;
+}
+
+/// Declares an enum with one word a variant: a [`Vocabulary`], whose list and words a constant may use too.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*
@@ -14,6 +25,14 @@ macro_rules! words {
             /// The word for it.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
+            }
+        }
+
+        impl $crate::domain::words::Vocabulary for $name {
+            const ALL: &'static [Self] = Self::ALL;
+
+            fn as_str(self) -> &'static str {
+                self.as_str()
             }
         }
 

@@ -6,19 +6,7 @@ use serde::{Serialize, Serializer, de::DeserializeOwned};
 use sqlx::{Row as _, postgres::PgRow, sqlite::SqliteRow};
 use uuid::Uuid;
 
-use crate::domain::{
-    chat::ChatId,
-    conversation::{AttentionReason, Status},
-    draft::DraftState,
-    endpoint,
-    event::EventType,
-    lane::Lane,
-    message::{Author, DeliveryReason, DeliveryState, Gate, Kind, Origin, Outcome, OutcomeReason},
-    mode::{Mode, Reason},
-    time::Time,
-    turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
-};
-use crate::flow::{audit::Deed, people, registry, tombstones::Removal};
+use crate::domain::{chat::ChatId, time::Time, words::Vocabulary};
 
 /// A row of either driver. The spine knows three types only, and bytes for what is sealed.
 pub(crate) trait Columns {
@@ -156,6 +144,26 @@ impl Value for bool {
     }
 }
 
+impl Value for Uuid {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        row.text(column)?.map(|text| text.parse()).transpose().map_err(|e| broken(column, e))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<T: Vocabulary> Value for T {
+    fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
+        row.text(column)?.map(|text| text.parse()).transpose().map_err(|e| broken(column, e))
+    }
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
 impl Value for Time {
     fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
         Ok(row.number(column)?.map(Self))
@@ -241,50 +249,3 @@ impl Kept<Option<Cow<'static, str>>> for Option<String> {
         self.map(Cow::Owned)
     }
 }
-
-/// What is kept as the text it displays as, and read back from it.
-macro_rules! displayed {
-    ($($type:ty),+ $(,)?) => {$(
-        impl Value for $type {
-            fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
-                row.text(column)?.map(|text| text.parse()).transpose().map_err(|e| broken(column, e))
-            }
-
-            fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-    )+};
-}
-
-displayed!(
-    Uuid,
-    Mode,
-    Reason,
-    Status,
-    AttentionReason,
-    Author,
-    Origin,
-    Kind,
-    Outcome,
-    OutcomeReason,
-    DeliveryState,
-    DeliveryReason,
-    Gate,
-    Lane,
-    TurnState,
-    Purpose,
-    FollowUpState,
-    LetterKind,
-    LetterState,
-    DraftState,
-    EventType,
-    Removal,
-    Deed,
-    people::Role,
-    registry::Role,
-    endpoint::State,
-    endpoint::DisabledReason,
-    endpoint::DeliveryState,
-    endpoint::Trouble,
-);

@@ -1,6 +1,6 @@
 //! Ids, moments and words as JSON, for answers and requests alike.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use utoipa::{
@@ -9,7 +9,10 @@ use utoipa::{
 };
 use uuid::Uuid;
 
-use crate::{domain::time::Time, flow::registry::Role};
+use crate::{
+    domain::{time::Time, words::Vocabulary},
+    flow::registry::Role,
+};
 
 /// Reads a string by `FromStr` of another type.
 struct Reads<T>(fn(&str) -> Result<T, String>);
@@ -84,16 +87,10 @@ impl ToSchema for At {
     }
 }
 
-/// A closed vocabulary of the domain.
-pub(crate) trait Vocabulary: Copy + FromStr<Err: fmt::Display> + 'static {
-    /// Its name in the description of the API.
+/// A vocabulary, under its name in the description of the API.
+pub(crate) trait Named: Vocabulary {
+    /// That name.
     const NAME: &'static str;
-
-    /// Its words.
-    fn words() -> Vec<&'static str>;
-
-    /// The word for it.
-    fn word(self) -> &'static str;
 }
 
 /// A word of a vocabulary.
@@ -102,7 +99,7 @@ pub(crate) struct Word<T>(pub(crate) T);
 
 impl<T: Vocabulary> Serialize for Word<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.word())
+        serializer.serialize_str(self.0.as_str())
     }
 }
 
@@ -115,11 +112,12 @@ impl<'de, T: Vocabulary> Deserialize<'de> for Word<T> {
 
 impl<T: Vocabulary> PartialSchema for Word<T> {
     fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(T::words())).into()
+        let words = T::ALL.iter().map(|word| word.as_str());
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).into()
     }
 }
 
-impl<T: Vocabulary> ToSchema for Word<T> {
+impl<T: Named> ToSchema for Word<T> {
     fn name() -> Cow<'static, str> {
         T::NAME.into()
     }
@@ -127,7 +125,7 @@ impl<T: Vocabulary> ToSchema for Word<T> {
 
 /// Each vocabulary under a name without brackets, which is what the description of the API is made from.
 pub(crate) mod vocabulary {
-    use super::{Vocabulary, Word};
+    use super::{Named, Word};
     use crate::{
         domain::{
             conversation::{AttentionReason, Status},
@@ -154,16 +152,8 @@ pub(crate) mod vocabulary {
             #[doc = concat!("A word of `", stringify!($domain), "`.")]
             pub(crate) type $word = Word<$domain>;
 
-            impl Vocabulary for $domain {
+            impl Named for $domain {
                 const NAME: &'static str = stringify!($domain);
-
-                fn words() -> Vec<&'static str> {
-                    Self::ALL.iter().map(|word| word.as_str()).collect()
-                }
-
-                fn word(self) -> &'static str {
-                    self.as_str()
-                }
             }
         )+};
     }
