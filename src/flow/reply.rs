@@ -234,8 +234,8 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         ..Owed::machine(Gate::Assistant, Some(begun.turn.id))
     };
     outbox::owe(docket, &parts, &owed, actor::ASSISTANT);
-    for id in begun.turn.messages.clone() {
-        if let Some(message) = docket.edit(id) {
+    for id in &begun.turn.messages {
+        if let Some(message) = docket.edit(*id) {
             message.turn = Some(begun.turn.id);
         }
     }
@@ -314,8 +314,8 @@ fn end_burst_as(
     outcome: Outcome,
     reason: Option<OutcomeReason>,
 ) {
-    for id in begun.turn.messages.clone() {
-        if let Some(message) = docket.edit(id) {
+    for id in &begun.turn.messages {
+        if let Some(message) = docket.edit(*id) {
             message.turn = Some(begun.turn.id);
             if let Some(inbound) = &mut message.inbound
                 && inbound.outcome == Outcome::Pending

@@ -12,7 +12,7 @@ use super::{
     Dialect, Op, Transaction, load,
     load::{Found, Wanted},
     merged::{self, Elsewhere},
-    recent::Recent,
+    recent::{Chat, Recent},
     steps::{self, Case, Played},
     text,
     tombstones::Removed,
@@ -218,25 +218,25 @@ impl Locked {
 /// The chats that steps name, and their conversations.
 #[derive(Default)]
 struct Chats {
-    known: HashMap<(String, String), Uuid>,
+    known: HashMap<Chat<'static>, Uuid>,
     begun: HashMap<Uuid, usize>,
 }
 
 impl Chats {
     fn begun(&self) -> Vec<(String, String, Uuid)> {
         let begun = self.known.iter().filter(|(_, id)| self.begun.contains_key(id));
-        begun.map(|((channel, chat), id)| (channel.clone(), chat.clone(), *id)).collect()
+        begun.map(|((channel, chat), id)| (channel.to_string(), chat.to_string(), *id)).collect()
     }
 
     fn know(&mut self, channel: &str, chat: &str, conversation: Uuid) {
-        self.known.insert((channel.to_owned(), chat.to_owned()), conversation);
+        self.known.insert((channel.to_owned().into(), chat.to_owned().into()), conversation);
     }
 
     fn conversation(&self, key: &Key) -> Option<Uuid> {
         match key {
             Key::Id(id) => Some(*id),
             Key::Chat { channel, chat, .. } => {
-                self.known.get(&(channel.clone(), chat.as_str().to_owned())).copied()
+                self.known.get(&(channel.into(), chat.as_str().into())).copied()
             }
         }
     }

@@ -4,6 +4,7 @@
 //! that stamp. Bounded; what falls out is read again.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     hash::Hash,
     mem::take,
@@ -27,11 +28,14 @@ const CHATS: usize = 50_000;
 /// Never more than two to this power of batches go the long way unasked.
 const DOUBTS_MAX: u32 = 8;
 
+/// A channel and a chat on it: owned where they are kept, borrowed where they are looked up.
+pub(super) type Chat<'a> = (Cow<'a, str>, Cow<'a, str>);
+
 /// What is remembered, for all writers of one ledger.
 #[derive(Default)]
 pub(super) struct Recent {
     conversations: Mutex<Generations<Uuid, (i64, Loaded)>>,
-    chats: Mutex<Generations<(String, String), Uuid>>,
+    chats: Mutex<Generations<Chat<'static>, Uuid>>,
     channels: Mutex<HashMap<String, ChannelStanding>>,
     doubts: AtomicU32,
     waits: AtomicU32,
@@ -101,12 +105,13 @@ impl Recent {
 
     /// The conversation of a chat. It keeps it until that one is erased or merged away.
     pub(super) fn conversation_of(&self, channel: &str, chat: &str) -> Option<Uuid> {
-        lock(&self.chats).get(&(channel.to_owned(), chat.to_owned())).copied()
+        lock(&self.chats).get(&(channel.into(), chat.into())).copied()
     }
 
     /// Remembers the conversation of a chat.
     pub(super) fn keep_chat(&self, channel: &str, chat: &str, conversation: Uuid) {
-        lock(&self.chats).insert((channel.to_owned(), chat.to_owned()), conversation, 1, CHATS);
+        let key = (channel.to_owned().into(), chat.to_owned().into());
+        lock(&self.chats).insert(key, conversation, 1, CHATS);
     }
 
     /// Nothing of that conversation is remembered any more, nor whose it was.
@@ -117,7 +122,7 @@ impl Recent {
 
     /// The conversation of that chat is gone.
     pub(super) fn forget_chat(&self, channel: &str, chat: &str) {
-        lock(&self.chats).remove(&(channel.to_owned(), chat.to_owned()));
+        lock(&self.chats).remove(&(channel.to_owned().into(), chat.to_owned().into()));
     }
 }
 
