@@ -29,6 +29,7 @@ const SHARED_BY_ADAPTERS: &[&str] = &[
     "sql",
     "room",
     "migrations",
+    "old",
     "archive",
     "backup",
     "http_client",
@@ -53,24 +54,27 @@ fn looks_into(path: &Path) -> (Vec<String>, Vec<String>) {
     let text = fs::read_to_string(path).expect("the file can be read");
     // What only tests import is their own business.
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    let word = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let mut rooms: Vec<String> = Vec::new();
-    let mut crates = Vec::new();
     let code: String =
         code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
+    let uses = code.lines().filter_map(|line| line.trim_start().strip_prefix("use "));
+    (branches(&code, "crate::"), uses.map(first_word).collect())
+}
+
+fn first_word(path: &str) -> String {
+    path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// What stands behind `root` wherever it is named, alone or in braces: the first word of each.
+fn branches(code: &str, root: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (at, _) in code.match_indices(root) {
+        let rest = &code[at + root.len()..];
         match rest.strip_prefix('{') {
-            None => rooms.push(word(rest)),
-            Some(list) => rooms.extend(first_words(list)),
+            None => words.push(first_word(rest)),
+            Some(list) => words.extend(first_words(list)),
         }
     }
-    for line in code.lines() {
-        if let Some(rest) = line.trim_start().strip_prefix("use ") {
-            crates.push(word(rest));
-        }
-    }
-    (rooms, crates)
+    words
 }
 
 /// The first word of each branch of `{a::b, c::{d, e}, f}`.
@@ -87,11 +91,7 @@ fn first_words(list: &str) -> Vec<String> {
         }
     }
     words.push(current);
-    words
-        .iter()
-        .map(|word| word.trim().split("::").next().unwrap_or_default().to_owned())
-        .filter(|word| !word.is_empty())
-        .collect()
+    words.iter().map(|word| first_word(word.trim())).filter(|word| !word.is_empty()).collect()
 }
 
 #[test]
@@ -140,10 +140,8 @@ fn adapters_do_not_know_each_other() {
             .filter(|path| path.starts_with(adapters.join(name)) || path.ends_with(format!("{name}.rs")))
         {
             let text = fs::read_to_string(path).expect("the file can be read");
-            for other in names.iter().filter(|other| *other != name) {
-                let knows = text.contains(&format!("adapters::{other}"))
-                    || text.contains(&format!("super::{other}::"));
-                assert!(!knows, "{} knows {other}", path.display());
+            for other in ["adapters::", "super::"].iter().flat_map(|root| branches(&text, root)) {
+                assert!(other == *name || !names.contains(&other), "{} knows {other}", path.display());
             }
         }
     }

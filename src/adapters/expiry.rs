@@ -9,8 +9,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
-    endpoints::without_failures,
-    graves::keep,
+    old,
     rows::Columns,
     sql::{Engine, Part, Statement, Store, cell},
 };
@@ -155,7 +154,7 @@ impl<S: Store> Expiry for S {
             .with(fastrand::i64(..));
         let mut parts = vec![Part::Must(stamp)];
         if !hashes.is_empty() {
-            parts.push(Part::May(keep(self, hashes, Removal::Expired)));
+            parts.push(Part::May(old::tombstones(self, hashes, Removal::Expired)));
         }
         for (kind, ids) in &expired.rows {
             let text = match kind {
@@ -234,7 +233,8 @@ impl<S: Store> Expiry for S {
         .with(actor::SYSTEM)
         .with(EventType::ConversationErased.as_str());
         record.now(self).push(")");
-        self.write_together(vec![Part::Must(delete), Part::Must(record), Part::May(without_failures())]).await
+        self.write_together(vec![Part::Must(delete), Part::Must(record), Part::May(old::without_failures())])
+            .await
     }
 
     async fn end_retention(&self) {

@@ -8,10 +8,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    endpoints::without_failures,
     failure, old,
     rows::{Columns, Json},
-    sql::{Bound, Engine, Part, Statement, Store, cell},
+    sql::{Engine, Part, Statement, Store, cell},
 };
 use crate::{
     domain::{event::EventType, time::Time, turn::LetterKind},
@@ -55,9 +54,6 @@ const fn place(of: Of) -> Option<Place> {
         Of::Labels => place!("conversation_labels", "label_id"),
     })
 }
-
-/// What was older than allowed is known for so long: a year. No provider repeats a message after that.
-const EXPIRED_KNOWN_MS: i64 = 365 * 86_400_000;
 
 #[async_trait]
 impl<S: Store> Graves for S {
@@ -125,7 +121,8 @@ impl<S: Store> Graves for S {
         );
         let messages = Statement::new("delete from messages where conversation_id = $1 and seq <= $2");
         let these = |statement: Statement| Part::May(statement.with(erasing.conversation).with(leaf.up_to));
-        let parts = vec![Part::May(keep(self, hashes, Removal::Erased)), these(files), these(messages)];
+        let parts =
+            vec![Part::May(old::tombstones(self, hashes, Removal::Erased)), these(files), these(messages)];
         turn(self, erasing, "messages", leaf.count, parts).await
     }
 
@@ -248,7 +245,7 @@ impl<S: Store> Graves for S {
         .with(details);
         record.now(self).push(")");
         let delete = Part::Must(delete.with(erasing.conversation));
-        let parts = vec![delete, Part::Must(record), Part::May(without_failures())];
+        let parts = vec![delete, Part::Must(record), Part::May(old::without_failures())];
         let is_ended = self.write_together(parts).await?;
         self.removed().await;
         Ok(is_ended)
@@ -369,24 +366,6 @@ async fn remove_events<S: Store>(store: &S, erasing: &Erasing, limit: usize) -> 
     let others = Statement::new("delete from events where conversation_id = $1 and conv_seq is null")
         .with(erasing.conversation);
     turn(store, erasing, "events", rows(numbers.len()), vec![Part::May(numbered), Part::May(others)]).await
-}
-
-/// Keeps hashes: of who was erased for good, of what was older than allowed until nobody repeats it any more. They go in in one
-/// order: two who keep the same ones wait for each other, never in a circle.
-pub(super) fn keep<S: Store>(store: &S, mut hashes: Vec<String>, kind: Removal) -> Statement {
-    hashes.sort_unstable();
-    let mut statement = Statement::new("insert into tombstones (hash, kind, until) select h.value, $2, ")
-        .with(Bound::Texts(hashes))
-        .with(kind.as_str());
-    match kind {
-        Removal::Erased => statement.push("null"),
-        Removal::Expired => statement.now(store).push(" + ").bind(EXPIRED_KNOWN_MS),
-    };
-    statement.push(match S::ENGINE {
-        Engine::Postgres => " from unnest($1::text[]) as h (value) on conflict do nothing",
-        Engine::Sqlite => " from json_each($1) as h where true on conflict do nothing",
-    });
-    statement
 }
 
 fn without_conversation<S: Store>(letters: &[Uuid]) -> Statement {

@@ -1,11 +1,14 @@
-//! Rows that are too old go, page by page: what comes together in an hour may be more than one statement has time for, and
-//! on SQLite nobody else writes while one runs.
+//! What whoever removes rows shares. Rows that are too old go page by page: what comes together in an hour may be more than
+//! one statement has time for, and on SQLite nobody else writes while one runs.
 
 use super::sql::{Bound, Engine, Statement, Store};
-use crate::flow::ledger::Error;
+use crate::flow::{ledger::Error, tombstones::Removal};
 
 /// Rows removed at once.
 const PAGE: u64 = 5_000;
+
+/// What was older than allowed is known for so long: a year. No provider repeats a message after that.
+const EXPIRED_KNOWN_MS: i64 = 365 * 86_400_000;
 
 /// Removes the rows `r` of that table of which this holds, `$1` being that value. Returns how many.
 pub(super) async fn remove<S: Store>(
@@ -43,6 +46,32 @@ async fn remove_by<S: Store>(
             return Ok(removed);
         }
     }
+}
+
+/// Keeps hashes: of who was erased for good, of what was older than allowed until nobody repeats it any more. They go in in one
+/// order: two who keep the same ones wait for each other, never in a circle.
+pub(super) fn tombstones<S: Store>(store: &S, mut hashes: Vec<String>, kind: Removal) -> Statement {
+    hashes.sort_unstable();
+    let mut statement = Statement::new("insert into tombstones (hash, kind, until) select h.value, $2, ")
+        .with(Bound::Texts(hashes))
+        .with(kind.as_str());
+    match kind {
+        Removal::Erased => statement.push("null"),
+        Removal::Expired => statement.now(store).push(" + ").bind(EXPIRED_KNOWN_MS),
+    };
+    statement.push(match S::ENGINE {
+        Engine::Postgres => " from unnest($1::text[]) as h (value) on conflict do nothing",
+        Engine::Sqlite => " from json_each($1) as h where true on conflict do nothing",
+    });
+    statement
+}
+
+/// Of what has failed at an endpoint nothing is left to be told: there it has not failed, and the next failure is the first.
+pub(super) fn without_failures() -> Statement {
+    Statement::new(
+        "update endpoints set failing_since = null where failing_since is not null and not exists \
+         (select 1 from deliveries w where w.endpoint_id = endpoints.id and w.state = 'pending' and w.attempts > 0)",
+    )
 }
 
 #[cfg(test)]

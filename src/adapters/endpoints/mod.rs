@@ -13,7 +13,6 @@ use async_trait::async_trait;
 use serde_json::json;
 use uuid::Uuid;
 
-pub(in crate::adapters) use self::settle::without_failures;
 use super::{
     archive::{
         cursor,

@@ -3,7 +3,10 @@
 use serde_json::json;
 
 use crate::{
-    adapters::sql::{Bound, Part, Statement, Store},
+    adapters::{
+        old::without_failures,
+        sql::{Bound, Part, Statement, Store},
+    },
     domain::{
         endpoint::{DEAD_LETTERED, DeliveryState, DisabledReason, ENDPOINT, Fate},
         event::{EventType, actor},
@@ -39,14 +42,6 @@ pub(super) fn statements<S: Store>(store: &S, due: &Due, ended: &Ended) -> Vec<P
         parts.extend(disabling(store, delivery, reason));
     }
     parts
-}
-
-/// Of what has failed at an endpoint nothing is left to be told: there it has not failed, and the next failure is the first.
-pub(in crate::adapters) fn without_failures() -> Statement {
-    Statement::new(
-        "update endpoints set failing_since = null where failing_since is not null and not exists \
-         (select 1 from deliveries w where w.endpoint_id = endpoints.id and w.state = 'pending' and w.attempts > 0)",
-    )
 }
 
 fn outcome<S: Store>(store: &S, delivery: &Delivery, ended: &Ended) -> Statement {
