@@ -203,11 +203,6 @@ pub fn fingerprint(channel: &str, body: &[u8]) -> Option<String> {
     adapters::green_api::fingerprint_of(channel, body)
 }
 
-/// The API's description.
-pub fn openapi() -> anyhow::Result<String> {
-    Ok(crate::http::openapi::openapi())
-}
-
 /// The moment by this machine's clock.
 fn now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! `baton openapi`: the description of the API, as the server gives it.
 
 use super::print;
-use crate::app;
+use crate::http::openapi::openapi;
 
 /// Print the OpenAPI document
 #[derive(Debug, clap::Args)]
@@ -9,7 +9,7 @@ pub(super) struct Openapi {}
 
 impl Openapi {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        print::text(&app::openapi()?)?;
+        print::text(&openapi())?;
         Ok(())
     }
 }
