@@ -13,6 +13,9 @@ use crate::domain::{
     time::Time,
 };
 
+/// The state of an account that hears its contacts and can send.
+pub const AUTHORIZED: &str = "authorized";
+
 /// What a webhook says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {

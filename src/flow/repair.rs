@@ -17,13 +17,11 @@ use super::{
     inbox,
     intake::{Intake, Verdict},
     journal, ledger, merge,
-    provider::{Arrival, Unanswered},
+    provider::{AUTHORIZED, Arrival, Unanswered},
     registry::Registry,
 };
 use crate::domain::{chat::ChatId, docket::Entry, event::EventType, time::Time};
 
-/// The state of an account that hears its contacts.
-const LINKED: &str = "authorized";
 /// After a start or a new link the provider first delivers what it kept, and repeats a refused webhook only after a
 /// minute. What is left to it comes in its own order.
 const SETTLE_MS: i64 = 180_000;
@@ -60,7 +58,7 @@ pub async fn keep_state(
     if is_changed {
         journal::log(&Entry::of(EventType::ChannelStateChanged).with("to", state).outside(name, now));
     }
-    if is_changed && state == LINKED {
+    if is_changed && state == AUTHORIZED {
         registry.wind_repair(name, now.plus_ms(SETTLE_MS)).await?;
     }
     Ok(is_changed)
@@ -103,7 +101,7 @@ impl Repair {
         let Some(channel) = self.channels.get(name) else { return Ok(0) };
         // An empty journal of an account that is not linked proves nothing.
         let state = channel.provider.state().await?;
-        if state != LINKED {
+        if state != AUTHORIZED {
             keep_state(&*self.registry, name, &state, now).await?;
             return Err(Trouble::NotLinked);
         }

@@ -25,6 +25,7 @@ use crate::{
         desk::REMEMBERED_MS,
         ledger::{Ledger, Observer},
         outbox::HELD_AT_MOST_MS,
+        provider::AUTHORIZED,
     },
 };
 
@@ -341,7 +342,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     due_sends: format!(
         "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
         from conversations c left join channels h on h.name = c.channel
-        where c.send_at <= {NOW} and c.channel = {CHANNELS} and coalesce(h.state, '') in ('', 'authorized')
+        where c.send_at <= {NOW} and c.channel = {CHANNELS} and coalesce(h.state, '') in ('', '{AUTHORIZED}')
         and coalesce(h.next_send_at, 0) not between {NOW} + 1 and {NOW} + {HELD_AT_MOST_MS}
         and (h.braked_at is null or c.send_rank - c.send_at < {proactive})
         order by c.send_rank, c.id limit ($1::json ->> 'limit')::bigint",

@@ -18,8 +18,8 @@ use crate::{
         time::Time,
     },
     flow::provider::{
-        Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Status, Trace, Unanswered,
-        Unreadable, boot_time,
+        AUTHORIZED, Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Status, Trace,
+        Unanswered, Unreadable, boot_time,
     },
 };
 
@@ -187,7 +187,7 @@ impl Provider for Sandbox {
     }
 
     async fn state(&self) -> Result<String, Unanswered> {
-        Ok("authorized".to_owned())
+        Ok(AUTHORIZED.to_owned())
     }
 
     /// Its reports come by themselves; there is never anything to fetch.

@@ -17,7 +17,7 @@ use crate::{
         policy::Policy,
         time::Time,
     },
-    flow::{agenda, conversations, inbox},
+    flow::{agenda, conversations, inbox, provider::AUTHORIZED},
 };
 
 /// Nobody holds a channel for longer: neither its pace nor a provider that is left alone.
@@ -197,7 +197,7 @@ const fn is_held(until: Time, now: Time) -> bool {
 
 /// Whether a channel in that state, as the provider names it, can send. One that was never asked counts as able.
 pub fn is_able(state: &str) -> bool {
-    state.is_empty() || state == "authorized"
+    state.is_empty() || state == AUTHORIZED
 }
 
 fn begin_sending(docket: &mut Docket, policy: &Policy, id: Uuid, attempt: Uuid) -> Claim {

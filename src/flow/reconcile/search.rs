@@ -26,7 +26,7 @@ use crate::{
         channels::{Channel, Channels},
         ledger::{self, Key, Ledger, Need, change},
         outbox,
-        provider::{LookUp, Trace},
+        provider::{AUTHORIZED, LookUp, Trace},
         registry::Registry,
     },
 };
@@ -267,7 +267,7 @@ impl Reconciler {
             self.searches().get(&lost.attempt.id).is_some_and(|search| search.covers(lost.attempt, now))
         };
         let covered: Vec<Lost> = due.iter().filter(covers).cloned().collect();
-        if covered.is_empty() || !matches!(channel.provider.state().await.as_deref(), Ok("authorized")) {
+        if covered.is_empty() || !matches!(channel.provider.state().await.as_deref(), Ok(AUTHORIZED)) {
             return Ok(());
         }
         for lost in covered {
