@@ -28,7 +28,7 @@ use crate::{
         breaker::Breaker,
         channel_breaker::ChannelBreaker,
         desk::Desk,
-        dispatch::{Dispatch, Typing},
+        dispatch::{Dispatch, ShowTyping},
         enclosures::Enclosures,
         endpoints::Endpoints,
         erase::Eraser,
@@ -264,7 +264,7 @@ impl Parts {
 }
 
 /// Shows contacts that someone is typing, each on a task of its own: a slow gateway holds up nobody else.
-pub(super) fn show_typing(parts: &Parts, mut typed: mpsc::Receiver<Typing>, shutdown: &Shutdown) {
+pub(super) fn show_typing(parts: &Parts, mut typed: mpsc::Receiver<ShowTyping>, shutdown: &Shutdown) {
     let (channels, stop) = (Arc::clone(&parts.numbers.channels), shutdown.stopping.clone());
     shutdown.tasks.spawn(async move {
         loop {

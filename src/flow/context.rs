@@ -21,21 +21,21 @@ use crate::domain::{
     turn::Purpose,
 };
 
-/// So many letters of what was said before go to the model at most, newest first: a contact may paste a book, and the question
-/// after it must still be answered.
-const HISTORY_LETTERS: usize = 60_000;
+/// So many characters of what was said before go to the model at most, newest first: a contact may paste a book, and the
+/// question after it must still be answered.
+const HISTORY_CHARS: usize = 60_000;
 
 /// Of the messages of this turn, so many in all; each has the same part of it.
-const BURST_LETTERS: usize = 100_000;
+const BURST_CHARS: usize = 100_000;
 
 /// Of one message.
-const MESSAGE_LETTERS: usize = 20_000;
+const MESSAGE_CHARS: usize = 20_000;
 
 /// Of what a message answers.
-const QUOTE_LETTERS: usize = 300;
+const QUOTE_CHARS: usize = 300;
 
 /// Of the name of somebody in a group.
-const NAME_LETTERS: usize = 60;
+const NAME_CHARS: usize = 60;
 
 /// Stand in a prompt for the day, and for the day and the time. A model has no clock: "tomorrow" would be a day that it makes up.
 const TODAY: &str = "{today}";
@@ -57,10 +57,10 @@ pub(super) async fn request(
     let (mut said, mut lines): (Vec<&Message>, Vec<Line>) = history
         .iter()
         .filter(|message| !of_this_turn(message) && !message.waits())
-        .filter_map(|message| Some((message, line_of(message, MESSAGE_LETTERS, is_group)?)))
+        .filter_map(|message| Some((message, line_of(message, MESSAGE_CHARS, is_group)?)))
         .unzip();
     lines.drain(..lines.len().saturating_sub(channel.policy.ai_history));
-    lines.drain(..lines.len() - newest(&lines, HISTORY_LETTERS));
+    lines.drain(..lines.len() - newest(&lines, HISTORY_CHARS));
     said.drain(..said.len() - lines.len());
     let tools = offer(&channel.policy.tools, begun.turn.purpose, tool_rounds);
     if tools.is_open() {
@@ -69,7 +69,7 @@ pub(super) async fn request(
     if let Some(note) = &begun.note {
         lines.push(Line::Instruction(format!("A colleague left this note for you: {note}")));
     }
-    let each = MESSAGE_LETTERS.min(BURST_LETTERS / begun.burst.len().max(1));
+    let each = MESSAGE_CHARS.min(BURST_CHARS / begun.burst.len().max(1));
     lines.extend(begun.burst.iter().filter_map(|message| line_of(message, each, is_group)));
     if begun.turn.purpose == Purpose::Draft {
         // As a note, before what it is for.
@@ -141,18 +141,18 @@ fn offer(tools: &Arc<[Tool]>, purpose: Purpose, rounds: usize) -> Offer {
     }
 }
 
-/// How many of the newest have no more letters than that.
-fn newest(lines: &[Line], letters: usize) -> usize {
-    let mut left = letters;
+/// How many of the newest have no more characters than that.
+fn newest(lines: &[Line], chars: usize) -> usize {
+    let mut left = chars;
     let fits = |line: &&Line| {
-        let rest = left.checked_sub(letters_of(line));
+        let rest = left.checked_sub(chars_of(line));
         left = rest.unwrap_or_default();
         rest.is_some()
     };
     lines.iter().rev().take_while(fits).count()
 }
 
-fn letters_of(line: &Line) -> usize {
+fn chars_of(line: &Line) -> usize {
     match line {
         Line::Contact(text) | Line::Assistant(text) | Line::Colleague(text) | Line::Instruction(text) => {
             text.chars().count()
@@ -168,8 +168,8 @@ pub(super) fn forget_half(lines: &mut Vec<Line>, burst: usize) -> bool {
     let last = lines.iter().rposition(|line| matches!(line, Line::Contact(_)));
     // A note and what is asked of the turn stand there too.
     let said = last.map_or(lines.len(), |at| at + 1).saturating_sub(burst + 2);
-    let letters: usize = lines[..said].iter().map(letters_of).sum();
-    let kept = newest(&lines[..said], letters / 2);
+    let chars: usize = lines[..said].iter().map(chars_of).sum();
+    let kept = newest(&lines[..said], chars / 2);
     // What a call gave says nothing without the call.
     let orphans =
         lines[said - kept..said].iter().take_while(|line| matches!(line, Line::Result { .. })).count();
@@ -177,21 +177,21 @@ pub(super) fn forget_half(lines: &mut Vec<Line>, burst: usize) -> bool {
     kept < said
 }
 
-/// The text, or so many letters of it and a sign that it goes on.
-fn cut(text: &str, letters: usize) -> String {
-    match text.char_indices().nth(letters) {
+/// The text, or so many characters of it and a sign that it goes on.
+fn cut(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
         Some((at, _)) => format!("{} […]", &text[..at]),
         None => text.to_owned(),
     }
 }
 
-/// A message as the model reads it, of so many letters at most; notes and empty ones are none. In a group it says who writes.
+/// A message as the model reads it, of so many characters at most; notes and empty ones are none. In a group it says who writes.
 /// What a contact wrote stands in the contact's lines alone: quoted by us it is left out, or it would be read as our words.
-fn line_of(message: &Message, letters: usize, is_group: bool) -> Option<Line> {
+fn line_of(message: &Message, chars: usize, is_group: bool) -> Option<Line> {
     if message.kind == Kind::Note || message.deleted_at.is_some() || message.text.trim().is_empty() {
         return None;
     }
-    let text = cut(&message.text, letters);
+    let text = cut(&message.text, chars);
     Some(match message.author {
         Author::Contact => Line::Contact(of_contact(message, text, is_group)),
         Author::Assistant | Author::System => Line::Assistant(text),
@@ -203,10 +203,7 @@ fn line_of(message: &Message, letters: usize, is_group: bool) -> Option<Line> {
 fn of_contact(message: &Message, text: String, is_group: bool) -> String {
     let text = match &message.quoted {
         Some(quoted) if !quoted.text.trim().is_empty() => {
-            format!(
-                "{text} (in reply to: \"{}\")",
-                quoted.text.chars().take(QUOTE_LETTERS).collect::<String>()
-            )
+            format!("{text} (in reply to: \"{}\")", quoted.text.chars().take(QUOTE_CHARS).collect::<String>())
         }
         _ => text,
     };
@@ -221,7 +218,7 @@ fn of_contact(message: &Message, text: String, is_group: bool) -> String {
 /// What somebody in a group calls themselves, in one line: it is as little to be believed as what they write.
 fn name_of(sender: &Sender) -> String {
     let words: Vec<&str> = sender.name.split_whitespace().collect();
-    words.join(" ").chars().take(NAME_LETTERS).collect()
+    words.join(" ").chars().take(NAME_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -283,8 +280,8 @@ mod tests {
     #[test]
     fn the_newest_are_kept_as_far_as_they_fit() {
         let lines = ["one", "zwölf", "three"].map(|text| Line::Contact(text.to_owned()));
-        for (letters, kept) in [(4, 0), (5, 1), (9, 1), (10, 2), (12, 2), (13, 3)] {
-            assert_eq!(newest(&lines, letters), kept, "{letters}");
+        for (chars, kept) in [(4, 0), (5, 1), (9, 1), (10, 2), (12, 2), (13, 3)] {
+            assert_eq!(newest(&lines, chars), kept, "{chars}");
         }
     }
 
@@ -310,9 +307,9 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_between_letters() {
-        for (letters, wanted) in [(0, " […]"), (2, "éü […]"), (3, "éüñ")] {
-            assert_eq!(cut("éüñ", letters), wanted);
+    fn a_text_is_cut_between_characters() {
+        for (chars, wanted) in [(0, " […]"), (2, "éü […]"), (3, "éüñ")] {
+            assert_eq!(cut("éüñ", chars), wanted);
         }
     }
 

@@ -49,7 +49,7 @@ impl Head {
 
 /// Someone would be typing now: the words are owed, and leave only after so long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Typing {
+pub struct ShowTyping {
     /// Over which channel.
     pub channel: String,
     /// To whom.
@@ -79,7 +79,7 @@ pub struct Dispatch {
     /// The same, for whoever tells endpoints of webhooks.
     pub events: watch::Sender<()>,
     /// Told of words that someone would be typing now.
-    typing: Option<mpsc::Sender<Typing>>,
+    typing: Option<mpsc::Sender<ShowTyping>>,
     heads: Mutex<HashMap<Uuid, Head>>,
     crowded: Mutex<HashSet<String>>,
     changed: broadcast::Sender<Uuid>,
@@ -109,7 +109,7 @@ impl Default for Dispatch {
 
 impl Dispatch {
     /// With the way to other instances, if there are any, and to whoever shows that someone is typing.
-    pub fn telling(others: Option<mpsc::Sender<Standing>>, typing: mpsc::Sender<Typing>) -> Self {
+    pub fn telling(others: Option<mpsc::Sender<Standing>>, typing: mpsc::Sender<ShowTyping>) -> Self {
         Self { to_others: others, typing: Some(typing), ..Self::default() }
     }
 
@@ -192,7 +192,7 @@ impl Dispatch {
         let ms = send_at.since(commit.at);
         if pacing::shows_typing(ms) && commit.events.iter().any(is_new) && self.leaves_alone(commit, send_at)
         {
-            let word = Typing { channel: commit.channel.clone(), chat: commit.chat.clone(), ms };
+            let word = ShowTyping { channel: commit.channel.clone(), chat: commit.chat.clone(), ms };
             if typing.try_send(word).is_err() {
                 tracing::debug!("nobody was shown typing this time");
             }

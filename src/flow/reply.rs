@@ -32,7 +32,7 @@ use crate::domain::{
 };
 
 /// So much of a reason that the model gave is told.
-const REASON_LETTERS: usize = 500;
+const REASON_CHARS: usize = 500;
 
 /// What the model wrote, tools understood.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -151,7 +151,7 @@ fn completed(begun: &Begun, answer: &Answer) -> Entry {
 
 /// The reason that the model gave, as the timeline tells it.
 fn told(reason: &str) -> String {
-    reason.chars().take(REASON_LETTERS).collect()
+    reason.chars().take(REASON_CHARS).collect()
 }
 
 /// Why the permit no longer holds, as a word; None: it does.

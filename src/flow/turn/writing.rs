@@ -31,7 +31,7 @@ use crate::{
 const AT_ONCE: usize = 4;
 
 /// Nobody writes more to a customer: a model that does repeats itself, and would fill the phone with it.
-const ANSWER_LETTERS: usize = 20_000;
+const ANSWER_CHARS: usize = 20_000;
 
 /// Said in the last round, for models whose servers don't know how to forbid a call.
 const NO_MORE: &str = "No tool can be called any more. Answer the contact now, in words.";
@@ -86,8 +86,8 @@ impl Turns {
                 }
                 written => written?,
             };
-            if written.text.chars().nth(ANSWER_LETTERS).is_some() {
-                let detail = format!("more than {ANSWER_LETTERS} letters");
+            if written.text.chars().nth(ANSWER_CHARS).is_some() {
+                let detail = format!("more than {ANSWER_CHARS} letters");
                 return Err(Failure::new(FailureKind::Malformed, detail).into());
             }
             let is_over = matches!(request.tools, Offer::Over(_));
