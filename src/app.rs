@@ -90,7 +90,7 @@ use self::{
 use crate::{
     adapters::{self, http_client::http_client, sandbox::Sandbox},
     config::Settings,
-    domain::time::Time,
+    domain::time::{Time, duration},
     flow::{
         archive::Archive, audit::Audit, channels::Channels, desk::Desk, dispatch::Dispatch, erase::Eraser,
         ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry, retention::Retention,
@@ -177,7 +177,7 @@ async fn lock(
     registry: &dyn Registry,
 ) -> anyhow::Result<Lock> {
     let keys = key_store::Redis::new(server, &prefix(settings, registry).await?);
-    Ok(Lock::new(Arc::new(keys), Duration::from_millis(settings.lock_ttl_ms.unsigned_abs())))
+    Ok(Lock::new(Arc::new(keys), duration(settings.lock_ttl_ms)))
 }
 
 /// What stands before every key in Redis: the installation's own, so that two of them may share one.

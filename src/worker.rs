@@ -18,6 +18,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
+use crate::domain::time::duration;
 use crate::flow::{
     channels::Channels,
     dispatch::Dispatch,
@@ -183,7 +184,7 @@ impl Worker {
             Ok(sender::Outcome::NotYet(ms)) => self.dispatch.sends.set(end.conversation, Some(ms)),
             Ok(sender::Outcome::Blocked(ms)) => {
                 lane.waiting.insert((end.rank, end.conversation));
-                lane.opens_at = Instant::now() + Duration::from_millis(ms.unsigned_abs());
+                lane.opens_at = Instant::now() + duration(ms);
             }
             Err(error) => {
                 tracing::debug!(%error, "a send waits for the store");

@@ -1,6 +1,6 @@
 //! What lies behind the routes.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use execution::redis_server::Server;
 use tokio::sync::Semaphore;
@@ -11,6 +11,7 @@ use super::{health::Health, now, parts::Parts, played::Played};
 use crate::{
     adapters::{receivers::Outward, sandbox::Sandbox, scripted::Scripted},
     config::{Language, Source},
+    domain::time::duration,
     flow::{
         desk::Desk,
         erase::Eraser,
@@ -71,7 +72,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         bodies: Arc::new(Told { archive: Arc::clone(&parts.archive), directory: Arc::clone(&directory) }),
         vault: Arc::clone(&parts.vault) as Arc<dyn vault::Vault>,
         slots: Arc::new(Semaphore::new(AT_ONCE_IN_ALL)),
-        lease: Duration::from_millis(settings.lock_ttl_ms.unsigned_abs()),
+        lease: duration(settings.lock_ttl_ms),
         clock: now,
     });
     Ok(Doors {
@@ -115,7 +116,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         prices: settings.ai_prices.clone().unwrap_or_default(),
         time_zone: settings.time_zone.clone(),
         settings: settings.describe().into_iter().map(as_setting).collect(),
-        settle_ms: i64::try_from(settings.settle_ms).unwrap_or(i64::MAX),
+        settle_ms: settings.settle_ms,
         render_metrics: Box::new(move || metrics.render()),
         now,
         main: tokio::runtime::Handle::current(),

@@ -1,6 +1,6 @@
 //! Which model speaks on which channel: the one of the settings, and on the sandbox the scripted one where there is none.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -16,6 +16,7 @@ use crate::{
         scripted::{self, Scripted},
     },
     config::{AiProvider, Language, Secret, Settings},
+    domain::time::duration,
     flow::{
         describer::{self, Describer},
         generator::{Failure, FailureKind, Generator, Progress, Request, Written},
@@ -67,7 +68,7 @@ impl Generators {
             AiProvider::Http => Some(Arc::new(HttpGenerator::new(&server, http).context(WRONG)?)),
             AiProvider::Scripted | AiProvider::None => None,
         };
-        let idle = Duration::from_millis(settings.ai_idle_ms);
+        let idle = duration(settings.ai_idle_ms);
         let scripted = Arc::new(Scripted::new(scripted::Faults::default(), idle));
         Ok(Self { main, scripted, is_scripted_everywhere: provider == AiProvider::Scripted })
     }
@@ -111,8 +112,8 @@ fn server_of(settings: &Settings) -> model_server::Settings {
     model_server::Settings {
         base_url: settings.model_base_url().to_owned(),
         api_key: settings.ai_api_key.as_ref().map(|key| key.expose().to_owned()),
-        idle: Duration::from_millis(settings.ai_idle_ms),
-        total: Duration::from_millis(settings.ai_total_ms),
+        idle: duration(settings.ai_idle_ms),
+        total: duration(settings.ai_total_ms),
     }
 }
 
@@ -143,6 +144,8 @@ fn no_model() -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use bytes::Bytes;
     use serde_json::json;
     use wiremock::{Mock, MockServer, ResponseTemplate, matchers::body_string_contains};

@@ -30,6 +30,7 @@ use super::{
 use crate::{
     adapters::{http_client::http_client, sandbox::Sandbox, scripted::Scripted, sqlite::ServerLock},
     config::{AiProvider, Settings},
+    domain::time::duration,
     flow::{
         dispatch::Dispatch,
         mode_switch::ModeSwitch,
@@ -147,7 +148,7 @@ async fn listen(server: actix_web::dev::Server, deaf: CancellationToken) {
 
 /// How long everything has to end.
 fn grace(settings: &Settings) -> Duration {
-    Duration::from_millis(settings.grace_ms)
+    duration(settings.grace_ms)
 }
 
 impl Instance {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::shutdown::Shutdown;
 use crate::{
-    domain::retry,
+    domain::{retry, time::duration},
     flow::{
         dispatch::Dispatch,
         ledger::Error,
@@ -102,7 +102,7 @@ impl All {
                         tracing::warn!(endpoint = %id, error = error.cause(), "an endpoint of webhooks is not told");
                     }
                     let ms = retry::wait_ms(RETRY_MS, failures, RETRY_MAX_MS, fastrand::f64(), None);
-                    self.wait(Duration::from_millis(ms.unsigned_abs())).await;
+                    self.wait(duration(ms)).await;
                 }
             }
         }

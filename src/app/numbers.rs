@@ -22,7 +22,11 @@ use crate::{
         sandbox::Sandbox,
     },
     config::{self, AiProvider, Receive, Settings},
-    domain::{brake::Brake, policy::Policy, time::Time},
+    domain::{
+        brake::Brake,
+        policy::Policy,
+        time::{Time, duration},
+    },
     flow::{
         channels::{Channel, Channels},
         provider::{LinkCode, Provider},
@@ -346,7 +350,7 @@ impl Numbers {
             instance: row.instance.clone().context("it names no instance")?,
             api_url: row.api_url.clone().unwrap_or_else(|| self.settings.green_api_url.clone()),
             token: secrets.token.context("it has no token")?,
-            timeout: Duration::from_millis(self.settings.green_api_timeout_ms.unsigned_abs()),
+            timeout: duration(self.settings.green_api_timeout_ms),
         };
         Ok(GreenApi::new(&account, self.http.clone())?)
     }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::{parts::Parts, prefix, redis, shutdown::Shutdown};
 use crate::{
     config::Settings,
-    domain::mode::Mode,
+    domain::{mode::Mode, time::duration},
     flow::{ledger::Standing, onlookers, registry::Registry},
 };
 
@@ -38,8 +38,8 @@ impl Coordination {
         };
         let prefix = prefix(settings, registry).await?;
         let keys: Arc<dyn KeyStore> = Arc::new(key_store::Redis::new(server.clone(), &prefix));
-        let lease = Duration::from_millis(settings.lock_ttl_ms.unsigned_abs());
-        let confirmed = Duration::from_millis(settings.dedup_ttl_ms);
+        let lease = duration(settings.lock_ttl_ms);
+        let confirmed = duration(settings.dedup_ttl_ms);
         Ok(Self {
             lock: Some(Lock::new(Arc::clone(&keys), lease)),
             deduplicator: Some(Arc::new(Deduplicator::new(keys, CLAIM, confirmed))),

@@ -1,9 +1,6 @@
 //! What Baton is made of: places, and the steps and loops over them. The server and the commands beside it have the same.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
 use tokio::sync::mpsc;
@@ -22,6 +19,7 @@ use crate::{
         sandbox::Sandbox,
     },
     config::Settings,
+    domain::time::duration,
     flow::{
         answers::Answers,
         archive::Archive,
@@ -120,7 +118,7 @@ impl Parts {
             ledger: Arc::clone(&self.ledger),
             channels: Arc::clone(&self.numbers.channels),
             dispatch: Arc::clone(&self.dispatch),
-            settle_ms: i64::try_from(self.settings.settle_ms).unwrap_or(i64::MAX),
+            settle_ms: self.settings.settle_ms,
         })
     }
 
@@ -184,7 +182,7 @@ impl Parts {
                 ledger: Arc::clone(&self.ledger),
                 registry: Arc::clone(&self.registry),
                 failures: self.settings.breaker_failures,
-                open_ms: self.open_ms(),
+                open_ms: self.settings.breaker_open_ms,
                 stop: shutdown.stopping.clone(),
                 missed: Mutex::default(),
                 open: Mutex::default(),
@@ -203,7 +201,7 @@ impl Parts {
         sender: &Arc<Sender>,
         shutdown: &Shutdown,
     ) -> Arc<Turns> {
-        let limit = Duration::from_millis(self.settings.ai_total_ms);
+        let limit = duration(self.settings.ai_total_ms);
         let (transcriber, describer) = (models.transcriber.clone(), models.describer.clone());
         Arc::new(Turns {
             instance,
@@ -216,7 +214,7 @@ impl Parts {
             gate: self.gate.clone(),
             pace: self.pace.clone(),
             breaker: ModelBreaker::new(
-                Breaker::new(self.settings.breaker_failures, self.open_ms()),
+                Breaker::new(self.settings.breaker_failures, self.settings.breaker_open_ms),
                 Arc::clone(&self.ledger),
                 now,
             ),
@@ -228,10 +226,6 @@ impl Parts {
             stop: shutdown.end_turns.clone(),
             clock: now,
         })
-    }
-
-    fn open_ms(&self) -> i64 {
-        i64::try_from(self.settings.breaker_open_ms).unwrap_or(i64::MAX)
     }
 
     pub(super) fn worker(&self, turns: &Arc<Turns>, sender: &Arc<Sender>, shutdown: &Shutdown) -> Worker {
@@ -246,7 +240,7 @@ impl Parts {
             dispatch: Arc::clone(&self.dispatch),
             ledger: Arc::clone(&self.ledger),
             channels: Arc::clone(&self.numbers.channels),
-            sweep: Duration::from_millis(self.settings.sweep_ms),
+            sweep: duration(self.settings.sweep_ms),
             stop: shutdown.stopping.clone(),
             tasks: shutdown.tasks.clone(),
         }
@@ -257,7 +251,7 @@ impl Parts {
         let keeper = Keeper {
             ledger: Arc::clone(&self.ledger),
             dispatch: Arc::clone(&self.dispatch),
-            lease: Duration::from_millis(self.settings.lock_ttl_ms.unsigned_abs()),
+            lease: duration(self.settings.lock_ttl_ms),
         };
         shutdown.tasks.spawn(keeper.watch(shutdown.end_turns.clone()));
     }

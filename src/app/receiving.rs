@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{numbers::Numbers, parts::Parts, shutdown::Shutdown};
 use crate::{
     config::Receive,
-    domain::retry,
+    domain::{retry, time::duration},
     flow::{
         intake::Intake,
         poll::{Polled, Poller},
@@ -87,7 +87,7 @@ async fn fetch(poller: Arc<Poller>, channel: String) {
                     tracing::debug!(channel, error, failures, "still nothing is heard from contacts");
                 }
                 let ms = retry::wait_ms(RETRY_MS, failures, RETRY_MAX_MS, fastrand::f64(), None);
-                Duration::from_millis(ms.unsigned_abs())
+                duration(ms)
             }
         };
         wait(&poller, pause).await;

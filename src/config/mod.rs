@@ -218,9 +218,7 @@ impl Settings {
         let is_default = |key, value: String| keys::default(key) == Some(value);
         let are_chosen = !is_default("grace_ms", self.grace_ms.to_string())
             || !is_default("green_api_timeout_ms", self.green_api_timeout_ms.to_string());
-        if are_chosen
-            && i64::try_from(self.grace_ms).is_ok_and(|grace| grace < self.green_api_timeout_ms + 2_000)
-        {
+        if are_chosen && self.grace_ms < self.green_api_timeout_ms + 2_000 {
             warnings.push(format!(
                 "BATON_GRACE_MS ({}) is less than BATON_GREEN_API_TIMEOUT_MS ({}) + 2000: a send in hand at the end may \
                  be left of unknown fate",

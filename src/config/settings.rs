@@ -66,12 +66,12 @@ pub struct Settings {
     pub api_token: Option<Secret>,
 
     /// On SIGTERM: finish what is in hand for this long (ms), give the rest back
-    #[arg(long, value_name = "MS", default_value = "10000", value_parser = whole::<u64>(0, 10 * MINUTE))]
-    pub grace_ms: u64,
+    #[arg(long, value_name = "MS", default_value = "10000", value_parser = whole::<i64>(0, 10 * MINUTE))]
+    pub grace_ms: i64,
 
     /// Look this often (ms) for what a lost wake-up left
-    #[arg(long, value_name = "MS", default_value = "1000", value_parser = whole::<u64>(50, MINUTE))]
-    pub sweep_ms: u64,
+    #[arg(long, value_name = "MS", default_value = "1000", value_parser = whole::<i64>(50, MINUTE))]
+    pub sweep_ms: i64,
 
     /// Time zone of hours that name none, and of statistics by day
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
@@ -123,8 +123,8 @@ pub struct Settings {
     pub lock_ttl_ms: i64,
 
     /// How long (ms) Redis remembers a webhook; the database remembers for good
-    #[arg(long, value_name = "MS", default_value = "300000", value_parser = whole::<u64>(1_000, 24 * HOUR))]
-    pub dedup_ttl_ms: u64,
+    #[arg(long, value_name = "MS", default_value = "300000", value_parser = whole::<i64>(1_000, 24 * HOUR))]
+    pub dedup_ttl_ms: i64,
 
     /// Green API's address, the `apiUrl` of its console
     #[arg(long, value_name = "URL", default_value = "https://api.green-api.com", value_parser = base_url)]
@@ -207,12 +207,12 @@ pub struct Settings {
     pub ai_history: usize,
 
     /// No byte of the model for this long (ms): the attempt failed
-    #[arg(long, value_name = "MS", default_value = "20000", value_parser = whole::<u64>(100, HOUR))]
-    pub ai_idle_ms: u64,
+    #[arg(long, value_name = "MS", default_value = "20000", value_parser = whole::<i64>(100, HOUR))]
+    pub ai_idle_ms: i64,
 
     /// Not done in this time (ms): the attempt failed
-    #[arg(long, value_name = "MS", default_value = "90000", value_parser = whole::<u64>(100, HOUR))]
-    pub ai_total_ms: u64,
+    #[arg(long, value_name = "MS", default_value = "90000", value_parser = whole::<i64>(100, HOUR))]
+    pub ai_total_ms: i64,
 
     /// Attempts of a generation before a person is called
     #[arg(long, value_name = "N", default_value = "3", value_parser = whole::<i32>(1, 20))]
@@ -252,8 +252,8 @@ pub struct Settings {
     pub breaker_failures: u32,
 
     /// For this long (ms); then one trial
-    #[arg(long, value_name = "MS", default_value = "30000", value_parser = whole::<u64>(100, HOUR))]
-    pub breaker_open_ms: u64,
+    #[arg(long, value_name = "MS", default_value = "30000", value_parser = whole::<i64>(100, HOUR))]
+    pub breaker_open_ms: i64,
 
     /// While the model is left alone, a known question gets the answer that it had within 24 hours: on or off. Only one
     /// that concerns nobody in particular, or of the same conversation
@@ -343,8 +343,8 @@ pub struct Settings {
     pub human_overdue_ms: i64,
 
     /// Longest (ms) that a switch waits for a send in flight
-    #[arg(long, value_name = "MS", default_value = "10000", value_parser = whole::<u64>(0, 2 * MINUTE))]
-    pub settle_ms: u64,
+    #[arg(long, value_name = "MS", default_value = "10000", value_parser = whole::<i64>(0, 2 * MINUTE))]
+    pub settle_ms: i64,
 
     /// Share of new conversations that start in AI; the rest start with people and suggestions
     #[arg(long, value_name = "PERCENT", default_value = "100", value_parser = whole::<u8>(0, 100))]

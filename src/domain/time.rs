@@ -1,6 +1,6 @@
 //! Moments as milliseconds since the epoch: what both databases keep, and what rules are given as `now`.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// A moment, in milliseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -28,6 +28,11 @@ impl Time {
     }
 }
 
+/// So many milliseconds, for whoever waits; below zero, as where two clocks disagree, it is over.
+pub fn duration(ms: i64) -> Duration {
+    Duration::from_millis(ms.max(0).unsigned_abs())
+}
+
 /// RFC 3339 in UTC with milliseconds: `2026-01-05T08:00:00.000Z`.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,5 +54,10 @@ mod tests {
         assert_eq!(Time::parse(&at.to_string()), Some(at));
         assert_eq!(Time::parse("2026-01-05T16:00:11.007+08:00"), Some(at));
         assert_eq!(Time::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn a_time_below_zero_is_over_and_not_turned_round() {
+        assert_eq!([5, 0, -5, i64::MIN].map(|ms| duration(ms).as_millis()), [5, 0, 0, 0]);
     }
 }

@@ -7,7 +7,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use metrics::gauge;
@@ -21,7 +20,11 @@ use super::{
     registry::Registry,
     repair,
 };
-use crate::domain::{docket::Entry, event::EventType, time::Time};
+use crate::domain::{
+    docket::Entry,
+    event::EventType,
+    time::{Time, duration},
+};
 
 /// First pause between two questions; doubles.
 const FIRST_MS: i64 = 1_000;
@@ -101,7 +104,7 @@ impl ChannelBreaker {
         let mut pause_ms = FIRST_MS;
         while !self.answers(channel).await? {
             held_until = self.hold_for(channel, pause_ms).await?;
-            tokio::time::sleep(Duration::from_millis(pause_ms.unsigned_abs())).await;
+            tokio::time::sleep(duration(pause_ms)).await;
             pause_ms = next_pause_ms(pause_ms, self.open_ms);
         }
         self.registry.release_channel(&channel.name, held_until, self.ledger.now().await?).await

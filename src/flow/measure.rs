@@ -1,13 +1,13 @@
 //! What the steps measure themselves with: durations as a histogram wants them, and counts.
 
-use std::time::Duration;
-
 use metrics::{gauge, histogram};
 use tokio::time::Instant;
 
+use crate::domain::time::duration;
+
 /// A duration in the unit of the metrics; below zero, where two clocks disagree, is zero.
 pub(super) fn seconds(ms: i64) -> f64 {
-    Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
+    duration(ms).as_secs_f64()
 }
 
 /// Measures how long something takes, however it ends.

@@ -11,7 +11,10 @@ use super::{
     gate::{Gate, Slot},
     ledger::Error,
 };
-use crate::domain::{lane::Lane, time::Time};
+use crate::domain::{
+    lane::Lane,
+    time::{Time, duration},
+};
 
 /// The minute.
 pub const WINDOW_MS: i64 = 60_000;
@@ -57,7 +60,7 @@ impl Pace {
             let asked = tokio::spawn(async move { starts.begin_generation(per_minute).await }).await;
             let wait = match asked {
                 Ok(Ok(None)) => return slot,
-                Ok(Ok(Some(wait_ms))) => Duration::from_millis(wait_ms.unsigned_abs()).max(AGAIN),
+                Ok(Ok(Some(wait_ms))) => duration(wait_ms).max(AGAIN),
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "whether a generation may begin is not known this time");
                     UNKNOWN

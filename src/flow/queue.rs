@@ -14,6 +14,8 @@ use tokio::{
 };
 use uuid::Uuid;
 
+use crate::domain::time::duration;
+
 /// What is looked at within this need not be looked at now.
 const SOON: Duration = Duration::from_secs(2);
 
@@ -33,7 +35,7 @@ struct Waiting {
 impl Queue {
     /// Looks at this conversation in so many milliseconds (0: at once), whatever was planned before; None: not at all.
     pub fn set(&self, conversation: Uuid, in_ms: Option<i64>) {
-        let at = in_ms.map(|ms| Instant::now() + Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+        let at = in_ms.map(|ms| Instant::now() + duration(ms));
         let mut waiting = self.lock();
         if let Some(before) = waiting.at.remove(&conversation) {
             waiting.by_time.remove(&(before, conversation));

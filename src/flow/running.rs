@@ -18,6 +18,8 @@ use super::{
     inbox::Begun,
     ledger::{Held, Standing},
 };
+use crate::domain::time::duration;
+
 /// The turns that run here.
 #[derive(Default)]
 pub struct Running {
@@ -47,7 +49,7 @@ impl Guard<'_> {
     /// Whether the turn may still do something outside: it is wanted, and its lease was extended within that time. A process
     /// that was held up may have lost it, and know nothing of that yet.
     pub fn holds(&self, lease_ms: i64) -> bool {
-        let lease = Duration::from_millis(lease_ms.unsigned_abs());
+        let lease = duration(lease_ms);
         let is_leased = |entry: &Entry| entry.turn == self.turn && entry.leased_at.elapsed() < lease;
         !self.token.is_cancelled() && self.running.lock().get(&self.conversation).is_some_and(is_leased)
     }

@@ -29,7 +29,7 @@ use crate::domain::{
     chat::ChatId,
     docket::Docket,
     message::{DeliveryReason, Message},
-    time::Time,
+    time::{Time, duration},
 };
 
 /// A full channel is tried again after this, if nothing settles before.
@@ -99,7 +99,7 @@ pub struct Claimed {
 
 /// A POST begins before then if its claim is asked for now: a process that sleeps in between sees it.
 pub fn begin_by() -> Duration {
-    boot_time() + Duration::from_millis(BEGIN_WITHIN_MS.unsigned_abs())
+    boot_time() + duration(BEGIN_WITHIN_MS)
 }
 
 impl Sender {
@@ -194,7 +194,7 @@ impl Sender {
                 .map(|delivery| delivery.idempotency_key.clone())
                 .unwrap_or_default(),
             begin_by: claimed.begin_by,
-            timeout: Duration::from_millis(outbox::send_limit_ms(&channel.policy, message).unsigned_abs()),
+            timeout: duration(outbox::send_limit_ms(&channel.policy, message)),
         };
         let began = (self.clock)();
         let sent = channel.provider.send(&outgoing).await;

@@ -21,7 +21,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{answer::to_json, wire::Event};
-use crate::domain::event::EventType;
+use crate::domain::{event::EventType, time::duration};
 use crate::flow::{
     archive::{Archive, HeldBack, Recorded, Tail},
     ledger::Error,
@@ -233,7 +233,7 @@ impl Feed {
                 return;
             }
         };
-        let waited = Duration::from_millis(held.ms.max(0).unsigned_abs());
+        let waited = duration(held.ms);
         gauge!("baton_feed_held_back_seconds").set(waited.as_secs_f64());
         if waited < HELD_BACK {
             stall.told_at = None;

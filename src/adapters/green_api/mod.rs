@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    domain::chat::ChatId,
+    domain::{chat::ChatId, time::duration},
     flow::provider::{
         Arrival, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered,
         Unreadable,
@@ -199,7 +199,7 @@ impl Provider for GreenApi {
 
     async fn show_typing(&self, chat: &ChatId, ms: i64) {
         let ms = ms.clamp(TYPING_MS.0, TYPING_MS.1);
-        if self.may_show_typing(Duration::from_millis(ms.unsigned_abs())) {
+        if self.may_show_typing(duration(ms)) {
             self.wish("sendTyping", &json!({"chatId": chat.as_str(), "typingTime": ms})).await;
         }
     }
