@@ -4,23 +4,21 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use futures_util::FutureExt as _;
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::oneshot,
     task::JoinHandle,
-    time::timeout,
 };
 
 use crate::{
     adapters::http_client::http_client,
     domain::tool::Tool,
-    flow::generator::{About, Failure, FailureKind, Generator, Line, Offer, Progress, Request, Written},
+    flow::generator::{About, Failure, FailureKind, Line, Offer, Progress, Request, Written},
 };
 
 pub(crate) const LONG: Duration = Duration::from_secs(20);
@@ -89,30 +87,6 @@ pub(crate) enum Act {
     Tell(oneshot::Sender<()>),
     /// Waits until the client has gone, and then ends.
     AwaitHangUp,
-}
-
-/// A model whose reply is dropped hangs up at once: before the first byte, and in the middle of that answer.
-pub(crate) async fn hangs_up_when_dropped<G: Generator>(
-    model_at: impl Fn(&str) -> G,
-    in_the_middle: Vec<Act>,
-) {
-    for mut script in [Vec::new(), in_the_middle] {
-        let (tell, told) = oneshot::channel();
-        script.extend([Act::Tell(tell), Act::AwaitHangUp]);
-        let (address, mut served) = serve(script).await;
-        let model = model_at(&format!("http://{address}"));
-        let (request, heard) = (question(), Heard::default());
-        let mut reply = model.reply(&request, &heard);
-        tokio::select! {
-            _ = &mut reply => panic!("the server never ends"),
-            told = told => told.expect("the server plays its part"),
-        }
-        assert!((&mut served).now_or_never().is_none(), "still connected");
-        let dropped_at = Instant::now();
-        drop(reply);
-        timeout(LONG, served).await.expect("the server sees it").expect("no panic");
-        assert!(dropped_at.elapsed() < Duration::from_millis(100), "after {:?}", dropped_at.elapsed());
-    }
 }
 
 /// Serves one connection by that script; the task ends with it.

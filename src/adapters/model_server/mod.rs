@@ -16,6 +16,12 @@ pub(crate) mod tools;
 #[cfg(test)]
 pub(crate) mod fake;
 
+#[cfg(test)]
+pub(crate) mod suite;
+
+#[cfg(test)]
+pub(crate) mod looking;
+
 use std::{fmt, time::Duration};
 
 use futures_util::FutureExt as _;

@@ -4,8 +4,6 @@ mod reading;
 
 mod looking;
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
@@ -14,34 +12,12 @@ use wiremock::{
 
 use super::*;
 use crate::{
-    adapters::model_server::fake::{
-        Act, Heard, LONG, SECRET, SHORT, client, hangs_up_when_dropped, head, kind, last, piece, question,
-        serve,
+    adapters::model_server::{
+        fake::{Heard, LONG, SECRET, kind, question},
+        suite::{Speaks, answered, events, model_at, suite},
     },
     flow::generator::{FailureKind, Line, ToolCall},
 };
-
-fn model_at(base_url: &str, idle: Duration, total: Duration) -> Anthropic {
-    let settings = Settings { base_url: base_url.into(), api_key: Some(format!("{SECRET}\n")), idle, total };
-    Anthropic::new(&settings, client()).expect("good settings")
-}
-
-async fn ask(model: &Anthropic) -> Result<Written, Failure> {
-    model.reply(&question(), &Heard::default()).await
-}
-
-/// Asks a server that answers so.
-async fn answered(template: ResponseTemplate) -> Result<Written, Failure> {
-    let server = MockServer::start().await;
-    Mock::given(method("POST")).respond_with(template).mount(&server).await;
-    ask(&model_at(&server.uri(), LONG, LONG)).await
-}
-
-/// Asks a socket that acts so.
-async fn acted(script: Vec<Act>, idle: Duration, total: Duration) -> Result<Written, Failure> {
-    let (address, _served) = serve(script).await;
-    ask(&model_at(&format!("http://{address}"), idle, total)).await
-}
 
 fn event(data: &Value) -> String {
     format!("event: {}\ndata: {data}\n\n", data["type"].as_str().expect("each has its type"))
@@ -108,8 +84,41 @@ fn error(kind: &str) -> Value {
     json!({ "type": "error", "error": { "type": kind, "message": format!("no, {SECRET}") } })
 }
 
-fn events(body: impl Into<String>) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_raw(body.into(), "text/event-stream; charset=utf-8")
+suite!(Anthropic);
+
+impl Speaks for Anthropic {
+    const STATUSES: &'static [(u16, &'static str, FailureKind)] = &[
+        (400, "invalid_request_error", FailureKind::Refused),
+        (401, "authentication_error", FailureKind::Refused),
+        (402, "billing_error", FailureKind::Quota),
+        (403, "permission_error", FailureKind::Refused),
+        (404, "not_found_error", FailureKind::Refused),
+        (413, "request_too_large", FailureKind::TooLong),
+        (429, "rate_limit_error", FailureKind::RateLimited),
+        (500, "api_error", FailureKind::Server),
+        (504, "timeout_error", FailureKind::Server),
+        (529, "overloaded_error", FailureKind::Server),
+    ];
+
+    fn made(settings: &Settings, client: Client) -> Result<Self, Invalid> {
+        Self::new(settings, client)
+    }
+
+    fn stirs() -> String {
+        ping()
+    }
+
+    fn begins() -> String {
+        [begins(), says(&["We open at "])].concat()
+    }
+
+    fn whole() -> String {
+        whole()
+    }
+
+    fn error(word: &str) -> Value {
+        error(word)
+    }
 }
 
 #[tokio::test]
@@ -127,7 +136,7 @@ async fn an_answer_is_streamed_and_counted() {
             .mount(&server)
             .await;
         let heard = Heard::default();
-        let model = model_at(&format!("{}{base}", server.uri()), LONG, LONG);
+        let model = model_at::<Anthropic>(&format!("{}{base}", server.uri()), LONG, LONG);
         let written = model.reply(&question(), &heard).await.expect("an answer");
         let (text, input_tokens, output_tokens) = ("We open at nine.".into(), 10, 4);
         assert_eq!(written, Written { text, input_tokens, output_tokens, ..Written::default() });
@@ -154,7 +163,7 @@ async fn tools_are_called_and_told_of_in_the_next_round() {
     let first = [begins(), calls, stops("tool_use"), over()].concat();
     Mock::given(method("POST")).respond_with(events(first)).mount(&server).await;
 
-    let model = model_at(&server.uri(), LONG, LONG);
+    let model = model_at::<Anthropic>(&server.uri(), LONG, LONG);
     let mut request = question();
     let written = model.reply(&request, &Heard::default()).await.expect("calls");
     let call = ToolCall {
@@ -181,81 +190,21 @@ async fn a_server_that_does_not_stream_is_read_too() {
         ],
         "usage": { "input_tokens": 10, "output_tokens": 4 },
     });
-    let written = answered(ResponseTemplate::new(200).set_body_json(&body)).await.expect("an answer");
+    let written =
+        answered::<Anthropic>(ResponseTemplate::new(200).set_body_json(&body)).await.expect("an answer");
     assert_eq!((written.text.as_str(), written.output_tokens), ("We open at nine.", 4));
     assert_eq!(written.calls[0].arguments, "{\"reason\":\"done\"}");
 
     let nothing =
         ResponseTemplate::new(200).set_body_json(json!({ "content": [], "stop_reason": "end_turn" }));
-    assert_eq!(kind(answered(nothing).await), FailureKind::Empty);
+    assert_eq!(kind(answered::<Anthropic>(nothing).await), FailureKind::Empty);
     let refusal = json!({ "content": [{ "type": "text", "text": "No." }], "stop_reason": "refusal" });
     let refusal = ResponseTemplate::new(200).set_body_json(refusal);
-    assert_eq!(kind(answered(refusal).await), FailureKind::Filtered);
+    assert_eq!(kind(answered::<Anthropic>(refusal).await), FailureKind::Filtered);
     let not_json = ResponseTemplate::new(200).set_body_raw("<html>", "application/json");
-    assert_eq!(kind(answered(not_json).await), FailureKind::Malformed);
+    assert_eq!(kind(answered::<Anthropic>(not_json).await), FailureKind::Malformed);
     let error = ResponseTemplate::new(200).set_body_json(error("rate_limit_error"));
-    assert_eq!(kind(answered(error).await), FailureKind::RateLimited);
-}
-
-/// Case K36.
-#[tokio::test]
-async fn a_broken_stream_is_never_an_answer() {
-    let words = || piece(&[begins(), says(&["We open at "])].concat());
-    let in_order = vec![head(), words(), last(), Act::Close];
-    assert_eq!(kind(acted(in_order, LONG, LONG).await), FailureKind::Cut);
-    let without_the_last_chunk = vec![head(), words(), Act::Close];
-    assert_eq!(kind(acted(without_the_last_chunk, LONG, LONG).await), FailureKind::Cut);
-    let reset = vec![head(), words(), Act::Reset];
-    assert_eq!(kind(acted(reset, LONG, LONG).await), FailureKind::Cut);
-    let before_the_head = vec![Act::Reset];
-    assert_eq!(kind(acted(before_the_head, LONG, LONG).await), FailureKind::Cut);
-    let only_pings = vec![head(), piece(&ping()), last(), Act::Close];
-    assert_eq!(kind(acted(only_pings, LONG, LONG).await), FailureKind::Cut);
-    let whole = vec![head(), piece(&whole()), last(), Act::Close];
-    assert_eq!(acted(whole, LONG, LONG).await.expect("an answer").text, "We open at nine.");
-}
-
-#[tokio::test]
-async fn silence_and_slowness_have_their_limits() {
-    let silent = vec![Act::AwaitHangUp];
-    let failure = acted(silent, SHORT, LONG).await.expect_err("a failure");
-    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::TimedOut, "no byte for 60 ms"));
-    let stalled = vec![head(), piece(&begins()), Act::AwaitHangUp];
-    assert_eq!(kind(acted(stalled, SHORT, LONG).await), FailureKind::TimedOut);
-    let slow = vec![head(), piece(&begins()), Act::AwaitHangUp];
-    let failure = acted(slow, LONG, SHORT).await.expect_err("a failure");
-    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::TimedOut, "not done in 60 ms"));
-}
-
-/// Case K37.
-#[tokio::test]
-async fn every_status_is_told_apart_and_none_tells_the_servers_words() {
-    let table = [
-        (400, "invalid_request_error", FailureKind::Refused),
-        (401, "authentication_error", FailureKind::Refused),
-        (402, "billing_error", FailureKind::Quota),
-        (403, "permission_error", FailureKind::Refused),
-        (404, "not_found_error", FailureKind::Refused),
-        (413, "request_too_large", FailureKind::TooLong),
-        (429, "rate_limit_error", FailureKind::RateLimited),
-        (500, "api_error", FailureKind::Server),
-        (504, "timeout_error", FailureKind::Server),
-        (529, "overloaded_error", FailureKind::Server),
-    ];
-    for (status, word, expected) in table {
-        let template =
-            ResponseTemplate::new(status).insert_header("retry-after", "7").set_body_json(error(word));
-        let failure = answered(template).await.expect_err("a failure");
-        assert_eq!((failure.kind, failure.detail.as_str()), (expected, format!("status {status}").as_str()));
-        let waits = failure.kind.is_worth_another_try().then_some(7_000);
-        assert_eq!(failure.retry_after_ms, waits, "{status}");
-    }
-}
-
-#[tokio::test]
-async fn dropping_the_reply_hangs_up_at_once() {
-    let in_the_middle = vec![head(), piece(&[begins(), text("We open at ")].concat())];
-    hangs_up_when_dropped(|address| model_at(address, LONG, LONG), in_the_middle).await;
+    assert_eq!(kind(answered::<Anthropic>(error).await), FailureKind::RateLimited);
 }
 
 #[tokio::test]
@@ -269,23 +218,8 @@ async fn a_check_counts_the_models() {
         .respond_with(ResponseTemplate::new(200).set_body_json(list))
         .mount(&server)
         .await;
-    assert_eq!(model_at(&server.uri(), LONG, LONG).check().await.as_deref(), Ok("answers, with one model"));
-}
-
-#[test]
-fn settings_that_name_nothing_are_refused_and_none_shows_its_key() {
-    let settings = |base_url: &str, api_key: &str| Settings {
-        base_url: base_url.into(),
-        api_key: Some(api_key.to_owned()),
-        idle: LONG,
-        total: LONG,
-    };
-    let refused = |settings| Anthropic::new(&settings, client()).err();
-    assert_eq!(refused(settings("api.example.com", SECRET)), Some(Invalid::BaseUrl));
-    assert_eq!(refused(settings("http://example.com", "a\nb")), Some(Invalid::ApiKey));
-    let good = Anthropic::new(&settings("http://example.com", SECRET), client()).expect("good settings");
-    let shown = format!("{good:?}");
-    assert!(shown.contains("example.com") && !shown.contains(SECRET), "{shown}");
-    let open = Anthropic::new(&settings("http://example.com", " "), client()).expect("good settings");
-    assert!(format!("{open:?}").contains("has_api_key: false"), "a blank key is none");
+    assert_eq!(
+        model_at::<Anthropic>(&server.uri(), LONG, LONG).check().await.as_deref(),
+        Ok("answers, with one model")
+    );
 }

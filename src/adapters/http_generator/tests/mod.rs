@@ -2,8 +2,6 @@
 
 mod reading;
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use wiremock::{
@@ -13,9 +11,9 @@ use wiremock::{
 
 use super::*;
 use crate::{
-    adapters::model_server::fake::{
-        Act, Heard, LONG, SECRET, SHORT, client, hangs_up_when_dropped, head, kind, last, piece, question,
-        serve,
+    adapters::model_server::{
+        fake::{Heard, LONG, SECRET, client, kind, question},
+        suite::{Speaks, answered, events, model_at, suite},
     },
     flow::generator::{FailureKind, Line, ToolCall},
 };
@@ -23,32 +21,8 @@ use crate::{
 /// That of Standard Webhooks' own example.
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-fn settings(base_url: &str, api_key: Option<&str>, idle: Duration, total: Duration) -> Settings {
-    Settings { base_url: base_url.into(), api_key: api_key.map(ToOwned::to_owned), idle, total }
-}
-
-fn service_at(address: &str, idle: Duration, total: Duration) -> HttpGenerator {
-    // Keys read from files end in a line break.
-    let settings = settings(address, Some(&format!("{KEY}\n")), idle, total);
-    HttpGenerator::new(&settings, client()).expect("good settings")
-}
-
-async fn ask(service: &HttpGenerator) -> Result<Written, Failure> {
-    service.reply(&question(), &Heard::default()).await
-}
-
-/// Asks a server that answers so.
-async fn answered(template: ResponseTemplate) -> Result<Written, Failure> {
-    let server = MockServer::start().await;
-    Mock::given(method("POST")).respond_with(template).mount(&server).await;
-    ask(&service_at(&server.uri(), LONG, LONG)).await
-}
-
-/// Asks a socket that acts so.
-async fn acted(script: Vec<Act>, idle: Duration, total: Duration) -> Result<Written, Failure> {
-    let (address, _served) = serve(script).await;
-    ask(&service_at(&format!("http://{address}"), idle, total)).await
-}
+/// A code that a service may have made up.
+const OF_ITS_OWN: &str = "a_word_of_its_own";
 
 fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
@@ -71,8 +45,38 @@ fn error(word: &str) -> Value {
     json!({ "error": { "code": word, "message": format!("no, {SECRET}") } })
 }
 
-fn events(body: impl Into<String>) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_raw(body.into(), "text/event-stream; charset=utf-8")
+suite!(HttpGenerator);
+
+impl Speaks for HttpGenerator {
+    const KEY: &'static str = KEY;
+    const IS_SIGNED: bool = true;
+    const STATUSES: &'static [(u16, &'static str, FailureKind)] = &[
+        (301, OF_ITS_OWN, FailureKind::Refused),
+        (307, OF_ITS_OWN, FailureKind::Refused),
+        (400, OF_ITS_OWN, FailureKind::Refused),
+        (401, OF_ITS_OWN, FailureKind::Refused),
+        (402, OF_ITS_OWN, FailureKind::Quota),
+        (404, OF_ITS_OWN, FailureKind::Refused),
+        (429, OF_ITS_OWN, FailureKind::RateLimited),
+        (500, OF_ITS_OWN, FailureKind::Server),
+        (503, OF_ITS_OWN, FailureKind::Server),
+    ];
+
+    fn made(settings: &Settings, client: Client) -> Result<Self, Invalid> {
+        Self::new(settings, client)
+    }
+
+    fn begins() -> String {
+        says("We open at ")
+    }
+
+    fn whole() -> String {
+        whole()
+    }
+
+    fn error(word: &str) -> Value {
+        error(word)
+    }
 }
 
 /// What a service must find in order to believe a request: its id. The clock is the same machine's.
@@ -98,7 +102,7 @@ async fn a_service_is_asked_at_its_very_address_and_can_tell_that_it_is_us() {
             .mount(&server)
             .await;
         let heard = Heard::default();
-        let service = service_at(&format!("{}{place}", server.uri()), LONG, LONG);
+        let service = model_at::<HttpGenerator>(&format!("{}{place}", server.uri()), LONG, LONG);
         let written = service.reply(&question(), &heard).await.expect("an answer");
         let (text, input_tokens, output_tokens) = ("We open at nine.".into(), 10, 4);
         assert_eq!(written, Written { text, input_tokens, output_tokens, ..Written::default() });
@@ -127,7 +131,7 @@ async fn tools_are_called_and_told_of_in_the_next_round_under_another_id() {
     let first = event(&json!({ "done": true, "calls": [nameless] }));
     post().respond_with(events(first)).mount(&server).await;
 
-    let service = service_at(&server.uri(), LONG, LONG);
+    let service = model_at::<HttpGenerator>(&server.uri(), LONG, LONG);
     let mut request = question();
     let written = service.reply(&request, &Heard::default()).await.expect("calls");
     let call = ToolCall {
@@ -148,7 +152,7 @@ async fn tools_are_called_and_told_of_in_the_next_round_under_another_id() {
 
 #[tokio::test]
 async fn an_answer_in_one_piece_is_read_too() {
-    let json = |body: &Value| answered(ResponseTemplate::new(200).set_body_json(body));
+    let json = |body: &Value| answered::<HttpGenerator>(ResponseTemplate::new(200).set_body_json(body));
     let body = json!({
         "text": "A colleague comes.",
         "calls": [{ "name": "hand_over", "arguments": { "reason": "asked" } }],
@@ -169,80 +173,12 @@ async fn an_answer_in_one_piece_is_read_too() {
     assert_eq!(kind(json(&json!({ "text": 5 })).await), FailureKind::Malformed);
     for raw in ["<html>", "{\"text\":\"We open at"] {
         let broken = ResponseTemplate::new(200).set_body_raw(raw, "application/json");
-        assert_eq!(kind(answered(broken).await), FailureKind::Malformed, "{raw}");
+        assert_eq!(kind(answered::<HttpGenerator>(broken).await), FailureKind::Malformed, "{raw}");
     }
     let page = ResponseTemplate::new(200).set_body_raw("<html>Welcome", "text/html");
-    assert_eq!(kind(answered(page).await), FailureKind::Cut);
+    assert_eq!(kind(answered::<HttpGenerator>(page).await), FailureKind::Cut);
     let nothing_at_all = ResponseTemplate::new(204);
-    assert_eq!(kind(answered(nothing_at_all).await), FailureKind::Cut);
-}
-
-/// Case K36.
-#[tokio::test]
-async fn a_broken_stream_is_never_an_answer() {
-    let words = || piece(&says("We open at "));
-    let in_order = vec![head(), words(), last(), Act::Close];
-    assert_eq!(kind(acted(in_order, LONG, LONG).await), FailureKind::Cut);
-    let without_the_last_chunk = vec![head(), words(), Act::Close];
-    assert_eq!(kind(acted(without_the_last_chunk, LONG, LONG).await), FailureKind::Cut);
-    let reset = vec![head(), words(), Act::Reset];
-    assert_eq!(kind(acted(reset, LONG, LONG).await), FailureKind::Cut);
-    let before_the_head = vec![Act::Reset];
-    assert_eq!(kind(acted(before_the_head, LONG, LONG).await), FailureKind::Cut);
-    let only_comments = vec![head(), piece(": still thinking\n\n"), last(), Act::Close];
-    assert_eq!(kind(acted(only_comments, LONG, LONG).await), FailureKind::Cut);
-    let whole = vec![head(), piece(": thinking\n\n"), piece(&whole()), last(), Act::Close];
-    assert_eq!(acted(whole, LONG, LONG).await.expect("an answer").text, "We open at nine.");
-}
-
-#[tokio::test]
-async fn silence_and_slowness_have_their_limits() {
-    let silent = vec![Act::AwaitHangUp];
-    let failure = acted(silent, SHORT, LONG).await.expect_err("a failure");
-    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::TimedOut, "no byte for 60 ms"));
-    let stalled = vec![head(), piece(&says("We open")), Act::AwaitHangUp];
-    assert_eq!(kind(acted(stalled, SHORT, LONG).await), FailureKind::TimedOut);
-    let slow = vec![head(), piece(&says("We open")), Act::AwaitHangUp];
-    let failure = acted(slow, LONG, SHORT).await.expect_err("a failure");
-    assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::TimedOut, "not done in 60 ms"));
-}
-
-/// Case K37.
-#[tokio::test]
-async fn every_status_is_told_apart_and_none_tells_the_services_words() {
-    let table = [
-        (301, FailureKind::Refused),
-        (307, FailureKind::Refused),
-        (400, FailureKind::Refused),
-        (401, FailureKind::Refused),
-        (402, FailureKind::Quota),
-        (404, FailureKind::Refused),
-        (429, FailureKind::RateLimited),
-        (500, FailureKind::Server),
-        (503, FailureKind::Server),
-    ];
-    for (status, expected) in table {
-        let server = MockServer::start().await;
-        let elsewhere = format!("{}/elsewhere", server.uri());
-        let template = ResponseTemplate::new(status)
-            .insert_header("retry-after", "7")
-            .insert_header("location", elsewhere)
-            .set_body_json(error("a_word_of_its_own"));
-        Mock::given(method("POST")).and(path("/answer")).respond_with(template).mount(&server).await;
-        let service = service_at(&format!("{}/answer", server.uri()), LONG, LONG);
-        let failure = ask(&service).await.expect_err("a failure");
-        assert_eq!((failure.kind, failure.detail.as_str()), (expected, format!("status {status}").as_str()));
-        let waits = failure.kind.is_worth_another_try().then_some(7_000);
-        assert_eq!(failure.retry_after_ms, waits, "{status}");
-        let asked = server.received_requests().await.expect("remembered");
-        assert_eq!(asked.len(), 1, "nobody is asked twice, or followed: {status}");
-    }
-}
-
-#[tokio::test]
-async fn dropping_the_reply_hangs_up_at_once() {
-    let in_the_middle = vec![head(), piece(&says("We open at "))];
-    hangs_up_when_dropped(|address| service_at(address, LONG, LONG), in_the_middle).await;
+    assert_eq!(kind(answered::<HttpGenerator>(nothing_at_all).await), FailureKind::Cut);
 }
 
 #[tokio::test]
@@ -254,7 +190,7 @@ async fn a_check_is_signed_and_asks_for_nothing() {
         .up_to_n_times(2)
         .mount(&server)
         .await;
-    let service = service_at(&format!("{}/answer", server.uri()), LONG, LONG);
+    let service = model_at::<HttpGenerator>(&format!("{}/answer", server.uri()), LONG, LONG);
     for _ in 0..2 {
         assert_eq!(service.check().await.as_deref(), Ok("answers"));
     }
@@ -267,15 +203,16 @@ async fn a_check_is_signed_and_asks_for_nothing() {
 }
 
 #[test]
-fn settings_that_name_nothing_are_refused_and_none_shows_its_key() {
-    let made =
-        |address: &str, key: Option<&str>| HttpGenerator::new(&settings(address, key, LONG, LONG), client());
-    assert_eq!(made("answers.example.com", Some(KEY)).err(), Some(Invalid::BaseUrl));
-    assert_eq!(made("ftp://example.com", Some(KEY)).err(), Some(Invalid::BaseUrl));
+fn a_key_that_cannot_sign_is_refused_and_none_is_shown() {
+    let made = |key: Option<&str>| {
+        let api_key = key.map(ToOwned::to_owned);
+        let settings = Settings { base_url: "http://example.com".into(), api_key, idle: LONG, total: LONG };
+        HttpGenerator::new(&settings, client())
+    };
     let short = "whsec_c2hvcnQ=";
     for key in [None, Some(""), Some("sk-very-secret"), Some("whsec_"), Some("whsec_?"), Some(short)] {
-        assert_eq!(made("http://example.com", key).err(), Some(Invalid::SigningKey), "{key:?}");
+        assert_eq!(made(key).err(), Some(Invalid::SigningKey), "{key:?}");
     }
-    let shown = format!("{:?}", made("http://example.com", Some(KEY)).expect("good settings"));
-    assert!(shown.contains("example.com") && !shown.contains("MfKQ9r8"), "{shown}");
+    let shown = format!("{:?}", made(Some(KEY)).expect("good settings"));
+    assert!(!shown.contains("MfKQ9r8"), "{shown}");
 }
