@@ -56,7 +56,8 @@ function attend(event, offer) {
   if (!isOpen) announce(t("alert.needs", { name: contactName(it), reason }));
   offer(event.id, { isSeen, isLookedAt: isLookedAt.peek(), canRing: sound?.state === "running" }, ({ rings, notifies }) => {
     if (rings) ring();
-    if (notifies) notify(it, event.message ? words(event.message) : reason);
+    // Why, and not what was written: it is shown on locked screens too.
+    if (notifies) notify(it, reason);
   });
 }
 
