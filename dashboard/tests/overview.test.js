@@ -6,6 +6,7 @@ import "./page.js";
 import { drawn } from "./drawn.js";
 import { Now } from "../app/pages/overview/now.js";
 import { dayOf, lastOf } from "../app/pages/overview/overview.js";
+import { plotsOf } from "../app/pages/overview/plots.js";
 
 const nothing = { inbox: 0, inbox_oldest_ms: 0, outbox: {}, outbox_oldest_ms: 0, dead_letters: {}, conversations: {}, attention: {}, follow_ups: 0 };
 /** @param {any} given */
@@ -38,4 +39,26 @@ test("a range has as many days as it says, wherever whoever looks sits", () => {
   assert.deepEqual(lastOf(days(8), "week"), [1, 2, 3, 4, 5, 6, 7], "with one before, that had begun there");
   assert.deepEqual(lastOf(days(6), "week"), days(6));
   assert.deepEqual([lastOf(days(31), "month").length, lastOf(days(24), "day").length], [30, 24]);
+});
+
+/** What a time in which nothing happened is told as. @param {any} given */
+function about(title, ...given) {
+  const none = { p50: null, p90: null };
+  const quiet = { from: "", conversations: 0, outcomes: {}, turns: {}, first_answer_ms: none, human_answer_ms: none, tokens: 0, cost: null, wasted_cost: null, drafts: {}, draft_edit_distance: none, follow_ups: {} };
+  const places = given.map((_, nth) => ({ short: `${nth}`, whole: `day ${nth + 1}` }));
+  return plotsOf(given.map((it) => ({ ...quiet, ...it })), { places, head: "Day" }).find((plot) => plot.title === title).about;
+}
+
+test("how much is changed of the AI's suggestions is told beside how many", () => {
+  const drafts = (sent, edited, p50, p90) => ({ drafts: { sent, edited }, draft_edit_distance: { p50, p90 } });
+  const title = "Drafts, by what became of them";
+  assert.equal(about(title, drafts(1, 0, null, null)), "1 decided: 100 % accepted, 100 % as written.");
+  assert.equal(about(title, drafts(1, 1, 2, 5), drafts(1, 1, 3, 12), drafts(0, 0, null, null)),
+    "4 decided: 100 % accepted, 50 % as written. Words changed in an edited one: half up to 3, nine of ten up to 12 (day 2).");
+  assert.equal(about(title, {}), null, "of nothing nothing is told");
+});
+
+test("what the cost does not count is said with it", () => {
+  const told = about("Cost of the model", { cost: 2, wasted_cost: 0.5 });
+  assert.equal(told, "2 in all, of which 0.5 (25 %) was wasted; an answer stopped while it was written is not counted. In the currency of your prices.");
 });

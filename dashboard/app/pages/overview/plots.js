@@ -140,8 +140,12 @@ function drafts(items, along) {
   const sum = (/** @type {string} */ value) => total(items.map((it) => it.drafts[value] ?? 0));
   const decided = sum("sent") + sum("edited") + sum("discarded");
   const accepted = share(sum("sent") + sum("edited"), decided);
+  const about = accepted && t("overview.drafts_about", { count: decided, share: accepted, as_written: share(sum("sent"), decided) ?? "" });
+  // Of percentiles no sum can be told.
+  const last = items.findLastIndex((it) => it.draft_edit_distance.p50 !== null);
+  const edits = last >= 0 && t("overview.drafts_edits", { half: items[last].draft_edit_distance.p50 ?? "", most: items[last].draft_edit_distance.p90 ?? "", when: along.places[last].whole });
   return { ...along, ...counted, kind: "bars", title: t("overview.drafts"), none: t("overview.no_drafts"),
-    about: accepted && t("overview.drafts_about", { count: decided, share: accepted, as_written: share(sum("sent"), decided) ?? "" }), series };
+    about: about && [about, edits].filter(Boolean).join(" "), series };
 }
 
 /** @param {Items} items @param {Along} along @returns {PlotProps} */
