@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{Browser, MEI, Server, on_sqlite, open, reading_mei};
+use super::{Browser, MEI, Server, on_both_footings, open, reading_mei};
 
-on_sqlite!(two_agents_see_each_other_and_one_takes_from_the_other);
+on_both_footings!(two_agents_see_each_other_and_one_takes_from_the_other);
 
 async fn two_agents_see_each_other_and_one_takes_from_the_other(server: &Server) {
     server.behaves(json!({ "model_delay_ms": 60_000 })).await;

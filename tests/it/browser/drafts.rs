@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{MEI, Server, on_sqlite, open, signed_in};
+use super::{MEI, Server, on_both_footings, open, signed_in};
 
-on_sqlite!(a_suggestion_is_used_changed_or_left_and_goes_when_it_is_old);
+on_both_footings!(a_suggestion_is_used_changed_or_left_and_goes_when_it_is_old);
 
 async fn a_suggestion_is_used_changed_or_left_and_goes_when_it_is_old(server: &Server) {
     server.behaves(json!({ "model_delay_ms": 0 })).await;
