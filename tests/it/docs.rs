@@ -273,6 +273,30 @@ fn every_test_that_is_named_exists() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
+/// Whoever opens the folder meets them before all else.
+#[test]
+fn the_first_five_files_of_stories_begin_with_the_five_scenarios() {
+    let text = page("docs/tests.md").text;
+    let table = text.split("of the race conditions").nth(1).expect("a table");
+    let scenarios: Vec<&str> =
+        table.lines().filter(|row| row.starts_with("| ")).filter_map(|row| row.split('`').nth(1)).collect();
+    let source = |name: &str| {
+        fs::read_to_string(root().join("tests/it").join(format!("{name}.rs"))).expect("a source is text")
+    };
+    let main = source("main");
+    let files = main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    let stories = files.filter(|name| !["world", "program"].contains(name)).take(5);
+    let first: Vec<String> = stories
+        .map(|name| {
+            let source = source(name);
+            let list = source.split("on_both_stores!(").nth(1).expect("a list of stories");
+            list.trim_start().split(',').next().unwrap_or_default().to_owned()
+        })
+        .collect();
+    assert_eq!(first, scenarios);
+    assert_eq!(scenarios.len(), 5);
+}
+
 /// What no test shows is said in a list of its own.
 #[test]
 fn every_threat_names_the_test_that_shows_what_stops_it() {

@@ -9,13 +9,17 @@ mod program;
 
 mod takeover;
 
-mod merge;
-
 mod order;
 
 mod once;
 
 mod people;
+
+mod follow_up;
+
+mod brake;
+
+mod merge;
 
 mod sign_in;
 
@@ -28,10 +32,6 @@ mod traces;
 mod stats;
 
 mod ticks;
-
-mod follow_up;
-
-mod brake;
 
 mod drafts;
 

@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::world::{Answer, World, answered, green_api, on_both_stores};
 
 on_both_stores!(
-    two_ids_of_one_contact_are_one_conversation,
     a_webhook_delivered_twice_is_one_message_and_one_answer,
     a_webhook_delivered_many_times_at_once_is_one_message,
+    two_ids_of_one_contact_are_one_conversation,
     a_webhook_delivered_again_after_a_restart_is_still_the_same,
     the_same_words_in_the_same_second_are_two_messages,
     a_request_repeated_with_its_key_answers_as_the_first_did,
