@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./page.js";
 import { drawn } from "./drawn.js";
+import { Used } from "../app/inbox/lanes.js";
 import { Now } from "../app/pages/overview/now.js";
 import { dayOf, lastOf } from "../app/pages/overview/overview.js";
 import { plotsOf } from "../app/pages/overview/plots.js";
@@ -61,4 +62,11 @@ test("how much is changed of the AI's suggestions is told beside how many", () =
 test("what the cost does not count is said with it", () => {
   const told = about("Cost of the model", { cost: 2, wasted_cost: 0.5 });
   assert.equal(told, "2 in all, of which 0.5 (25 %) was wasted; an answer stopped while it was written is not counted. In the currency of your prices.");
+});
+
+test("what a conversation has used is told, and its cost where there are prices", () => {
+  const used = (input_tokens, output_tokens, cost) => drawn(Used({ total: { input_tokens, output_tokens, cost } }));
+  assert.equal(used(12_000, 345, 0.01234), "In all: 12,345 tokens, cost 0.0123");
+  assert.equal(used(12_000, 345, null), "In all: 12,345 tokens");
+  assert.equal(used(0, 0, 0), "", "where nothing was used");
 });

@@ -149,6 +149,12 @@ export type Turn = {
   reason: string | null;
 };
 
+export type Turns = {
+  items: Turn[];
+  next_cursor: string | null;
+  total: { input_tokens: number; output_tokens: number; cost: number | null };
+};
+
 export type Draft = {
   id: string;
   conversation_id: string;

@@ -398,6 +398,9 @@ pub trait Archive: Send + Sync {
     /// Tokens of a channel in turns that have ended since then, by model.
     async fn usage(&self, channel: &str, since: Time) -> Result<Vec<Usage>, Error>;
 
+    /// Tokens in all turns of a conversation, by model.
+    async fn used(&self, conversation: Uuid) -> Result<Vec<Usage>, Error>;
+
     /// How many follow-ups left a channel from then until before then, or may have.
     async fn proactive(&self, channel: &str, from: Time, to: Time) -> Result<i64, Error>;
 

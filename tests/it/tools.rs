@@ -333,6 +333,8 @@ async fn what_failed_attempts_cost_is_kept_with_their_turns(world: &World) {
     cost.sort_unstable();
     let expected = [(5, 1, false), (30, 5, true), (40, 4, true)];
     assert_eq!(cost, expected.map(|(read, wrote, wasted)| (Some(read), Some(wrote), Some(wasted))));
+    let total = &world.get(&mei.path("turns?limit=1").await).await["total"];
+    assert_eq!((&total["input_tokens"], &total["output_tokens"]), (&json!(75), &json!(10)), "of all of them");
 }
 
 async fn a_person_takes_over_once_the_assistant_knows_what_was_not_done(world: &World) {

@@ -6,7 +6,7 @@ import { useAsked, useHeard } from "../parts/asked.js";
 import { Dialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icon.js";
 import { now } from "../parts/now.js";
-import { exact, number, span, t, word } from "../words/index.js";
+import { exact, money, number, span, t, word } from "../words/index.js";
 import { LANES, plan } from "./lane_plan.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -35,7 +35,7 @@ export function Lanes({ id, thread, events }) {
   return html`
   <figure class="lanes">
     <${Picture} of=${small} width=${298} row=${26} /><${Words} of=${small} />
-    <figcaption><button type="button" class="link" onClick=${() => (isLarge.value = true)}>${t("lanes.larger")}</button></figcaption>
+    <figcaption>${answer?.total && html`<${Used} total=${answer.total} />`}<button type="button" class="link" onClick=${() => (isLarge.value = true)}>${t("lanes.larger")}</button></figcaption>
   </figure>
   ${isLarge.value && html`<${Dialog} title=${t("lanes")} wide onClose=${() => (isLarge.value = false)}>
       <div class="lanes-scroll"><figure class="lanes is-large"><${Picture} of=${/** @type {Plan} */ (draw(780))} width=${780} row=${48} /></figure></div>
@@ -45,6 +45,13 @@ export function Lanes({ id, thread, events }) {
       </ul>
       <${Words} of=${small} isSeen />
     </${Dialog}>`}`;
+}
+
+/** What all turns of the conversation have used; those that the picture has no room for, too. @param {{total: Wire.Turns["total"]}} props */
+export function Used({ total: { input_tokens, output_tokens, cost } }) {
+  const tokens = input_tokens + output_tokens;
+  if (tokens === 0) return null;
+  return html`<span>${cost === null ? t("lanes.used", { tokens }) : t("lanes.used_cost", { tokens, cost: money(cost) })}</span>`;
 }
 
 /** @param {{of: Plan, width: number, row: number}} props */

@@ -623,6 +623,8 @@ export const es = {
   "lanes": "Quién hizo qué, y cuándo",
   "lanes.label": "El último intercambio, dibujado en el tiempo. Abajo se cuenta lo mismo con palabras.",
   "lanes.after": "en {time}",
+  "lanes.used": "En total: {tokens} tokens",
+  "lanes.used_cost": "En total: {tokens} tokens, coste {cost}",
   "lanes.larger": "Ampliar",
   "lanes.told": { one: "El dibujo en palabras: {number} cosa", other: "El dibujo en palabras: {number} cosas" },
   "lanes.key.writing": "la IA escribe",

@@ -80,6 +80,12 @@ const plural = (tag, count) => once(`plural ${tag}`, () => new Intl.PluralRules(
 /** @param {number} value */
 export const number = (value) => once(`number ${language.value}`, () => new Intl.NumberFormat(language.value)).format(value);
 
+/** In the currency of the prices, which nobody has named: small sums with more digits. @param {number} value */
+export function money(value) {
+  const maximumFractionDigits = value >= 1 ? 2 : 4;
+  return once(`money ${maximumFractionDigits} ${language.value}`, () => new Intl.NumberFormat(language.value, { maximumFractionDigits })).format(value);
+}
+
 /** @param {string} name @param {Intl.DateTimeFormatOptions} options */
 const dates = (name, options) =>
   once(`${name} ${language.value}`, () => new Intl.DateTimeFormat(language.value, options));

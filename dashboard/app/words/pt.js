@@ -623,6 +623,8 @@ export const pt = {
   "lanes": "Quem fez o quê, e quando",
   "lanes.label": "A última troca, desenhada no tempo. Abaixo, o mesmo em palavras.",
   "lanes.after": "em {time}",
+  "lanes.used": "No total: {tokens} tokens",
+  "lanes.used_cost": "No total: {tokens} tokens, custo {cost}",
   "lanes.larger": "Ampliar",
   "lanes.told": { one: "O desenho em palavras: {number} item", other: "O desenho em palavras: {number} itens" },
   "lanes.key.writing": "a IA escreve",

@@ -623,6 +623,8 @@ export const ru = {
   "lanes": "Кто, что и когда сделал",
   "lanes.label": "Последний обмен сообщениями на оси времени. Ниже то же самое словами.",
   "lanes.after": "за {time}",
+  "lanes.used": "Всего токенов: {tokens}",
+  "lanes.used_cost": "Всего токенов: {tokens}, стоимость {cost}",
   "lanes.larger": "Крупнее",
   "lanes.told": { one: "Рисунок словами: {number} пункт", few: "Рисунок словами: {number} пункта", many: "Рисунок словами: {number} пунктов", other: "Рисунок словами: {number} пункта" },
   "lanes.key.writing": "ИИ пишет",

@@ -188,6 +188,10 @@ impl<S: Store> Archive for S {
         numbers::spent(self, channel, since).await
     }
 
+    async fn used(&self, conversation: Uuid) -> Result<Vec<Usage>, Error> {
+        numbers::used(self, conversation).await
+    }
+
     async fn proactive(&self, channel: &str, from: Time, to: Time) -> Result<i64, Error> {
         numbers::proactive(self, channel, from, to).await
     }

@@ -1,6 +1,7 @@
 //! Numbers by hour or day: counted by the database, one statement a kind of number.
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::{few::Few, follow_ups::WITHDRAWN, waits};
 use crate::{
@@ -198,6 +199,16 @@ pub(super) async fn spent<S: Store>(store: &S, channel: &str, since: Time) -> Re
          where t.ended_at >= $1 and c.channel = $2 group by 1, 2 order by 1, 2",
     );
     store.rows(statement.with(since).with(channel)).await?.iter().map(usage::<S>).collect()
+}
+
+/// Tokens of a conversation, by model.
+pub(super) async fn used<S: Store>(store: &S, conversation: Uuid) -> Result<Vec<Usage>, Error> {
+    let statement = Statement::new(
+        "select t.model, t.wasted, cast(sum(t.input_tokens) as bigint) as input_tokens, \
+         cast(sum(t.output_tokens) as bigint) as output_tokens \
+         from turns t where t.conversation_id = $1 group by 1, 2 order by 1, 2",
+    );
+    store.rows(statement.with(conversation)).await?.iter().map(usage::<S>).collect()
 }
 
 /// Follow-ups of a channel whose attempt began then, but for those that certainly did not leave.

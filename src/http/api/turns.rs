@@ -9,12 +9,12 @@ use crate::http::{
     doors::Doors,
     problem::Problem,
     read::{Query, WhichPage},
-    wire::{Id, List, Turn},
+    wire::{Id, Turn, Turns},
 };
 
-/// Turns of a conversation, newest first.
+/// Turns of a conversation, newest first, and what all of them have used.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/turns", tag = "Turns",
-    params(("id" = Id, Path,), WhichPage), responses((status = 200, body = List<Turn>)))]
+    params(("id" = Id, Path,), WhichPage), responses((status = 200, body = Turns)))]
 pub(crate) async fn list(
     doors: Data<Doors>,
     caller: Caller,
@@ -24,7 +24,8 @@ pub(crate) async fn list(
     let page = query.0.page()?;
     seen(&doors, &caller, id.0).await?;
     let page = listed(doors.archive.turns(id.0, &page).await)?;
-    Ok(Answer::ok(&List::of(page, |turn| Turn::of(id.0, turn, &doors.prices))))
+    let used = doors.archive.used(id.0).await?;
+    Ok(Answer::ok(&Turns::of(id.0, page, &used, &doors.prices)))
 }
 
 /// One turn.

@@ -34,4 +34,4 @@ pub(crate) use live::{Generation, GenerationEnded, Present, Typing};
 pub(crate) use message::{Beside, Message, Messages, Said, SaidAll};
 pub(crate) use person::{Agent, ChangedAgent, Me, NewAgent, Raw, ShownAgent};
 pub(crate) use stationery::{CannedReply, Label};
-pub(crate) use turn::{DeadLetter, FollowUp, Turn};
+pub(crate) use turn::{DeadLetter, FollowUp, Turn, Turns};

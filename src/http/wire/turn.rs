@@ -8,7 +8,13 @@ use uuid::Uuid;
 use super::{
     At, FollowUpStateWord, Id, LetterKindWord, LetterStateWord, PurposeWord, TurnStateWord, basic::Word,
 };
-use crate::domain::{price::Prices, turn};
+use crate::{
+    domain::{price::Prices, turn},
+    flow::{
+        archive::{Page, Usage},
+        spending,
+    },
+};
 
 /// A run of the assistant.
 #[derive(Debug, Serialize, ToSchema)]
@@ -56,6 +62,41 @@ impl Turn {
             output_tokens: turn.output_tokens,
             wasted: turn.wasted,
             reason: turn.reason,
+        }
+    }
+}
+
+/// A page of turns, and what all of the conversation's have used.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Turns {
+    /// Newest first.
+    items: Vec<Turn>,
+    /// `cursor` of the next page; null at the end.
+    #[schema(required)]
+    next_cursor: Option<String>,
+    total: Used,
+}
+
+/// What turns have used, as far as the services have told: of one that was stopped while it was written they tell nothing.
+#[derive(Debug, Serialize, ToSchema)]
+struct Used {
+    input_tokens: i64,
+    output_tokens: i64,
+    /// By the prices as they are now; null without any.
+    cost: Option<f64>,
+}
+
+impl Turns {
+    /// Of that conversation.
+    pub(crate) fn of(conversation: Uuid, page: Page<turn::Turn>, used: &[Usage], prices: &Prices) -> Self {
+        Self {
+            items: page.items.into_iter().map(|turn| Turn::of(conversation, turn, prices)).collect(),
+            next_cursor: page.next,
+            total: Used {
+                input_tokens: used.iter().map(|it| it.input_tokens).sum(),
+                output_tokens: used.iter().map(|it| it.output_tokens).sum(),
+                cost: (!prices.is_empty()).then(|| spending::cost_of(prices, used)),
+            },
         }
     }
 }
@@ -126,5 +167,31 @@ impl From<turn::DeadLetter> for DeadLetter {
             last_at: At(letter.last_at),
             payload: letter.payload,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_conversation_has_cost_is_the_sum_over_its_models() {
+        let used = |model: &str, wasted| Usage {
+            model: model.to_owned(),
+            wasted,
+            input_tokens: 1_000_000,
+            output_tokens: 500_000,
+        };
+        let used = [used("small", false), used("small", true), used("large", false), used("unpriced", false)];
+        let total = |prices: &Prices| {
+            let page = Page { items: Vec::new(), next: None };
+            Turns::of(Uuid::nil(), page, &used, prices).total
+        };
+        let priced = total(&"small=1/2,large=10/20".parse().expect("prices"));
+        assert_eq!(
+            (priced.input_tokens, priced.output_tokens, priced.cost),
+            (4_000_000, 2_000_000, Some(24.0))
+        );
+        assert_eq!(total(&Prices::default()).cost, None, "nobody has said what it costs");
     }
 }

@@ -1,7 +1,7 @@
 // The server's numbers as plots. In: the answer of `/stats`. Out: what each plot shows; nothing is worked out that the numbers
 // do not say.
 
-import { language, number, span, t, word } from "../../words/index.js";
+import { language, money, number, span, t, word } from "../../words/index.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 /** @import { PlotProps, Series } from "./plot.js" */
@@ -112,9 +112,6 @@ function tokens(items, along) {
   return { ...along, ...counted, kind: "bars", title: t("overview.tokens"), about: t("overview.tokens_about", { count: total(values) }),
     series: [{ words: t("overview.tokens"), values, colour: "ai" }] };
 }
-
-/** @param {number} value */
-const money = (value) => number(value >= 1 ? Math.round(value * 100) / 100 : Math.round(value * 10_000) / 10_000);
 
 /** @param {Items} items @param {Along} along @returns {PlotProps} */
 function cost(items, along) {

@@ -11,6 +11,8 @@ export const story = {
   "lanes": "Who did what, when",
   "lanes.label": "The last exchange, drawn over time. The same is told in words below.",
   "lanes.after": "over {time}",
+  "lanes.used": "In all: {tokens} tokens",
+  "lanes.used_cost": "In all: {tokens} tokens, cost {cost}",
   "lanes.larger": "Larger",
   "lanes.told": { one: "The picture in words: {number} thing", other: "The picture in words: {number} things" },
   "lanes.key.writing": "the AI writes",

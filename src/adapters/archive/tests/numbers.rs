@@ -32,6 +32,7 @@ on_both_stores!(
     what_waits_is_counted_by_kind,
     drafts_count_when_they_were_written_as_they_stand_now,
     what_a_channel_used_since_then_is_told_by_model,
+    what_a_conversation_used_is_told_by_model,
     a_reply_that_was_withdrawn_whole_was_written_for_nothing,
     a_wait_goes_on_from_one_week_into_the_next,
 );
@@ -344,6 +345,28 @@ async fn what_a_channel_used_since_then_is_told_by_model<S: Trial>(store: &S) {
         used.iter().map(|used| (used.model.as_str(), used.wasted, used.input_tokens)).collect();
     let one = turn(NOW).input_tokens;
     assert_eq!(told, [("large", false, one), ("small", false, 2 * one), ("small", true, one)]);
+}
+
+async fn what_a_conversation_used_is_told_by_model<S: Trial>(store: &S) {
+    let mei = begin(store, "shop", "6580000001@c.us").await;
+    let tom = begin(store, "shop", "6580000002@c.us").await;
+    let named = |model: &str, wasted: bool, at| Turn { model: model.to_owned(), wasted, ..turn(at) };
+    assert_eq!(store.used(mei.id).await.expect("counts"), []);
+    let turns = vec![
+        named("small", false, NOW),
+        named("small", false, NOW.plus_ms(-30 * 24 * HOUR)),
+        named("small", true, NOW),
+        named("large", false, NOW),
+    ];
+    store.keep_turns(&mei, turns).await;
+    store.keep_turns(&tom, vec![named("large", false, NOW)]).await;
+    let used = store.used(mei.id).await.expect("counts");
+    let told: Vec<_> =
+        used.iter().map(|it| (it.model.as_str(), it.wasted, it.input_tokens, it.output_tokens)).collect();
+    let Turn { input_tokens: read, output_tokens: wrote, .. } = turn(NOW);
+    let wanted =
+        [("large", false, read, wrote), ("small", false, 2 * read, 2 * wrote), ("small", true, read, wrote)];
+    assert_eq!(told, wanted);
 }
 
 async fn a_reply_that_was_withdrawn_whole_was_written_for_nothing<S: Trial>(store: &S) {

@@ -248,6 +248,10 @@ impl Archive for Shelf {
         Ok(Vec::new())
     }
 
+    async fn used(&self, _: Uuid) -> Result<Vec<Usage>, Error> {
+        Ok(Vec::new())
+    }
+
     async fn proactive(&self, _: &str, _: Time, _: Time) -> Result<i64, Error> {
         Ok(0)
     }
