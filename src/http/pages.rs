@@ -16,12 +16,14 @@ use super::{
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
+html{background:light-dark(#fff,#14181b);color:light-dark(#1a1d20,#e6e9eb)}\
 body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}\
 code{font:14px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}\
+a{color:light-dark(#0645ad,#9ecbff)}\
 summary{cursor:pointer;padding:.3rem 0}\
 summary b{display:inline-block;min-width:4.5rem}\
 table{border-collapse:collapse;margin:.5rem 0}\
-td,th{text-align:left;vertical-align:top;padding:.1rem .8rem .1rem 0}\
+td,th{text-align:left;vertical-align:top;padding:.1rem .8rem .1rem 0;overflow-wrap:anywhere}\
 details{border-top:1px solid #8884;margin:0}";
 
 /// That of all pages, but for the one style, which is in the page itself and allowed by its hash.
@@ -37,7 +39,7 @@ fn page(title: &str, body: &str) -> Answer {
     let html = format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width\"><title>{title}</title><style>{STYLE}</style></head>\
-         <body>{body}</body></html>\n"
+         <body><main>{body}</main></body></html>\n"
     );
     Answer::page(html, Some(policy()))
 }

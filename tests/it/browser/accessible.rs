@@ -1,10 +1,11 @@
 //! For everybody: nothing that axe objects to, in the light and in the dark, and nothing wider than a small phone.
 
 use serde_json::{Value, json};
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
-use super::{Browser, MEI, Server, signed_in};
+use super::{Browser, MEI, Server, server::TOKEN, signed_in};
 
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 16] = [
     "/inbox",
     "/follow-ups",
     "/dead-letters",
@@ -13,6 +14,8 @@ const PAGES: [&str; 14] = [
     "/settings/you",
     "/settings/people",
     "/settings/channels",
+    "/settings/channels/shop",
+    "/settings/connect",
     "/settings/labels",
     "/settings/canned-replies",
     "/settings/tokens",
@@ -21,8 +24,20 @@ const PAGES: [&str; 14] = [
     "/settings/all",
 ];
 
-/// Something of everything: an answer in parts that was cut, one in one piece, a note, a label, a person needed.
-async fn furnish(server: &Server) -> String {
+/// What is shown to who is not signed in.
+const OPEN_PAGES: [&str; 2] = ["/sign-in", "/docs"];
+
+/// Something of everything: an answer in parts that was cut, one in one piece, a note, a label, a person needed, a number
+/// with its gateway.
+async fn furnish(server: &Server) -> (String, MockServer) {
+    let gateway = MockServer::start().await;
+    let linked = ResponseTemplate::new(200).set_body_json(json!({ "stateInstance": "authorized" }));
+    Mock::given(any()).respond_with(linked).mount(&gateway).await;
+    let shop = json!({
+        "name": "shop", "provider": "green_api", "instance": "7103000001", "api_url": gateway.uri(),
+        "token": "secret", "webhook_token": TOKEN,
+    });
+    server.asks("POST", "/api/v1/channels", Some(shop)).await;
     server.behaves(json!({ "model_delay_ms": 0 })).await;
     server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
     server.until(|| server.phone(MEI), |sent| sent.len() == 1).await;
@@ -44,7 +59,7 @@ async fn furnish(server: &Server) -> String {
     server.writes("6580000002@c.us", "Jonas", &["Hallo! How much is delivery?"]).await;
     server.writes("6580000003@c.us", "Amara", &["Can I talk to a person?"]).await;
     server.until(|| server.phone("6580000003@c.us"), |sent| !sent.is_empty()).await;
-    id
+    (id, gateway)
 }
 
 /// The pages and, as the last, the inbox with a conversation open.
@@ -56,31 +71,52 @@ pub(super) async fn show(browser: &Browser, server: &Server, path: &str) {
     browser.go(&format!("{}{path}", server.address)).await;
     browser.until("return document.querySelector('.connection.is-live')", json!([])).await;
     // The page itself is fetched after the shell.
-    browser.until("return document.querySelector('main h1, #thread-title') && !document.querySelector('[aria-busy=true]')", json!([])).await;
+    whole(browser).await;
+}
+
+async fn whole(browser: &Browser) {
+    browser.until("return document.querySelector('h1, #thread-title') && !document.querySelector('[aria-busy=true], main .waiting')", json!([])).await;
+}
+
+/// What is folded is a part of the page.
+async fn show_unfolded(browser: &Browser, server: &Server, path: &str) {
+    if OPEN_PAGES.contains(&path) {
+        browser.go(&format!("{}{path}", server.address)).await;
+        whole(browser).await;
+    } else {
+        show(browser, server, path).await;
+    }
+    browser.run("document.querySelectorAll('details').forEach((it) => { it.open = true })", json!([])).await;
+}
+
+/// Who looks at which pages: a person of the business, and somebody who is not signed in.
+async fn visits(server: &Server, id: &str) -> [(Browser, Vec<String>); 2] {
+    let open = OPEN_PAGES.map(ToOwned::to_owned).to_vec();
+    [(signed_in(server).await, paths(id)), (Browser::open().await, open)]
 }
 
 #[tokio::test]
 async fn every_page_is_for_everybody() {
     let server = &Server::on_sqlite().await;
-    let id = furnish(server).await;
-    let browser = signed_in(server).await;
+    let (id, _gateway) = furnish(server).await;
     let axe = concat!(env!("CARGO_MANIFEST_DIR"), "/dashboard/node_modules/axe-core/axe.min.js");
     let axe =
         std::fs::read_to_string(axe).expect("axe is there: `npm ci` in dashboard/, or cargo xtask test");
     let mut wrong: Vec<String> = Vec::new();
-    for path in paths(&id) {
-        browser.dark(false).await;
-        show(&browser, server, &path).await;
-        let script = format!("{axe}; return await axe.run(document, {{ resultTypes: ['violations'] }});");
-        wrong.extend(objections(&browser, &script, &path).await);
-        // What the dark changes are colours.
-        browser.dark(true).await;
-        let script =
-            "return await axe.run(document, { runOnly: ['color-contrast'], resultTypes: ['violations'] });";
-        wrong.extend(objections(&browser, script, &format!("{path}, dark")).await);
+    for (browser, paths) in visits(server, &id).await {
+        for path in paths {
+            browser.dark(false).await;
+            show_unfolded(&browser, server, &path).await;
+            let script = format!("{axe}; return await axe.run(document, {{ resultTypes: ['violations'] }});");
+            wrong.extend(objections(&browser, &script, &path).await);
+            // What the dark changes are colours.
+            browser.dark(true).await;
+            let script = "return await axe.run(document, { runOnly: ['color-contrast'], resultTypes: ['violations'] });";
+            wrong.extend(objections(&browser, script, &format!("{path}, dark")).await);
+        }
+        browser.close().await;
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    browser.close().await;
 }
 
 async fn objections(browser: &Browser, script: &str, page: &str) -> Vec<String> {
@@ -98,15 +134,25 @@ fn described(page: &str, violation: &Value) -> String {
 #[tokio::test]
 async fn every_page_fits_a_small_phone() {
     let server = &Server::on_sqlite().await;
-    let id = furnish(server).await;
-    let browser = signed_in(server).await;
-    browser.size(320, 640).await;
-    for path in paths(&id) {
-        show(&browser, server, &path).await;
-        let width = browser.run("return document.documentElement.scrollWidth", json!([])).await;
-        assert_eq!(width, json!(320), "{path} is wider than the phone");
-        // What is to be pressed lies within it.
-        let outside = browser
+    let (id, _gateway) = furnish(server).await;
+    for (browser, paths) in visits(server, &id).await {
+        browser.size(320, 640).await;
+        for path in paths {
+            fits(&browser, server, &path).await;
+        }
+        browser.close().await;
+    }
+}
+
+/// 320 px are the width of the smallest phones in use.
+async fn fits(browser: &Browser, server: &Server, path: &str) {
+    show_unfolded(browser, server, path).await;
+    // Beside a bar for scrolling there is less room.
+    let widths = "const { scrollWidth, clientWidth } = document.documentElement; return [innerWidth, scrollWidth - clientWidth]";
+    let widths = browser.run(widths, json!([])).await;
+    assert_eq!(widths, json!([320, 0]), "{path} is wider than the phone");
+    // What is to be pressed lies within it.
+    let outside = browser
             .run(
                 "return [...document.querySelectorAll('button, a[href], input, select, textarea')].filter((it) => it.checkVisibility({ visibilityProperty: true })) \
                    .filter((it) => { const { left, right, width } = it.getBoundingClientRect(); \
@@ -115,7 +161,5 @@ async fn every_page_fits_a_small_phone() {
                 json!([]),
             )
             .await;
-        assert_eq!(outside, json!([]), "{path}");
-    }
-    browser.close().await;
+    assert_eq!(outside, json!([]), "{path}");
 }
