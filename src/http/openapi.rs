@@ -1,11 +1,14 @@
 //! The description of the API, made from the code: OpenAPI as `/openapi.json` and `baton openapi` show it.
 
+mod examples;
+
 use actix_web::http::StatusCode;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
+use self::examples::{CHAT, Example};
 use super::{
     api::{
         agents, audit, batch, canned_replies, channels, conversations, dead_letters, drafts, events, export,
@@ -76,8 +79,19 @@ pub(super) fn document() -> &'static Value {
                 complete(operation, row.access);
             }
         }
+        examples::examples().into_iter().for_each(|example| show(&mut document, example));
         document
     })
+}
+
+/// Puts an example where what it is of is described.
+fn show(document: &mut Value, example: Example) {
+    let operation = &mut document["paths"][example.path][example.method];
+    if let Some(body) = example.body {
+        operation["requestBody"]["content"]["application/json"]["example"] = body;
+    }
+    let (status, answer) = example.answer;
+    operation["responses"][status]["content"]["application/json"]["example"] = answer;
 }
 
 /// `get /api/v1/conversations/{id}/messages` as `get_conversations_id_messages`.
@@ -121,7 +135,9 @@ fn bound(parameter: &mut Value) {
     let bounds = match parameter["name"].as_str() {
         Some("limit") => json!({ "minimum": 1, "maximum": 200, "default": 50 }),
         Some("Idempotency-Key") => json!({ "minLength": 1, "maxLength": 255 }),
-        Some("chat_id") => json!({ "pattern": "^[^@\\s/:]+@[^@\\s/:]+$", "example": "6580000001@c.us" }),
+        Some("chat_id") => json!({ "pattern": "^[^@\\s/:]+@[^@\\s/:]+$", "example": CHAT }),
+        // An erasure's.
+        Some("confirm") => json!({ "example": CHAT }),
         _ => return,
     };
     if let (Some(schema), Value::Object(bounds)) = (parameter["schema"].as_object_mut(), bounds) {

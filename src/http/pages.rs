@@ -18,7 +18,8 @@ const STYLE: &str = "\
 :root{color-scheme:light dark}\
 html{background:light-dark(#fff,#14181b);color:light-dark(#1a1d20,#e6e9eb)}\
 body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}\
-code{font:14px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}\
+code,pre{font:14px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}\
+pre{white-space:pre-wrap;background:light-dark(#f3f4f5,#20262a);padding:.5rem .8rem}\
 a{color:light-dark(#0645ad,#9ecbff)}\
 summary{cursor:pointer;padding:.3rem 0}\
 summary b{display:inline-block;min-width:4.5rem}\
@@ -118,11 +119,13 @@ fn describe_operation(html: &mut String, document: &Value, path: &str, method: &
     table(html, "Parameters", &rows);
     let body = &operation["requestBody"]["content"]["application/json"]["schema"];
     table(html, "Body", &fields(resolved(document, body)));
+    example(html, &operation["requestBody"]["content"]["application/json"]["example"]);
     for (status, response) in operation["responses"].as_object().unwrap_or(&Map::new()) {
         let contents = response["content"].as_object().into_iter().flatten();
         for (media_type, content) in contents {
             let heading = format!("{status}, {media_type}");
             table(html, &heading, &fields(resolved(document, &content["schema"])));
+            example(html, &content["example"]);
         }
     }
     html.push_str("</details>");
@@ -134,6 +137,12 @@ fn table(html: &mut String, heading: &str, rows: &str) {
     }
 }
 
+fn example(html: &mut String, shown: &Value) {
+    if !shown.is_null() {
+        let _ = write!(html, "<p>For example:</p><pre>{}</pre>", escaped(&format!("{shown:#}")));
+    }
+}
+
 fn fields(schema: &Value) -> String {
     let parts = schema["allOf"].as_array().into_iter().flatten().chain([schema]);
     let properties = parts.flat_map(|part| part["properties"].as_object().into_iter().flatten());
@@ -141,11 +150,13 @@ fn fields(schema: &Value) -> String {
 }
 
 fn row(name: &Value, schema: &Value, description: &Value) -> String {
+    let example = schema["example"].as_str().map(|it| format!(" For example <code>{}</code>.", escaped(it)));
     format!(
-        "<tr><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
+        "<tr><td><code>{}</code></td><td>{}</td><td>{}{}</td></tr>",
         escaped(name.as_str().unwrap_or_default()),
         escaped(&kind(schema)),
         escaped(description.as_str().unwrap_or_default()),
+        example.unwrap_or_default(),
     )
 }
 

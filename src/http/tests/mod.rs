@@ -14,6 +14,8 @@ mod webhook;
 
 mod problems;
 
+mod examples;
+
 mod conversations;
 
 mod drafts;
