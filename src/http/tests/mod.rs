@@ -16,6 +16,8 @@ mod problems;
 
 mod examples;
 
+mod slow;
+
 mod conversations;
 
 mod drafts;
