@@ -213,19 +213,36 @@ fn every_code_of_an_error_is_in_the_table_of_errors() {
 const FOLDERS: [&str; 8] =
     ["src/", "tests/", "docs/", "deploy/", "xtask/", "execution/", "migrations/", "dashboard/"];
 
+fn is_path(span: &str) -> bool {
+    span.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'))
+}
+
 #[test]
 fn every_file_that_is_named_exists() {
     let mut wrong = Vec::new();
     for page in pages() {
         for span in &page.spans {
-            let is_path = FOLDERS.iter().any(|folder| span.starts_with(folder))
-                && span.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_'));
+            let is_path = FOLDERS.iter().any(|folder| span.starts_with(folder)) && is_path(span);
             if is_path && !root().join(span).exists() {
                 wrong.push(format!("{}: {span}", page.place));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The plan of the house names what lies in `src/` without it, and a module without its ending.
+#[test]
+fn every_module_that_the_architecture_names_exists() {
+    let page = page("ARCHITECTURE.md");
+    let places = ["adapters/", "app/", "domain/", "flow/", "http/"];
+    let is_module = |span: &&String| places.iter().any(|place| span.starts_with(place)) && is_path(span);
+    let named: Vec<&String> = page.spans.iter().filter(is_module).collect();
+    assert!(named.len() > 15, "the modules were found: {named:?}");
+    let src = root().join("src");
+    let is_there = |span: &&&String| src.join(span).exists() || src.join(format!("{span}.rs")).exists();
+    let missing: Vec<_> = named.iter().filter(|span| !is_there(span)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// Whether a file of Rust has a test of that name: with the attribute of one, or in the list of a macro that makes them.
