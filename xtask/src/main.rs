@@ -47,8 +47,8 @@ Usage: cargo xtask test [--install] [ARGUMENTS]
        cargo xtask api [--install] [ARGUMENTS]
 
   test   runs every test, on a PostgreSQL and a Redis of its own: on free ports of this machine, with their data in a
-         temporary folder, stopped afterwards; the dashboard's in a Chromium; the files of deployment; the API by its description; and
-         last a short run of chaos. ARGUMENTS go to the test runner
+         temporary folder, stopped afterwards; the dashboard's in a Chromium; the files of deployment; the API by its description;
+         dependencies, where cargo-deny is installed; and last a short run of chaos. ARGUMENTS go to the test runner
          (cargo-nextest if there, else cargo test): `cargo xtask test burst` runs the tests with `burst` in their names,
          and no chaos.
 

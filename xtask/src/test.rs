@@ -69,6 +69,12 @@ pub(crate) fn run(mut arguments: Vec<String>) -> Result<ExitCode> {
         eprintln!("cargo xtask test: stopped");
         return Ok(ExitCode::from(130));
     }
+    if arguments.is_empty() && dependencies().is_none() {
+        eprintln!(
+            "cargo xtask test: licences and sources of dependencies were not looked at: \
+             `cargo install cargo-deny --locked` installs what does"
+        );
+    }
     if failed.is_empty() {
         eprintln!("cargo xtask test: all passed");
         return Ok(ExitCode::SUCCESS);
@@ -100,8 +106,16 @@ fn commands(arguments: &[String]) -> Result<Vec<(&'static str, Command)>> {
             command.arg(chore);
             commands.push((what, command));
         }
+        commands.extend(dependencies());
     }
     Ok(commands)
+}
+
+/// Licences and sources of dependencies, as `deny.toml` allows them. Advisories are asked for elsewhere: they come by a network.
+fn dependencies() -> Option<(&'static str, Command)> {
+    let is_there = cargo(&["deny", "--version"]).output().is_ok_and(|output| output.status.success());
+    let words = ["deny", "--all-features", "check", "bans", "licenses", "sources"];
+    is_there.then(|| ("dependencies", cargo(&words)))
 }
 
 /// Runs it to its end. Told to stop, it is told so too, once: Ctrl-C reaches it by itself, SIGTERM only us.
