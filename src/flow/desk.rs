@@ -12,6 +12,10 @@ pub(super) mod marks;
 
 pub(super) mod drafts;
 
+mod reading;
+
+pub(super) mod follow_ups;
+
 mod leaving;
 
 mod telling;
@@ -28,7 +32,6 @@ use uuid::Uuid;
 
 use self::refusal::{conflict, invalid, not_retryable, unless_gone};
 use super::{
-    agenda::{self, Wish},
     archive::Archive,
     channels::Channels,
     enclosures::Enclosures,
@@ -44,11 +47,11 @@ use crate::domain::{
     enclosure::Enclosure,
     event::EventType,
     label::Labelling,
-    message::{Author, Message, Origin},
+    message::{Message, Origin},
     mode::Reason,
-    policy::{Policy, ReadReceipts},
+    policy::Policy,
     time::Time,
-    turn::{DeadLetter, FollowUp, LetterKind, LetterState},
+    turn::{DeadLetter, LetterKind, LetterState},
 };
 
 /// Longest text of one message of an agent, in characters; longer ones are refused, not cut.
@@ -318,79 +321,6 @@ impl Desk {
         unless_gone(change(&*self.ledger, key, need, step).await)?
     }
 
-    /// Read up to here (default: the newest), for all agents: the very conversation of the key, for numbers of one that was
-    /// merged are its own. What was read stays so, however late somebody says that they have read less.
-    pub async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal> {
-        let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
-        let need = Need { newest: 200, ..Need::itself() };
-        let step = move |docket: &mut Docket| {
-            let (newest, read_before) = (docket.conversation.seq, docket.conversation.read_seq);
-            let seq = up_to.unwrap_or(newest).min(newest).max(read_before);
-            let unread = docket
-                .messages()
-                .iter()
-                .filter(|message| {
-                    message.author == Author::Contact && message.seq > seq && marks::counts_as_unread(message)
-                })
-                .count();
-            marks::set_read(docket, seq, i64::try_from(unread).unwrap_or(i64::MAX), &by);
-            let is_read_now = |message: &Message| {
-                message.author == Author::Contact && (read_before + 1..=seq).contains(&message.seq)
-            };
-            let channel = channels.get(&docket.conversation.channel).filter(|channel| {
-                channel.policy.read_receipts != ReadReceipts::Never
-                    && docket.messages().iter().any(is_read_now)
-            });
-            (docket.conversation.id, channel.map(|channel| (channel, docket.conversation.chat.clone())))
-        };
-        let (id, read) = unless_gone(change(&*self.ledger, key, need, step).await)?;
-        if let Some((channel, chat)) = read {
-            channel.show_read(&chat);
-        }
-        Ok(id)
-    }
-
-    /// Marks the newest message of the contact unread again, in the very conversation of the key.
-    pub async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal> {
-        let by = who.actor.clone();
-        let step = move |docket: &mut Docket| {
-            let seq = (docket.conversation.contact_seq - 1).max(0);
-            let unread = docket.conversation.unread.max(i64::from(docket.conversation.contact_seq > 0));
-            marks::set_read(docket, seq, unread, &by);
-            docket.conversation.id
-        };
-        unless_gone(change(&*self.ledger, key, Need::itself(), step).await)
-    }
-
-    /// Schedules the one follow-up, in place of what is pending, and says in which conversation. True if there was none.
-    pub async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal> {
-        check_wish(&wish)?;
-        let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
-        let step = move |docket: &mut Docket| {
-            let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            check_time(docket, &channel.policy, &wish)?;
-            let (follow_up, is_first) =
-                agenda::schedule(docket, &channel.policy, &wish, &by).ok_or_else(|| {
-                    conflict(
-                        docket,
-                        "follow_up_not_allowed",
-                        "in HUMAN, closed, opted out, or while a message waits for its answer",
-                    )
-                })?;
-            Ok((docket.conversation.id, follow_up, is_first))
-        };
-        unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
-    }
-
-    /// Calls the pending follow-up off.
-    pub async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal> {
-        let by = who.actor.clone();
-        let step = move |docket: &mut Docket| {
-            if agenda::cancel(docket, "called_off", &by) { Ok(()) } else { Err(Refusal::NotFound) }
-        };
-        unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
-    }
-
     /// Tries a dead letter again: a turn or a send with all its attempts, unless it is no longer wanted; a webhook by
     /// reading it again, which helps when this program has learnt to; a delivery for another day.
     pub async fn replay(&self, letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal> {
@@ -459,33 +389,4 @@ fn refuse_merged(docket: &Docket) -> Result<(), Refusal> {
         Some(_) => Err(not_retryable(Some(docket), "its conversation goes on in another one: say it there")),
         None => Ok(()),
     }
-}
-
-fn check_wish(wish: &Wish) -> Result<(), Refusal> {
-    if wish.due_at.is_some() == wish.delay_ms.is_some() {
-        return Err(invalid("/due_at", "exactly one of due_at and delay_ms".to_owned()));
-    }
-    if wish.delay_ms.is_some_and(|ms| ms < 0) {
-        return Err(invalid("/delay_ms", "must not be negative".to_owned()));
-    }
-    if wish.text.is_some() && wish.instructions.is_some() {
-        return Err(invalid("/text", "at most one of text and instructions".to_owned()));
-    }
-    let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
-    if is_blank(&wish.text) || is_blank(&wish.instructions) {
-        return Err(invalid("/text", "must not be blank".to_owned()));
-    }
-    Ok(())
-}
-
-/// The wrong year keeps the person for good, and the wrong time zone would be found out by nobody: it would be withheld as late.
-fn check_time(docket: &Docket, policy: &Policy, wish: &Wish) -> Result<(), Refusal> {
-    let Some(due_at) = wish.due_at else { return Ok(()) };
-    if due_at.since(docket.now) > agenda::DELAY_MAX_MS {
-        return Err(invalid("/due_at", "must be within a year".to_owned()));
-    }
-    if agenda::is_too_late(policy, due_at, docket.now) {
-        return Err(invalid("/due_at", "is past, for longer than a follow-up may be late".to_owned()));
-    }
-    Ok(())
 }

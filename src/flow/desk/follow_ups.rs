@@ -1,0 +1,79 @@
+//! Rules: what a person plans for a contact who falls silent.
+//!
+//! In: a wish. Out: the one follow-up that is pending from now on, or a refusal that says why.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::{
+    Desk, Refusal, Who,
+    refusal::{conflict, invalid, unless_gone},
+};
+use crate::{
+    domain::{docket::Docket, policy::Policy, turn::FollowUp},
+    flow::{
+        agenda::{self, Wish},
+        ledger::{Key, Need, change},
+    },
+};
+
+impl Desk {
+    /// Schedules the one follow-up, in place of what is pending, and says in which conversation. True if there was none.
+    pub async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal> {
+        check_wish(&wish)?;
+        let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
+        let step = move |docket: &mut Docket| {
+            let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
+            check_time(docket, &channel.policy, &wish)?;
+            let (follow_up, is_first) =
+                agenda::schedule(docket, &channel.policy, &wish, &by).ok_or_else(|| {
+                    conflict(
+                        docket,
+                        "follow_up_not_allowed",
+                        "in HUMAN, closed, opted out, or while a message waits for its answer",
+                    )
+                })?;
+            Ok((docket.conversation.id, follow_up, is_first))
+        };
+        unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
+    }
+
+    /// Calls the pending follow-up off.
+    pub async fn call_off(&self, key: Key, who: &Who) -> Result<(), Refusal> {
+        let by = who.actor.clone();
+        let step = move |docket: &mut Docket| {
+            if agenda::cancel(docket, "called_off", &by) { Ok(()) } else { Err(Refusal::NotFound) }
+        };
+        unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
+    }
+}
+
+fn check_wish(wish: &Wish) -> Result<(), Refusal> {
+    if wish.due_at.is_some() == wish.delay_ms.is_some() {
+        return Err(invalid("/due_at", "exactly one of due_at and delay_ms".to_owned()));
+    }
+    if wish.delay_ms.is_some_and(|ms| ms < 0) {
+        return Err(invalid("/delay_ms", "must not be negative".to_owned()));
+    }
+    if wish.text.is_some() && wish.instructions.is_some() {
+        return Err(invalid("/text", "at most one of text and instructions".to_owned()));
+    }
+    let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
+    if is_blank(&wish.text) || is_blank(&wish.instructions) {
+        return Err(invalid("/text", "must not be blank".to_owned()));
+    }
+    Ok(())
+}
+
+/// The wrong year keeps the person for good, and the wrong time zone would be found out by nobody: it would be withheld as late.
+fn check_time(docket: &Docket, policy: &Policy, wish: &Wish) -> Result<(), Refusal> {
+    let Some(due_at) = wish.due_at else { return Ok(()) };
+    if due_at.since(docket.now) > agenda::DELAY_MAX_MS {
+        return Err(invalid("/due_at", "must be within a year".to_owned()));
+    }
+    if agenda::is_too_late(policy, due_at, docket.now) {
+        return Err(invalid("/due_at", "is past, for longer than a follow-up may be late".to_owned()));
+    }
+    Ok(())
+}

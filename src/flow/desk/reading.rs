@@ -1,0 +1,63 @@
+//! Rules: what people have read of what the contact wrote, and whether the contact sees that.
+//!
+//! In: a person who reads, or marks as unread. Out: up to where all of it is read; blue ticks, where the channel has them.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::{Desk, Refusal, Who, marks, refusal::unless_gone};
+use crate::{
+    domain::{
+        docket::Docket,
+        message::{Author, Message},
+        policy::ReadReceipts,
+    },
+    flow::ledger::{Key, Need, change},
+};
+
+impl Desk {
+    /// Read up to here (default: the newest), for all agents: the very conversation of the key, for numbers of one that was
+    /// merged are its own. What was read stays so, however late somebody says that they have read less.
+    pub async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal> {
+        let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
+        let need = Need { newest: 200, ..Need::itself() };
+        let step = move |docket: &mut Docket| {
+            let (newest, read_before) = (docket.conversation.seq, docket.conversation.read_seq);
+            let seq = up_to.unwrap_or(newest).min(newest).max(read_before);
+            let unread = docket
+                .messages()
+                .iter()
+                .filter(|message| {
+                    message.author == Author::Contact && message.seq > seq && marks::counts_as_unread(message)
+                })
+                .count();
+            marks::set_read(docket, seq, i64::try_from(unread).unwrap_or(i64::MAX), &by);
+            let is_read_now = |message: &Message| {
+                message.author == Author::Contact && (read_before + 1..=seq).contains(&message.seq)
+            };
+            let channel = channels.get(&docket.conversation.channel).filter(|channel| {
+                channel.policy.read_receipts != ReadReceipts::Never
+                    && docket.messages().iter().any(is_read_now)
+            });
+            (docket.conversation.id, channel.map(|channel| (channel, docket.conversation.chat.clone())))
+        };
+        let (id, read) = unless_gone(change(&*self.ledger, key, need, step).await)?;
+        if let Some((channel, chat)) = read {
+            channel.show_read(&chat);
+        }
+        Ok(id)
+    }
+
+    /// Marks the newest message of the contact unread again, in the very conversation of the key.
+    pub async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal> {
+        let by = who.actor.clone();
+        let step = move |docket: &mut Docket| {
+            let seq = (docket.conversation.contact_seq - 1).max(0);
+            let unread = docket.conversation.unread.max(i64::from(docket.conversation.contact_seq > 0));
+            marks::set_read(docket, seq, unread, &by);
+            docket.conversation.id
+        };
+        unless_gone(change(&*self.ledger, key, Need::itself(), step).await)
+    }
+}
