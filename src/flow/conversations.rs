@@ -192,7 +192,11 @@ fn leave_waiting(docket: &mut Docket, outcome: Outcome, reason: OutcomeReason) {
 }
 
 /// Why what the contact writes in HUMAN is left to people.
-pub fn left_because(mode: &ModeState) -> OutcomeReason {
+pub fn left_because(mode: &ModeState, policy: &Policy) -> OutcomeReason {
+    if !policy.has_model {
+        // Whoever has the conversation: nobody can have this answered by the assistant.
+        return OutcomeReason::NoModel;
+    }
     // With a clock, it is only for as long as that; without, a person has taken it.
     let is_for_hours = mode.reason == Reason::Hours && mode.until.is_some();
     if is_for_hours { OutcomeReason::Hours } else { OutcomeReason::ModeHuman }

@@ -78,7 +78,7 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     }
     docket.push(Message {
         id,
-        inbound: Some(fate(docket, inert, starts_turn)),
+        inbound: Some(fate(docket, policy, inert, starts_turn)),
         ..message_of(arrival, Author::Contact, Origin::Webhook)
     });
     docket.record(
@@ -179,11 +179,11 @@ fn will_be_heard(policy: &Policy, arrival: &Arrival) -> bool {
     policy.transcribes && arrival.kind == Kind::Voice && arrival.media.is_some()
 }
 
-fn fate(docket: &Docket, inert: Option<OutcomeReason>, starts_turn: bool) -> Inbound {
-    let conversation = &docket.conversation;
-    let (outcome, reason) = match (inert, conversation.mode.mode) {
+fn fate(docket: &Docket, policy: &Policy, inert: Option<OutcomeReason>, starts_turn: bool) -> Inbound {
+    let mode = &docket.conversation.mode;
+    let (outcome, reason) = match (inert, mode.mode) {
         (Some(reason), _) => (Outcome::Ignored, Some(reason)),
-        (None, Mode::Human) => (Outcome::LeftToHuman, Some(conversations::left_because(&conversation.mode))),
+        (None, Mode::Human) => (Outcome::LeftToHuman, Some(conversations::left_because(mode, policy))),
         (None, Mode::Ai) => (Outcome::Pending, None),
     };
     Inbound { outcome, reason, starts_turn }

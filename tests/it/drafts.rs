@@ -336,6 +336,7 @@ async fn whoever_is_not_rolled_out_begins_with_drafts(world: &World) {
     leo.writes("M3", "Hello").await;
     world.after(60_000).await;
     assert_eq!((&leo.conversation().await["drafting"], leo.drafts().await.len()), (&json!(false), 0));
+    assert_eq!(leo.message("Hello").await["outcome_reason"], "no_model");
     let refused = leo.ask("POST", "drafts", None).await;
     assert_eq!((refused.status, &refused.body["code"]), (409, &json!("no_model")));
 }

@@ -95,11 +95,14 @@ fn replay_turn(
     who: &Who,
 ) -> Result<(), Refusal> {
     let ids = subjects_of(letter);
+    if !policy.has_model {
+        return Err(conflict(docket, "no_model", "there is no model that could answer"));
+    }
     let newest =
         docket.messages().iter().filter(|message| ids.contains(&message.id)).map(|message| message.seq).max();
     let Some(newest) = newest else { return Err(not_retryable(Some(docket), "its messages are gone")) };
     if force {
-        give_back(docket, policy, who)?;
+        give_back(docket, policy, who);
     } else {
         refuse_unwanted_answer(docket, newest)?;
     }
@@ -127,16 +130,11 @@ fn replay_turn(
 }
 
 /// Whoever forces an answer of the AI has chosen that it answers, and is told so in the mode's history.
-fn give_back(docket: &mut Docket, policy: &Policy, who: &Who) -> Result<(), Refusal> {
-    if docket.conversation.mode.mode == Mode::Ai {
-        return Ok(());
+fn give_back(docket: &mut Docket, policy: &Policy, who: &Who) {
+    if docket.conversation.mode.mode == Mode::Human {
+        let by = By { reason: Reason::Released, actor: &who.actor, agent: who.agent };
+        conversations::switch(docket, policy, Mode::Ai, by);
     }
-    if !policy.has_model {
-        return Err(conflict(docket, "no_model", "there is no model that could answer"));
-    }
-    let by = By { reason: Reason::Released, actor: &who.actor, agent: who.agent };
-    conversations::switch(docket, policy, Mode::Ai, by);
-    Ok(())
 }
 
 fn refuse_unwanted_answer(docket: &Docket, newest: i64) -> Result<(), Refusal> {

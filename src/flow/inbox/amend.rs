@@ -142,7 +142,7 @@ fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: boo
         }
         if is_put_aside {
             office::leave_to_people(docket, policy);
-            let fate = fate(docket, None, true);
+            let fate = fate(docket, policy, None, true);
             if let Some(message) = docket.edit(id) {
                 message.inbound = Some(fate);
             }

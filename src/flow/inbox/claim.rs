@@ -129,6 +129,10 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
         docket.conversation.memo.end_burst();
         return Claim::Nothing;
     }
+    if !policy.has_model {
+        leave_without_model(docket);
+        return Claim::Nothing;
+    }
     if is_capped(docket, policy) {
         hand_over_for_cap(docket, policy);
         return Claim::Nothing;
@@ -357,6 +361,14 @@ pub(in crate::flow) fn hand_over_stale(docket: &mut Docket, stale: &[Uuid]) {
     if !stale.is_empty() {
         conversations::raise(docket, AttentionReason::Stale);
     }
+}
+
+/// It has begun while there was a model, which is taken away since: nobody fails at it in vain.
+fn leave_without_model(docket: &mut Docket) {
+    let waiting = docket.ids(Message::waits);
+    hand_over(docket, &waiting, OutcomeReason::NoModel);
+    docket.conversation.memo.end_burst();
+    conversations::raise(docket, AttentionReason::Unanswered);
 }
 
 fn is_capped(docket: &mut Docket, policy: &Policy) -> bool {

@@ -373,3 +373,18 @@ fn of_what_somebody_may_have_answered_already_the_machine_says_nothing() {
         assert_eq!(play.conversation.attention.is_some(), text != "stop", "{text}: people see it");
     }
 }
+
+#[test]
+fn a_letter_about_a_turn_stays_where_there_is_no_model() {
+    for force in [false, true] {
+        let mut play = Play::by(|policy| policy.ai_attempts = 1);
+        play.says("m1");
+        let begun = play.begins();
+        play.fails(&begun);
+        play.policy.has_model = false;
+        let letter = play.letters[0].id;
+        let refused = play.step(|docket, policy| letters::replay(docket, policy, letter, force, &ana()));
+        assert!(matches!(refused, Err(Refusal::Conflict { code: "no_model", .. })), "{refused:?}");
+        assert_eq!(play.letters[0].state, LetterState::Open);
+    }
+}

@@ -30,10 +30,12 @@ mod errands;
 
 use super::{
     desk::Who,
+    inbox,
     outbox::{self, Settled},
     play::Play,
+    provider::Arrival,
 };
-use crate::domain::message::Origin;
+use crate::domain::message::{Kind, Origin};
 
 pub(super) fn ana() -> Who {
     Who { actor: "agent:ana".into(), agent: None, origin: Origin::Dashboard }
@@ -45,6 +47,12 @@ pub(super) fn loses(play: &mut Play) -> uuid::Uuid {
     let outbox::Claim::Claimed(message) = claim else { panic!("nothing was claimed: {claim:?}") };
     play.settles(attempt, &Settled::Unclear("timed out".into()));
     message.id
+}
+
+/// A voice note, where nobody puts them into words.
+pub(super) fn speaks(play: &mut Play, id: &str) {
+    let arrival = Arrival { is_unreadable: true, kind: Kind::Voice, ..play.arrival(id, "") };
+    play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
 }
 
 pub(super) fn begun_reply(play: &Play) -> uuid::Uuid {

@@ -1,15 +1,15 @@
 //! A contact who waits for people.
 
-use super::ana;
+use super::{ana, speaks};
 use crate::{
     domain::{
         conversation::{AttentionReason, Status},
-        message::Kind,
+        message::{Kind, Outcome, OutcomeReason},
         mode::{Mode, Reason},
     },
     flow::{
         desk::{Idempotency, Patch, Words, fate, marks, words},
-        inbox,
+        inbox::{self, Claim},
         play::Play,
         provider::Arrival,
         reconcile::{self, Copy},
@@ -68,12 +68,6 @@ fn whoever_is_put_aside_is_overdue_only_after_that() {
     }
 }
 
-/// A voice note, where nobody puts them into words.
-fn speaks(play: &mut Play, id: &str) {
-    let arrival = Arrival { is_unreadable: true, kind: Kind::Voice, ..play.arrival(id, "") };
-    play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
-}
-
 #[test]
 fn whoever_speaks_while_a_persons_words_are_on_their_way_still_waits() {
     let mut play = Play::new();
@@ -126,4 +120,30 @@ fn a_copy_that_comes_late_is_no_answer_to_what_was_spoken_since() {
     let copy = Arrival { at: Some(typed_at), ..play.arrival("P1", "Good morning") };
     play.step(|docket, policy| reconcile::take_copy(docket, policy, &copy, Copy::Phone));
     assert_eq!(play.conversation.waiting_since, Some(spoke_at));
+}
+
+#[test]
+fn without_a_model_what_is_written_is_left_to_people_and_says_why() {
+    let fate = |play: &Play, id| {
+        let inbound = play.message(id).inbound.unwrap();
+        (inbound.outcome, inbound.reason)
+    };
+    let mut play = Play::by(|policy| policy.has_model = false);
+    play.switches(Mode::Human);
+    let id = play.says("Are you open?");
+    assert_eq!(fate(&play, id), (Outcome::LeftToHuman, Some(OutcomeReason::NoModel)));
+
+    // It was answered by the assistant until the model was taken away.
+    let mut play = Play::by(|policy| policy.fallback_text = Some("A moment, please.".into()));
+    play.exchange("m1", "a1");
+    play.policy.has_model = false;
+    let id = play.says("Are you open?");
+    play.now = play.clocks.turn_at.unwrap();
+    assert_eq!(play.claim(), Claim::Nothing);
+    assert_eq!(fate(&play, id), (Outcome::HandedOver, Some(OutcomeReason::NoModel)));
+    assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::Unanswered));
+    assert_eq!((play.sends(), play.letters.len(), play.turns.len()), (vec![], 0, 1), "nobody fails at it");
+    play.policy.has_model = true;
+    play.exchange("Hello?", "We are.");
+    assert_eq!(play.conversation.attention, None);
 }
