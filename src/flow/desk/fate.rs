@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::{Refusal, Who, conflict, letters, not_retryable};
 use crate::{
     domain::{
+        conversation::AttentionReason,
         docket::{Docket, Entry},
         event::EventType,
         lane::Lane,
@@ -86,13 +87,15 @@ pub(in crate::flow) fn confirm(
     Ok(())
 }
 
-/// A person has decided about a message: its letter and the call for a person end with it.
+/// A person has decided about a message: its letter and the call about it end with that. What else they are called for they
+/// may not have seen.
 fn after_message_settled(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) {
     let letter = docket.letters().iter().find(|letter| letter.subject == Some(id)).map(|letter| letter.id);
     if let Some(letter) = letter {
         letters::end(docket, letter, LetterState::Replayed);
     }
-    conversations::clear(docket, &who.actor, |_| true);
+    let is_of_a_send = |reason| matches!(reason, AttentionReason::SendUnknown | AttentionReason::SendFailed);
+    conversations::clear(docket, &who.actor, is_of_a_send);
     conversations::wind_overdue(docket, policy);
 }
 

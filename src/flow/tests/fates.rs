@@ -1,6 +1,6 @@
 //! What became of a send: echoes, statuses, and those that nobody answered.
 
-use super::{ana, begun_reply, loses};
+use super::{ana, begun_reply, loses, speaks};
 use crate::{
     domain::{
         conversation::AttentionReason,
@@ -310,26 +310,32 @@ fn a_failure_reported_of_an_earlier_attempt_says_nothing_of_the_one_under_way() 
 #[test]
 fn what_a_person_is_called_for_beside_a_send_of_unknown_fate_is_not_forgotten() {
     let called = |play: &Play| play.conversation.attention.map(|attention| attention.reason);
-    let unreadable = |play: &mut Play| {
-        let mut arrival = play.arrival("IN9", "");
-        arrival.is_unreadable = true;
-        play.step(|docket, policy| inbox::admit(docket, policy, &arrival));
-    };
-    for a_person_looks in [false, true] {
+    for then in ["its echo comes", "a person looks", "a person confirms it", "a person sends it again"] {
         let mut play = Play::new();
         play.says("m1");
         let begun = play.begins();
         play.writes(&begun, "a1");
         let id = loses(&mut play);
-        unreadable(&mut play);
+        speaks(&mut play, "V1");
         assert_eq!(called(&play), Some(AttentionReason::SendUnknown), "that comes first");
-        if a_person_looks {
-            play.step(|docket, _| conversations::clear(docket, "agent:ana", |_| true));
-            assert_eq!(called(&play), Some(AttentionReason::SendUnknown), "it ends only by its settling");
+        match then {
+            "a person looks" => {
+                play.step(|docket, _| conversations::clear(docket, "agent:ana", |_| true));
+                assert_eq!(called(&play), Some(AttentionReason::SendUnknown), "it ends only by its settling");
+            }
+            "a person confirms it" => {
+                play.step(|docket, policy| fate::confirm(docket, policy, id, &ana())).unwrap();
+                assert_eq!(called(&play), Some(AttentionReason::Unreadable), "nobody has listened");
+            }
+            "a person sends it again" => {
+                play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+                assert_eq!(called(&play), Some(AttentionReason::Unreadable), "nobody has listened");
+            }
+            _ => {}
         }
         assert_eq!(play.copy("X1", "a1", Copy::Api), Matched::Ours(id));
-        let wanted = if a_person_looks { None } else { Some(AttentionReason::Unreadable) };
-        assert_eq!(called(&play), wanted);
+        let wanted = if then == "a person looks" { None } else { Some(AttentionReason::Unreadable) };
+        assert_eq!(called(&play), wanted, "{then}");
     }
 }
 
