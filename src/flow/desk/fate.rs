@@ -13,7 +13,7 @@ use crate::{
         lane::Lane,
         message::{Author, DeliveryReason, DeliveryState, Gate, Kind, Message},
         policy::Policy,
-        turn::LetterState,
+        turn::{DeadLetter, LetterState},
     },
     flow::{agenda, conversations, drafts, inbox, outbox},
 };
@@ -90,9 +90,10 @@ pub(in crate::flow) fn confirm(
 /// A person has decided about a message: its letter and the call about it end with that. What else they are called for they
 /// may not have seen.
 fn after_message_settled(docket: &mut Docket, policy: &Policy, id: Uuid, who: &Who) {
-    let letter = docket.letters().iter().find(|letter| letter.subject == Some(id)).map(|letter| letter.id);
+    let is_about_it = |letter: &&DeadLetter| letter.subject == Some(id) && letter.state == LetterState::Open;
+    let letter = docket.letters().iter().find(is_about_it).map(|letter| letter.id);
     if let Some(letter) = letter {
-        letters::end(docket, letter, LetterState::Replayed);
+        letters::tried_again(docket, letter, who);
     }
     let is_of_a_send = |reason| matches!(reason, AttentionReason::SendUnknown | AttentionReason::SendFailed);
     conversations::clear(docket, &who.actor, is_of_a_send);

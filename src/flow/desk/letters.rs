@@ -29,7 +29,15 @@ pub(super) fn subjects_of(letter: &DeadLetter) -> Vec<Uuid> {
     }
 }
 
-pub(super) fn end(docket: &mut Docket, id: Uuid, state: LetterState) {
+/// What it keeps is under way once more.
+pub(super) fn tried_again(docket: &mut Docket, id: Uuid, who: &Who) {
+    end(docket, id, LetterState::Replayed);
+    docket.record(
+        Entry::of(EventType::DeadLetterReplayed).by(&who.actor).with("dead_letter_id", id.to_string()),
+    );
+}
+
+fn end(docket: &mut Docket, id: Uuid, state: LetterState) {
     let letter = docket.letters().iter().find(|letter| letter.id == id).cloned();
     if let Some(mut letter) = letter {
         letter.state = state;
@@ -50,20 +58,20 @@ pub(in crate::flow) fn replay(
         return Err(not_retryable(Some(docket), "it was replayed or discarded before"));
     }
     match letter.kind {
-        LetterKind::Turn => replay_turn(docket, policy, &letter, force, who)?,
+        LetterKind::Turn => {
+            replay_turn(docket, policy, &letter, force, who)?;
+            tried_again(docket, id, who);
+        }
         LetterKind::Send => {
             let message = letter.subject.ok_or(Refusal::NotFound)?;
             refuse_unwanted_send(docket, message, force)?;
+            // The letter ends with it.
             fate::retry(docket, policy, message, who)?;
         }
         LetterKind::Webhook | LetterKind::Delivery => {
             return Err(not_retryable(Some(docket), "letters of this kind are not replayed so"));
         }
     }
-    end(docket, id, LetterState::Replayed);
-    docket.record(
-        Entry::of(EventType::DeadLetterReplayed).by(&who.actor).with("dead_letter_id", id.to_string()),
-    );
     docket.letters().iter().find(|letter| letter.id == id).cloned().ok_or(Refusal::NotFound)
 }
 

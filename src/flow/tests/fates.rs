@@ -381,6 +381,29 @@ fn of_what_somebody_may_have_answered_already_the_machine_says_nothing() {
 }
 
 #[test]
+fn a_letter_about_a_send_is_told_to_be_tried_again_once_by_whichever_way() {
+    for by_its_letter in [false, true] {
+        let mut play = Play::by(|policy| policy.send_attempts = 1);
+        play.says("m1");
+        let begun = play.begins();
+        play.writes(&begun, "a1");
+        for time in 1..3 {
+            let (attempt, _) = play.claims_send();
+            play.settles(attempt, &Settled::Again(None, "status 500".into()));
+            let letter = play.letters.last().unwrap().clone();
+            let message = letter.subject.unwrap();
+            play.step(|docket, policy| match by_its_letter {
+                true => letters::replay(docket, policy, letter.id, false, &ana()).map(|_| ()),
+                false => fate::retry(docket, policy, message, &ana()),
+            })
+            .unwrap();
+            assert_eq!(play.happened(EventType::DeadLetterReplayed), time, "by its letter: {by_its_letter}");
+            assert!(play.letters.iter().all(|letter| letter.state == LetterState::Replayed));
+        }
+    }
+}
+
+#[test]
 fn a_letter_about_a_turn_stays_where_there_is_no_model() {
     for force in [false, true] {
         let mut play = Play::by(|policy| policy.ai_attempts = 1);
