@@ -127,7 +127,10 @@ fn replay_turn(
         }
     }
     conversations::set_status(docket, Status::Open, None, actor::SYSTEM);
+    // Of another burst: as long as it has not begun to leave, a newer message withdraws it as before.
+    let unread = docket.conversation.memo.reply.filter(|reply| docket.is_owed(*reply));
     inbox::begin_new_burst(docket, policy);
+    docket.conversation.memo.reply = unread;
     if force {
         // What the contact has written since is answered with it.
         inbox::answer_now(docket);
