@@ -9,7 +9,7 @@ use crate::{
         docket::{Docket, Entry},
         event::EventType,
         label::{self, LABELS_MAX, Label, Labelling},
-        message::{Kind, Message},
+        message::{Author, Kind, Message},
         policy::Policy,
     },
     flow::{conversations, drafts},
@@ -122,6 +122,17 @@ pub(super) fn counts_as_unread(message: &Message) -> bool {
     !matches!(message.kind, Kind::Reaction | Kind::PollVote)
 }
 
+/// Marks the newest message of the contact unread again; nothing, where some are unread as it is. Sees what was loaded.
+pub(in crate::flow) fn mark_unread(docket: &mut Docket, by: &str) {
+    if docket.conversation.unread > 0 {
+        return;
+    }
+    let counts = |message: &&Message| message.author == Author::Contact && counts_as_unread(message);
+    if let Some(seq) = docket.messages().iter().rev().find(counts).map(|message| message.seq) {
+        set_read(docket, seq - 1, 1, by);
+    }
+}
+
 pub(super) fn set_read(docket: &mut Docket, seq: i64, unread: i64, by: &str) {
     if docket.conversation.read_seq == seq && docket.conversation.unread == unread {
         return;
@@ -138,7 +149,7 @@ mod tests {
     use super::*;
     use crate::{
         domain::{message::Origin, time::Time},
-        flow::play::Play,
+        flow::{ledger::Need, play::Play},
     };
 
     fn labels(count: usize) -> Vec<Label> {
@@ -183,6 +194,40 @@ mod tests {
                 assert!(docket.conversation.contact_named_by_agent);
             }
         });
+    }
+
+    #[test]
+    fn the_newest_of_the_contacts_is_unread_again_whatever_it_is_unless_some_are() {
+        use Kind::{Note, Reaction, Sticker, Text, Voice};
+        // What there is, how much of it is unread, and up to where it is read; then both once it is marked.
+        let table: [(&[Kind], [i64; 2], [i64; 2]); 7] = [
+            (&[Voice, Voice], [0, 2], [1, 1]),
+            (&[Sticker], [0, 1], [1, 0]),
+            (&[Text, Note, Voice], [0, 3], [1, 2]),
+            (&[Text, Note, Reaction], [0, 3], [1, 0]),
+            (&[Text, Text, Voice], [3, 0], [3, 0]),
+            (&[Text, Voice], [1, 1], [1, 1]),
+            (&[Note], [0, 1], [0, 1]),
+        ];
+        for (kinds, [unread, read_seq], wanted) in table {
+            let mut play = Play::new();
+            play.step(|docket, _| {
+                for kind in kinds {
+                    // A note stands for whatever our side says.
+                    let author = if *kind == Note { Author::Agent } else { Author::Contact };
+                    docket.push(Message::of(author, Origin::Webhook, *kind, String::new()));
+                    if *kind == Text {
+                        docket.conversation.contact_seq = docket.conversation.seq;
+                    }
+                }
+                (docket.conversation.unread, docket.conversation.read_seq) = (unread, read_seq);
+            });
+            play.step_with(&Need { newest: 20, ..Need::itself() }, |docket, _| {
+                mark_unread(docket, "agent:ana")
+            });
+            let is_now = [play.conversation.unread, play.conversation.read_seq];
+            assert_eq!(is_now, wanted, "{kinds:?}, {unread} unread");
+        }
     }
 
     #[test]

@@ -16,12 +16,15 @@ use crate::{
     flow::ledger::{Key, Need, change},
 };
 
+/// What is read, or marked as unread, is looked for so far back.
+const LOOKS_BACK: usize = 200;
+
 impl Desk {
     /// Read up to here (default: the newest), for all agents: the very conversation of the key, for numbers of one that was
     /// merged are its own. What was read stays so, however late somebody says that they have read less.
     pub async fn read(&self, key: Key, up_to: Option<i64>, who: &Who) -> Result<Uuid, Refusal> {
         let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
-        let need = Need { newest: 200, ..Need::itself() };
+        let need = Need { newest: LOOKS_BACK, ..Need::itself() };
         let step = move |docket: &mut Docket| {
             let (newest, read_before) = (docket.conversation.seq, docket.conversation.read_seq);
             let seq = up_to.unwrap_or(newest).min(newest).max(read_before);
@@ -52,12 +55,11 @@ impl Desk {
     /// Marks the newest message of the contact unread again, in the very conversation of the key.
     pub async fn unread(&self, key: Key, who: &Who) -> Result<Uuid, Refusal> {
         let by = who.actor.clone();
+        let need = Need { newest: LOOKS_BACK, ..Need::itself() };
         let step = move |docket: &mut Docket| {
-            let seq = (docket.conversation.contact_seq - 1).max(0);
-            let unread = docket.conversation.unread.max(i64::from(docket.conversation.contact_seq > 0));
-            marks::set_read(docket, seq, unread, &by);
+            marks::mark_unread(docket, &by);
             docket.conversation.id
         };
-        unless_gone(change(&*self.ledger, key, Need::itself(), step).await)
+        unless_gone(change(&*self.ledger, key, need, step).await)
     }
 }
