@@ -30,7 +30,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use self::refusal::{conflict, invalid, not_retryable, unless_gone};
+use self::{
+    reading::Ticks,
+    refusal::{conflict, invalid, not_retryable, unless_gone},
+};
 use super::{
     archive::Archive,
     channels::Channels,
@@ -222,9 +225,15 @@ impl Desk {
         };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            words::say(docket, &channel.policy, &words, &who, &idempotency)
+            let unread = docket.conversation.unread;
+            let (said, remembered) = words::say(docket, &channel.policy, &words, &who, &idempotency)?;
+            let ticks = Ticks::of(docket, &channel, docket.conversation.unread < unread);
+            Ok::<_, Refusal>((said, remembered, ticks))
         };
-        let (said, remembered) = unless_gone(change(&*self.ledger, key, need, step).await)??;
+        let (said, remembered, ticks) = unless_gone(change(&*self.ledger, key, need, step).await)??;
+        if let Some(ticks) = ticks {
+            ticks.give();
+        }
         if let Some(ids) = remembered {
             return self.said_before(said, &ids).await;
         }

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::{
     Desk, Idempotency, Refusal, Said, Who, Words,
+    reading::Ticks,
     refusal::{conflict, unless_gone},
     words,
 };
@@ -68,9 +69,15 @@ impl Desk {
         let need = Need { draft: Some(draft), request, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            send(docket, &channel.policy, draft, &approval, &who, &idempotency)
+            let unread = docket.conversation.unread;
+            let (said, remembered) = send(docket, &channel.policy, draft, &approval, &who, &idempotency)?;
+            let ticks = Ticks::of(docket, &channel, docket.conversation.unread < unread);
+            Ok::<_, Refusal>((said, remembered, ticks))
         };
-        let (said, remembered) = unless_gone(change(&*self.ledger, key, need, step).await)??;
+        let (said, remembered, ticks) = unless_gone(change(&*self.ledger, key, need, step).await)??;
+        if let Some(ticks) = ticks {
+            ticks.give();
+        }
         match remembered {
             Some(ids) => self.said_before(said, &ids).await,
             None => Ok(said),

@@ -1,6 +1,7 @@
 //! Rules: what people have read of what the contact wrote, and whether the contact sees that.
 //!
-//! In: a person who reads, or marks as unread. Out: up to where all of it is read; blue ticks, where the channel has them.
+//! In: a person who reads, answers, or marks as unread. Out: up to where all of it is read; blue ticks, where the channel has
+//! them.
 
 use std::sync::Arc;
 
@@ -9,15 +10,41 @@ use uuid::Uuid;
 use super::{Desk, Refusal, Who, marks, refusal::unless_gone};
 use crate::{
     domain::{
+        chat::ChatId,
         docket::Docket,
         message::{Author, Message},
         policy::ReadReceipts,
     },
-    flow::ledger::{Key, Need, change},
+    flow::{
+        channels::Channel,
+        ledger::{Key, Need, change},
+    },
 };
 
 /// What is read, or marked as unread, is looked for so far back.
 const LOOKS_BACK: usize = 200;
+
+/// The contact is to see that a person of our side reads.
+pub(super) struct Ticks {
+    channel: Arc<Channel>,
+    chat: ChatId,
+}
+
+impl Ticks {
+    /// For what was read just now, if anything was, where the channel shows what people read.
+    pub(super) fn of(docket: &Docket, channel: &Arc<Channel>, is_read_now: bool) -> Option<Self> {
+        let is_shown = match channel.policy.read_receipts {
+            ReadReceipts::Answer | ReadReceipts::Agent => is_read_now,
+            ReadReceipts::Never => false,
+        };
+        is_shown.then(|| Self { channel: Arc::clone(channel), chat: docket.conversation.chat.clone() })
+    }
+
+    /// Once it is committed.
+    pub(super) fn give(&self) {
+        self.channel.show_read(&self.chat);
+    }
+}
 
 impl Desk {
     /// Read up to here (default: the newest), for all agents: the very conversation of the key, for numbers of one that was
@@ -39,15 +66,13 @@ impl Desk {
             let is_read_now = |message: &Message| {
                 message.author == Author::Contact && (read_before + 1..=seq).contains(&message.seq)
             };
-            let channel = channels.get(&docket.conversation.channel).filter(|channel| {
-                channel.policy.read_receipts != ReadReceipts::Never
-                    && docket.messages().iter().any(is_read_now)
-            });
-            (docket.conversation.id, channel.map(|channel| (channel, docket.conversation.chat.clone())))
+            let is_news = docket.messages().iter().any(is_read_now);
+            let channel = channels.get(&docket.conversation.channel);
+            (docket.conversation.id, channel.and_then(|channel| Ticks::of(docket, &channel, is_news)))
         };
-        let (id, read) = unless_gone(change(&*self.ledger, key, need, step).await)?;
-        if let Some((channel, chat)) = read {
-            channel.show_read(&chat);
+        let (id, ticks) = unless_gone(change(&*self.ledger, key, need, step).await)?;
+        if let Some(ticks) = ticks {
+            ticks.give();
         }
         Ok(id)
     }
