@@ -144,7 +144,8 @@ pub fn after_our_words(docket: &mut Docket, policy: &Policy, id: Uuid) {
     };
     let is_ours = |follow_up: &FollowUp| follow_up.created_by == actor::SYSTEM;
     let still_holds = delivery.version == docket.conversation.mode.version
-        && docket.conversation.contact_seq < message.seq
+        // Also with what starts no turn, such as a voice note that nobody can read.
+        && docket.conversation.contact_seq.max(memo.alive_seq) < message.seq
         && docket.follow_up().is_none_or(is_ours);
     let next = already.and_then(|already| cadence::automatic(policy, docket.now, already));
     if let (true, Some((due_at, text))) = (still_holds, next) {
@@ -215,7 +216,7 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
         docket.conversation.memo.follow_up_retry_at = Some(at.0);
         return Fired::NotYet(at);
     }
-    if !is_allowed(docket) || docket.conversation.is_waited_for() || stands(DeliveryState::Unknown) {
+    if !is_allowed(docket) || conversations::is_left_waiting(docket) || stands(DeliveryState::Unknown) {
         withhold(docket, "not_allowed");
         return Fired::Nothing;
     }

@@ -10,7 +10,7 @@ use crate::domain::{
     conversation::{Attention, AttentionReason, Memo, Status},
     docket::{Docket, Entry},
     event::{EventType, actor},
-    message::{DeliveryReason, DeliveryState, Gate, Outcome, OutcomeReason},
+    message::{DeliveryReason, DeliveryState, Gate, Message, Outcome, OutcomeReason},
     mode::{self, Mode, ModeState, Reason},
     policy::Policy,
     time::Time,
@@ -251,10 +251,23 @@ pub fn raise(docket: &mut Docket, reason: AttentionReason) {
 
 /// One waits: rather one that only a person ends.
 fn wait_behind(memo: &mut Memo, reason: AttentionReason) {
-    let waits = memo.called_for.as_deref().and_then(|word| word.parse().ok());
-    if waits.is_none_or(may_end_by_itself) {
+    if waits_behind(memo).is_none_or(may_end_by_itself) {
         memo.called_for = Some(reason.to_string());
     }
+}
+
+fn waits_behind(memo: &Memo) -> Option<AttentionReason> {
+    memo.called_for.as_deref().and_then(|word| word.parse().ok())
+}
+
+/// Whether the contact waits, and no answer to them is owed; or a person is called for what nothing has answered. Baton's own
+/// words, such as those for a model that fails, end the first and not the second.
+pub fn is_left_waiting(docket: &Docket) -> bool {
+    let conversation = &docket.conversation;
+    let is_being_answered = docket.messages().iter().any(Message::is_covered);
+    let called_for = conversation.attention.map(|attention| attention.reason);
+    let mut called_for = called_for.into_iter().chain(waits_behind(&conversation.memo));
+    (conversation.waiting_since.is_some() && !is_being_answered) || called_for.any(is_for_want_of_an_answer)
 }
 
 /// Whether an answer, an echo or a report ends such a call, without a person.
@@ -271,6 +284,18 @@ const fn may_end_by_itself(reason: AttentionReason) -> bool {
     )
 }
 
+/// Whether such a call says that the contact has had no answer.
+const fn is_for_want_of_an_answer(reason: AttentionReason) -> bool {
+    matches!(
+        reason,
+        AttentionReason::AiFailure
+            | AttentionReason::Stale
+            | AttentionReason::Unreadable
+            | AttentionReason::Unanswered
+            | AttentionReason::SpendLimit
+    )
+}
+
 /// Whether such a call asks for a person to answer: whoever gives the conversation back has decided who does.
 const fn asks_who_answers(reason: AttentionReason) -> bool {
     matches!(
@@ -282,8 +307,8 @@ const fn asks_who_answers(reason: AttentionReason) -> bool {
 /// A person has looked, or the cause is gone. A call for a send of unknown fate ends only when no such send is left, and
 /// what has waited behind it follows, unless this ends it too.
 pub fn clear(docket: &mut Docket, actor: &str, which: impl Fn(AttentionReason) -> bool) {
-    let behind = docket.conversation.memo.called_for.take().and_then(|word| word.parse().ok());
-    let behind: Option<AttentionReason> = behind.filter(|reason| !which(*reason));
+    let behind = waits_behind(&docket.conversation.memo).filter(|reason| !which(*reason));
+    docket.conversation.memo.called_for = None;
     let Some(attention) = docket.conversation.attention else { return };
     let is_unsettled = attention.reason == AttentionReason::SendUnknown
         && docket.messages().iter().any(|message| message.is(DeliveryState::Unknown));

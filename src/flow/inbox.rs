@@ -242,6 +242,8 @@ pub(super) fn not_readable(docket: &mut Docket, policy: &Policy, id: Uuid) {
             if last.is_none_or(|at| docket.now.since(at) >= NOTICE_EVERY_MS) {
                 docket.conversation.memo.unreadable_at = Some(docket.now.0);
                 outbox::say_as_system(docket, policy, text);
+            } else {
+                no_longer_waits(docket, policy);
             }
             true
         }

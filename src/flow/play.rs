@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::{
     agenda::{self, Fired, Wish},
     conversations::{self, By, Switched},
+    desk,
     generator::{Failure, FailureKind},
     inbox::{self, Admitted, Begun, Claim, Claimant},
     ledger::Need,
@@ -299,7 +300,7 @@ impl Play {
 
     pub(crate) fn schedules(&mut self, text: &str, delay_ms: i64) -> bool {
         let wish = Wish { delay_ms: Some(delay_ms), text: Some(text.to_owned()), ..Wish::default() };
-        self.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).is_some()
+        self.step(|docket, policy| desk::follow_ups::schedule(docket, policy, &wish, "agent:ana")).is_ok()
     }
 
     pub(crate) fn fires(&mut self) -> Fired {

@@ -14,6 +14,7 @@ use crate::{
     domain::{docket::Docket, policy::Policy, turn::FollowUp},
     flow::{
         agenda::{self, Wish},
+        conversations,
         ledger::{Key, Need, change},
     },
 };
@@ -25,15 +26,7 @@ impl Desk {
         let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            check_time(docket, &channel.policy, &wish)?;
-            let (follow_up, is_first) =
-                agenda::schedule(docket, &channel.policy, &wish, &by).ok_or_else(|| {
-                    conflict(
-                        docket,
-                        "follow_up_not_allowed",
-                        "in HUMAN, closed, opted out, or while a message waits for its answer",
-                    )
-                })?;
+            let (follow_up, is_first) = schedule(docket, &channel.policy, &wish, &by)?;
             Ok((docket.conversation.id, follow_up, is_first))
         };
         unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
@@ -47,6 +40,22 @@ impl Desk {
         };
         unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
     }
+}
+
+/// A person plans one: not for a contact who waits, whom it would find waiting.
+pub(in crate::flow) fn schedule(
+    docket: &mut Docket,
+    policy: &Policy,
+    wish: &Wish,
+    by: &str,
+) -> Result<(FollowUp, bool), Refusal> {
+    check_time(docket, policy, wish)?;
+    let is_left_waiting = conversations::is_left_waiting(docket);
+    let scheduled = if is_left_waiting { None } else { agenda::schedule(docket, policy, wish, by) };
+    scheduled.ok_or_else(|| {
+        let detail = "in HUMAN, closed, opted out, or while a message waits for its answer";
+        conflict(docket, "follow_up_not_allowed", detail)
+    })
 }
 
 fn check_wish(wish: &Wish) -> Result<(), Refusal> {

@@ -17,7 +17,7 @@ use crate::{
     flow::{
         agenda::{self, Fired},
         conversations,
-        desk::{Approval, Idempotency, Who, Words, drafts, fate, words},
+        desk::{Approval, Idempotency, Who, Words, drafts, fate, follow_ups, words},
         errands,
         generator::{Failure, FailureKind},
         inbox::{self, Claim, Claimant},
@@ -137,8 +137,8 @@ impl World {
                     text: Some("A reminder.".to_owned()),
                     ..agenda::Wish::default()
                 };
-                self.step(&Need::default(), |docket, policy| {
-                    agenda::schedule(docket, policy, &wish, "agent:ana")
+                let _ = self.step(&Need::default(), |docket, policy| {
+                    follow_ups::schedule(docket, policy, &wish, "agent:ana")
                 });
             }
             Act::FollowUpIsDue => self.follow_up_is_due(),

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{BEGIN_WITHIN_MS, LEASE_MARGIN_MS, begin_to_answer, cancel, first_waiting, send_limit_ms};
 use crate::{
     domain::{
-        conversation::{Conversation, Status},
+        conversation::{AttentionReason, Conversation, Status},
         docket::Docket,
         event::actor,
         lane::Lane,
@@ -239,8 +239,11 @@ pub(in crate::flow) fn begin_attempt(
     // With something that starts no turn, such as a voice note that nobody can read: whoever wrote this has not heard it.
     let waits_since_then = docket.conversation.waiting_since.is_some_and(|since| since > queued_at);
     if docket.conversation.contact_seq <= docket.conversation.our_seq && !waits_since_then {
+        // Also where they waited for these words already, and a person was called for it.
+        let unreadable = docket.conversation.attention.filter(|it| it.reason == AttentionReason::Unreadable);
+        let unheard_since = unreadable.map(|it| it.since).filter(|since| *since > queued_at);
         // A message that this reply had not read still waits.
-        docket.conversation.waiting_since = first_waiting(docket);
+        docket.conversation.waiting_since = first_waiting(docket).or(unheard_since);
         conversations::wind_overdue(docket, policy);
     }
     if is_last_part {

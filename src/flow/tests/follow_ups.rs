@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::ana;
+use super::{ana, speaks};
 use crate::{
     domain::{
         brake::{Brake, Latched},
+        conversation::AttentionReason,
         event::EventType,
         hours::Hours,
         message::{DeliveryReason, DeliveryState as S, Kind, OutcomeReason},
@@ -18,7 +19,7 @@ use crate::{
         agenda::{self, Wish},
         desk::fate,
         generator::FailureKind,
-        inbox,
+        inbox::{self, Claim},
         outbox::{self, Settled},
         play::Play,
         provider::Amendment,
@@ -343,14 +344,88 @@ fn who_was_left_in_silence_on_purpose_is_followed_up() {
 
 #[test]
 fn who_waits_for_a_person_is_not_followed_up() {
-    let mut play = Play::by(|policy| policy.ai_attempts = 1);
+    type Deed = fn(&mut Play);
+    let fails: Deed = |play| {
+        play.says("m1");
+        let begun = play.begins();
+        play.fails(&begun);
+    };
+    let goes_nowhere: Deed = |play| {
+        play.says("m1");
+        play.now = play.clocks.turn_at.unwrap().plus_ms(play.policy.stale_ms);
+        assert_eq!(play.claim(), Claim::Nothing);
+    };
+    let table: [(&str, Deed, Deed); 6] = [
+        ("the model failed", |_| {}, fails),
+        ("they were told so", |play| play.policy.fallback_text = Some("One moment.".into()), fails),
+        ("it came too late", |_| {}, goes_nowhere),
+        ("the day is spent", |play| (play.policy.is_spent, play.policy.stale_ms) = (true, 0), goes_nowhere),
+        (
+            "the model is gone",
+            |play| (play.policy.has_model, play.policy.stale_ms) = (false, 0),
+            goes_nowhere,
+        ),
+        ("nobody can listen", |_| {}, |play| speaks(play, "V1")),
+    ];
+    for (name, rules, deed) in table {
+        let mut play = Play::by(|policy| policy.ai_attempts = 1);
+        rules(&mut play);
+        deed(&mut play);
+        play.sends();
+        assert!(!play.schedules("Still there?", 60_000), "{name}");
+        // Nor where a turn has planned it that had not seen that.
+        let wish = Wish { delay_ms: Some(60_000), text: Some("Hello?".into()), ..Wish::default() };
+        play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "assistant")).unwrap();
+        play.wait(60_000);
+        assert_eq!((play.fires(), play.sends()), (agenda::Fired::Nothing, vec![]), "{name}");
+        assert_eq!(play.happened(EventType::FollowUpWithheld), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_follow_up_may_be_planned_while_an_answer_is_on_its_way() {
+    let mut play = Play::new();
     play.says("m1");
     let begun = play.begins();
-    play.fails(&begun);
-    play.schedules("Still there?", 60_000);
+    assert!(!play.schedules("Still there?", 60_000), "it waits for its answer");
+    play.writes(&begun, "to m1");
+    assert!(play.schedules("Still there?", 60_000));
+    assert_eq!(play.sends(), ["to m1"]);
     play.wait(60_000);
-    assert_eq!((play.fires(), play.sends()), (agenda::Fired::Nothing, vec![]));
-    assert_eq!(play.happened(EventType::FollowUpWithheld), 1);
+    play.fires();
+    assert_eq!(play.sends(), ["Still there?"]);
+}
+
+#[test]
+fn nobody_is_chased_whose_voice_note_waits_for_a_person() {
+    for came_while in ["the answer waits", "the answer is written"] {
+        let mut play = Play::by(|policy| {
+            policy.follow_up_after_ms = vec![60_000];
+            policy.follow_up_text = Some("Still there?".into());
+        });
+        play.says("m1");
+        let begun = play.begins();
+        play.wait(1_000);
+        let is_written = came_while == "the answer waits";
+        if is_written {
+            play.writes(&begun, "to m1");
+            play.wait(1_000);
+        }
+        speaks(&mut play, "V1");
+        let spoke_at = play.now;
+        play.wait(1_000);
+        if !is_written {
+            play.writes(&begun, "to m1");
+        }
+        assert_eq!(play.sends(), ["to m1"]);
+        assert_eq!(play.conversation.attention.map(|it| it.reason), Some(AttentionReason::Unreadable));
+        if is_written {
+            assert_eq!((play.pending_follow_ups(), play.conversation.waiting_since), (0, Some(spoke_at)));
+        }
+        assert!(!play.schedules("Hello?", 60_000), "{came_while}");
+        play.wait(60_000);
+        assert_eq!((play.fires(), play.sends()), (agenda::Fired::Nothing, vec![]), "{came_while}");
+    }
 }
 
 /// One that the assistant is to write is due now.

@@ -147,3 +147,15 @@ fn without_a_model_what_is_written_is_left_to_people_and_says_why() {
     play.exchange("Hello?", "We are.");
     assert_eq!(play.conversation.attention, None);
 }
+
+#[test]
+fn who_is_told_once_an_hour_that_nobody_can_listen_waits_for_nothing_the_second_time() {
+    let mut play = Play::by(|policy| policy.unreadable_text = Some("Please write.".into()));
+    speaks(&mut play, "V1");
+    assert_eq!(play.sends(), ["Please write."]);
+    assert_eq!(play.conversation.waiting_since, None);
+    play.wait(1_000);
+    speaks(&mut play, "V2");
+    assert_eq!((play.sends(), play.conversation.waiting_since), (vec![], None));
+    assert!(play.schedules("Still there?", 60_000));
+}
