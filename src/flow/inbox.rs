@@ -287,6 +287,8 @@ fn wants(docket: &mut Docket, policy: &Policy, kind: Kind, text: &str, id: Uuid)
         let is_new = !std::mem::replace(&mut docket.conversation.opted_out, true);
         if is_new {
             docket.conversation.memo.opted_out_by = Some(id);
+            let entry = Entry::of(EventType::ConversationUpdated).action("opted_out");
+            docket.record(entry.by(actor::CONTACT).message(id));
         }
         if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut())
             && inbound.outcome == Outcome::Pending

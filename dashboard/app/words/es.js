@@ -763,6 +763,7 @@ export const es = {
   "event.conversation_updated.labelled": "{who} cambió las etiquetas.",
   "event.conversation_updated.renamed": "Se cambió el nombre del contacto.",
   "event.conversation_updated.drafting": "{who} activó o desactivó las sugerencias de la IA.",
+  "event.conversation_updated.opted_out": "{who} no quiere más seguimientos.",
   "event.conversation_updated.opted_in": "{who} volvió a permitir seguimientos.",
   "event.conversation_updated.read": "{who} la leyó.",
   "event.conversation_updated.merged": "Dos conversaciones con la misma persona se unieron.",

@@ -763,6 +763,7 @@ export const pt = {
   "event.conversation_updated.labelled": "{who} mudou as etiquetas.",
   "event.conversation_updated.renamed": "O nome do contato foi mudado.",
   "event.conversation_updated.drafting": "{who} ligou ou desligou as sugestões da IA.",
+  "event.conversation_updated.opted_out": "{who} não quer mais follow-ups.",
   "event.conversation_updated.opted_in": "{who} voltou a permitir follow-ups.",
   "event.conversation_updated.read": "{who} a leu.",
   "event.conversation_updated.merged": "Duas conversas com a mesma pessoa viraram uma.",

@@ -763,6 +763,7 @@ export const ru = {
   "event.conversation_updated.labelled": "{who}: метки изменены.",
   "event.conversation_updated.renamed": "Имя контакта изменено.",
   "event.conversation_updated.drafting": "{who}: подсказки ИИ включены или выключены.",
+  "event.conversation_updated.opted_out": "{who}: напоминаний больше не нужно.",
   "event.conversation_updated.opted_in": "{who}: напоминания снова разрешены.",
   "event.conversation_updated.read": "{who}: прочитано.",
   "event.conversation_updated.merged": "Два диалога с одним человеком стали одним.",

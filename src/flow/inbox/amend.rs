@@ -139,6 +139,8 @@ fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: boo
         // The wish may be that of another message.
         if docket.conversation.memo.opted_out_by.take_if(|by| *by == id).is_some() {
             docket.conversation.opted_out = false;
+            let entry = Entry::of(EventType::ConversationUpdated).action("opted_in");
+            docket.record(entry.by(actor::CONTACT).message(id));
         }
         if is_put_aside {
             office::leave_to_people(docket, policy);

@@ -151,6 +151,7 @@ export const story = {
   "event.conversation_updated.labelled": "{who} changed the labels.",
   "event.conversation_updated.renamed": "The contact's name was changed.",
   "event.conversation_updated.drafting": "{who} switched the AI's suggestions on or off.",
+  "event.conversation_updated.opted_out": "{who} wants no more follow-ups.",
   "event.conversation_updated.opted_in": "{who} allowed follow-ups again.",
   "event.conversation_updated.read": "{who} read it.",
   "event.conversation_updated.merged": "Two conversations with the same person became one.",
