@@ -212,7 +212,7 @@ pub struct Memo {
     /// What else a person is called for behind a call that may end by itself; by its word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_for: Option<String>,
-    /// The number of the newest thing that the contact did, reactions included: no follow-up from before it leaves.
+    /// The newest message when the contact last did anything, reactions and edits included: no follow-up up to it leaves.
     #[serde(skip_serializing_if = "is_zero")]
     pub alive_seq: i64,
     /// The next attempt at the words of the pending follow-up not before.

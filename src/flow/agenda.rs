@@ -144,7 +144,7 @@ pub fn after_our_words(docket: &mut Docket, policy: &Policy, id: Uuid) {
     };
     let is_ours = |follow_up: &FollowUp| follow_up.created_by == actor::SYSTEM;
     let still_holds = delivery.version == docket.conversation.mode.version
-        // Also with what starts no turn, such as a voice note that nobody can read.
+        // Also with what starts no turn, such as a voice note that nobody can read, or by an edit.
         && docket.conversation.contact_seq.max(memo.alive_seq) < message.seq
         && docket.follow_up().is_none_or(is_ours);
     let next = already.and_then(|already| cadence::automatic(policy, docket.now, already));

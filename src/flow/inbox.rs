@@ -91,16 +91,10 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     if !matches!(arrival.kind, Kind::Reaction | Kind::PollVote) {
         docket.conversation.unread += 1;
     }
-    if inert.is_some_and(|reason| matches!(reason, OutcomeReason::Group | OutcomeReason::Story)) {
+    if inert.is_some_and(is_overheard) {
         return Admitted::Stored(id);
     }
-    // Whatever the contact does is a sign of life: nobody chases them any more.
-    docket.conversation.memo.alive_seq = docket.conversation.seq;
-    agenda::cancel(docket, "contact_replied", actor::CONTACT);
-    outbox::withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| {
-        delivery.gate == Gate::FollowUp
-    });
-    docket.conversation.memo.follow_ups_sent = 0;
+    chase_no_more(docket);
     if inert.is_none() || is_unreadable {
         wait_for_us(docket, policy);
     }
@@ -139,6 +133,21 @@ pub fn admit_for_people(docket: &mut Docket, policy: &Policy, arrival: &Arrival)
         hand_over_stale(docket, &[id]);
     }
     admitted
+}
+
+/// Whether it was said to others, and not to the business.
+const fn is_overheard(reason: OutcomeReason) -> bool {
+    matches!(reason, OutcomeReason::Group | OutcomeReason::Story)
+}
+
+/// Whatever the contact does is a sign of life: no follow-up from before it leaves.
+fn chase_no_more(docket: &mut Docket) {
+    docket.conversation.memo.alive_seq = docket.conversation.seq;
+    agenda::cancel(docket, "contact_replied", actor::CONTACT);
+    outbox::withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| {
+        delivery.gate == Gate::FollowUp
+    });
+    docket.conversation.memo.follow_ups_sent = 0;
 }
 
 /// A repeated delivery changes nothing but a better link to the same file.

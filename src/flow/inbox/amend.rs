@@ -4,7 +4,9 @@
 
 use uuid::Uuid;
 
-use super::{arrive, begin_new_burst, fate, supersede, wait_for_us, wants, wind};
+use super::{
+    arrive, begin_new_burst, chase_no_more, fate, is_overheard, supersede, wait_for_us, wants, wind,
+};
 use crate::{
     domain::{
         conversation::Conversation,
@@ -95,6 +97,10 @@ pub(super) fn amend_with(
         // Nothing is answered from here any more.
         return Some(kind);
     }
+    let inbound = docket.message(id).and_then(|message| message.inbound);
+    if !inbound.and_then(|inbound| inbound.reason).is_some_and(is_overheard) {
+        chase_no_more(docket);
+    }
     let is_unanswered = is_unanswered(docket, id);
     if is_unanswered {
         drafts::contact_wrote(docket, policy, true);
@@ -133,6 +139,7 @@ fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: boo
     let Some(message) = docket.message(id) else { return false };
     let (kind, text) = (message.kind, message.text.clone());
     let is_put_aside = message.inbound.is_some_and(|it| it.reason == Some(OutcomeReason::OptedOut));
+    let starts_turn = message.inbound.is_some_and(|it| it.starts_turn);
     let has_opted_out = is_put_aside || docket.conversation.memo.opted_out_by == Some(id);
     let is_wish = phrases::is_phrase(&text, &policy.opt_out_words);
     if has_opted_out && !is_wish {
@@ -155,6 +162,10 @@ fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: boo
         }
     }
     if !is_unanswered {
+        // Its answer stands, or has left; what is wished for now counts all the same.
+        if is_wish && !has_opted_out && starts_turn {
+            wants(docket, policy, kind, &text, id);
+        }
         return false;
     }
     let mode = docket.conversation.mode.mode;

@@ -151,7 +151,7 @@ pub(in crate::flow) fn refusal(
         }
         Gate::Assistant => mode_refusal(),
         Gate::FollowUp => mode_refusal()
-            .or_else(|| (conversation.memo.alive_seq > seq).then_some(DeliveryReason::Superseded))
+            .or_else(|| (conversation.memo.alive_seq >= seq).then_some(DeliveryReason::Superseded))
             .or_else(|| conversation.opted_out.then_some(DeliveryReason::OptedOut))
             .or_else(|| agenda::is_too_late(policy, delivery.queued_at, now).then_some(DeliveryReason::Late)),
     }

@@ -9,9 +9,9 @@ use crate::{
     domain::{
         brake::{Brake, Latched},
         conversation::AttentionReason,
-        event::EventType,
+        event::{Event, EventType},
         hours::Hours,
-        message::{DeliveryReason, DeliveryState as S, Kind, OutcomeReason},
+        message::{DeliveryReason, DeliveryState as S, Kind, Outcome, OutcomeReason},
         mode::Mode,
         policy::BurstPolicy,
     },
@@ -426,6 +426,79 @@ fn nobody_is_chased_whose_voice_note_waits_for_a_person() {
         play.wait(60_000);
         assert_eq!((play.fires(), play.sends()), (agenda::Fired::Nothing, vec![]), "{came_while}");
     }
+}
+
+/// What the contact wrote first has other words now, or is deleted.
+fn amends(play: &mut Play, text: &str) {
+    let chat = play.conversation.chat.clone();
+    let amendment = Amendment { chat, of: "IN1".into(), text: text.into(), at: Some(play.now) };
+    play.step(|docket, policy| inbox::amend(docket, policy, &amendment, text.is_empty()));
+}
+
+#[test]
+fn nobody_is_chased_who_edits_or_deletes_what_was_answered() {
+    for words in ["m0", ""] {
+        let answered = || {
+            let mut play = Play::new();
+            play.exchange("m1", "a1");
+            assert!(play.schedules("Still there?", 1_000));
+            play
+        };
+        let mut play = answered();
+        amends(&mut play, words);
+        assert_eq!(play.pending_follow_ups(), 0, "{words}");
+
+        let mut play = answered();
+        play.wait(1_000);
+        play.fires();
+        amends(&mut play, words);
+        assert_eq!(play.in_state(S::Cancelled), ["Still there?"], "{words}");
+
+        let mut play = answered();
+        play.wait(1_000);
+        play.fires();
+        let (attempt, _) = play.claims_send();
+        amends(&mut play, words);
+        play.settles(attempt, &Settled::Again(None, "status 429".into()));
+        assert_eq!((play.sends(), play.in_state(S::Cancelled)), (vec![], vec!["Still there?"]), "{words}");
+    }
+}
+
+#[test]
+fn nobody_is_chased_who_edits_while_the_rest_of_the_answer_is_typed() {
+    let mut play = Play::by(|policy| {
+        policy.follow_up_after_ms = vec![60_000];
+        (policy.split_chars, policy.split_parts, policy.typing_ms_per_char) = (10, 2, 100);
+        policy.typing_max_ms = 5_000;
+    });
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "The first.\n\nAnd the second.");
+    play.now = play.clocks.send_at.unwrap();
+    let (attempt, _) = play.claims_send();
+    play.settles(attempt, &Settled::Sent("OUT1".into()));
+    amends(&mut play, "m0");
+    assert_eq!((play.sends().len(), play.pending_follow_ups()), (1, 0));
+}
+
+#[test]
+fn an_answered_message_that_is_edited_to_a_wish_is_one() {
+    let mut play = Play::by(|policy| policy.opt_out_text = Some("You hear no more.".into()));
+    play.exchange("stpo", "Stpo?");
+    assert!(play.schedules("Still there?", 60_000));
+    amends(&mut play, "stop");
+    assert_eq!((play.conversation.opted_out, play.pending_follow_ups()), (true, 0));
+    let told = |play: &Play, what: &str| {
+        let is_told = |event: &&Event| event.action.as_deref() == Some(what) && event.actor == "contact";
+        play.events.iter().filter(is_told).count()
+    };
+    assert_eq!((told(&play, "opted_out"), told(&play, "opted_in")), (1, 0));
+    assert_eq!(play.sends(), ["You hear no more."]);
+    assert_eq!(play.messages[0].inbound.unwrap().outcome, Outcome::Answered);
+    assert_eq!(play.claim(), Claim::Nothing);
+    amends(&mut play, "Stop by at 5?");
+    assert!(!play.conversation.opted_out);
+    assert_eq!((told(&play, "opted_out"), told(&play, "opted_in")), (1, 1));
 }
 
 /// One that the assistant is to write is due now.
