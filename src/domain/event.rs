@@ -234,6 +234,11 @@ pub mod actor {
     pub const ENVIRONMENT: &str = "environment";
     /// A command on the machine.
     pub const SHELL: &str = "shell";
+
+    /// Whether that is a person of our side, or a program in their place: neither the contact nor the machine itself.
+    pub fn is_our_side(actor: &str) -> bool {
+        !matches!(actor, CONTACT | ASSISTANT | SYSTEM)
+    }
 }
 
 #[cfg(test)]

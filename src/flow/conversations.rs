@@ -38,7 +38,7 @@ pub struct Switched {
 /// Who switches, and why.
 #[derive(Debug, Clone, Copy)]
 pub struct By<'a> {
-    /// The reason recorded.
+    /// The reason recorded. People may give any: whether this is an act of theirs is told by who acts alone.
     pub reason: Reason,
     /// Who.
     pub actor: &'a str,
@@ -69,11 +69,12 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
         }
     };
     let from = docket.conversation.mode.mode;
+    let is_our_side = actor::is_our_side(by.actor);
     switched.changed = docket.conversation.mode.apply(by.reason, to, by.actor, docket.now);
     if switched.changed {
         docket.conversation.memo.is_clock_stopped = false;
     }
-    if to == Mode::Human && is_a_person(by.reason) {
+    if to == Mode::Human && is_our_side {
         docket.conversation.memo.answered.clear();
         hold(docket, policy);
         if let (None, Some(agent)) = (docket.conversation.assignee, by.agent) {
@@ -100,12 +101,12 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
                 .with("to", to.as_str())
                 .with("reason", by.reason.as_str()),
         );
-        if to == Mode::Ai && matches!(by.reason, Reason::Released | Reason::Api) {
+        if to == Mode::Ai && is_our_side {
             // Whoever gives it back has seen how often it answered.
             docket.conversation.memo.answered.clear();
             clear(docket, by.actor, asks_who_answers);
         }
-        if to == Mode::Human && is_a_person(by.reason) {
+        if to == Mode::Human && is_our_side {
             docket
                 .record(Entry::of(EventType::AgentTookOver).by(by.actor).with("reason", by.reason.as_str()));
             drafts::consider(docket, policy);
@@ -113,19 +114,6 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
     }
     wind_overdue(docket, policy);
     switched
-}
-
-/// Whether a reason is an act of a person of our side (another system on the number counts as one).
-const fn is_a_person(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::AgentButton
-            | Reason::AgentMessage
-            | Reason::AgentPhone
-            | Reason::OtherSystem
-            | Reason::DraftSent
-            | Reason::Api
-    )
 }
 
 /// Stops everything the machine does in this conversation: the running turn, queued words, the follow-up. What the

@@ -22,7 +22,7 @@ use crate::domain::{
     docket::{Docket, Entry},
     event::{EventType, actor},
     label::{LABELS_MAX, Label, Labelling},
-    mode::{Mode, ModeState, Reason},
+    mode::{Mode, ModeState},
     policy::Policy,
     time::Time,
 };
@@ -219,8 +219,8 @@ fn record(docket: &mut Docket, what: &'static str, other: Uuid) {
 /// back since.
 fn become_human(docket: &mut Docket, policy: &Policy, other: &ModeState, agent: Option<Uuid>) {
     let mine = &docket.conversation.mode;
-    let was_released = mine.reason == Reason::Released && mine.changed_at > other.changed_at;
-    if other.mode == Mode::Human && mine.mode == Mode::Ai && !was_released {
+    let was_given_back = actor::is_our_side(&mine.actor) && mine.changed_at > other.changed_at;
+    if other.mode == Mode::Human && mine.mode == Mode::Ai && !was_given_back {
         conversations::switch(
             docket,
             policy,
@@ -234,7 +234,29 @@ fn become_human(docket: &mut Docket, policy: &Policy, other: &ModeState, agent: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::play::Play;
+    use crate::{
+        domain::mode::Reason,
+        flow::{mode_switch, play::Play},
+    };
+
+    #[test]
+    fn who_was_given_back_after_the_other_was_taken_over_stays_with_the_assistant() {
+        for reason in Reason::ALL {
+            for (mine, other, stays) in [("agent:ana", 1_000, Mode::Human), ("token:7", -1_000, Mode::Ai)] {
+                let mut play = Play::new();
+                play.switches(Mode::Human);
+                let actor = mine.to_owned();
+                let request = mode_switch::Request { reason: Some(*reason), actor, ..Default::default() };
+                let give_back =
+                    |docket: &mut _, policy: &_| mode_switch::apply(docket, policy, Mode::Ai, &request);
+                play.step(give_back).expect("it can be done");
+                let taken_at = play.now.plus_ms(other);
+                let other = ModeState::initial(Mode::Human, Reason::AgentPhone, actor::PHONE, taken_at);
+                play.step(|docket, policy| become_human(docket, policy, &other, None));
+                assert_eq!(play.conversation.mode.mode, stays, "{reason}");
+            }
+        }
+    }
 
     #[test]
     fn the_later_one_ends_only_as_it_was_seen() {

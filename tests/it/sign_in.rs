@@ -7,6 +7,7 @@ use crate::world::{Reply, World, answered, on_both_stores};
 
 on_both_stores!(
     an_agent_signs_in_takes_over_and_is_known_by_name,
+    whoever_takes_over_holds_it_whatever_reason_they_name,
     whoever_writes_where_nobody_holds_is_given_the_conversation,
     whoever_is_disabled_is_out_within_seconds_and_so_is_their_token,
     what_somebody_held_who_is_disabled_is_held_by_nobody,
@@ -112,6 +113,29 @@ async fn agent<'w>(admin: &Browser<'w>, name: &str) -> Browser<'w> {
     let wanted = json!({ "name": name, "email": format!("{name}@example.com"), "role": "agent" });
     let made = admin.ask("POST", "/api/v1/agents", Some(wanted)).await;
     sign_in(admin.world, json!({ "link": made.body["link"] })).await.expect("let in")
+}
+
+async fn whoever_takes_over_holds_it_whatever_reason_they_name(world: &World) {
+    world.rules(|policy| policy.human_hold_ms = 600_000);
+    let admin = first(world).await;
+    let ana = agent(&admin, "Ana").await;
+    for (n, reason) in ["contact_asked", "reply_cap", "hold_expired", "api"].into_iter().enumerate() {
+        let chat = format!("658000001{n}@c.us");
+        let mei = world.chat(&chat);
+        mei.writes("M1", "Show me condos").await;
+        let path = mei.path("").await;
+        let drafting = Some(json!({ "drafting": true }));
+        assert_eq!(ana.ask("PATCH", path.trim_end_matches('/'), drafting).await.status, 200);
+        let takes_over = Some(json!({ "mode": "HUMAN", "reason": reason }));
+        let receipt = ana.ask("PUT", &mei.path("mode").await, takes_over).await.body;
+        assert_eq!((&receipt["changed"], &receipt["assignee"]["name"]), (&json!(true), &json!("Ana")));
+        assert_eq!(receipt["mode_until"], json!(world.now().plus_ms(600_000).to_string()), "{reason}");
+        world.assistant_says("Two condos.");
+        world.after(3_000).await;
+        assert_eq!(mei.drafts().await[0]["text"], "Two condos.", "{reason}: a suggestion for Ana");
+        assert_eq!(mei.happened("agent_took_over").await, 1, "{reason}");
+        assert_eq!(mei.conversation().await["mode_reason"], reason);
+    }
 }
 
 async fn whoever_writes_where_nobody_holds_is_given_the_conversation(world: &World) {

@@ -16,6 +16,7 @@ on_both_stores!(
     a_contact_who_asks_for_a_person_gets_one,
     a_switch_on_old_knowledge_changes_nothing,
     what_was_left_to_people_is_answered_when_they_say_so,
+    whoever_gives_back_has_seen_how_often_it_answered_whatever_reason_they_name,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -284,4 +285,28 @@ async fn what_was_left_to_people_is_answered_when_they_say_so(world: &World) {
         ",
     )
     .await;
+}
+
+async fn whoever_gives_back_has_seen_how_often_it_answered_whatever_reason_they_name(world: &World) {
+    world.rules(|policy| {
+        policy.reply_cap = 1;
+        policy.handover_words = vec!["agent".to_owned()];
+    });
+    let mei = world.chat(MEI);
+    for (n, reason) in ["agent_button", "rollout", "hold_expired"].into_iter().enumerate() {
+        world.assistant_says("Two condos.");
+        mei.writes(&format!("A{n}"), "Show me condos").await;
+        world.after(3_000).await;
+        assert_eq!(mei.conversation().await["mode"], "AI", "{reason}: it was given back, and answers");
+        mei.writes(&format!("B{n}"), "And houses").await;
+        world.after(3_000).await;
+        let capped = mei.conversation().await;
+        assert_eq!((&capped["mode"], &capped["mode_reason"]), (&json!("HUMAN"), &json!("reply_cap")));
+        mei.switch(json!({ "mode": "AI", "reason": reason })).await;
+    }
+    let tom = world.chat("6580000002@c.us");
+    tom.writes("M1", "Agent!").await;
+    assert_eq!(tom.conversation().await["attention"]["reason"], "contact_asked");
+    tom.switch(json!({ "mode": "AI", "reason": "agent_button" })).await;
+    assert_eq!(tom.conversation().await["attention"], json!(null), "somebody has decided who answers");
 }

@@ -4,7 +4,7 @@ use super::{ana, begun_reply};
 use crate::{
     domain::{
         conversation::{AttentionReason, Status},
-        event::EventType,
+        event::{EventType, actor},
         message::{DeliveryState as S, Outcome, OutcomeReason},
         mode::{Mode, Reason},
         turn::TurnState,
@@ -329,18 +329,23 @@ fn a_send_that_fails_after_the_closing_is_not_brought_back_by_a_new_message() {
 
 #[test]
 fn a_farewell_that_comes_back_after_a_person_has_acted_does_not_leave() {
-    let mut play = Play::new();
-    let question = play.says("m1");
-    let begun = play.begins();
-    let answer = hand_over("A colleague comes.");
-    play.commits(&begun, &answer);
-    let (attempt, claim) = play.claims_send();
-    assert!(matches!(claim, outbox::Claim::Claimed(_)));
-    assert!(!play.switches(Mode::Human).changed, "it is HUMAN already");
-    play.settles(attempt, &Settled::Again(None, "refused the connection".into()));
-    play.wait(60_000);
-    assert!(play.sends().is_empty(), "the person was told that nothing more leaves");
-    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
+    let said = Reason::ALL.iter().copied().map(Some);
+    for reason in said.chain([None]) {
+        let mut play = Play::new();
+        let question = play.says("m1");
+        let begun = play.begins();
+        let answer = hand_over("A colleague comes.");
+        play.commits(&begun, &answer);
+        let (attempt, claim) = play.claims_send();
+        assert!(matches!(claim, outbox::Claim::Claimed(_)));
+        let request = Request { reason, actor: "agent:ana".to_owned(), ..Request::default() };
+        let switch = |docket: &mut _, policy: &_| mode_switch::apply(docket, policy, Mode::Human, &request);
+        assert!(!play.step(switch).unwrap().changed, "it is HUMAN already");
+        play.settles(attempt, &Settled::Again(None, "refused the connection".into()));
+        play.wait(60_000);
+        assert!(play.sends().is_empty(), "the person was told that nothing more leaves: {reason:?}");
+        assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman, "{reason:?}");
+    }
 }
 
 #[test]
@@ -457,16 +462,16 @@ fn whoever_gives_a_conversation_back_has_answered_the_call_for_a_person() {
         (ReplyCap, false),
         (SendFailed, false),
     ] {
-        for by in [Reason::Released, Reason::Api, Reason::HoldExpired] {
+        for (by, actor) in Reason::ALL.iter().flat_map(|by| [(by, "agent:ana"), (by, actor::SYSTEM)]) {
             let mut play = Play::new();
             play.exchange("m1", "a1");
             play.switches(Mode::Human);
             play.step(|docket, policy| {
                 conversations::raise(docket, reason);
-                conversations::switch(docket, policy, Mode::Ai, conversations::By::of(by, "agent:ana"));
+                conversations::switch(docket, policy, Mode::Ai, conversations::By::of(*by, actor));
             });
             let is_called = play.conversation.attention.is_some();
-            assert_eq!(!is_called, is_answered && by != Reason::HoldExpired, "{reason} {by}");
+            assert_eq!(!is_called, is_answered && actor != actor::SYSTEM, "{reason} {by} {actor}");
         }
     }
 }
