@@ -52,9 +52,14 @@ struct Old {
     from: &'static str,
 }
 
-/// Conversations of which nothing is left that anybody waits for, or could read. Who wants no follow-ups is known by this
-/// alone, and stays known. The moment is the first parameter.
-const IS_EMPTY: &str = "c.updated_at < $1 and c.erased_at is null and not c.opted_out and c.lease_owner is null \
+/// Conversations of which nothing is left that anybody waits for, or could read. Who wants no follow-ups, and whom a person of
+/// our side answers until they say otherwise, is known by this alone, and stays known: not in one that was merged, to which no
+/// chat leads. How new ones begin, and what the machine has left to people, is nobody's word. The moment is the first
+/// parameter.
+const IS_EMPTY: &str = "c.updated_at < $1 and c.erased_at is null and c.lease_owner is null \
+    and not ((c.opted_out or c.mode = 'HUMAN' \
+        and (c.assignee is not null or c.mode_actor not in ('contact', 'assistant', 'system'))) \
+      and exists (select 1 from chats h where h.conversation_id = c.id)) \
     and c.turn_at is null and c.send_at is null and c.follow_up_at is null and c.tend_at is null \
     and not exists (select 1 from messages m where m.conversation_id = c.id) \
     and not exists (select 1 from turns t where t.conversation_id = c.id) \

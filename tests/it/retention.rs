@@ -10,6 +10,7 @@ on_both_stores!(
     a_late_webhook_of_what_was_removed_is_still_a_duplicate,
     what_somebody_waits_for_stays,
     a_conversation_of_which_nothing_is_left_is_removed,
+    whom_a_person_has_taken_over_is_not_given_back_by_the_years,
     whoever_knew_what_was_removed_goes_on_from_what_is_left,
     a_suggestion_that_nobody_wanted_goes,
 );
@@ -129,6 +130,27 @@ async fn a_conversation_of_which_nothing_is_left_is_removed(world: &World) {
     assert_eq!(mei.writes("M2", "Show me houses").await, "accepted");
     world.after(3_000).await;
     assert_ne!(mei.conversation().await["id"], id);
+}
+
+async fn whom_a_person_has_taken_over_is_not_given_back_by_the_years(world: &World) {
+    let (mei, tom) = (world.chat(MEI), world.chat(TOM));
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    // Before the first message, too.
+    for chat in [&mei, &tom] {
+        chat.take_over().await;
+    }
+    world.pass(400 * DAY_MS);
+    let removed = world.process().retain(3).await;
+    assert_eq!((removed["messages"], removed.get("conversations")), (2, None));
+    for (chat, id) in [(&mei, "M2"), (&tom, "M3")] {
+        chat.writes(id, "Anyone?").await;
+        world.after(60_000).await;
+        let conversation = chat.conversation().await;
+        assert_eq!((&conversation["mode"], &conversation["mode_version"]), (&json!("HUMAN"), &json!(2)));
+    }
+    assert_eq!(world.gateway.posts().len(), 1, "the assistant is silent");
 }
 
 async fn whoever_knew_what_was_removed_goes_on_from_what_is_left(world: &World) {

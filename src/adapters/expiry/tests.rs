@@ -13,8 +13,9 @@ use crate::{
         conversation::Conversation,
         docket::{Parked, Report},
         draft::DraftState,
-        event::EventType,
+        event::{EventType, actor},
         message::{Author, DeliveryState, Message, Outcome},
+        mode::Mode,
         time::Time,
         turn::{DeadLetter, FollowUp, FollowUpState, LetterKind},
     },
@@ -29,6 +30,7 @@ on_both_stores!(
     a_conversation_that_was_changed_meanwhile_keeps_what_it_has,
     it_is_found_page_by_page_each_conversation_once,
     only_a_conversation_of_which_nothing_is_left_is_removed,
+    whom_a_person_answers_stays_with_people,
     a_follow_up_that_was_called_off_waits_for_no_time_to_come,
     what_hangs_on_no_conversation_goes_by_its_age_alone,
     one_run_is_enough_for_all_instances,
@@ -190,6 +192,39 @@ async fn only_a_conversation_of_which_nothing_is_left_is_removed<S: Trial>(store
     assert!(!store.remove_empty(all[0].id, BEFORE).await.expect("writes"), "once");
     assert_eq!((count(store, "conversations").await, count(store, "chats").await), (5, 5));
     assert_eq!(count(store, "events").await, 1);
+}
+
+async fn whom_a_person_answers_stays_with_people<S: Trial>(store: &S) {
+    let ana = Some(Uuid::now_v7());
+    #[rustfmt::skip]
+    let table = [
+        // mode       actor               assignee  stays
+        (Mode::Ai,    "agent:ana",        ana,      false),
+        (Mode::Human, "agent:ana",        None,     true),
+        (Mode::Human, "token:7",          None,     true),
+        (Mode::Human, actor::ENVIRONMENT, None,     true),
+        (Mode::Human, actor::SHELL,       None,     true),
+        (Mode::Human, actor::PHONE,       None,     true),
+        (Mode::Human, actor::OTHER_SYSTEM, None,    true),
+        (Mode::Human, actor::SYSTEM,      None,     false),
+        (Mode::Human, actor::ASSISTANT,   None,     false),
+        (Mode::Human, actor::CONTACT,     None,     false),
+        (Mode::Human, actor::CONTACT,     ana,      true),
+    ];
+    for (number, (mode, by, assignee, stays)) in table.into_iter().enumerate() {
+        let mut one = begun("shop", &format!("65800000{number:02}@c.us"));
+        one.updated_at = OLD;
+        (one.mode.mode, one.mode.actor, one.assignee) = (mode, by.to_owned(), assignee);
+        store.keep_conversation(&one).await;
+        let is_gone = store.remove_empty(one.id, BEFORE).await.expect("writes");
+        assert_eq!(is_gone, !stays, "{mode} {by} {assignee:?}");
+        if stays {
+            // It was merged: what it knew is known in the one where it goes on.
+            let chats = Statement::new("delete from chats where conversation_id = $1");
+            store.write(chats.with(one.id)).await.expect("moved");
+            assert!(store.remove_empty(one.id, BEFORE).await.expect("writes"), "{mode} {by}");
+        }
+    }
 }
 
 async fn a_follow_up_that_was_called_off_waits_for_no_time_to_come<S: Trial>(store: &S) {
