@@ -297,14 +297,22 @@ impl Intake {
         match change(&*self.ledger, key, need, step).await {
             Err(Error::Gone) => self.ignore(channel, name_of(is_deletion)).await,
             Err(error) => Err(error),
-            Ok((verdict, None)) => Ok(verdict),
-            Ok((verdict, Some(stays))) => {
-                let call = |docket: &mut Docket| conversations::raise(docket, AttentionReason::Unanswered);
-                match change(&*self.ledger, Key::Id(stays), Need::default(), call).await {
-                    Ok(()) | Err(Error::Gone) => Ok(verdict),
-                    Err(error) => Err(error),
-                }
-            }
+            Ok((verdict, goes_on)) => self.call_there(goes_on, AttentionReason::Unanswered, verdict).await,
+        }
+    }
+
+    /// Calls a person for what has come to a conversation that was merged, in the one where it goes on.
+    async fn call_there(
+        &self,
+        goes_on: Option<Uuid>,
+        reason: AttentionReason,
+        verdict: Verdict,
+    ) -> Result<Verdict, Error> {
+        let Some(stays) = goes_on else { return Ok(verdict) };
+        let call = move |docket: &mut Docket| conversations::raise(docket, reason);
+        match change(&*self.ledger, Key::Id(stays), Need::default(), call).await {
+            Ok(()) | Err(Error::Gone) => Ok(verdict),
+            Err(error) => Err(error),
         }
     }
 

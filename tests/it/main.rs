@@ -21,6 +21,8 @@ mod brake;
 
 mod merge;
 
+mod merged;
+
 mod sign_in;
 
 mod many;

@@ -29,18 +29,18 @@ on_both_stores!(
     what_the_later_one_is_labelled_with_is_on_the_one_that_stays,
 );
 
-const PHONE: &str = "6580000001@c.us";
-const HIDDEN: &str = "100000000000001@lid";
+pub(crate) const PHONE: &str = "6580000001@c.us";
+pub(crate) const HIDDEN: &str = "100000000000001@lid";
 
 /// They write under the one id, and the provider shows the other as well.
-async fn shows_both(chat: &Chat<'_>, other: &str, id: &str, text: &str) -> &'static str {
+pub(crate) async fn shows_both(chat: &Chat<'_>, other: &str, id: &str, text: &str) -> &'static str {
     let mut body = green_api::incoming(chat.id, id, chat.world.now().0 / 1_000, text);
     body["senderData"]["sender"] = json!(other);
     chat.world.webhook(&body).await
 }
 
 /// Both have begun, and were answered.
-async fn both_begin(world: &World) -> (Chat<'_>, Chat<'_>) {
+pub(crate) async fn both_begin(world: &World) -> (Chat<'_>, Chat<'_>) {
     let (first, second) = (world.chat(PHONE), world.chat(HIDDEN));
     for (chat, id) in [(&first, "M1"), (&second, "M2")] {
         world.assistant_says("Hello!");
@@ -50,7 +50,7 @@ async fn both_begin(world: &World) -> (Chat<'_>, Chat<'_>) {
     (first, second)
 }
 
-async fn by_id(world: &World, conversation: &Value) -> Value {
+pub(crate) async fn by_id(world: &World, conversation: &Value) -> Value {
     world.get(&format!("/api/v1/conversations/{}", conversation["id"].as_str().expect("an id"))).await
 }
 

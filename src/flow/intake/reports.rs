@@ -2,9 +2,16 @@
 
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::{Intake, Verdict, key, name_of};
 use crate::{
-    domain::docket::Docket,
+    domain::{
+        conversation::AttentionReason,
+        docket::Docket,
+        message::DeliveryState,
+        turn::{LetterKind, LetterState},
+    },
     flow::{
         channels::Channel,
         inbox,
@@ -91,13 +98,25 @@ impl Intake {
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_status(docket, &policy, &status.id, state, status.reason);
-            as_verdict(docket, matched)
+            let has_failed = state == DeliveryState::Failed;
+            (as_verdict(docket, matched), failed_elsewhere(docket, matched).filter(|_| has_failed))
         };
         match change(&*self.ledger, key, need, step).await {
-            Ok(Verdict::Ignored) | Err(Error::Gone) => self.ignore(channel, &status.detail).await,
-            verdict => verdict,
+            Ok((Verdict::Ignored, _)) | Err(Error::Gone) => self.ignore(channel, &status.detail).await,
+            Err(error) => Err(error),
+            Ok((verdict, goes_on)) => self.call_there(goes_on, AttentionReason::SendFailed, verdict).await,
         }
     }
+}
+
+/// Where a person must hear that the message has failed, if its conversation goes on elsewhere. Also where it is reported once
+/// more, for as long as nobody has put its letter away: the call may not have been made the first time.
+fn failed_elsewhere(docket: &Docket, matched: Matched) -> Option<Uuid> {
+    let Matched::Ours(id) = matched else { return None };
+    let is_open = docket.letters().iter().any(|letter| {
+        letter.kind == LetterKind::Send && letter.subject == Some(id) && letter.state == LetterState::Open
+    });
+    docket.conversation.memo.merged_into.filter(|_| is_open)
 }
 
 fn as_verdict(docket: &Docket, matched: Matched) -> Verdict {

@@ -314,7 +314,10 @@ pub fn give_up(
             .with("reason", reason.as_str())
             .with("detail", detail),
     );
-    conversations::raise(docket, AttentionReason::SendFailed);
+    if docket.conversation.memo.merged_into.is_none() {
+        // In one that goes on elsewhere nobody would look for it, and nothing could end the call.
+        conversations::raise(docket, AttentionReason::SendFailed);
+    }
     agenda::cancel(docket, "send_failed", actor::SYSTEM);
     withdraw(docket, DeliveryReason::Refused, actor::SYSTEM, |delivery| delivery.reply == reply);
     notes::bring_back(docket, reply);
