@@ -243,10 +243,14 @@ impl Desk {
     /// The answer of the request that a key was first used for.
     async fn said_before(&self, said: Said, ids: &[Uuid]) -> Result<Said, Refusal> {
         let mut messages = Vec::with_capacity(ids.len());
+        let mut conversation = said.conversation;
         for id in ids {
-            messages.push(self.archive.message(*id).await?.ok_or(Refusal::NotFound)?.message);
+            let placed = self.archive.message(*id).await?.ok_or(Refusal::NotFound)?;
+            // Where it was said: that conversation may go on in another one since.
+            conversation = placed.conversation;
+            messages.push(placed.message);
         }
-        Ok(Said { messages, ..said })
+        Ok(Said { conversation, messages, ..said })
     }
 
     /// Leaves a private note, and says in which conversation. A repeat under the same key leaves none.

@@ -134,8 +134,9 @@ port! {
         /// Frees what an agent holds of what is not closed, except on these channels; how many conversations that were.
         fn free(agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal>;
 
-        /// Asks for a draft now; the id that it will have. A repeat of the same request asks for nothing more.
-        fn ask_for_draft(key: Key, who: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal>;
+        /// Asks for a draft now; in which conversation, and the id that it will have. A repeat of the same request asks for
+        /// nothing more.
+        fn ask_for_draft(key: Key, who: &Who, once: Option<Idempotency>) -> Result<(Uuid, Uuid), Refusal>;
 
         /// Sends a draft, as it is or changed; takes over. A repeat of the same request answers as the first did.
         fn send_draft(

@@ -4,12 +4,22 @@ use serde_json::{Value, json};
 
 use crate::{
     merge::{PHONE, both_begin, by_id, shows_both},
-    world::{Chat, World, on_both_stores},
+    world::{Chat, Reply, World, answered, on_both_stores},
 };
 
 on_both_stores!(
     a_send_that_is_reported_failed_afterwards_calls_a_person_where_it_goes_on,
+    a_draft_that_is_asked_for_by_the_later_one_is_made_shown_and_sent_where_it_goes_on,
+    a_request_that_is_repeated_afterwards_answers_as_the_first_did,
 );
+
+/// Both have begun and become one; the later as it was.
+async fn merged(world: &World) -> (Chat<'_>, Chat<'_>, Value) {
+    let (first, second) = both_begin(world).await;
+    let goes = second.conversation().await;
+    become_one(world, &second).await;
+    (first, second, goes)
+}
 
 async fn become_one(world: &World, second: &Chat<'_>) {
     world.assistant_says("Yes?");
@@ -19,6 +29,10 @@ async fn become_one(world: &World, second: &Chat<'_>) {
 
 fn below(conversation: &Value, rest: &str) -> String {
     format!("/api/v1/conversations/{}{rest}", conversation["id"].as_str().expect("an id"))
+}
+
+async fn under_key(world: &World, path: &str, body: Option<Value>) -> Reply {
+    answered(world.request("POST", path, body).header("Idempotency-Key", "K1")).await
 }
 
 async fn a_send_that_is_reported_failed_afterwards_calls_a_person_where_it_goes_on(world: &World) {
@@ -39,4 +53,51 @@ async fn a_send_that_is_reported_failed_afterwards_calls_a_person_where_it_goes_
     assert_eq!(world.ask("DELETE", &letter, None).await.status, 204);
     assert_eq!(second.reports(&sent, "noAccount").await, "duplicate");
     assert_eq!(first.conversation().await["attention"], Value::Null);
+}
+
+async fn a_draft_that_is_asked_for_by_the_later_one_is_made_shown_and_sent_where_it_goes_on(world: &World) {
+    let (first, _, goes) = merged(world).await;
+    let stays = first.conversation().await;
+    let asked = world.ask("POST", &below(&goes, "/drafts"), None).await;
+    assert_eq!((asked.status, &asked.body["conversation_id"]), (202, &stays["id"]), "{asked:?}");
+    world.assistant_says("Two condos.");
+    world.after(3_000).await;
+    let draft = first.drafts().await.swap_remove(0);
+    assert_eq!(draft["id"], asked.body["draft_id"]);
+    let path = below(&goes, &format!("/drafts/{}", draft["id"].as_str().expect("an id")));
+    let (sent, again) = (
+        under_key(world, &format!("{path}/send"), None).await,
+        under_key(world, &format!("{path}/send"), None).await,
+    );
+    for reply in [&sent, &again] {
+        assert_eq!((reply.status, &reply.body["conversation_id"]), (202, &stays["id"]), "{reply:?}");
+        assert_eq!((&reply.body["id"], &reply.body["draft"]["id"]), (&sent.body["id"], &draft["id"]));
+    }
+    world.drain().await;
+    let said = world.gateway.shown_to(PHONE).into_iter().filter(|post| post.text == "Two condos.").count();
+    assert_eq!(said, 1);
+    for (method, path) in [("POST", format!("{path}/send")), ("DELETE", path)] {
+        let refused = world.ask(method, &path, None).await;
+        assert_eq!((refused.status, &refused.body["code"]), (409, &json!("already_sent")), "{refused:?}");
+        assert_eq!(refused.body["current"]["conversation_id"], stays["id"], "{refused:?}");
+    }
+}
+
+async fn a_request_that_is_repeated_afterwards_answers_as_the_first_did(world: &World) {
+    let (first, second) = both_begin(world).await;
+    let goes = second.conversation().await;
+    let path = below(&goes, "/messages");
+    let body = || Some(json!({ "text": "This is Ana." }));
+    let said = under_key(world, &path, body()).await;
+    assert_eq!((said.status, &said.body["conversation_id"]), (202, &goes["id"]), "{said:?}");
+    world.drain().await;
+    second.release().await;
+    become_one(world, &second).await;
+    assert_eq!(by_id(world, &goes).await["merged_into"], first.conversation().await["id"]);
+    let again = under_key(world, &path, body()).await;
+    assert_eq!(again.status, 202, "{again:?}");
+    for field in ["id", "conversation_id", "seq", "text"] {
+        assert_eq!(again.body[field], said.body[field], "{field}");
+    }
+    assert_eq!(first.conversation().await["mode"], "AI", "a repeat never takes over");
 }

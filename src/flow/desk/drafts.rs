@@ -33,20 +33,21 @@ pub struct Approval {
 }
 
 impl Desk {
-    /// Asks for a draft now, in either mode. Gives the id that it will have.
+    /// Asks for a draft now, in either mode. Says in which conversation, and gives the id that it will have.
     pub async fn ask_for_draft(
         &self,
         key: Key,
         who: &Who,
         idempotency: Option<Idempotency>,
-    ) -> Result<Uuid, Refusal> {
+    ) -> Result<(Uuid, Uuid), Refusal> {
         let (channels, who) = (self.channels.clone(), who.clone());
         let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
         let request = Some(idempotency.key.clone());
         let need = Need { request, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            ask(docket, &channel.policy, &who, &idempotency)
+            let draft = ask(docket, &channel.policy, &who, &idempotency)?;
+            Ok((docket.conversation.id, draft))
         };
         unless_gone(change(&*self.ledger, key, need, step).await)?
     }

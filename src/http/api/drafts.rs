@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use super::{Answered, key, listed, messages::beside, seen, shown, told};
 use crate::{
-    domain,
     flow::desk::{Approval, Refusal, TEXT_MAX},
     http::{
         answer::Answer,
@@ -56,7 +55,7 @@ pub(crate) async fn ask(
     let once = once.of(&caller, String::new());
     let key = key(&doors, &caller, id.0).await?;
     match doors.desk.ask_for_draft(key.clone(), &caller.who(), once).await {
-        Ok(draft) => Ok(Answer::accepted(&DraftAsked::new(id.0, draft))),
+        Ok((conversation, draft)) => Ok(Answer::accepted(&DraftAsked::new(conversation, draft))),
         Err(refusal) => Err(told(&doors, &key, refusal).await),
     }
 }
@@ -93,9 +92,10 @@ pub(crate) async fn send(
     let key = key(&doors, &caller, id).await?;
     let said = match doors.desk.send_draft(key, draft, approval, &caller.who(), once).await {
         Ok(said) => said,
-        Err(refusal) => return Err(refused(&doors, id, draft, refusal).await),
+        Err(refusal) => return Err(refused(&doors, draft, refusal).await),
     };
-    let draft = of(&doors, id, draft).await?.ok_or_else(Problem::not_found)?;
+    // Not of the conversation that was named: that one may go on in another, where the draft is.
+    let (_, draft) = doors.archive.draft(draft).await?.ok_or_else(Problem::not_found)?;
     let names = doors.directory.names().await;
     let beside = beside(&doors, &said.messages).await;
     Ok(Answer::accepted(&DraftSent::of(said, draft, &names, &beside).ok_or_else(Problem::internal)?))
@@ -109,25 +109,21 @@ pub(crate) async fn discard(doors: Data<Doors>, caller: Caller, path: Path<(Id, 
     let key = key(&doors, &caller, id).await?;
     match doors.desk.discard_draft(key, draft, &caller.who()).await {
         Ok(()) => Ok(Answer::empty()),
-        Err(refusal) => Err(refused(&doors, id, draft, refusal).await),
+        Err(refusal) => Err(refused(&doors, draft, refusal).await),
     }
 }
 
-/// The draft of that conversation, as it is.
-async fn of(doors: &Doors, conversation: Uuid, id: Uuid) -> Result<Option<domain::draft::Draft>, Problem> {
-    let found = doors.archive.draft(id).await?;
-    Ok(found.filter(|(of, _)| *of == conversation).map(|(_, draft)| draft))
-}
-
-/// A conflict is told with the draft as it is.
-async fn refused(doors: &Doors, conversation: Uuid, id: Uuid, refusal: Refusal) -> Problem {
+/// A conflict is told with the draft as it is: the step has found it in the conversation.
+async fn refused(doors: &Doors, id: Uuid, refusal: Refusal) -> Problem {
     let is_conflict = matches!(refusal, Refusal::Conflict { .. });
     let problem = Problem::from(refusal);
     if !is_conflict {
         return problem;
     }
-    match of(doors, conversation, id).await {
-        Ok(found) => problem.with_current(found.map(|draft| shown(&Draft::of(conversation, draft)))),
-        Err(unavailable) => unavailable,
+    match doors.archive.draft(id).await {
+        Ok(found) => {
+            problem.with_current(found.map(|(conversation, draft)| shown(&Draft::of(conversation, draft))))
+        }
+        Err(error) => error.into(),
     }
 }

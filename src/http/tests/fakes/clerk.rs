@@ -209,9 +209,14 @@ impl Desk for Clerk {
         Ok(3)
     }
 
-    async fn ask_for_draft(&self, key: Key, _: &Who, once: Option<Idempotency>) -> Result<Uuid, Refusal> {
+    async fn ask_for_draft(
+        &self,
+        key: Key,
+        _: &Who,
+        once: Option<Idempotency>,
+    ) -> Result<(Uuid, Uuid), Refusal> {
         self.hear(format!("draft {} {once:?}", name(&key)))?;
-        Ok(Uuid::nil())
+        Ok((id_of(key)?, Uuid::nil()))
     }
 
     async fn send_draft(
