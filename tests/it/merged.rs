@@ -11,6 +11,7 @@ on_both_stores!(
     a_send_that_is_reported_failed_afterwards_calls_a_person_where_it_goes_on,
     a_draft_that_is_asked_for_by_the_later_one_is_made_shown_and_sent_where_it_goes_on,
     a_request_that_is_repeated_afterwards_answers_as_the_first_did,
+    a_batch_shows_what_it_has_changed_where_it_goes_on,
 );
 
 /// Both have begun and become one; the later as it was.
@@ -100,4 +101,25 @@ async fn a_request_that_is_repeated_afterwards_answers_as_the_first_did(world: &
         assert_eq!(again.body[field], said.body[field], "{field}");
     }
     assert_eq!(first.conversation().await["mode"], "AI", "a repeat never takes over");
+}
+
+async fn a_batch_shows_what_it_has_changed_where_it_goes_on(world: &World) {
+    let (first, _, goes) = merged(world).await;
+    let stays = first.conversation().await;
+    let batch = async |ids: &[&Value], set: Value| {
+        let body = json!({ "ids": ids, "set": set });
+        let reply = world.ask("POST", "/api/v1/conversations/batch", Some(body)).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        reply.body["items"].as_array().expect("a list").clone()
+    };
+    let items = batch(&[&goes["id"], &stays["id"]], json!({ "contact": { "name": "Mei Ling" } })).await;
+    for (item, asked) in items.iter().zip([&goes, &stays]) {
+        assert_eq!((&item["id"], &item["status"]), (&asked["id"], &json!(200)), "{item}");
+        let shown = &item["conversation"];
+        assert_eq!((&shown["id"], &shown["contact"]["name"]), (&stays["id"], &json!("Mei Ling")), "{item}");
+    }
+    let past = json!({ "status": "snoozed", "snoozed_until": world.now().plus_ms(-1).to_string() });
+    let refused = &batch(&[&goes["id"]], past).await[0];
+    let fault = &refused["problem"]["errors"][0]["pointer"];
+    assert_eq!((&refused["status"], fault), (&json!(400), &json!("/set/snoozed_until")), "{refused}");
 }

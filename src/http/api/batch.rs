@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     domain::mode::Mode,
-    flow::{desk::Patch, ledger::Key, mode_switch, people::Agent},
+    flow::{archive::Overview, desk::Patch, ledger::Key, mode_switch, people::Agent},
     http::{
         answer::Answer,
         auth::Caller,
@@ -62,7 +62,7 @@ struct Outcome {
     id: Id,
     /// As a request about this conversation alone would have been answered.
     status: u16,
-    /// After a change: the conversation as it is now.
+    /// After a change: the conversation as it is now; of one that was merged, that in which it goes on.
     conversation: Option<Conversation>,
     /// After a switch: what it did.
     receipt: Option<Receipt>,
@@ -121,7 +121,7 @@ async fn done(doors: &Doors, caller: &Caller, batch: Batch) -> Answered {
         Act::Set(patch, holder) => {
             let (mut can, mut cannot) = (there, Vec::new());
             if let Some(holder) = holder {
-                can.retain(|id| match seen.get(id).map(|it| check_sees(&holder, it.channel())) {
+                can.retain(|id| match seen.get(id).map(|it| check_sees(&holder, &it.conversation.channel)) {
                     Some(Err(problem)) => {
                         cannot.push(Outcome::refused(*id, &problem.under("/set")));
                         false
@@ -146,33 +146,38 @@ enum Act {
 }
 
 /// Those that are there for the caller, as they are now.
-async fn seen(doors: &Doors, caller: &Caller, ids: &[Uuid]) -> Result<HashMap<Uuid, Conversation>, Problem> {
+async fn seen(doors: &Doors, caller: &Caller, ids: &[Uuid]) -> Result<HashMap<Uuid, Overview>, Problem> {
     let found = doors.archive.overviews(ids).await?.into_iter();
     let seen = found.filter(|overview| caller.sees(&overview.conversation.channel));
-    let names = doors.directory.names().await;
-    Ok(seen.map(|overview| (overview.conversation.id, Conversation::of(overview, &names))).collect())
+    Ok(seen.map(|overview| (overview.conversation.id, overview)).collect())
 }
 
 async fn set(doors: &Doors, caller: &Caller, ids: Vec<Uuid>, patch: Patch) -> Result<Vec<Outcome>, Problem> {
     let who = caller.who();
-    let changes = ids.clone().into_iter().map(|id| {
+    let changes = ids.into_iter().map(|id| {
         let (key, patch, who) = (Key::Id(id), patch.clone(), &who);
         async move {
             match doors.desk.patch(key.clone(), patch, who).await {
-                Ok(_) => Outcome::of(id),
-                Err(refusal) => Outcome::refused(id, &told(doors, &key, refusal).await),
+                Ok(changed) => (id, Ok(changed)),
+                Err(refusal) => (id, Err(told(doors, &key, refusal).await.under("/set"))),
             }
         }
     });
-    let mut outcomes: Vec<Outcome> = stream::iter(changes).buffered(AT_ONCE).collect().await;
-    let mut changed = seen(doors, caller, &ids).await?;
-    for outcome in outcomes.iter_mut().filter(|outcome| outcome.problem.is_none()) {
-        match changed.remove(&outcome.id.0) {
-            Some(conversation) => outcome.conversation = Some(conversation),
-            None => *outcome = Outcome::refused(outcome.id.0, &Problem::not_found()),
+    let changes: Vec<(Uuid, Result<Uuid, Problem>)> = stream::iter(changes).buffered(AT_ONCE).collect().await;
+    // What was asked of one that was merged was done in the one where it goes on.
+    let changed: Vec<Uuid> =
+        changes.iter().filter_map(|(_, changed)| changed.as_ref().ok().copied()).collect();
+    let seen = seen(doors, caller, &changed).await?;
+    let names = doors.directory.names().await;
+    let outcome = |(id, changed): (Uuid, Result<Uuid, Problem>)| match changed.map(|it| seen.get(&it)) {
+        Ok(Some(overview)) => {
+            let conversation = Some(Conversation::of(overview.clone(), &names));
+            Outcome { conversation, ..Outcome::of(id) }
         }
-    }
-    Ok(outcomes)
+        Ok(None) => Outcome::refused(id, &Problem::not_found()),
+        Err(problem) => Outcome::refused(id, &problem),
+    };
+    Ok(changes.into_iter().map(outcome).collect())
 }
 
 async fn switch(doors: &Doors, ids: Vec<Uuid>, to: Mode, request: mode_switch::Request) -> Vec<Outcome> {

@@ -59,6 +59,21 @@ async fn conversations_are_given_only_to_who_can_open_each() {
 }
 
 #[tokio::test]
+async fn what_the_step_refuses_is_told_by_its_place_in_the_batch() {
+    let world = World::new();
+    let ids = some(&world, &["shop"]);
+    let detail = "must be in the future".to_owned();
+    *world.clerk.refusal.lock().unwrap() = Some(Refusal::Invalid { pointer: "/snoozed_until", detail });
+    let set = json!({ "status": "snoozed", "snoozed_until": "2020-01-01T00:00:00Z" });
+    let reply = world.ask("POST", BATCH, Some(json!({ "ids": ids, "set": set }))).await;
+    let told = &reply.json()["items"][0];
+    assert_eq!(
+        (&told["status"], &told["problem"]["errors"][0]["pointer"]),
+        (&json!(400), &json!("/set/snoozed_until"))
+    );
+}
+
+#[tokio::test]
 async fn each_conversation_has_an_answer_of_its_own() {
     let world = World::new();
     let ids = some(&world, &["shop", "other", "shop"]);

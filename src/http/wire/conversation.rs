@@ -181,13 +181,6 @@ impl Conversation {
     }
 }
 
-impl Conversation {
-    /// Where it is.
-    pub(crate) fn channel(&self) -> &str {
-        &self.channel
-    }
-}
-
 /// When a turn began: its id is a UUID of version 7, made at that moment.
 fn began(lease: &Lease) -> Option<Time> {
     let (seconds, nanos) = lease.turn.get_timestamp()?.to_unix();
