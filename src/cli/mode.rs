@@ -58,7 +58,7 @@ pub(super) struct Wish {
     /// With AI: answer at once what is open
     #[arg(long)]
     answer_now: bool,
-    /// With AI: a word to the assistant for its next answer
+    /// A word to the assistant for its next answer, kept as a note
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Only if the mode's version is this

@@ -38,7 +38,7 @@ pub struct Request {
     pub until: Option<Option<Time>>,
     /// With AI: one turn over everything since our side last spoke.
     pub answer_now: bool,
-    /// With AI: a colleague's words for the next turn.
+    /// A colleague's words for the next turn, in HUMAN for that after it.
     pub note: Option<String>,
     /// Wait at most so long for sends in flight.
     pub settle_ms: Option<i64>,
@@ -236,7 +236,7 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
             );
         }
     }
-    if let Some(note) = request.note.as_ref().filter(|note| to == Mode::Ai && !note.trim().is_empty()) {
+    if let Some(note) = request.note.as_ref().filter(|note| !note.trim().is_empty()) {
         docket.conversation.memo.note = Some(note.clone());
         desk::words::keep_note(docket, note, &request.actor, request.agent);
     }

@@ -17,6 +17,7 @@ on_both_stores!(
     a_switch_on_old_knowledge_changes_nothing,
     what_was_left_to_people_is_answered_when_they_say_so,
     whoever_gives_back_has_seen_how_often_it_answered_whatever_reason_they_name,
+    a_note_left_with_a_takeover_is_read_by_the_assistant_once_it_answers_again,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -309,4 +310,28 @@ async fn whoever_gives_back_has_seen_how_often_it_answered_whatever_reason_they_
     assert_eq!(tom.conversation().await["attention"]["reason"], "contact_asked");
     tom.switch(json!({ "mode": "AI", "reason": "agent_button" })).await;
     assert_eq!(tom.conversation().await["attention"], json!(null), "somebody has decided who answers");
+}
+
+async fn a_note_left_with_a_takeover_is_read_by_the_assistant_once_it_answers_again(world: &World) {
+    let mei = world.chat(MEI);
+    mei.switch(json!({ "mode": "HUMAN", "note": "She haggles." })).await;
+    mei.release().await;
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    let asked = format!("{:?}", world.assistant.requests()[0].lines);
+    assert!(asked.contains("She haggles."), "{asked}");
+    mei.reads(
+        "
+        note: She haggles.
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        * mode_changed
+        * agent_took_over
+        * mode_changed
+        = AI 3, released
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
 }

@@ -35,7 +35,7 @@ pub(crate) struct Switch {
     /// With AI: one answer to everything since our side last spoke.
     #[serde(default)]
     answer_now: bool,
-    /// With AI: a colleague's words for the next turn.
+    /// A colleague's words for the assistant's next turn, kept as a note; with HUMAN for the turn after the person.
     #[schema(min_length = 1, max_length = 20_000)]
     note: Option<String>,
     /// Wait at most so long for what is being sent.
