@@ -405,7 +405,9 @@ pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended:
 
 /// When the waiting burst may be answered, from what waits now.
 pub fn wind(docket: &mut Docket, policy: &Policy) {
-    let waiting = docket.messages().iter().filter(|message| message.waits()).count();
+    // What waits elsewhere counts as one more.
+    let waiting = docket.messages().iter().filter(|message| message.waits()).count()
+        + usize::from(docket.conversation.memo.answers_elsewhere);
     if waiting == 0 {
         docket.conversation.memo.ripe_at = None;
         return;

@@ -2,6 +2,8 @@
 //!
 //! In: a patch. Out: the changed conversation and its events.
 
+use uuid::Uuid;
+
 use super::{Patch, Refusal, Who, conflict, invalid};
 use crate::{
     domain::{
@@ -46,13 +48,7 @@ pub(in crate::flow) fn apply(
     if let Some(assignee) = patch.assignee
         && assignee != docket.conversation.assignee
     {
-        docket.conversation.assignee = assignee;
-        docket.record(
-            Entry::of(EventType::ConversationUpdated)
-                .action("assigned")
-                .by(&who.actor)
-                .with("assignee", assignee.map(|id| id.to_string())),
-        );
+        assign(docket, assignee, &who.actor);
     }
     if let Some(labels) = labels {
         label(docket, labels, &who.actor);
@@ -60,18 +56,7 @@ pub(in crate::flow) fn apply(
     if let Some(drafting) = patch.drafting
         && drafting != docket.conversation.drafting
     {
-        docket.conversation.drafting = drafting;
-        docket.record(
-            Entry::of(EventType::ConversationUpdated)
-                .action("drafting")
-                .by(&who.actor)
-                .with("drafting", drafting),
-        );
-        if drafting {
-            drafts::consider(docket, policy);
-        } else {
-            drafts::give_up_wish(docket, "drafting_off", &who.actor, |wish| wish.by.is_none());
-        }
+        suggest(docket, policy, drafting, &who.actor);
     }
     if patch.lets_follow_up && docket.conversation.opted_out {
         docket.conversation.opted_out = false;
@@ -94,6 +79,25 @@ pub(in crate::flow) fn apply(
         docket.conversation.memo.overdue_at.take_if(|at| *at <= now);
     }
     Ok(())
+}
+
+/// Gives the conversation to another agent, or to nobody.
+pub(in crate::flow) fn assign(docket: &mut Docket, assignee: Option<Uuid>, by: &str) {
+    docket.conversation.assignee = assignee;
+    let entry = Entry::of(EventType::ConversationUpdated).action("assigned").by(by);
+    docket.record(entry.with("assignee", assignee.map(|id| id.to_string())));
+}
+
+/// Suggestions in HUMAN from now on, or no more.
+pub(in crate::flow) fn suggest(docket: &mut Docket, policy: &Policy, drafting: bool, by: &str) {
+    docket.conversation.drafting = drafting;
+    let entry = Entry::of(EventType::ConversationUpdated).action("drafting").by(by);
+    docket.record(entry.with("drafting", drafting));
+    if drafting {
+        drafts::consider(docket, policy);
+    } else {
+        drafts::give_up_wish(docket, "drafting_off", by, |wish| wish.by.is_none());
+    }
 }
 
 /// What the conversation is labelled with then.
@@ -144,8 +148,6 @@ pub(super) fn set_read(docket: &mut Docket, seq: i64, unread: i64, by: &str) {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
     use crate::{
         domain::{message::Origin, time::Time},
