@@ -76,7 +76,12 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
     }
     if to == Mode::Human && is_our_side {
         docket.conversation.memo.answered.clear();
+        let until = docket.conversation.mode.until;
         hold(docket, policy);
+        // Of a mode that has changed it is told below.
+        if !switched.changed && docket.conversation.mode.until != until {
+            tell_until(docket, by.actor);
+        }
         if let (None, Some(agent)) = (docket.conversation.assignee, by.agent) {
             docket.conversation.assignee = Some(agent);
             docket.record(
@@ -114,6 +119,12 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
     }
     wind_overdue(docket, policy);
     switched
+}
+
+/// The mode is as it was, and its clock is another.
+pub fn tell_until(docket: &mut Docket, by: &str) {
+    let until = docket.conversation.mode.until.map(|until| until.to_string());
+    docket.record(Entry::of(EventType::ModeUntilChanged).by(by).with("until", until));
 }
 
 /// Stops everything the machine does in this conversation: the running turn, queued words, the follow-up. What the
@@ -366,9 +377,7 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
             // Their message is on its way, if not for hours: they have the conversation for as long again.
             let until = now.plus_ms(policy.human_hold_ms.max(HELD_AT_LEAST_MS));
             docket.conversation.mode.until = Some(until);
-            docket.record(
-                Entry::of(EventType::ModeUntilChanged).by(actor::SYSTEM).with("until", until.to_string()),
-            );
+            tell_until(docket, actor::SYSTEM);
         } else if office::is_left_until_hours(docket, policy) {
             office::come_back(docket, policy);
         } else {

@@ -15,8 +15,7 @@ use super::{
 };
 use crate::domain::{
     conversation::Conversation,
-    docket::{Docket, Entry},
-    event::EventType,
+    docket::Docket,
     message::DeliveryState,
     mode::{Mode, Reason},
     policy::Policy,
@@ -229,11 +228,7 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
         docket.conversation.mode.until = until;
         docket.conversation.memo.is_clock_stopped = to == Mode::Human && until.is_none();
         if before != until {
-            docket.record(
-                Entry::of(EventType::ModeUntilChanged)
-                    .by(&request.actor)
-                    .with("until", until.map(|until| until.to_string())),
-            );
+            conversations::tell_until(docket, &request.actor);
         }
     }
     if let Some(note) = request.note.as_ref().filter(|note| !note.trim().is_empty()) {

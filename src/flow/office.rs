@@ -50,6 +50,7 @@ pub fn is_left_until_hours(docket: &Docket, policy: &Policy) -> bool {
 pub fn leave_for_good(docket: &mut Docket) {
     let mode = &mut docket.conversation.mode;
     (mode.reason, mode.until) = (Reason::ContactAsked, None);
+    conversations::tell_until(docket, actor::CONTACT);
 }
 
 /// The assistant's hours have begun: what nobody has answered or put aside meanwhile, it answers. If they are over again (we
@@ -57,6 +58,7 @@ pub fn leave_for_good(docket: &mut Docket) {
 pub fn come_back(docket: &mut Docket, policy: &Policy) {
     if let Some(opens_at) = opens_at(policy, docket.now) {
         leave_until(docket, opens_at);
+        conversations::tell_until(docket, actor::SYSTEM);
         return;
     }
     conversations::cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use super::ana;
 use crate::{
     domain::{
@@ -128,9 +130,46 @@ fn who_asks_for_a_person_outside_its_hours_is_not_given_back_to_the_assistant() 
     play.policy.handover_text = Some("A colleague will be with you at once.".to_owned());
     play.policy.handover_hours = office_hours();
     play.says("Are you open?");
+    assert_eq!(clocks_told(&play), [Value::Null; 0], "it is told with the mode");
     play.says("human");
     assert_eq!(play.conversation.mode.until, None);
+    assert_eq!(clocks_told(&play), [Value::Null], "the clock is stopped");
     assert_eq!(play.sends(), [""; 0], "nobody is there, and nobody is promised");
+}
+
+/// What was told of the clock back to the assistant.
+fn clocks_told(play: &Play) -> Vec<Value> {
+    let told = play.events.iter().filter(|event| event.kind == EventType::ModeUntilChanged);
+    told.map(|event| event.details["until"].clone()).collect()
+}
+
+#[test]
+fn a_clock_that_a_person_moves_without_saying_so_is_told_of() {
+    let mut play = friday_evening();
+    play.says("Are you open?");
+    assert!(!play.switches(Mode::Human).changed);
+    assert_eq!((play.conversation.mode.until, clocks_told(&play)), (None, vec![Value::Null]));
+    assert!(!play.switches(Mode::Human).changed);
+    assert_eq!(clocks_told(&play).len(), 1, "nothing has moved");
+
+    let mut play = Play::by(|policy| policy.human_hold_ms = 60_000);
+    play.switches(Mode::Human);
+    assert_eq!(clocks_told(&play), [Value::Null; 0], "it is told with the mode");
+    play.wait(1_000);
+    assert!(!play.switches(Mode::Human).changed);
+    let until = play.conversation.mode.until.expect("it is held");
+    assert_eq!((until, clocks_told(&play)), (play.now.plus_ms(60_000), vec![json!(until.to_string())]));
+}
+
+#[test]
+fn when_the_hours_are_over_again_the_next_ones_are_told_of() {
+    let mut play = friday_evening();
+    play.says("Are you open?");
+    play.now = at("2026-01-12T20:00:00+08:00");
+    play.tends();
+    let opens_at = at("2026-01-13T09:00:00+08:00");
+    assert_eq!(play.conversation.mode.until, Some(opens_at));
+    assert_eq!(clocks_told(&play), [json!(opens_at.to_string())]);
 }
 
 #[test]
