@@ -29,6 +29,7 @@ const ALL: &[(&str, Kind, Unit, &str)] = &[
     ("baton_webhooks_total", Counter, Count, "Webhooks by how they were answered (result)."),
     ("baton_webhook_seconds", Quick, Seconds, "From a webhook's arrival to its answer."),
     ("baton_duplicates_total", Counter, Count, "Webhooks that had been seen before."),
+    ("baton_missed_messages_total", Counter, Count, "Messages that came by no webhook and were found in the provider's journal, by channel."),
     ("baton_inbox_depth", Gauge, Count, "Messages of contacts that wait for a turn."),
     ("baton_inbox_oldest_seconds", Gauge, Seconds, "Age of the oldest of them."),
     ("baton_turns_total", Counter, Count, "Turns by how they ended (result)."),

@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use metrics::counter;
 use uuid::Uuid;
 
 use super::{
@@ -85,10 +86,13 @@ impl Repair {
 
     /// Looks through the channel's journal, if it is due and nobody else does. Returns how many messages had been missed.
     pub async fn repair(&self, name: &str) -> Result<usize, Trouble> {
+        // There at 0 before anything is missed: the first rise of a counter that appears with it is seen by nobody.
+        let missed = counter!("baton_missed_messages_total", "channel" => name.to_owned());
         // By the clock that all instances share: one that is ahead would have the others wait, and pass over what came meanwhile.
         let now = self.intake.ledger.now().await?;
         let Some(since) = self.registry.claim_repair(name, now, EVERY_MS).await? else { return Ok(0) };
         let result = self.look_through(name, since, now).await;
+        missed.increment(result.as_ref().map_or(0, |count| *count as u64));
         match &result {
             // Never from before the channel was made: those conversations were others' business.
             Ok(_) => self.registry.end_repair(name, now.plus_ms(-OVERLAP_MS).max(since)).await?,

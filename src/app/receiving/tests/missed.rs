@@ -1,9 +1,12 @@
 //! What was never heard, and is found in the provider's journal.
 
+use metrics_exporter_prometheus::PrometheusBuilder;
+
 use super::*;
 
 on_both_stores!(
     what_was_missed_is_found_once,
+    what_was_missed_is_counted_from_zero_on,
     what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it,
     who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed,
     what_may_have_come_after_an_answer_on_the_phone_waits_for_another,
@@ -74,6 +77,25 @@ async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {
     assert_eq!(repair.repair("shop").await.expect("works"), 0, "nothing is missing any more");
     let wanted = [("text known", Outcome::Pending), ("text missed", Outcome::Pending)];
     assert_eq!(fates(&shop).await, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
+}
+
+async fn what_was_missed_is_counted_from_zero_on<S: Trial + Clone + 'static>(store: &S) {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let _here = metrics::set_default_local_recorder(&recorder);
+    let shop = Shop::open(store).await;
+    let counted = async || {
+        shop.repair().repair("shop").await.expect("works");
+        let text = recorder.handle().render();
+        let line =
+            text.lines().find(|line| line.starts_with("baton_missed_messages_total")).map(ToOwned::to_owned);
+        line.expect("it is there")
+    };
+    assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 0"#);
+    // Old enough to be missed, and not so old that the look before had them behind it.
+    *shop.gateway.journal.lock().expect("whole") = vec![said("missed", 300_000), said("too", 240_000)];
+    store.wind_repair("shop", NOW).await.expect("writes");
+    assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 2"#);
+    assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 2"#, "not due");
 }
 
 async fn what_was_answered_on_the_phone_unheard_stays_with_whoever_answered_it<S: Trial + Clone + 'static>(
