@@ -9,6 +9,11 @@ use metrics_exporter_prometheus::{
     BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
 
+use crate::{
+    flow::{journal, turn},
+    http,
+};
+
 use Kind::{Counter, Gauge, Quick, Slow};
 use Unit::{Count, Seconds};
 
@@ -109,6 +114,7 @@ pub fn start() -> Result<Metrics, Error> {
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).map_err(|_| Error::Begun)?;
     describe();
+    begin();
     let started_at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
     Ok(Metrics { handle, started_at })
 }
@@ -135,6 +141,14 @@ fn describe() {
         }
     }
     gauge!("baton_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+}
+
+/// Counters by which alerts go are there from the first look on. By how much one rose that appears with its first event nobody
+/// can tell, and a burst is just that; nor is one that is not there silent.
+fn begin() {
+    http::count_webhooks_from_zero();
+    journal::count_from_zero();
+    turn::count_locks_from_zero();
 }
 
 impl Metrics {
@@ -224,6 +238,40 @@ mod tests {
         // Once is the table itself.
         let idle: Vec<_> = counted.iter().filter(|(_, times)| **times < 2).collect();
         assert!(idle.is_empty(), "nobody counts these: {idle:?}");
+    }
+
+    /// What stands behind a name in an alert, as `{result=~"a|b"}`: a label, and each word that is looked for.
+    fn looked_for(rest: &str) -> Option<(&str, Vec<&str>)> {
+        let (label, words) = rest.strip_prefix('{')?.split_once('}')?.0.split_once('=')?;
+        Some((label, words.trim_start_matches('~').trim_matches('"').split('|').collect()))
+    }
+
+    #[test]
+    fn what_alerts_count_begins_at_zero() {
+        let recorder = recorder().expect("buckets");
+        metrics::with_local_recorder(&recorder, begin);
+        let text = recorder.handle().render();
+        let is_at_zero = |name: &str| text.lines().any(|line| line.starts_with(name) && line.ends_with(" 0"));
+        let alerts = include_str!("../deploy/observe/alerts.yml");
+        let mut count = 0;
+        // That of a channel begins when its journal is first looked at.
+        let counters =
+            ALL.iter().filter(|(name, kind, ..)| *kind == Counter && *name != "baton_missed_messages_total");
+        for (name, ..) in counters {
+            for (at, _) in alerts.match_indices(name) {
+                count += 1;
+                match looked_for(&alerts[at + name.len()..]) {
+                    Some((label, words)) => {
+                        for word in words {
+                            let series = format!("{name}{{{label}=\"{word}\"}} ");
+                            assert!(is_at_zero(&series), "{series}0\nnot in\n{text}");
+                        }
+                    }
+                    None => assert!(is_at_zero(name), "{name}\nnot in\n{text}"),
+                }
+            }
+        }
+        assert!(count > 20, "the counters of the alerts were found: {count}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub(super) use kept::body_of;
 use kept::payload_of;
 
 use execution::deduplicate_webhook::{Claim, Deduplicator, Token};
+use metrics::counter;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -54,6 +55,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Every one there may be, of no message in particular.
+    pub const EACH: [Self; 4] =
+        [Self::Accepted(None), Self::Duplicate(None), Self::Ignored, Self::DeadLetter];
+
     /// In a word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -63,6 +68,11 @@ impl Verdict {
             Self::DeadLetter => "dead_letter",
         }
     }
+}
+
+/// Counts notifications of providers by how they are answered, however they come.
+pub fn count(result: &'static str, times: u64) {
+    counter!("baton_webhooks_total", "result" => result).increment(times);
 }
 
 /// The rule by which a message is let in.

@@ -3,7 +3,63 @@
 use metrics::counter;
 use serde_json::Value;
 
-use crate::domain::event::{Event, EventType};
+use crate::domain::{
+    event::{Event, EventType},
+    lane::Lane,
+    words::words,
+};
+
+words! {
+    /// How a turn ended.
+    TurnResult {
+        /// With a reply, or on purpose without one.
+        Completed = "completed",
+        /// An attempt failed.
+        Failed = "failed",
+        /// By something newer.
+        Superseded = "superseded",
+        /// By a change of mode.
+        Cancelled = "cancelled",
+    }
+}
+
+words! {
+    /// How an attempt at sending ended.
+    SendResult {
+        /// The provider has it.
+        Sent = "sent",
+        /// It failed, and is made again.
+        Retried = "retried",
+        /// It failed for good.
+        Failed = "failed",
+        /// Nobody knows.
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// What became of a follow-up.
+    FollowUpResult {
+        /// It is to be.
+        Scheduled = "scheduled",
+        /// It left.
+        Sent = "sent",
+        /// It is not wanted any more.
+        Cancelled = "cancelled",
+        /// It was due, and did not leave.
+        Withheld = "withheld",
+    }
+}
+
+words! {
+    /// What is done again after a failure.
+    Step {
+        /// A turn.
+        Turn = "turn",
+        /// A send.
+        Send = "send",
+    }
+}
 
 /// One line for each decision of a race, under a target of its own.
 pub fn log(event: &Event) {
@@ -41,6 +97,44 @@ pub(super) fn without_words(detail: &str) -> &str {
     }
 }
 
+/// What is counted here begins at 0.
+pub fn count_from_zero() {
+    for word in TurnResult::ALL {
+        ended(*word, 0);
+    }
+    for word in SendResult::ALL {
+        attempted(*word, 0);
+    }
+    for word in FollowUpResult::ALL {
+        followed_up(*word, 0);
+    }
+    for word in Step::ALL {
+        again(*word, 0);
+    }
+    for lane in Lane::ALL {
+        counter!("baton_turns_started_total", "lane" => lane.as_str()).increment(0);
+    }
+    counter!("baton_discarded_replies_total").increment(0);
+    counter!("baton_duplicates_total").increment(0);
+    counter!("baton_lock_lost_total").increment(0);
+}
+
+fn ended(result: TurnResult, times: u64) {
+    counter!("baton_turns_total", "result" => result.as_str()).increment(times);
+}
+
+fn attempted(result: SendResult, times: u64) {
+    counter!("baton_sends_total", "result" => result.as_str()).increment(times);
+}
+
+fn followed_up(result: FollowUpResult, times: u64) {
+    counter!("baton_follow_ups_total", "result" => result.as_str()).increment(times);
+}
+
+fn again(step: Step, times: u64) {
+    counter!("baton_retries_total", "step" => step.as_str()).increment(times);
+}
+
 /// Counts what the metrics of the contract count.
 pub fn count(event: &Event) {
     let detail = |name: &str| event.details.get(name).and_then(Value::as_str).unwrap_or("none").to_owned();
@@ -48,12 +142,12 @@ pub fn count(event: &Event) {
         EventType::TurnStarted => {
             counter!("baton_turns_started_total", "lane" => detail("lane")).increment(1)
         }
-        EventType::TurnCompleted => counter!("baton_turns_total", "result" => "completed").increment(1),
+        EventType::TurnCompleted => ended(TurnResult::Completed, 1),
         EventType::TurnFailed => {
-            counter!("baton_turns_total", "result" => "failed").increment(1);
+            ended(TurnResult::Failed, 1);
             counter!("baton_generation_failures_total", "kind" => detail("kind")).increment(1);
             if event.action.as_deref() == Some("retried") {
-                counter!("baton_retries_total", "step" => "turn").increment(1);
+                again(Step::Turn, 1);
             }
         }
         EventType::ToolCalled => {
@@ -63,36 +157,28 @@ pub fn count(event: &Event) {
         EventType::TurnSuperseded if event.details.contains_key("discarded") => {}
         EventType::TurnSuperseded => {
             let reason = event.details.get("reason").and_then(Value::as_str).unwrap_or("newer_message");
-            counter!("baton_turns_total", "result" => "superseded").increment(1);
+            ended(TurnResult::Superseded, 1);
             counter!("baton_generations_cancelled_total", "reason" => reason.to_owned()).increment(1);
         }
         EventType::ModeChangeDuringGeneration => {
-            counter!("baton_turns_total", "result" => "cancelled").increment(1);
+            ended(TurnResult::Cancelled, 1);
             counter!("baton_generations_cancelled_total", "reason" => "mode_changed").increment(1);
         }
         EventType::ModeChangeBeforeSend => counter!("baton_discarded_replies_total").increment(1),
         EventType::DuplicateWebhook => counter!("baton_duplicates_total").increment(1),
         // Written at the phone, or by another system: Baton has sent nothing.
         EventType::MessageSent if event.details.contains_key("origin") => {}
-        EventType::MessageSent => counter!("baton_sends_total", "result" => "sent").increment(1),
-        EventType::MessageFailed => {
-            let result = if event.action.as_deref() == Some("retried") { "retried" } else { "failed" };
-            counter!("baton_sends_total", "result" => result).increment(1);
-            if event.action.as_deref() == Some("retried") {
-                counter!("baton_retries_total", "step" => "send").increment(1);
-            }
+        EventType::MessageSent => attempted(SendResult::Sent, 1),
+        EventType::MessageFailed if event.action.as_deref() == Some("retried") => {
+            attempted(SendResult::Retried, 1);
+            again(Step::Send, 1);
         }
-        EventType::SendUncertain => counter!("baton_sends_total", "result" => "unknown").increment(1),
-        EventType::FollowUpSent => counter!("baton_follow_ups_total", "result" => "sent").increment(1),
-        EventType::FollowUpCancelled => {
-            counter!("baton_follow_ups_total", "result" => "cancelled").increment(1)
-        }
-        EventType::FollowUpWithheld => {
-            counter!("baton_follow_ups_total", "result" => "withheld").increment(1)
-        }
-        EventType::FollowUpScheduled => {
-            counter!("baton_follow_ups_total", "result" => "scheduled").increment(1)
-        }
+        EventType::MessageFailed => attempted(SendResult::Failed, 1),
+        EventType::SendUncertain => attempted(SendResult::Unknown, 1),
+        EventType::FollowUpSent => followed_up(FollowUpResult::Sent, 1),
+        EventType::FollowUpCancelled => followed_up(FollowUpResult::Cancelled, 1),
+        EventType::FollowUpWithheld => followed_up(FollowUpResult::Withheld, 1),
+        EventType::FollowUpScheduled => followed_up(FollowUpResult::Scheduled, 1),
         EventType::LockLost => counter!("baton_lock_lost_total").increment(1),
         _ => {}
     }

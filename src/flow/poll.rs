@@ -5,12 +5,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use metrics::counter;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     channels::Channels,
-    intake::{Intake, Verdict},
+    intake::{self, Intake, Verdict},
     ledger,
     provider::{CREDENTIALS_REFUSED, Unanswered},
     registry::Registry,
@@ -79,10 +78,9 @@ impl Poller {
             repair::keep_state(&*self.registry, name, CREDENTIALS_REFUSED, (self.intake.clock)()).await?;
         }
         let Some(notification) = received? else { return Ok(Polled::Idle) };
-        let count = |result: &'static str| counter!("baton_webhooks_total", "result" => result).increment(1);
         let taken = self.intake.take(name, &notification.body).await;
-        let verdict = taken.inspect_err(|_| count("unavailable"))?;
-        count(verdict.as_str());
+        let verdict = taken.inspect_err(|_| intake::count("unavailable", 1))?;
+        intake::count(verdict.as_str(), 1);
         channel.provider.acknowledge(notification.receipt).await?;
         Ok(Polled::Took(verdict))
     }

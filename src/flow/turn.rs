@@ -18,6 +18,7 @@ use end::Ended;
 pub(super) use end::need_of;
 use execution::redis_lock::Lock;
 use front::{Held, lock_key, release};
+pub use front::{Tried, count_locks_from_zero};
 use futures_util::future::join;
 use metrics::histogram;
 pub use perceiving::Perceiving;

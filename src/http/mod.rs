@@ -72,6 +72,7 @@ use actix_web::{
 };
 
 use self::{doors::Doors, problem::Problem};
+pub use webhook::count_webhooks_from_zero;
 
 /// A request's head must have arrived within this time.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);

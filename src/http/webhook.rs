@@ -29,7 +29,10 @@ use super::{
 };
 use crate::{
     domain::{chat::ChatId, message::Kind},
-    flow::{intake::Verdict, ledger},
+    flow::{
+        intake::{self, Verdict},
+        ledger,
+    },
 };
 
 /// Refused webhooks are told at most this often.
@@ -88,9 +91,16 @@ pub(crate) async fn green_api(
         }
         Err(problem) => (problem.code(), problem.respond()),
     };
-    metrics::counter!("baton_webhooks_total", "result" => result).increment(1);
+    intake::count(result, 1);
     metrics::histogram!("baton_webhook_seconds").record(began.elapsed());
     response
+}
+
+/// Webhooks are counted from 0 on, however they are answered.
+pub fn count_webhooks_from_zero() {
+    let problems = [Problem::unauthorized(), Problem::not_found(), Problem::unavailable("")];
+    let words = Verdict::EACH.into_iter().map(Verdict::as_str).chain(problems.iter().map(Problem::code));
+    words.for_each(|word| intake::count(word, 0));
 }
 
 /// A token that was changed on one side only stalls the provider's queue: somebody should hear of it, though not of

@@ -7,6 +7,28 @@ use metrics::counter;
 use uuid::Uuid;
 
 use super::Turns;
+use crate::domain::words::words;
+
+words! {
+    /// What a try to lock a conversation came to.
+    Tried {
+        /// It is ours.
+        Acquired = "acquired",
+        /// Somebody else has it.
+        Contended = "contended",
+        /// Nobody knows.
+        Unavailable = "unavailable",
+    }
+}
+
+/// Tries are counted from 0 on.
+pub fn count_locks_from_zero() {
+    Tried::ALL.iter().for_each(|tried| count(*tried, 0));
+}
+
+fn count(tried: Tried, times: u64) {
+    counter!("baton_lock_acquire_total", "result" => tried.as_str()).increment(times);
+}
 
 /// What is locked for a conversation.
 pub(super) fn lock_key(conversation: Uuid) -> String {
@@ -38,15 +60,15 @@ impl Turns {
         let Some(lock) = &self.lock else { return Held::Free };
         match lock.try_lock(key, &self.instance).await {
             Ok(Some(lease)) => {
-                counter!("baton_lock_acquire_total", "result" => "acquired").increment(1);
+                count(Tried::Acquired, 1);
                 Held::Mine(lease)
             }
             Ok(None) => {
-                counter!("baton_lock_acquire_total", "result" => "contended").increment(1);
+                count(Tried::Contended, 1);
                 Held::Other
             }
             Err(error) => {
-                counter!("baton_lock_acquire_total", "result" => "unavailable").increment(1);
+                count(Tried::Unavailable, 1);
                 tracing::debug!(%error, "going on without the lock");
                 Held::Free
             }
