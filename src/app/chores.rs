@@ -15,7 +15,7 @@ use tokio_cron_scheduler::{Job, JobScheduler};
 
 use super::{now, parts::Parts, shutdown::Shutdown};
 use crate::{
-    domain::hours::day_began,
+    domain::{hours::day_began, mode::Mode},
     flow::{
         answers, audit,
         brake::Brakes,
@@ -39,6 +39,8 @@ const RECONCILE: &str = "* * * * * *";
 const ERASE: &str = "* * * * * *";
 /// Every five seconds: gauges, what is spent where there is a ceiling, and how many follow-ups leave.
 const GAUGES: &str = "*/5 * * * * *";
+/// Every minute: how many conversations there are. The longest that this may take is less than a tenth of that.
+const COUNT: &str = "30 * * * * *";
 /// Every five seconds: whether what comes can still be kept.
 const WATCH: &str = "*/5 * * * * *";
 /// Every ten seconds: channels that could not send are asked how they are.
@@ -120,6 +122,7 @@ impl Chores {
         clock.rings(ERASE, Self::erase).await?;
         clock.rings(WATCH, Self::watch).await?;
         clock.rings(GAUGES, Self::measure).await?;
+        clock.rings(COUNT, Self::count_conversations).await?;
         clock.rings(ASK_CHANNELS, Self::ask_channels).await?;
         clock.rings(REPAIR, Self::look_through_journals).await?;
         clock.rings(FORGET, Self::forget).await?;
@@ -246,6 +249,20 @@ impl Chores {
         let now: BTreeSet<String> = rows.into_iter().map(|row| row.name).collect();
         measured.difference(&now).for_each(|gone| set(gone, f64::NAN, f64::NAN));
         *measured = now;
+    }
+
+    /// It feeds no alert, and is asked apart from what does: of very many conversations it may fail at each look.
+    #[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
+    async fn count_conversations(self: Arc<Self>) {
+        let counted = self.parts.archive.modes(None).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "how many conversations there are is not known this time");
+            Vec::new()
+        });
+        for mode in Mode::ALL {
+            let found = counted.iter().find(|(word, _)| word == mode.as_str());
+            let count = found.map_or(f64::NAN, |(_, count)| *count as f64);
+            gauge!("baton_conversations", "mode" => mode.as_str()).set(count);
+        }
     }
 
     /// Channels with a ceiling of cost: whether it is reached today.

@@ -315,8 +315,6 @@ pub struct Depths {
     pub outbox_oldest_ms: i64,
     /// Open dead letters by kind.
     pub letters: Vec<(String, i64)>,
-    /// Conversations by mode.
-    pub conversations: Vec<(String, i64)>,
     /// Conversations that need a person, by reason.
     pub attention: Vec<(String, i64)>,
     /// How long the first of them has needed one, in milliseconds.
@@ -433,6 +431,10 @@ pub trait Archive: Send + Sync {
 
     /// How much waits, now.
     async fn depths(&self, channels: Option<&[String]>) -> Result<Depths, Error>;
+
+    /// How many conversations there are, by mode. It takes the longer the more there are: nothing that is wanted at once may
+    /// wait for it.
+    async fn modes(&self, channels: Option<&[String]>) -> Result<Vec<(String, i64)>, Error>;
 
     /// Leases of conversations held now: conversation, owner, the turn, and until when.
     async fn leases(&self) -> Result<Vec<(Uuid, crate::domain::conversation::Lease)>, Error>;

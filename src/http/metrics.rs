@@ -4,7 +4,7 @@ use actix_web::web::Data;
 
 use super::{answer::Answer, doors::Doors, problem::Problem};
 use crate::{
-    domain::{conversation::AttentionReason, endpoint::Health, lane::Lane, mode::Mode, turn::LetterKind},
+    domain::{conversation::AttentionReason, endpoint::Health, lane::Lane, turn::LetterKind},
     flow::archive::Depths,
 };
 
@@ -36,8 +36,6 @@ fn set(depths: Option<&Depths>) {
     by_word("baton_outbox_depth", "lane", lanes, depths.map(|it| &*it.outbox));
     let kinds = LetterKind::ALL.iter().map(|word| word.as_str());
     by_word("baton_dead_letters", "kind", kinds, depths.map(|it| &*it.letters));
-    let modes = Mode::ALL.iter().map(|word| word.as_str());
-    by_word("baton_conversations", "mode", modes, depths.map(|it| &*it.conversations));
     let reasons = AttentionReason::ALL.iter().map(|word| word.as_str());
     by_word("baton_attention", "reason", reasons, depths.map(|it| &*it.attention));
     let healths = Health::ALL.iter().map(|word| word.as_str());

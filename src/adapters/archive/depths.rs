@@ -1,4 +1,5 @@
-//! How much waits, now: one statement, made of a count for each kind of thing.
+//! How much waits, now: one statement, made of a count for each kind of thing. Each is answered by a partial index, or looks
+//! at a few rows: what takes longer the more there is of everything is asked apart, or alerts would go blind with it.
 
 use super::numbers::only;
 use crate::{
@@ -17,7 +18,7 @@ struct Count {
 }
 
 /// What is counted. `open` and the states are the words of partial indexes. What is being sent is still owed.
-const COUNTS: [Count; 7] = [
+const COUNTS: [Count; 6] = [
     Count {
         text: "select 'inbox' as what, '' as word, count(*) as found, min(m.at) as oldest \
                from messages m where m.open and m.outcome = 'pending'",
@@ -38,12 +39,6 @@ const COUNTS: [Count; 7] = [
                from dead_letters l where l.state = 'open'",
         and_channel: " and l.channel",
         group: " group by l.kind",
-    },
-    Count {
-        text: "select 'conversations' as what, c.mode as word, count(*) as found, min(c.created_at) as oldest \
-               from conversations c where c.erased_at is null",
-        and_channel: " and c.channel",
-        group: " group by c.mode",
     },
     Count {
         text: "select 'attention' as what, c.attention as word, count(*) as found, min(c.attention_since) as oldest \
@@ -90,7 +85,6 @@ pub(super) async fn now<S: Store>(store: &S, channels: Option<&[String]>) -> Res
                 depths.outbox_oldest_ms = depths.outbox_oldest_ms.max(age);
             }
             "letters" => set(&mut depths.letters, word, found),
-            "conversations" => set(&mut depths.conversations, word, found),
             "attention" => {
                 set(&mut depths.attention, word, found);
                 depths.attention_oldest_ms = depths.attention_oldest_ms.max(age);
@@ -102,6 +96,22 @@ pub(super) async fn now<S: Store>(store: &S, channels: Option<&[String]>) -> Res
     Ok(depths)
 }
 
+/// How many conversations there are, by mode: every row of theirs is looked at.
+pub(super) async fn modes<S: Store>(
+    store: &S,
+    channels: Option<&[String]>,
+) -> Result<Vec<(String, i64)>, Error> {
+    let mut statement = Statement::new(
+        "select c.mode as word, count(*) as found from conversations c where c.erased_at is null",
+    );
+    only::<S>(&mut statement, " and c.channel", channels).push(" group by c.mode");
+    let mut modes = Mode::ALL.iter().map(|mode| (mode.as_str().to_owned(), 0)).collect();
+    for row in store.rows(statement).await? {
+        set(&mut modes, cell(&row, "word")?, cell(&row, "found")?);
+    }
+    Ok(modes)
+}
+
 /// Every word of each vocabulary with 0: a gauge that fell to nothing must say so.
 fn nothing() -> Depths {
     let zero =
@@ -109,7 +119,6 @@ fn nothing() -> Depths {
     Depths {
         outbox: zero(&mut Lane::ALL.iter().map(|lane| lane.as_str())),
         letters: zero(&mut LetterKind::ALL.iter().map(|kind| kind.as_str())),
-        conversations: zero(&mut Mode::ALL.iter().map(|mode| mode.as_str())),
         attention: zero(&mut AttentionReason::ALL.iter().map(|reason| reason.as_str())),
         endpoints: zero(&mut Health::ALL.iter().map(|health| health.as_str())),
         ..Depths::default()

@@ -200,6 +200,10 @@ impl<S: Store> Archive for S {
         depths::now(self, channels).await
     }
 
+    async fn modes(&self, channels: Option<&[String]>) -> Result<Vec<(String, i64)>, Error> {
+        depths::modes(self, channels).await
+    }
+
     async fn leases(&self) -> Result<Vec<(Uuid, Lease)>, Error> {
         conversations::leases(self).await
     }

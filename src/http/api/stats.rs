@@ -90,7 +90,7 @@ struct Now {
     outbox_oldest_ms: i64,
     /// Open ones by kind.
     dead_letters: Map<String, Value>,
-    /// By mode.
+    /// By mode; empty where there are too many to be counted in time.
     conversations: Map<String, Value>,
     /// Conversations that need a person, by reason.
     attention: Map<String, Value>,
@@ -127,8 +127,8 @@ impl Item {
     }
 }
 
-impl From<Depths> for Now {
-    fn from(depths: Depths) -> Self {
+impl Now {
+    fn of(depths: Depths, modes: Vec<(String, i64)>) -> Self {
         let by_word =
             |counts: Vec<(String, i64)>| counts.into_iter().map(|(word, n)| (word, n.into())).collect();
         Self {
@@ -137,7 +137,7 @@ impl From<Depths> for Now {
             outbox: by_word(depths.outbox),
             outbox_oldest_ms: depths.outbox_oldest_ms,
             dead_letters: by_word(depths.letters),
-            conversations: by_word(depths.conversations),
+            conversations: by_word(modes),
             attention: by_word(depths.attention),
             follow_ups: depths.follow_ups,
         }
@@ -171,8 +171,13 @@ pub(crate) async fn stats(doors: Data<Doors>, caller: Caller, query: Query<Span>
         buckets.extend(doors.archive.buckets(from, end.min(to), each_ms, channels.as_deref()).await?);
     }
     let depths = doors.archive.depths(channels.as_deref()).await?;
+    // What waits is shown all the same.
+    let modes = doors.archive.modes(channels.as_deref()).await.unwrap_or_else(|error| {
+        tracing::warn!(error = error.cause(), "statistics lack how many conversations there are");
+        Vec::new()
+    });
     Ok(Answer::ok(&Stats {
         items: buckets.into_iter().map(|bucket| Item::of(bucket, &doors.prices)).collect(),
-        now: depths.into(),
+        now: Now::of(depths, modes),
     }))
 }

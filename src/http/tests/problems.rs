@@ -140,6 +140,19 @@ async fn an_outage_of_the_database_is_told_as_one() {
 }
 
 #[tokio::test]
+async fn what_waits_is_told_though_there_are_too_many_conversations_to_be_counted() {
+    let world = World::new();
+    let modes = async || {
+        let reply = world.get("/api/v1/stats").await;
+        assert_eq!((reply.status, &reply.json()["now"]["inbox"]), (200, &json!(0)));
+        reply.json()["now"]["conversations"].clone()
+    };
+    assert_eq!(modes().await, json!({ "AI": 2, "HUMAN": 1 }));
+    world.shelf.is_slow.store(true, Ordering::SeqCst);
+    assert_eq!(modes().await, json!({}));
+}
+
+#[tokio::test]
 async fn the_pages_need_nothing_from_elsewhere_and_describe_every_route() {
     let world = World::new();
     let docs = world.get("/docs").await;

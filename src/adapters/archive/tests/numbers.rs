@@ -4,9 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::super::numbers::TURNS;
 use crate::{
-    adapters::trial::{
-        self, NOW, Trial, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled,
-        suggested, turn,
+    adapters::{
+        sql::Statement,
+        trial::{
+            self, NOW, Trial, answered, begun, from_contact, from_us, letter, on_both_stores, scheduled,
+            suggested, turn,
+        },
     },
     domain::{
         conversation::{Attention, AttentionReason, Conversation},
@@ -30,6 +33,7 @@ on_both_stores!(
     percentiles_are_those_of_the_nearest_rank,
     steps_that_are_none_or_too_many_are_refused,
     what_waits_is_counted_by_kind,
+    what_waits_is_known_though_conversations_cannot_be_counted,
     drafts_count_when_they_were_written_as_they_stand_now,
     what_a_channel_used_since_then_is_told_by_model,
     what_a_conversation_used_is_told_by_model,
@@ -110,7 +114,8 @@ async fn numbers_are_those_of_the_channels_asked_for<S: Trial>(store: &S) {
         let depths = store.depths(channels).await.expect("counts");
         assert_eq!((depths.inbox.0, depths.follow_ups), (wanted, wanted));
         assert_eq!(depths.letters.iter().map(|(_, count)| count).sum::<i64>(), wanted);
-        assert_eq!(depths.conversations, [("AI".to_owned(), wanted), ("HUMAN".to_owned(), 0)]);
+        let modes = store.modes(channels).await.expect("counts");
+        assert_eq!(modes, [("AI".to_owned(), wanted), ("HUMAN".to_owned(), 0)]);
     }
 }
 
@@ -289,10 +294,23 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
     assert_eq!((of(&depths.outbox, "reply"), of(&depths.outbox, "human")), (Some(2), Some(1)));
     assert_eq!((of(&depths.outbox, "proactive"), depths.outbox_oldest_ms), (Some(1), 300));
     assert_eq!((of(&depths.letters, "turn"), of(&depths.letters, "send")), (Some(1), Some(0)));
-    assert_eq!(depths.conversations, [("AI".to_owned(), 1), ("HUMAN".to_owned(), 1)]);
+    let modes = store.modes(None).await.expect("counts");
+    assert_eq!(modes, [("AI".to_owned(), 1), ("HUMAN".to_owned(), 1)]);
     assert_eq!((of(&depths.attention, "stale"), of(&depths.attention, "unreadable")), (Some(1), Some(0)));
     assert_eq!(depths.attention_oldest_ms, 400);
     assert_eq!(depths.follow_ups, 1);
+}
+
+/// As where there are millions, and the database ends the statement.
+async fn what_waits_is_known_though_conversations_cannot_be_counted<S: Trial>(store: &S) {
+    let mei = begin(store, "shop", "6580000001@c.us").await;
+    store.keep_messages(&mei, vec![from_contact(1, "Hello", NOW.plus_ms(-5))]).await;
+    store
+        .write(Statement::new("alter table conversations rename column erased_at to gone"))
+        .await
+        .expect("renamed");
+    assert!(store.modes(None).await.is_err());
+    assert_eq!(store.depths(None).await.expect("counts").inbox, (1, 5));
 }
 
 async fn drafts_count_when_they_were_written_as_they_stand_now<S: Trial>(store: &S) {

@@ -191,6 +191,7 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
     for channels in [None, Some(["shop".to_owned()].as_slice())] {
         store.buckets(NOW, NOW.plus_ms(10), 5, channels).await?;
         store.depths(channels).await?;
+        store.modes(channels).await?;
     }
     store.proactive("shop", NOW, NOW.plus_ms(10)).await?;
     store.leases().await?;

@@ -44,6 +44,8 @@ pub(in super::super) struct Shelf {
     pub(in super::super) events: Mutex<Vec<Event>>,
     pub(in super::super) asked: Log,
     pub(in super::super) is_away: AtomicBool,
+    /// Conversations cannot be counted in time.
+    pub(in super::super) is_slow: AtomicBool,
     /// The export's page from this message on cannot be read.
     pub(in super::super) broken_at: Mutex<Option<usize>>,
     /// What holds the feed back.
@@ -263,6 +265,13 @@ impl Archive for Shelf {
     async fn depths(&self, _: Option<&[String]>) -> Result<Depths, Error> {
         self.look()?;
         Ok(Depths::default())
+    }
+
+    async fn modes(&self, _: Option<&[String]>) -> Result<Vec<(String, i64)>, Error> {
+        match self.is_slow.load(Ordering::SeqCst) {
+            true => Err(Error::Unavailable("it took too long".into())),
+            false => Ok(vec![("AI".to_owned(), 2), ("HUMAN".to_owned(), 1)]),
+        }
     }
 
     async fn leases(&self) -> Result<Vec<(Uuid, Lease)>, Error> {
