@@ -19,12 +19,13 @@ use crate::{
     flow::{
         answers, audit,
         brake::Brakes,
-        desk,
+        channel_breaker, desk,
         erase::Eraser,
         intake::Intake,
         notify, outbox,
         pace::Pace,
         reconcile::Reconciler,
+        registry,
         repair::{self, Repair},
         retention::Retention,
         spending,
@@ -237,18 +238,7 @@ impl Chores {
                 return;
             }
         };
-        let set = |channel: &str, is_linked: f64, is_braked: f64| {
-            gauge!("baton_channel_linked", "channel" => channel.to_owned()).set(is_linked);
-            gauge!("baton_proactive_braked", "channel" => channel.to_owned()).set(is_braked);
-        };
-        let one_if = |is: bool| if is { 1.0 } else { 0.0 };
-        for row in &rows {
-            set(&row.name, one_if(outbox::is_able(&row.state)), one_if(row.brake.latched.is_some()));
-        }
-        let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
-        let now: BTreeSet<String> = rows.into_iter().map(|row| row.name).collect();
-        measured.difference(&now).for_each(|gone| set(gone, f64::NAN, f64::NAN));
-        *measured = now;
+        show_channels(rows, &mut self.measured.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// It feeds no alert, and is asked apart from what does: of very many conversations it may fail at each look.
@@ -333,6 +323,24 @@ impl Chores {
     }
 }
 
+/// Sets the gauges of each channel, and of those that were measured before and are gone.
+fn show_channels(rows: Vec<registry::Channel>, measured: &mut BTreeSet<String>) {
+    let set = |channel: &str, is_linked: f64, is_braked: f64| {
+        gauge!("baton_channel_linked", "channel" => channel.to_owned()).set(is_linked);
+        gauge!("baton_proactive_braked", "channel" => channel.to_owned()).set(is_braked);
+    };
+    let one_if = |is: bool| if is { 1.0 } else { 0.0 };
+    for row in &rows {
+        set(&row.name, one_if(outbox::is_able(&row.state)), one_if(row.brake.latched.is_some()));
+    }
+    let now: BTreeSet<String> = rows.into_iter().map(|row| row.name).collect();
+    for gone in measured.difference(&now) {
+        set(gone, f64::NAN, f64::NAN);
+        channel_breaker::show(gone, f64::NAN);
+    }
+    *measured = now;
+}
+
 /// What rings for the chores.
 struct Clock {
     chores: Arc<Chores>,
@@ -383,5 +391,47 @@ impl Clock {
             }
         });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+    use crate::domain::time::Time;
+
+    #[test]
+    fn a_channel_that_is_gone_keeps_no_alert_up() {
+        let row = |name: &str, state: &str| registry::Channel {
+            name: name.to_owned(),
+            title: None,
+            provider: "green_api".to_owned(),
+            instance: None,
+            api_url: None,
+            sealed: None,
+            settings: Default::default(),
+            state: state.to_owned(),
+            brake: Default::default(),
+            managed_by_environment: false,
+            created_at: Time(1),
+            updated_at: Time(1),
+        };
+        let (recorder, mut measured) = (PrometheusBuilder::new().build_recorder(), BTreeSet::new());
+        metrics::with_local_recorder(&recorder, || {
+            channel_breaker::show("shop", 1.0);
+            channel_breaker::show("other", 1.0);
+            show_channels(vec![row("shop", "authorized"), row("other", "notAuthorized")], &mut measured);
+            show_channels(vec![row("shop", "authorized")], &mut measured);
+        });
+        let text = recorder.handle().render();
+        for line in [
+            r#"baton_channel_linked{channel="shop"} 1"#,
+            r#"baton_channel_linked{channel="other"} NaN"#,
+            r#"baton_breaker_state{of="channel",channel="shop"} 1"#,
+            r#"baton_breaker_state{of="channel",channel="other"} NaN"#,
+        ] {
+            assert!(text.lines().any(|had| had == line), "{line}\nnot in\n{text}");
+        }
     }
 }

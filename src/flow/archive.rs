@@ -307,11 +307,11 @@ pub struct Usage {
 /// How much waits, now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Depths {
-    /// Messages of contacts that wait for a turn, and the age of the oldest in milliseconds.
+    /// Messages of contacts that wait for a turn, and the age in milliseconds of the oldest on a channel that can send.
     pub inbox: (i64, i64),
     /// Messages owed, by lane.
     pub outbox: Vec<(String, i64)>,
-    /// The age of the oldest of them in milliseconds.
+    /// The age in milliseconds of the oldest of them on a channel that can send.
     pub outbox_oldest_ms: i64,
     /// Open dead letters by kind.
     pub letters: Vec<(String, i64)>,

@@ -138,9 +138,8 @@ impl ChannelBreaker {
     }
 
     async fn note(&self, channel: &Channel, kind: EventType) {
-        // One for all channels.
-        let is_open = !self.open().is_empty();
-        gauge!("baton_breaker_state", "of" => "channel").set(if is_open { 1.0 } else { 0.0 });
+        let is_open = self.open().contains(&channel.name);
+        show(&channel.name, if is_open { 1.0 } else { 0.0 });
         if let Err(error) = self.keep(channel, kind).await {
             tracing::warn!(
                 error = error.cause(),
@@ -159,6 +158,11 @@ impl ChannelBreaker {
     fn open(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Sets the gauge of a channel's breaker. One for all would not tell a second that fails beside the first.
+pub fn show(channel: &str, is_open: f64) {
+    gauge!("baton_breaker_state", "of" => "channel", "channel" => channel.to_owned()).set(is_open);
 }
 
 fn next_pause_ms(pause_ms: i64, longest_ms: i64) -> i64 {

@@ -18,17 +18,22 @@ struct Count {
 }
 
 /// What is counted. `open` and the states are the words of partial indexes. What is being sent is still owed.
+///
+/// What waits on a channel that cannot send (`outbox::is_able`) is counted, but has no age: that the channel is not linked is
+/// told by itself, and one phone that is off for a week would hide whatever else stands still.
 const COUNTS: [Count; 6] = [
     Count {
-        text: "select 'inbox' as what, '' as word, count(*) as found, min(m.at) as oldest \
-               from messages m where m.open and m.outcome = 'pending'",
+        text: "select 'inbox' as what, '' as word, count(*) as found, \
+               min(case when coalesce(h.state, '') in ('', 'authorized') then m.at end) as oldest \
+               from messages m left join channels h on h.name = m.channel where m.open and m.outcome = 'pending'",
         and_channel: " and m.channel",
         group: "",
     },
     Count {
         // What the brake holds is owed, but nobody waits for it to move; nor for a follow-up until quiet hours are over.
         text: "select 'outbox' as what, m.lane as word, count(*) as found, \
-               min(case when m.lane <> 'proactive' then m.queued_at when h.braked_at is null then m.due_at end) as oldest \
+               min(case when coalesce(h.state, '') not in ('', 'authorized') then null \
+                   when m.lane <> 'proactive' then m.queued_at when h.braked_at is null then m.due_at end) as oldest \
                from messages m left join channels h on h.name = m.channel \
                where m.open and m.state in ('queued', 'sending')",
         and_channel: " and m.channel",

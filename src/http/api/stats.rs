@@ -80,7 +80,7 @@ struct Percentiles {
     p90: Option<i64>,
 }
 
-/// How much waits.
+/// How much waits. The oldest are those of channels that can send.
 #[derive(Debug, Serialize, ToSchema)]
 struct Now {
     inbox: i64,

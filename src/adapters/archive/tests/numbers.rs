@@ -23,6 +23,8 @@ use crate::{
     flow::{
         archive::{Archive, Bucket},
         ledger::Error,
+        outbox,
+        registry::{self, Registry},
     },
 };
 
@@ -33,6 +35,7 @@ on_both_stores!(
     percentiles_are_those_of_the_nearest_rank,
     steps_that_are_none_or_too_many_are_refused,
     what_waits_is_counted_by_kind,
+    what_waits_on_a_channel_that_cannot_send_has_no_age,
     what_waits_is_known_though_conversations_cannot_be_counted,
     drafts_count_when_they_were_written_as_they_stand_now,
     what_a_channel_used_since_then_is_told_by_model,
@@ -299,6 +302,41 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
     assert_eq!((of(&depths.attention, "stale"), of(&depths.attention, "unreadable")), (Some(1), Some(0)));
     assert_eq!(depths.attention_oldest_ms, 400);
     assert_eq!(depths.follow_ups, 1);
+}
+
+async fn what_waits_on_a_channel_that_cannot_send_has_no_age<S: Trial>(store: &S) {
+    for (channel, chat, ms_ago) in [("off", "6580000001@c.us", 900), ("on", "6580000002@c.us", 40)] {
+        let row = registry::Channel {
+            name: channel.to_owned(),
+            title: None,
+            provider: "sandbox".to_owned(),
+            instance: None,
+            api_url: None,
+            sealed: None,
+            settings: Default::default(),
+            state: String::new(),
+            brake: Default::default(),
+            managed_by_environment: false,
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        assert!(store.add_channel(&row).await.expect("written"));
+        let conversation = begin(store, channel, chat).await;
+        let at = NOW.plus_ms(-ms_ago);
+        let owed = from_us(2, Author::Assistant, "Hi", at, DeliveryState::Queued);
+        store.keep_messages(&conversation, vec![from_contact(1, "Hello", at), owed]).await;
+    }
+    // As the step that sends sees it.
+    for state in ["", "notAuthorized", "authorized", "blocked", "starting", "credentials_refused"] {
+        if !state.is_empty() {
+            store.set_channel_state("off", state, NOW).await.expect("written");
+        }
+        let depths = store.depths(None).await.expect("counts");
+        let oldest = if outbox::is_able(state) { 900 } else { 40 };
+        assert_eq!((depths.inbox, depths.outbox_oldest_ms), ((2, oldest), oldest), "{state:?}");
+        let owed: i64 = depths.outbox.iter().map(|(_, count)| count).sum();
+        assert_eq!(owed, 2, "it is still owed");
+    }
 }
 
 /// As where there are millions, and the database ends the statement.
