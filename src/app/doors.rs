@@ -107,6 +107,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         fetching,
         feed: Feed::open(
             Arc::clone(&parts.archive),
+            Arc::clone(&parts.endpoints),
             Arc::clone(&parts.dispatch.feed),
             behind.stopping.clone(),
             &tokio::runtime::Handle::current(),

@@ -24,6 +24,7 @@ use super::{answer::to_json, wire::Event};
 use crate::domain::{event::EventType, time::duration};
 use crate::flow::{
     archive::{Archive, HeldBack, Recorded, Tail},
+    endpoints::Endpoints,
     ledger::Error,
 };
 
@@ -112,9 +113,11 @@ impl Ring {
 }
 
 impl Feed {
-    /// Opens the feed: from now on one task on that runtime reads, at each of these nudges, until told to stop.
+    /// Opens the feed: from now on one task on that runtime reads, at each of these nudges, until told to stop. Endpoints are
+    /// told by the same rule, and held back by the same transaction.
     pub fn open(
         archive: Arc<dyn Archive>,
+        endpoints: Arc<dyn Endpoints>,
         nudge: Arc<Notify>,
         stopping: CancellationToken,
         main: &Handle,
@@ -122,7 +125,7 @@ impl Feed {
         let (changes, stalls) = (watch::Sender::new(()), watch::Sender::new(()));
         let feed = Arc::new(Self { ring: Mutex::default(), changes, stalls, nudge });
         let reader = Arc::clone(&feed);
-        main.spawn(async move { reader.run(archive, stopping).await });
+        main.spawn(async move { reader.run(archive, endpoints, stopping).await });
         feed
     }
 
@@ -154,7 +157,12 @@ impl Feed {
     }
 
     /// Reads until told to stop. Rests while nobody follows.
-    async fn run(&self, archive: Arc<dyn Archive>, stopping: CancellationToken) {
+    async fn run(
+        &self,
+        archive: Arc<dyn Archive>,
+        endpoints: Arc<dyn Endpoints>,
+        stopping: CancellationToken,
+    ) {
         let mut is_failing = false;
         let mut stall = Stall::default();
         while !stopping.is_cancelled() {
@@ -164,9 +172,9 @@ impl Feed {
             nudged.as_mut().enable();
             if self.clients() == 0 {
                 self.ring().begin(None);
-                // Nobody is kept waiting.
-                stall.told_at = None;
-                gauge!("baton_feed_held_back_seconds").set(0.0);
+                if stall.is_to_be_looked_for() {
+                    self.look_for_endpoints(&mut stall, archive.as_ref(), endpoints.as_ref()).await;
+                }
             } else {
                 match self.read(archive.as_ref()).await {
                     Ok(READ_MAX) => continue,
@@ -222,6 +230,19 @@ impl Feed {
             self.changes.send_replace(());
         }
         Ok(read)
+    }
+
+    /// The same where no client follows: endpoints wait too, if there are any.
+    async fn look_for_endpoints(&self, stall: &mut Stall, archive: &dyn Archive, endpoints: &dyn Endpoints) {
+        match endpoints.active().await {
+            Ok(active) if active.is_empty() => {
+                // Nobody is kept waiting.
+                stall.told_at = None;
+                gauge!("baton_feed_held_back_seconds").set(0.0);
+            }
+            Ok(_) => self.look_for(stall, archive).await,
+            Err(error) => tracing::debug!(%error, "whether endpoints are held back is not known this time"),
+        }
     }
 
     /// Whether the feed is held back: said once in the log, and to whoever follows for as long as it lasts.

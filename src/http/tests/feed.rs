@@ -4,7 +4,8 @@ use actix_web::{
     body::{BoxBody, MessageBody},
     dev::ServiceResponse,
 };
-use serde_json::Value;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{ADMIN, NOW, World, fakes, request};
@@ -305,4 +306,24 @@ async fn while_a_transaction_holds_the_feed_back_clients_load_what_there_is() {
     assert_eq!(client.take(2).await, pairs(&[("e1", "hello"), ("e1", "resync")]));
     happen(&world, "default", E::TurnStarted);
     assert_eq!(client.take(1).await, pairs(&[("e2", "turn_started")]), "nothing is lost by it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_holds_back_endpoints_is_measured_though_no_client_follows() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let _here = metrics::set_default_local_recorder(&recorder);
+    let world = World::new();
+    *world.shelf.held_back.lock().unwrap() = Some(HeldBack { ms: 6_000, by: String::new() });
+    let measured = async || {
+        tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+        let text = recorder.handle().render();
+        let line = text.lines().find_map(|line| line.strip_prefix("baton_feed_held_back_seconds "));
+        line.map(ToOwned::to_owned)
+    };
+    assert_eq!(measured().await.as_deref(), Some("0"), "nobody is kept waiting");
+    let endpoint = json!({ "url": "https://crm.example/hook" });
+    assert_eq!(world.ask("POST", "/api/v1/webhook-endpoints", Some(endpoint)).await.status, 201);
+    assert_eq!(measured().await.as_deref(), Some("6"));
+    *world.shelf.held_back.lock().unwrap() = None;
+    assert_eq!(measured().await.as_deref(), Some("0"));
 }
