@@ -214,7 +214,9 @@ impl Settings {
                     .to_owned(),
             );
         }
-        // A send that is under way when the end comes needs its whole time limit, or its fate stays unknown.
+        // A send that is under way when the end comes needs its whole time limit, or its fate stays unknown. That of a file
+        // may be two minutes longer (`outbox::send_limit_ms`): nobody is asked to wait so long at each stop, and one that is
+        // cut off is looked for like any other of unknown fate.
         let is_default = |key, value: String| keys::default(key) == Some(value);
         let are_chosen = !is_default("grace_ms", self.grace_ms.to_string())
             || !is_default("green_api_timeout_ms", self.green_api_timeout_ms.to_string());
