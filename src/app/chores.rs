@@ -29,6 +29,7 @@ use crate::{
         repair::{self, Repair},
         retention::Retention,
         spending,
+        turn::Turns,
     },
 };
 
@@ -63,6 +64,8 @@ pub(super) struct Chores {
     parts: Arc<Parts>,
     redis: Option<Server>,
     eraser: Arc<Eraser>,
+    /// Whose breaker is measured.
+    turns: Arc<Turns>,
     brakes: Brakes,
     reconciler: Reconciler,
     repair: Repair,
@@ -75,6 +78,7 @@ impl Chores {
     pub(super) fn new(
         parts: &Arc<Parts>,
         intake: &Arc<Intake>,
+        turns: &Arc<Turns>,
         eraser: &Arc<Eraser>,
         redis: Option<Server>,
     ) -> Self {
@@ -82,6 +86,7 @@ impl Chores {
             parts: Arc::clone(parts),
             redis,
             eraser: Arc::clone(eraser),
+            turns: Arc::clone(turns),
             brakes: Brakes {
                 registry: Arc::clone(&parts.registry),
                 archive: Arc::clone(&parts.archive),
@@ -217,6 +222,8 @@ impl Chores {
         gauge!("baton_generation_slots", "state" => "held").set(gate.held() as f64);
         let waiting = gate.waiting() + pace.map_or(0, Pace::waiting);
         gauge!("baton_generation_slots", "state" => "waiting").set(waiting as f64);
+        // It tells of a change at a call; an instance that has no more turns makes none.
+        self.turns.breaker.measure();
     }
 
     fn measure_stores(&self) {

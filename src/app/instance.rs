@@ -196,7 +196,8 @@ impl Instance {
             .with_context(|| format!("cannot listen on {} (BATON_LISTEN)", settings.listen))?;
         let address = listener.local_addr()?;
         let eraser = parts.eraser();
-        Chores::new(&parts, &intake, &eraser, coordination.server.clone()).start(&shutdown).await?;
+        let chores = Chores::new(&parts, &intake, &turns, &eraser, coordination.server.clone());
+        chores.start(&shutdown).await?;
         let doors = doors::open(doors::Behind {
             parts: &parts,
             intake: Arc::clone(&intake),

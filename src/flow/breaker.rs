@@ -145,6 +145,23 @@ impl Breaker {
     }
 }
 
+impl Breaker {
+    /// Whether it keeps calls away. Not any more when its time is over and for as long again nobody has come to try: whoever
+    /// comes then is let through. Before that one who waits is about to, and what is wrong has not ended.
+    pub fn keeps_away(&self, now: Time) -> bool {
+        let shared = &self.shared;
+        let mut state = shared.state();
+        if state.stage == Stage::Hung {
+            *state = shared.open(*state, now);
+        }
+        match state.stage {
+            Stage::Closed { .. } => false,
+            Stage::Open { until } => now < until.plus_ms(shared.open_ms),
+            Stage::Trial | Stage::Hung => true,
+        }
+    }
+}
+
 enum Ask {
     Go(State),
     Wait(State, Time, Option<Change>),
@@ -409,5 +426,27 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(permit(&breaker, NOW).failed(NOW), None);
         }
+    }
+
+    #[test]
+    fn it_keeps_nobody_away_once_nobody_has_come_for_as_long_as_it_was_open() {
+        let breaker = opened(1);
+        let until = NOW.plus_ms(OPEN_MS);
+        let looks = |now: Time| breaker.keeps_away(now);
+        assert!(looks(NOW) && looks(until), "who waits is about to try");
+        assert!(looks(until.plus_ms(OPEN_MS - 1)));
+        assert!(!looks(until.plus_ms(OPEN_MS)));
+        // A look changes nothing: the next call is the trial, and keeps others away while it runs.
+        let late = until.plus_ms(OPEN_MS);
+        let mut trial = permit(&breaker, late);
+        assert!(breaker.keeps_away(late));
+        trial.begin();
+        drop(trial);
+        // That one hung; nobody knows since when, so it is open from the look on.
+        assert!(breaker.keeps_away(late));
+        assert_eq!(refusal(&breaker, late.plus_ms(1)).0, late.plus_ms(OPEN_MS));
+        assert!(!breaker.keeps_away(late.plus_ms(2 * OPEN_MS)));
+        assert_eq!(permit(&breaker, late.plus_ms(2 * OPEN_MS)).succeeded(), Some(Change::Closed));
+        assert!(!breaker.keeps_away(late.plus_ms(2 * OPEN_MS)));
     }
 }

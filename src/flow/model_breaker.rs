@@ -41,6 +41,11 @@ impl ModelBreaker {
         self.breaker.phase() != Phase::Closed
     }
 
+    /// Sets its gauge to what is so now: a change is told when a call makes it, and there may be no more calls.
+    pub fn measure(&self) {
+        show(self.breaker.keeps_away((self.clock)()));
+    }
+
     /// Asks to make one call.
     pub fn permit(&self, channel: &str) -> Result<Permit, Failure> {
         match self.breaker.permit((self.clock)()) {
@@ -93,7 +98,7 @@ impl ModelBreaker {
             Change::Opened => EventType::BreakerOpened,
             Change::Closed => EventType::BreakerClosed,
         };
-        gauge!("baton_breaker_state", "of" => "model").set(if change == Change::Opened { 1.0 } else { 0.0 });
+        show(change == Change::Opened);
         let event = Entry::of(kind).with("of", "model").outside(channel, (self.clock)());
         let ledger = Arc::clone(&self.ledger);
         tokio::spawn(async move {
@@ -102,6 +107,10 @@ impl ModelBreaker {
             }
         });
     }
+}
+
+fn show(is_open: bool) {
+    gauge!("baton_breaker_state", "of" => "model").set(if is_open { 1.0 } else { 0.0 });
 }
 
 /// Whether the server itself answered, so that its breaker stays closed.
@@ -120,5 +129,40 @@ const fn is_answered(kind: FailureKind) -> bool {
         | FailureKind::Malformed
         | FailureKind::Unasked
         | FailureKind::Store => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+    use crate::adapters::trial::{self, Trial};
+
+    thread_local! {
+        static CLOCK: Cell<i64> = const { Cell::new(0) };
+    }
+
+    #[tokio::test]
+    async fn an_instance_that_has_no_more_turns_does_not_say_for_ever_that_the_model_fails() {
+        let (store, _folder) = trial::sqlite().await;
+        let breaker = ModelBreaker::new(Breaker::new(1, 30_000), Trial::ledger(&store), || Time(CLOCK.get()));
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let _here = metrics::set_default_local_recorder(&recorder);
+        let shown = |ms: i64| {
+            CLOCK.set(ms);
+            breaker.measure();
+            let text = recorder.handle().render();
+            let value = text.lines().find_map(|line| line.strip_prefix("baton_breaker_state{of=\"model\"} "));
+            value.map(ToOwned::to_owned)
+        };
+        assert_eq!(shown(0).as_deref(), Some("0"));
+        let permit = breaker.permit("shop").expect("it is closed");
+        let failed = Err(Failure::new(FailureKind::Server, "status 500"));
+        breaker.hear("shop", Uuid::now_v7(), permit, &failed);
+        assert_eq!(shown(59_999).as_deref(), Some("1"));
+        assert_eq!(shown(60_000).as_deref(), Some("0"));
     }
 }
