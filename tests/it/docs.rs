@@ -184,6 +184,39 @@ fn every_event_is_in_the_table_of_events() {
     assert_eq!(told, known);
 }
 
+/// Name, kind and help of each metric, as the source lists them.
+fn metrics_of(source: &str) -> Vec<[String; 3]> {
+    let lines = source.lines().filter_map(|line| line.strip_prefix("    (\"baton_")?.strip_suffix("\"),"));
+    let parts = lines.filter_map(|line| {
+        let (name, rest) = line.split_once("\", ")?;
+        let (kind, rest) = rest.split_once(", ")?;
+        let (_, help) = rest.split_once(", \"")?;
+        let kind = match kind {
+            "Counter" => "counter",
+            "Gauge" => "gauge",
+            _ => "histogram",
+        };
+        Some([format!("`baton_{name}`"), kind.to_owned(), help.to_owned()])
+    });
+    parts.collect()
+}
+
+#[test]
+fn every_metric_is_in_the_table_of_metrics() {
+    let source = fs::read_to_string(root().join("src/metrics.rs")).expect("a source is text");
+    let known = metrics_of(&source);
+    assert!(known.len() > 40, "the metrics were found: {known:?}");
+    let text = page("docs/metrics.md").text;
+    let rows = text.lines().filter(|line| line.starts_with("| `"));
+    let told: Vec<[String; 3]> = rows
+        .map(|row| {
+            let mut cells = row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned());
+            [(); 3].map(|()| cells.next().unwrap_or_default())
+        })
+        .collect();
+    assert_eq!(told, known);
+}
+
 /// Codes as the sources write them: the first literal of a call that makes a refusal.
 fn codes_of(source: &str) -> impl Iterator<Item = String> {
     let source = source.split_whitespace().collect::<Vec<_>>().join(" ").replace("( ", "(");
