@@ -182,6 +182,12 @@ impl Shared {
         self.failures_max > 0 && failures >= self.failures_max
     }
 
+    /// A clock that was set back must not keep everybody away for as long as it was set back by. More than it is open for: who
+    /// asks may have read the clock a moment before the failure did.
+    const fn open_at_most_ms(&self) -> i64 {
+        self.open_ms.saturating_mul(2)
+    }
+
     const fn open(&self, state: State, now: Time) -> State {
         state.to(Stage::Open { until: now.plus_ms(self.open_ms) })
     }
@@ -194,7 +200,9 @@ impl Shared {
                 Ask::Wait(self.open(state, now), until, Some(Change::Opened))
             }
             Stage::Closed { .. } => Ask::Go(state),
-            Stage::Open { until } if now < until => Ask::Wait(state, until, None),
+            Stage::Open { until: end } if now < end && end.since(now) <= self.open_at_most_ms() => {
+                Ask::Wait(state, end.min(until), None)
+            }
             Stage::Open { .. } => Ask::Go(state.to(Stage::Trial)),
             Stage::Trial => Ask::Wait(state, now.plus_ms(TRIAL_MS.min(self.open_ms)), None),
             Stage::Hung => Ask::Wait(self.open(state, now), until, None),
@@ -406,6 +414,17 @@ mod tests {
         drop(permit(&breaker, later));
         let _trial = permit(&breaker, later);
         assert_eq!(breaker.phase(), Phase::HalfOpen, "the trial went to the next");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_keeps_nobody_away_for_as_long() {
+        let breaker = opened(1);
+        let (a_little, an_hour) = (NOW.plus_ms(-OPEN_MS), NOW.plus_ms(-3_600_000));
+        assert_eq!(refusal(&breaker, a_little), (NOW, None), "never longer than it opens for");
+        let trial = permit(&breaker, an_hour);
+        assert_eq!(breaker.phase(), Phase::HalfOpen, "as after its time");
+        assert_eq!(trial.failed(an_hour), None);
+        assert_eq!(refusal(&breaker, an_hour), (an_hour.plus_ms(OPEN_MS), None));
     }
 
     #[test]

@@ -21,7 +21,9 @@ pub struct Refusals {
 impl Refusals {
     /// One more. It is to be written down, with how many before it were left out; None: it is left out itself.
     pub fn count(&mut self, now: Time) -> Option<u64> {
-        if self.ends_at.is_none_or(|end| end <= now) {
+        // Further away than it ever is: the clock was set back.
+        let is_counting = |end: Time| (1..=WINDOW_MS).contains(&end.since(now));
+        if !self.ends_at.is_some_and(is_counting) {
             (self.ends_at, self.written) = (Some(now.plus_ms(WINDOW_MS)), 0);
         }
         if self.written >= WRITTEN_MAX {
@@ -46,5 +48,6 @@ mod tests {
         assert_eq!(of(0, 1_000), [0; 10]);
         assert!(of(WINDOW_MS - 1, 5).is_empty());
         assert_eq!(of(WINDOW_MS, 2), [995, 0]);
+        assert_eq!(of(WINDOW_MS - 3_600_000, 20), [0; 10], "the clock was set back");
     }
 }

@@ -102,13 +102,20 @@ struct Tries {
     count: u32,
 }
 
+impl Tries {
+    /// Never for longer than they are counted: a clock that was set back must not keep anybody out for as long.
+    fn is_counting(&self, now: Time) -> bool {
+        (1..=WINDOW_MS).contains(&self.ends_at.since(now))
+    }
+}
+
 impl Counts {
     fn new(most: u32) -> Self {
         Self { most, tries: HashMap::new() }
     }
 
     fn wait(&self, name: &str, now: Time) -> i64 {
-        let tries = self.tries.get(name).filter(|tries| tries.ends_at > now && tries.count >= self.most);
+        let tries = self.tries.get(name).filter(|tries| tries.is_counting(now) && tries.count >= self.most);
         tries.map_or(0, |tries| tries.ends_at.since(now))
     }
 
@@ -118,7 +125,7 @@ impl Counts {
         }
         let fresh = Tries { ends_at: now.plus_ms(WINDOW_MS), count: 0 };
         let tries = self.tries.entry(name.to_owned()).or_insert(fresh);
-        if tries.ends_at <= now {
+        if !tries.is_counting(now) {
             *tries = fresh;
         }
         tries.count += 1;
@@ -127,7 +134,7 @@ impl Counts {
     /// Those whose time is over go first, then those that have tried least: a flood of new names does not wash away the
     /// one that it is meant to hide.
     fn make_room(&mut self, now: Time) {
-        self.tries.retain(|_, tries| tries.ends_at > now);
+        self.tries.retain(|_, tries| tries.is_counting(now));
         let mut least = 1;
         while self.tries.len() >= NAMES_MAX {
             self.tries.retain(|_, tries| tries.count > least);
@@ -156,6 +163,14 @@ mod tests {
         assert_eq!(throttle.admit("ben", Some("1"), later), Ok(()), "others are not held up");
         assert_eq!(throttle.admit("ana", Some("2"), later), Ok(()), "nor she herself, elsewhere");
         assert_eq!(tries(&mut throttle, "ana", "1", 20, NOW.plus_ms(WINDOW_MS)), OF_BOTH);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_keeps_nobody_out_for_as_long() {
+        let mut throttle = Throttle::default();
+        tries(&mut throttle, "ana", "1", OF_BOTH, NOW);
+        assert_eq!(throttle.admit("ana", Some("1"), NOW.plus_ms(-1)), Ok(()), "longer than anybody waits");
+        assert_eq!(tries(&mut throttle, "ana", "1", 20, NOW.plus_ms(-1)), OF_BOTH - 1, "counted anew");
     }
 
     #[test]
