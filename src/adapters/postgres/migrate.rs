@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use sqlx::{
-    Connection as _, Executor as _,
+    Connection as _, Executor as _, Row as _,
     migrate::{MigrateError, Migrator},
 };
 
-use super::Postgres;
+use super::{Postgres, line::Line};
 use crate::adapters::migrations::{migrations, newest};
 
 /// Whoever waits for the whole of a table has everybody who comes to it wait behind them: a migration gives up sooner than
@@ -59,18 +59,20 @@ impl Postgres {
     /// Whether every migration of this program was applied. A database that was never touched has none; of a server that takes
     /// no changes it does not matter.
     pub async fn is_migrated(&self) -> Result<bool, sqlx::Error> {
-        let applied = sqlx::query_as::<_, (bool,)>(
+        let asked = sqlx::query(
             "select current_setting('transaction_read_only') = 'on' from _sqlx_migrations where success and version = $1",
-        )
-        .bind(newest(&migrations()))
-        .fetch_optional(&self.ledger)
-        .await;
-        match applied {
-            Ok(Some((true,))) => {
-                self.retired.all();
-                Err(sqlx::Error::Configuration("the server takes no changes: it is read-only".into()))
-            }
-            Ok(applied) => Ok(applied.is_some()),
+        );
+        // Not for as long as the kernel would wait for a server that has vanished: with few connections, this is the ledger's own.
+        let mut line = Line::of(&self.ledger, &self.retired).await?;
+        match line.rows(asked.bind(newest(&migrations()))).await {
+            Ok(applied) => match applied.first().map(|row| row.try_get(0)).transpose()? {
+                Some(true) => {
+                    self.retired.all();
+                    Err(sqlx::Error::Configuration("the server takes no changes: it is read-only".into()))
+                }
+                Some(false) => Ok(true),
+                None => Ok(false),
+            },
             Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some(NO_SUCH_TABLE) => Ok(false),
             Err(error) => Err(error),
         }

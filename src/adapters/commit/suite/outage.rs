@@ -243,6 +243,43 @@ async fn lines_that_fall_silent_are_left_and_what_was_given_up_is_not_done_later
     remove(&name).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_looks_whether_a_silent_server_is_up_to_date_keeps_no_work_for_long() {
+    let name = create().await;
+    let line = Line::open(0).await;
+    let options = server().host("127.0.0.1").port(line.port).database(&name);
+    // The ledger has one connection, as for any number below eight.
+    let store = Postgres::open(options, 4, Arc::new(ManualClock::at(NOW))).await.expect("connected");
+    let ledger = store.ledger(Arc::new(Heard::default()));
+    assert!(store.is_migrated().await.expect("it answers"));
+    let given_back = async {
+        while store.ledger.num_idle() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(given_back).await;
+
+    line.falls_silent();
+    let begun = Instant::now();
+    let looked = soon(store.is_migrated()).await;
+    assert!(looked.is_err(), "{looked:?}");
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    // A new connection may take its time.
+    let pushed = async {
+        loop {
+            match change(&*ledger, opened(1), by_key("one"), push("one")).await {
+                Err(Error::Unavailable(_)) => {}
+                outcome => return outcome,
+            }
+        }
+    };
+    assert_eq!(soon(pushed).await.expect("over a new line"), 1);
+    drop(ledger);
+    soon(store.close()).await;
+    line.cut().await;
+    remove(&name).await;
+}
+
 #[tokio::test]
 async fn a_step_whose_caller_was_told_that_it_failed_is_not_run() {
     on_sqlite(|store| async move {
