@@ -365,8 +365,18 @@ pub trait Archive: Send + Sync {
     /// among the thousand messages of a conversation after the first of its messages here.
     async fn beside(&self, ids: &[Uuid]) -> Result<Vec<(Uuid, Message)>, Error>;
 
-    /// Sends of unknown fate, the latest attempt first, each with its conversation.
-    async fn unknown_sends(&self, limit: usize) -> Result<Vec<Placed>, Error>;
+    /// Sends of unknown fate that were tried then or later, the latest attempt first, each with its conversation: after one
+    /// of that attempt and id, if any.
+    async fn unknown_sends(
+        &self,
+        since: Time,
+        after: Option<(Time, Uuid)>,
+        limit: usize,
+    ) -> Result<Vec<Placed>, Error>;
+
+    /// Sends of unknown fate that were tried before then, and of which it is not written down since that they are no longer
+    /// looked for.
+    async fn abandoned_sends(&self, before: Time, limit: usize) -> Result<Vec<Placed>, Error>;
 
     /// Whether a message with that key was stored.
     async fn has_message(&self, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error>;

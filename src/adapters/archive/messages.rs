@@ -11,7 +11,7 @@ use crate::{
         rows::Columns,
         sql::{Engine, Statement, Store, cell, decode},
     },
-    domain::{chat::ChatId, message::Message},
+    domain::{chat::ChatId, event::EventType, message::Message, time::Time},
     flow::{
         archive::{Exchanged, MessageFilter, Page, PageOf, Placed, Window},
         ledger::Error,
@@ -178,12 +178,30 @@ pub(super) async fn beside<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<(Uui
     found.iter().map(|row| Ok((cell(row, "conversation_id")?, decode(row)?))).collect()
 }
 
-/// Sends of unknown fate, the latest attempt first.
-pub(super) async fn unknown<S: Store>(store: &S, limit: usize) -> Result<Vec<Placed>, Error> {
+/// Sends of unknown fate that were tried then or later, the latest attempt first, after that place.
+pub(super) async fn unknown<S: Store>(
+    store: &S,
+    since: Time,
+    after: Option<(Time, Uuid)>,
+    limit: usize,
+) -> Result<Vec<Placed>, Error> {
     let mut statement = select_placed();
-    statement
-        .push(" and m.state = 'unknown' order by m.attempt_at desc limit ")
-        .bind(limit.min(MESSAGES_MAX));
+    statement.push(" and m.state = 'unknown' and m.attempt_at >= ").bind(since);
+    if let Some((at, id)) = after {
+        statement.push(" and (m.attempt_at, m.id) < (").bind(at).push(", ").bind(id).push(")");
+    }
+    statement.push(" order by m.attempt_at desc, m.id desc limit ").bind(limit.min(MESSAGES_MAX));
+    store.rows(statement).await?.iter().map(placed).collect()
+}
+
+/// Those that were tried before then, without the note that nobody looks for them any longer.
+pub(super) async fn abandoned<S: Store>(store: &S, before: Time, limit: usize) -> Result<Vec<Placed>, Error> {
+    let mut statement = select_placed();
+    statement.push(" and m.state = 'unknown' and m.attempt_at < ").bind(before);
+    statement.push(" and not exists (select 1 from events e where e.conversation_id = m.conversation_id");
+    statement.push(" and e.kind = ").bind(EventType::SendReconciled.as_str());
+    statement.push(" and e.action = 'gave_up' and e.message_id = m.id and e.at >= m.attempt_at)");
+    statement.push(" order by m.attempt_at desc, m.id desc limit ").bind(limit.min(MESSAGES_MAX));
     store.rows(statement).await?.iter().map(placed).collect()
 }
 

@@ -114,8 +114,17 @@ impl<S: Store> Archive for S {
         messages::of_ids(self, ids).await
     }
 
-    async fn unknown_sends(&self, limit: usize) -> Result<Vec<Placed>, Error> {
-        messages::unknown(self, limit).await
+    async fn unknown_sends(
+        &self,
+        since: Time,
+        after: Option<(Time, Uuid)>,
+        limit: usize,
+    ) -> Result<Vec<Placed>, Error> {
+        messages::unknown(self, since, after, limit).await
+    }
+
+    async fn abandoned_sends(&self, before: Time, limit: usize) -> Result<Vec<Placed>, Error> {
+        messages::abandoned(self, before, limit).await
     }
 
     async fn has_message(&self, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error> {

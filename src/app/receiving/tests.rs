@@ -3,6 +3,8 @@
 
 mod missed;
 
+mod unknown;
+
 use std::{
     sync::{
         Arc, Mutex,
@@ -83,6 +85,7 @@ struct Gateway {
     loses_acknowledgement: AtomicBool,
     journal: Mutex<Vec<Arrival>>,
     typed: Mutex<Vec<Arrival>>,
+    left: Mutex<Vec<Trace>>,
     other_ids: Mutex<Vec<(ChatId, ChatId)>>,
     is_unlinked: AtomicBool,
     refuses: AtomicBool,
@@ -140,8 +143,11 @@ impl Provider for Gateway {
         Ok(self.typed.lock().expect("whole").clone())
     }
 
-    async fn look_up(&self, _: LookUp) -> Result<Vec<Trace>, Unanswered> {
-        Ok(Vec::new())
+    async fn look_up(&self, list: LookUp) -> Result<Vec<Trace>, Unanswered> {
+        Ok(match list {
+            LookUp::Queue => Vec::new(),
+            LookUp::Journal { .. } => self.left.lock().expect("whole").clone(),
+        })
     }
 
     async fn other_id(&self, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {

@@ -31,7 +31,7 @@ use crate::{
     },
 };
 
-/// Rows looked at in one round, the latest attempts first.
+/// Rows read at once, the latest attempts first; the next look reads on from there.
 const ROWS_MAX: usize = 500;
 /// One request a second a channel and method.
 const EVERY_MS: i64 = 1_000;
@@ -52,12 +52,11 @@ struct Search {
     next_at: Time,
     /// Since when every look has found the queue empty, by its list and by its length.
     empty_since: Option<Time>,
-    is_over: bool,
 }
 
 impl Search {
     const fn begin(attempt: Attempt) -> Self {
-        Self { next_at: attempt.at.plus_ms(AGES_MS[0]), empty_since: None, is_over: false }
+        Self { next_at: attempt.at.plus_ms(AGES_MS[0]), empty_since: None }
     }
 
     /// The next look: by the age of the attempt, so that all instances keep the same pauses.
@@ -77,6 +76,16 @@ impl Search {
     }
 }
 
+/// How far the rows have been read: there may be more than fit into one look.
+#[derive(Debug, Default)]
+struct Round {
+    after: Option<(Time, Uuid)>,
+    /// Attempts that were read since it began.
+    seen: HashSet<Uuid>,
+    /// When those were last looked for that are looked for no longer.
+    gave_up_at: Option<Time>,
+}
+
 /// One row that is looked for.
 #[derive(Clone)]
 struct Lost {
@@ -85,6 +94,11 @@ struct Lost {
 }
 
 impl Lost {
+    fn of(placed: Placed) -> Option<Self> {
+        let attempt = placed.message.delivery.as_ref()?.attempt?;
+        Some(Self { placed, attempt })
+    }
+
     /// What left before cannot be it. Of several attempts that nothing accounts for, any may have left.
     fn tried_from(&self) -> Time {
         let delivery = self.placed.message.delivery.as_ref().filter(|delivery| delivery.unclear > 1);
@@ -99,6 +113,7 @@ pub struct Reconciler {
     registry: Arc<dyn Registry>,
     channels: Arc<Channels>,
     searches: Mutex<HashMap<Uuid, Search>>,
+    round: Mutex<Round>,
 }
 
 impl Reconciler {
@@ -109,23 +124,14 @@ impl Reconciler {
         registry: Arc<dyn Registry>,
         channels: Arc<Channels>,
     ) -> Self {
-        Self { ledger, archive, registry, channels, searches: Mutex::default() }
+        Self { ledger, archive, registry, channels, searches: Mutex::default(), round: Mutex::default() }
     }
 
     /// Looks for what is due to be looked for, on all channels at once.
     pub async fn look(&self) -> Result<(), ledger::Error> {
-        let lost: Vec<Lost> = self
-            .archive
-            .unknown_sends(ROWS_MAX)
-            .await?
-            .into_iter()
-            .filter_map(|placed| {
-                let attempt = placed.message.delivery.as_ref()?.attempt?;
-                Some(Lost { placed, attempt })
-            })
-            .collect();
         // Attempts carry the store's clock, and so do the turns to look.
         let now = self.ledger.now().await?;
+        let lost = self.read_on(now).await?;
         let mut due: BTreeMap<String, Vec<Lost>> = BTreeMap::new();
         for lost in self.due(lost, now) {
             due.entry(lost.placed.channel.clone()).or_default().push(lost);
@@ -134,39 +140,49 @@ impl Reconciler {
             lost.sort_by_key(|lost| lost.attempt.at);
             self.look_on(&name, &lost, now).await
         });
-        join_all(rounds).await.into_iter().collect()
+        join_all(rounds).await.into_iter().collect::<Result<(), _>>()?;
+        self.give_up_old(now).await
     }
 
-    /// Those whose next look has come. What is no longer unknown is forgotten.
+    /// The next rows, from the latest on again after the last. What was in none of a round is no longer unknown, and its search
+    /// is forgotten.
+    async fn read_on(&self, now: Time) -> Result<Vec<Lost>, ledger::Error> {
+        let after = self.round().after;
+        let page = self.archive.unknown_sends(now.plus_ms(-SEARCH_MS), after, ROWS_MAX).await?;
+        let is_last = page.len() < ROWS_MAX;
+        let lost: Vec<Lost> = page.into_iter().filter_map(Lost::of).collect();
+        let mut round = self.round();
+        round.seen.extend(lost.iter().map(|lost| lost.attempt.id));
+        round.after = lost.last().filter(|_| !is_last).map(|lost| (lost.attempt.at, lost.placed.message.id));
+        if round.after.is_none() {
+            let seen = std::mem::take(&mut round.seen);
+            self.searches().retain(|attempt, _| seen.contains(attempt));
+        }
+        Ok(lost)
+    }
+
+    /// Those whose next look has come.
     fn due(&self, lost: Vec<Lost>, now: Time) -> Vec<Lost> {
         let mut searches = self.searches();
-        let known: HashSet<Uuid> = lost.iter().map(|lost| lost.attempt.id).collect();
-        searches.retain(|attempt, _| known.contains(attempt));
         let is_due = |lost: &Lost| {
-            let search = searches.entry(lost.attempt.id).or_insert_with(|| Search::begin(lost.attempt));
-            !search.is_over && search.next_at <= now
+            searches.entry(lost.attempt.id).or_insert_with(|| Search::begin(lost.attempt)).next_at <= now
         };
         lost.into_iter().filter(is_due).collect()
     }
 
     async fn look_on(&self, name: &str, due: &[Lost], now: Time) -> Result<(), ledger::Error> {
         let Some(channel) = self.channels.get(name) else { return Ok(()) };
-        let (over, searched): (Vec<Lost>, Vec<Lost>) =
-            due.iter().cloned().partition(|lost| now.since(lost.attempt.at) > SEARCH_MS);
-        for lost in &over {
-            self.give_up(lost).await?;
-        }
-        if searched.is_empty() || !self.registry.claim_look_up(name, now, EVERY_MS).await? {
+        if !self.registry.claim_look_up(name, now, EVERY_MS).await? {
             return Ok(());
         }
-        self.read_queue(&channel, &searched, now).await?;
+        self.read_queue(&channel, due, now).await?;
         let is_old = |lost: &&Lost| now.since(lost.attempt.at) > JOURNAL_LATE_MS;
-        let old: Vec<Lost> = searched.iter().filter(is_old).cloned().collect();
+        let old: Vec<Lost> = due.iter().filter(is_old).cloned().collect();
         if !old.is_empty() && self.read_journal(&channel, &old, now).await? {
             self.resend_absent(&channel, &old, now).await?;
         }
         let mut searches = self.searches();
-        for lost in &searched {
+        for lost in due {
             if let Some(search) = searches.get_mut(&lost.attempt.id) {
                 search.plan(lost.attempt, now);
             }
@@ -315,7 +331,23 @@ impl Reconciler {
         Ok(page.items.iter().any(|found| found.event.action.as_deref() == Some(action)))
     }
 
-    /// Notes once that nobody looks for it any longer.
+    /// Of what was tried so long ago that no list shows it any more, it is noted once that nobody looks for it.
+    async fn give_up_old(&self, now: Time) -> Result<(), ledger::Error> {
+        let was_done = |at: Time| (0..LATER_MS).contains(&now.since(at));
+        if self.round().gave_up_at.is_some_and(was_done) {
+            return Ok(());
+        }
+        let old = self.archive.abandoned_sends(now.plus_ms(-SEARCH_MS), ROWS_MAX).await?;
+        for lost in old.into_iter().filter_map(Lost::of) {
+            if self.channels.get(&lost.placed.channel).is_some() {
+                self.give_up(&lost).await?;
+            }
+        }
+        self.round().gave_up_at = Some(now);
+        Ok(())
+    }
+
+    /// Another instance may have noted it since it was read.
     async fn give_up(&self, lost: &Lost) -> Result<(), ledger::Error> {
         if !self.was_noted(lost, "gave_up", Some(lost.attempt.at)).await? {
             let (message, attempt) = (lost.placed.message.id, lost.attempt.id);
@@ -323,10 +355,11 @@ impl Reconciler {
             let key = Key::Id(lost.placed.conversation);
             gone_is_fine(change(&*self.ledger, key, Need::default(), step).await)?;
         }
-        if let Some(search) = self.searches().get_mut(&lost.attempt.id) {
-            search.is_over = true;
-        }
         Ok(())
+    }
+
+    fn round(&self) -> MutexGuard<'_, Round> {
+        self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn searches(&self) -> MutexGuard<'_, HashMap<Uuid, Search>> {

@@ -4,9 +4,10 @@ use uuid::Uuid;
 
 use super::{all_pages, at, first};
 use crate::{
-    adapters::trial::{NOW, Trial, answered, begun, from_contact, from_us, on_both_stores},
+    adapters::trial::{NOW, Trial, answered, begun, event, from_contact, from_us, on_both_stores},
     domain::{
         conversation::Conversation,
+        event::{Event, EventType},
         message::{
             Attempt, Author, DeliveryState, Kind, Media, Message, Outcome, OutcomeReason, Quoted, Sender,
         },
@@ -27,6 +28,7 @@ on_both_stores!(
     messages_of_all_conversations_come_by_time,
     messages_of_all_conversations_are_narrowed,
     only_sends_of_unknown_fate_are_looked_for_the_latest_first,
+    sends_of_unknown_fate_are_read_page_by_page_though_all_were_tried_at_once,
 );
 
 async fn messages_of_all_conversations_come_by_time<S: Trial>(store: &S) {
@@ -255,9 +257,46 @@ async fn only_sends_of_unknown_fate_are_looked_for_the_latest_first<S: Trial>(st
     let (first, second) = (tried(1, DeliveryState::Unknown), tried(3, DeliveryState::Unknown));
     let others = [tried(2, DeliveryState::Sent), tried(4, DeliveryState::Queued)];
     store.keep_messages(&mei, [vec![first.clone(), second.clone()], others.to_vec()].concat()).await;
-    let found = store.unknown_sends(10).await.expect("reads");
+    let found = store.unknown_sends(NOW, None, 10).await.expect("reads");
     assert!(found.iter().all(|placed| placed.conversation == mei.id && placed.chat == mei.chat));
     let found: Vec<Message> = found.into_iter().map(|placed| placed.message).collect();
-    assert_eq!(found, [second, first]);
-    assert_eq!(store.unknown_sends(1).await.expect("reads").len(), 1);
+    assert_eq!(found, [second.clone(), first.clone()]);
+    let later = store.unknown_sends(NOW.plus_ms(2), None, 10).await.expect("reads");
+    assert_eq!(later.into_iter().map(|placed| placed.message).collect::<Vec<_>>(), [second]);
+    assert_eq!(store.unknown_sends(NOW, None, 1).await.expect("reads").len(), 1);
+    let before_all = store.abandoned_sends(NOW.plus_ms(1), 10).await.expect("reads");
+    assert_eq!(before_all, []);
+    let abandoned = async || store.abandoned_sends(NOW.plus_ms(2), 10).await.expect("reads");
+    assert_eq!(
+        abandoned().await.into_iter().map(|placed| placed.message).collect::<Vec<_>>(),
+        [first.clone()]
+    );
+    let note = |ms, action: &'static str, of| Event {
+        action: Some(action.into()),
+        message: Some(of),
+        ..event(Some(&mei), Some(1), EventType::SendReconciled, NOW.plus_ms(ms))
+    };
+    let others = vec![note(0, "gave_up", first.id), note(1, "resent", first.id), note(1, "gave_up", mei.id)];
+    store.keep_events(others).await;
+    assert_eq!(abandoned().await.len(), 1, "of an earlier attempt, another action, another message");
+    store.keep_events(vec![note(1, "gave_up", first.id)]).await;
+    assert_eq!(abandoned().await, []);
+}
+
+async fn sends_of_unknown_fate_are_read_page_by_page_though_all_were_tried_at_once<S: Trial>(store: &S) {
+    let mei = begun("shop", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    let all: Vec<Message> =
+        (1..=5).map(|seq| from_us(seq, Author::Assistant, "Hello", NOW, DeliveryState::Unknown)).collect();
+    store.keep_messages(&mei, all.clone()).await;
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.unknown_sends(NOW, after, 2).await.expect("reads");
+        let Some(last) = page.last() else { break };
+        after = Some((NOW, last.message.id));
+        seen.extend(page.into_iter().map(|placed| placed.message.id));
+    }
+    let mut wanted: Vec<Uuid> = all.iter().map(|message| message.id).collect();
+    wanted.sort_by(|one, other| other.cmp(one));
+    assert_eq!(seen, wanted);
 }

@@ -179,7 +179,9 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
     store.placed(&[id]).await?;
     store.beside(&[id]).await?;
     store.has_message("shop", chat, "key").await?;
-    store.unknown_sends(5).await?;
+    store.unknown_sends(NOW, None, 5).await?;
+    store.unknown_sends(NOW, Some((NOW, id)), 5).await?;
+    store.abandoned_sends(NOW, 5).await?;
     store.history(id, 5, 5).await?;
     store.turn(id).await?;
     store.draft(id).await?;

@@ -151,7 +151,11 @@ impl Archive for Shelf {
         Ok(all.iter().filter(|placed| ids.contains(&placed.message.id)).cloned().collect())
     }
 
-    async fn unknown_sends(&self, _: usize) -> Result<Vec<Placed>, Error> {
+    async fn unknown_sends(&self, _: Time, _: Option<(Time, Uuid)>, _: usize) -> Result<Vec<Placed>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn abandoned_sends(&self, _: Time, _: usize) -> Result<Vec<Placed>, Error> {
         Ok(Vec::new())
     }
 
