@@ -333,7 +333,8 @@ impl Intake {
     }
 
     async fn state(&self, channel: &Arc<Channel>, state: &str) -> Result<Verdict, Error> {
-        let is_changed = repair::keep_state(&*self.registry, &channel.name, state, (self.clock)()).await?;
+        let now = self.ledger.now().await?;
+        let is_changed = repair::keep_state(&*self.registry, &channel.name, state, now).await?;
         Ok(if is_changed { Verdict::Accepted(None) } else { Verdict::Duplicate(None) })
     }
 

@@ -75,7 +75,8 @@ impl Poller {
             received = channel.provider.receive(WAIT) => received,
         };
         if received.as_ref().is_err_and(|unanswered| unanswered.is_refusal) {
-            repair::keep_state(&*self.registry, name, CREDENTIALS_REFUSED, (self.intake.clock)()).await?;
+            let now = self.intake.ledger.now().await?;
+            repair::keep_state(&*self.registry, name, CREDENTIALS_REFUSED, now).await?;
         }
         let Some(notification) = received? else { return Ok(Polled::Idle) };
         let taken = self.intake.take(name, &notification.body).await;

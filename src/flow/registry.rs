@@ -174,15 +174,17 @@ pub trait Registry: Send + Sync {
     /// has; zero gives it back.
     async fn claim_poll(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
 
-    /// The journal of this channel is to be looked through then, and not before.
-    async fn wind_repair(&self, name: &str, at: Time) -> Result<(), Error>;
+    /// The journal of this channel is to be looked through in so long, by the store's clock, and not before.
+    async fn wind_repair(&self, name: &str, in_ms: i64) -> Result<(), Error>;
 
-    /// If the journal is due, the caller looks through it, and it is due again after so long. Returns up to when it was
-    /// looked through before: at first, when the channel was made. Of several callers one gets it.
-    async fn claim_repair(&self, name: &str, now: Time, every_ms: i64) -> Result<Option<Time>, Error>;
+    /// If the journal is due, the caller looks through it, and it is due again then, for the caller may never come to an
+    /// end. Returns up to when it was looked through before: at first, when the channel was made. Of several callers one
+    /// gets it.
+    async fn claim_repair(&self, name: &str, now: Time, until: Time) -> Result<Option<Time>, Error>;
 
-    /// The journal was looked through up to then.
-    async fn end_repair(&self, name: &str, to: Time) -> Result<(), Error>;
+    /// The journal was looked through up to then by whoever had claimed it until then, and is due again at `next_at`: unless
+    /// it was wound meanwhile.
+    async fn end_repair(&self, name: &str, to: Time, until: Time, next_at: Time) -> Result<(), Error>;
 
     /// Forgets idempotency keys from before that moment. Returns how many.
     async fn forget_requests(&self, before: Time) -> Result<u64, Error>;

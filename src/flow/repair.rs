@@ -29,6 +29,8 @@ const SETTLE_MS: i64 = 180_000;
 /// The journal is looked through this often, and again this soon if that failed.
 const EVERY_MS: i64 = 3_600_000;
 const AGAIN_MS: i64 = 60_000;
+/// Whoever has not come to an end within this was stopped on the way: another looks. If not, what both find has its effect once.
+const LOOK_MS: i64 = 600_000;
 /// Messages may come into the journal two minutes late, and the youngest are left to their webhooks: looked at again.
 const OVERLAP_MS: i64 = 600_000;
 /// How far back the journal is read.
@@ -49,6 +51,7 @@ pub enum Trouble {
 }
 
 /// Keeps the state that the provider reports; whether it is another one. Linked again, the journal is due when what was kept has come.
+/// `now` should be the store's: a send of unknown fate is repeated only where it could be sent ever since its attempt.
 pub async fn keep_state(
     registry: &dyn Registry,
     name: &str,
@@ -60,7 +63,7 @@ pub async fn keep_state(
         journal::log(&Entry::of(EventType::ChannelStateChanged).with("to", state).outside(name, now));
     }
     if is_changed && state == AUTHORIZED {
-        registry.wind_repair(name, now.plus_ms(SETTLE_MS)).await?;
+        registry.wind_repair(name, SETTLE_MS).await?;
     }
     Ok(is_changed)
 }
@@ -80,8 +83,7 @@ pub struct Repair {
 impl Repair {
     /// An instance has started: what came while none ran is due, when what the provider kept has come.
     pub async fn begin(&self, name: &str) -> Result<(), ledger::Error> {
-        let now = self.intake.ledger.now().await?;
-        self.registry.wind_repair(name, now.plus_ms(SETTLE_MS)).await
+        self.registry.wind_repair(name, SETTLE_MS).await
     }
 
     /// Looks through the channel's journal, if it is due and nobody else does. Returns how many messages had been missed.
@@ -90,13 +92,17 @@ impl Repair {
         let missed = counter!("baton_missed_messages_total", "channel" => name.to_owned());
         // By the clock that all instances share: one that is ahead would have the others wait, and pass over what came meanwhile.
         let now = self.intake.ledger.now().await?;
-        let Some(since) = self.registry.claim_repair(name, now, EVERY_MS).await? else { return Ok(0) };
+        let until = now.plus_ms(LOOK_MS);
+        let Some(since) = self.registry.claim_repair(name, now, until).await? else { return Ok(0) };
         let result = self.look_through(name, since, now).await;
         missed.increment(result.as_ref().map_or(0, |count| *count as u64));
         match &result {
-            // Never from before the channel was made: those conversations were others' business.
-            Ok(_) => self.registry.end_repair(name, now.plus_ms(-OVERLAP_MS).max(since)).await?,
-            Err(_) => self.registry.wind_repair(name, now.plus_ms(AGAIN_MS)).await?,
+            Ok(_) => {
+                // Never from before the channel was made: those conversations were others' business.
+                let to = now.plus_ms(-OVERLAP_MS).max(since);
+                self.registry.end_repair(name, to, until, now.plus_ms(EVERY_MS)).await?;
+            }
+            Err(_) => self.registry.wind_repair(name, AGAIN_MS).await?,
         }
         result
     }

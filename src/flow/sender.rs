@@ -254,6 +254,11 @@ impl Sender {
         }
     }
 
+    async fn keep_state(&self, channel: &Channel, state: &str) -> Result<(), ledger::Error> {
+        let now = self.ledger.now().await?;
+        repair::keep_state(&*self.registry, &channel.name, state, now).await.map(drop)
+    }
+
     async fn settle(&self, claimed: Claimed, sent: Sent) -> Result<(), ledger::Error> {
         let Claimed { conversation, channel, attempt, covered, .. } = claimed;
         let mut need = Need { messages: covered, ..Need::default() };
@@ -270,8 +275,7 @@ impl Sender {
             Sent::NotLinked { state, detail } => {
                 let told = journal::without_words(&detail);
                 tracing::warn!(channel = channel.name, state, detail = told, "the channel cannot send");
-                let kept = repair::keep_state(&*self.registry, &channel.name, &state, (self.clock)()).await;
-                if let Err(error) = kept {
+                if let Err(error) = self.keep_state(&channel, &state).await {
                     tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
                 }
                 // Where the account says otherwise a moment later, it is this message that is turned away, for ever.

@@ -216,14 +216,15 @@ impl<S: Store> Registry for S {
         Ok(self.write(statement).await? > 0)
     }
 
-    async fn wind_repair(&self, name: &str, at: Time) -> Result<(), Error> {
-        let statement = Statement::new("update channels set repair_at = $2 where name = $1");
-        self.write(statement.with(name).with(at)).await.map(drop)
+    async fn wind_repair(&self, name: &str, in_ms: i64) -> Result<(), Error> {
+        let mut statement = Statement::new("update channels set repair_at = ");
+        statement.now(self).push(" + ").bind(in_ms).push(" where name = ").bind(name);
+        self.write(statement).await.map(drop)
     }
 
-    async fn claim_repair(&self, name: &str, now: Time, every_ms: i64) -> Result<Option<Time>, Error> {
+    async fn claim_repair(&self, name: &str, now: Time, until: Time) -> Result<Option<Time>, Error> {
         let claim = Statement::new("update channels set repair_at = $3 where name = $1 and repair_at <= $2");
-        let claim = claim.with(name).with(now).with(now.plus_ms(every_ms));
+        let claim = claim.with(name).with(now).with(until);
         if self.write(claim).await? == 0 {
             return Ok(None);
         }
@@ -232,9 +233,12 @@ impl<S: Store> Registry for S {
         self.row(since.with(name)).await?.map(|row| cell(&row, "since")).transpose()
     }
 
-    async fn end_repair(&self, name: &str, to: Time) -> Result<(), Error> {
-        let statement = Statement::new("update channels set repaired_to = $2 where name = $1");
-        self.write(statement.with(name).with(to)).await.map(drop)
+    async fn end_repair(&self, name: &str, to: Time, until: Time, next_at: Time) -> Result<(), Error> {
+        let statement = Statement::new(
+            "update channels set repaired_to = $2, repair_at = case when repair_at = $3 then $4 else repair_at end \
+             where name = $1",
+        );
+        self.write(statement.with(name).with(to).with(until).with(next_at)).await.map(drop)
     }
 
     async fn forget_requests(&self, before: Time) -> Result<u64, Error> {

@@ -3,6 +3,7 @@
 use metrics_exporter_prometheus::PrometheusBuilder;
 
 use super::*;
+use crate::adapters::sql::cell;
 
 on_both_stores!(
     what_was_missed_is_found_once,
@@ -15,6 +16,7 @@ on_both_stores!(
     what_the_store_refuses_does_not_hold_up_what_was_missed_beside_it,
     while_the_phone_is_not_linked_nothing_counts_as_looked_through,
     a_phone_linked_again_makes_the_journal_due,
+    a_look_that_was_cut_is_made_again_by_another_and_one_that_was_not_every_hour,
 );
 
 /// A store that refuses one message for its data.
@@ -73,7 +75,7 @@ async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {
     let repair = shop.repair();
     assert_eq!(repair.repair("shop").await.expect("works"), 1);
     assert_eq!(repair.repair("shop").await.expect("works"), 0, "not due");
-    store.wind_repair("shop", NOW).await.expect("writes");
+    store.wind_repair("shop", 0).await.expect("writes");
     assert_eq!(repair.repair("shop").await.expect("works"), 0, "nothing is missing any more");
     let wanted = [("text known", Outcome::Pending), ("text missed", Outcome::Pending)];
     assert_eq!(fates(&shop).await, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
@@ -158,10 +160,10 @@ async fn who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed<
     assert_eq!((taken.mode.mode, taken.mode.reason), (Mode::Human, Reason::AgentPhone));
     // It never came.
     shop.gateway.typed.lock().expect("whole")[2] = typed(&mira(), "P2", HOUR / 12);
-    store.wind_repair("shop", NOW).await.expect("writes");
+    store.wind_repair("shop", 0).await.expect("writes");
     assert_eq!(shop.repair().repair("shop").await.expect("works"), 1);
     assert_eq!(shop.texts().await, ["text heard", "by hand P1", "by hand P2"]);
-    store.wind_repair("shop", NOW).await.expect("writes");
+    store.wind_repair("shop", 0).await.expect("writes");
     assert_eq!(shop.repair().repair("shop").await.expect("works"), 0, "nothing is missing any more");
 }
 
@@ -278,20 +280,67 @@ async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial
     assert_eq!(state, Some("notAuthorized"), "nor is that kept from anybody");
     shop.gateway.is_unlinked.store(false, Ordering::SeqCst);
     *shop.gateway.journal.lock().expect("whole") = vec![said("missed", 5 * HOUR)];
-    store.wind_repair("shop", NOW).await.expect("writes");
+    store.wind_repair("shop", 0).await.expect("writes");
     assert_eq!(repair.repair("shop").await.expect("works"), 1);
 }
 
 async fn a_phone_linked_again_makes_the_journal_due<S: Trial + Clone + 'static>(store: &S) {
     let _shop = Shop::open(store).await;
-    let due_in =
-        async |ms| store.claim_repair("shop", NOW.plus_ms(ms), HOUR).await.expect("writes").is_some();
+    let due_in = async |ms| {
+        let now = NOW.plus_ms(ms);
+        store.claim_repair("shop", now, now.plus_ms(HOUR)).await.expect("writes").is_some()
+    };
     assert!(due_in(0).await, "at first");
     assert!(!due_in(HOUR - 1).await, "then every hour");
-    let keep = async |state| repair::keep_state(store, "shop", state, NOW).await.expect("writes");
+    // By a clock that is an hour ahead of the store's, as a machine's may be.
+    let ahead = NOW.plus_ms(HOUR);
+    let keep = async |state| repair::keep_state(store, "shop", state, ahead).await.expect("writes");
     keep("notAuthorized").await;
     assert!(!due_in(HOUR - 1).await);
     keep("authorized").await;
     assert!(!due_in(60_000).await, "the webhooks that the provider kept come first");
     assert!(due_in(180_000).await);
+}
+
+async fn a_look_that_was_cut_is_made_again_by_another_and_one_that_was_not_every_hour<
+    S: Trial + Clone + 'static,
+>(
+    store: &S,
+) {
+    const LOOK: i64 = 600_000;
+    let shop = Shop::open(store).await;
+    *shop.gateway.journal.lock().expect("whole") = vec![said("missed", HOUR)];
+    let due_in = async |ms| {
+        let now = NOW.plus_ms(ms);
+        store.claim_repair("shop", now, now.plus_ms(LOOK)).await.expect("writes").is_some()
+    };
+    // Told to stop while the gateway hangs.
+    shop.gateway.hangs.store(true, Ordering::SeqCst);
+    let due_at = async || {
+        let asked = Statement::new("select repair_at from channels where name = 'shop'");
+        let row = store.row(asked).await.expect("reads").expect("the channel");
+        cell::<Time, _>(&row, "repair_at").expect("a time")
+    };
+    let is_claimed = async {
+        while due_at().await <= NOW {
+            tokio::task::yield_now().await;
+        }
+    };
+    let repair = shop.repair();
+    tokio::select! {
+        _ = repair.repair("shop") => panic!("the gateway hangs"),
+        () = is_claimed => {}
+    }
+    shop.gateway.hangs.store(false, Ordering::SeqCst);
+    assert!(!due_in(LOOK - 1).await, "somebody looks");
+    assert!(due_in(LOOK).await, "nobody has come to an end");
+    store.wind_repair("shop", 0).await.expect("writes");
+    assert_eq!(shop.repair().repair("shop").await.expect("works"), 1);
+    assert!(!due_in(HOUR - 1).await, "it was looked through");
+    assert!(due_in(HOUR).await);
+    // Wound while somebody looks: what they have seen is from before.
+    store.wind_repair("shop", 5).await.expect("writes");
+    let (until, next) = (NOW.plus_ms(HOUR + LOOK), NOW.plus_ms(2 * HOUR));
+    store.end_repair("shop", NOW, until, next).await.expect("writes");
+    assert!(!due_in(4).await && due_in(5).await);
 }

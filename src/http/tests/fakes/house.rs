@@ -142,15 +142,15 @@ impl Registry for House {
         Ok(true)
     }
 
-    async fn wind_repair(&self, _: &str, _: Time) -> Result<(), Error> {
+    async fn wind_repair(&self, _: &str, _: i64) -> Result<(), Error> {
         Ok(())
     }
 
-    async fn claim_repair(&self, _: &str, _: Time, _: i64) -> Result<Option<Time>, Error> {
+    async fn claim_repair(&self, _: &str, _: Time, _: Time) -> Result<Option<Time>, Error> {
         Ok(None)
     }
 
-    async fn end_repair(&self, _: &str, _: Time) -> Result<(), Error> {
+    async fn end_repair(&self, _: &str, _: Time, _: Time, _: Time) -> Result<(), Error> {
         Ok(())
     }
 
