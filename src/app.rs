@@ -40,6 +40,8 @@ mod played;
 
 mod chores;
 
+mod bells;
+
 mod receiving;
 
 mod notifying;

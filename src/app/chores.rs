@@ -2,18 +2,19 @@
 
 use std::{
     collections::BTreeSet,
-    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use anyhow::Context as _;
 use execution::redis_server::Server;
-use futures_util::FutureExt as _;
 use metrics::{counter, gauge};
-use tokio::sync::Notify;
-use tokio_cron_scheduler::{Job, JobScheduler};
 
-use super::{now, parts::Parts, shutdown::Shutdown};
+use super::{
+    bells::{Bell, Bells},
+    now,
+    parts::Parts,
+    shutdown::Shutdown,
+};
 use crate::{
     domain::{hours::day_began, mode::Mode},
     flow::{
@@ -33,31 +34,33 @@ use crate::{
     },
 };
 
+const HOUR: Duration = Duration::from_secs(3_600);
+
 /// Every second: channels that were changed by another instance.
-const LOAD_CHANNELS: &str = "* * * * * *";
+const LOAD_CHANNELS: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
 /// Every second: sends of unknown fate whose next look has come.
-const RECONCILE: &str = "* * * * * *";
+const RECONCILE: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
 /// Every second: people whom others have erased are forgotten here, and erasures left half-way go on.
-const ERASE: &str = "* * * * * *";
+const ERASE: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
 /// Every five seconds: gauges, what is spent where there is a ceiling, and how many follow-ups leave.
-const GAUGES: &str = "*/5 * * * * *";
+const GAUGES: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
 /// Every minute: how many conversations there are. The longest that this may take is less than a tenth of that.
-const COUNT: &str = "30 * * * * *";
+const COUNT: Bell = Bell::new("30 * * * * *", Duration::from_secs(60));
 /// Every five seconds: whether what comes can still be kept.
-const WATCH: &str = "*/5 * * * * *";
+const WATCH: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
 /// Every ten seconds: channels that could not send are asked how they are.
-const ASK_CHANNELS: &str = "*/10 * * * * *";
+const ASK_CHANNELS: Bell = Bell::new("*/10 * * * * *", Duration::from_secs(10));
 
 /// Every twenty seconds: journals that are due.
-const REPAIR: &str = "*/20 * * * * *";
+const REPAIR: Bell = Bell::new("*/20 * * * * *", Duration::from_secs(20));
 
 /// Every hour: what is older than allowed, if anything is.
-const RETAIN: &str = "0 41 * * * *";
+const RETAIN: Bell = Bell::new("0 41 * * * *", HOUR);
 
 /// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again, sessions and
 /// sign-in links that are void, files that no message carries, what endpoints of webhooks were told days ago, sign-ins that
 /// were refused months ago.
-const FORGET: &str = "0 17 * * * *";
+const FORGET: Bell = Bell::new("0 17 * * * *", HOUR);
 
 /// What the chores are done with.
 pub(super) struct Chores {
@@ -112,30 +115,25 @@ impl Chores {
         }
     }
 
-    /// Starts the scheduler and its chores. A tick that comes while its chore still runs is one more ring of the same bell.
+    /// Starts the scheduler and its chores.
     pub(super) async fn start(self, shutdown: &Shutdown) -> anyhow::Result<()> {
-        let is_retaining = self.retention.days > 0;
-        let clock = Clock {
-            chores: Arc::new(self),
-            scheduler: JobScheduler::new().await.context("the scheduler does not start")?,
-            shutdown: shutdown.clone(),
-        };
-        for name in clock.chores.parts.numbers.accounts() {
-            clock.chores.repair.begin(&name).await?;
+        let (chores, bells) = (Arc::new(self), Bells::new(shutdown).await?);
+        for name in chores.parts.numbers.accounts() {
+            chores.repair.begin(&name).await?;
         }
-        clock.rings(LOAD_CHANNELS, |chores| async move { chores.load_channels().await }).await?;
-        clock.rings(RECONCILE, Self::reconcile).await?;
-        clock.rings(ERASE, Self::erase).await?;
-        clock.rings(WATCH, Self::watch).await?;
-        clock.rings(GAUGES, Self::measure).await?;
-        clock.rings(COUNT, Self::count_conversations).await?;
-        clock.rings(ASK_CHANNELS, Self::ask_channels).await?;
-        clock.rings(REPAIR, Self::look_through_journals).await?;
-        clock.rings(FORGET, Self::forget).await?;
-        if is_retaining {
-            clock.rings(RETAIN, Self::retain).await?;
+        bells.rings(LOAD_CHANNELS, &chores, |chores| async move { chores.load_channels().await }).await?;
+        bells.rings(RECONCILE, &chores, Self::reconcile).await?;
+        bells.rings(ERASE, &chores, Self::erase).await?;
+        bells.rings(WATCH, &chores, Self::watch).await?;
+        bells.rings(GAUGES, &chores, Self::measure).await?;
+        bells.rings(COUNT, &chores, Self::count_conversations).await?;
+        bells.rings(ASK_CHANNELS, &chores, Self::ask_channels).await?;
+        bells.rings(REPAIR, &chores, Self::look_through_journals).await?;
+        bells.rings(FORGET, &chores, Self::forget).await?;
+        if chores.retention.days > 0 {
+            bells.rings(RETAIN, &chores, Self::retain).await?;
         }
-        clock.run().await
+        bells.run().await
     }
 
     async fn load_channels(&self) {
@@ -346,59 +344,6 @@ fn show_channels(rows: Vec<registry::Channel>, measured: &mut BTreeSet<String>) 
         channel_breaker::show(gone, f64::NAN);
     }
     *measured = now;
-}
-
-/// What rings for the chores.
-struct Clock {
-    chores: Arc<Chores>,
-    scheduler: JobScheduler,
-    shutdown: Shutdown,
-}
-
-impl Clock {
-    /// From now on a cron expression rings for that chore.
-    async fn rings<F, W>(&self, cron: &str, chore: F) -> anyhow::Result<()>
-    where
-        F: Fn(Arc<Chores>) -> W + Send + 'static,
-        W: Future<Output = ()> + Send,
-    {
-        let bell = Arc::new(Notify::new());
-        let rung = Arc::clone(&bell);
-        let job = Job::new_async(cron, move |_, _| {
-            let rung = Arc::clone(&rung);
-            Box::pin(async move { rung.notify_one() })
-        })?;
-        self.scheduler.add(job).await?;
-        let (chores, stop) = (Arc::clone(&self.chores), self.shutdown.stopping.clone());
-        self.shutdown.tasks.spawn(async move {
-            loop {
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = bell.notified() => {}
-                }
-                // What a chore was waiting for is asked again after the next start: none is worth a slow end.
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    done = AssertUnwindSafe(chore(Arc::clone(&chores))).catch_unwind() => if done.is_err() {
-                        tracing::error!("a chore panicked; it is done again when it is due");
-                    },
-                }
-            }
-        });
-        Ok(())
-    }
-
-    /// It goes until the instance stops.
-    async fn run(mut self) -> anyhow::Result<()> {
-        self.scheduler.start().await.context("the scheduler does not start")?;
-        self.shutdown.tasks.clone().spawn(async move {
-            self.shutdown.stopping.cancelled().await;
-            if let Err(error) = self.scheduler.shutdown().await {
-                tracing::debug!(%error, "the scheduler did not stop cleanly");
-            }
-        });
-        Ok(())
-    }
 }
 
 #[cfg(test)]
