@@ -42,6 +42,8 @@ mod chores;
 
 mod bells;
 
+mod spending;
+
 mod receiving;
 
 mod notifying;

@@ -14,9 +14,10 @@ use super::{
     now,
     parts::Parts,
     shutdown::Shutdown,
+    spending::Spending,
 };
 use crate::{
-    domain::{hours::day_began, mode::Mode},
+    domain::mode::Mode,
     flow::{
         answers, audit,
         brake::Brakes,
@@ -29,7 +30,6 @@ use crate::{
         registry,
         repair::{self, Repair},
         retention::Retention,
-        spending,
         turn::Turns,
     },
 };
@@ -42,8 +42,12 @@ const LOAD_CHANNELS: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
 const RECONCILE: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
 /// Every second: people whom others have erased are forgotten here, and erasures left half-way go on.
 const ERASE: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
-/// Every five seconds: gauges, what is spent where there is a ceiling, and how many follow-ups leave.
+/// Every five seconds: gauges.
 const GAUGES: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
+/// Every five seconds: what is spent where there is a ceiling.
+const SPENDING: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
+/// Every five seconds: how many follow-ups leave.
+const BRAKES: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
 /// Every minute: how many conversations there are. The longest that this may take is less than a tenth of that.
 const COUNT: Bell = Bell::new("30 * * * * *", Duration::from_secs(60));
 /// Every five seconds: whether what comes can still be kept.
@@ -70,6 +74,7 @@ pub(super) struct Chores {
     /// Whose breaker is measured.
     turns: Arc<Turns>,
     brakes: Brakes,
+    spending: Spending,
     reconciler: Reconciler,
     repair: Repair,
     retention: Retention,
@@ -98,6 +103,7 @@ impl Chores {
                 times: parts.settings.proactive_brake,
                 best: Mutex::default(),
             },
+            spending: Spending::of(parts),
             reconciler: Reconciler::new(
                 Arc::clone(&parts.ledger),
                 Arc::clone(&parts.archive),
@@ -121,11 +127,15 @@ impl Chores {
         for name in chores.parts.numbers.accounts() {
             chores.repair.begin(&name).await?;
         }
+        // Before any work is taken: a ceiling that was reached before the start is one now.
+        chores.spending.count(now()).await;
         bells.rings(LOAD_CHANNELS, &chores, |chores| async move { chores.load_channels().await }).await?;
         bells.rings(RECONCILE, &chores, Self::reconcile).await?;
         bells.rings(ERASE, &chores, Self::erase).await?;
         bells.rings(WATCH, &chores, Self::watch).await?;
         bells.rings(GAUGES, &chores, Self::measure).await?;
+        bells.rings(SPENDING, &chores, |chores| async move { chores.spending.count(now()).await }).await?;
+        bells.rings(BRAKES, &chores, Self::count_proactive).await?;
         bells.rings(COUNT, &chores, Self::count_conversations).await?;
         bells.rings(ASK_CHANNELS, &chores, Self::ask_channels).await?;
         bells.rings(REPAIR, &chores, Self::look_through_journals).await?;
@@ -165,8 +175,6 @@ impl Chores {
         self.measure_gate();
         self.measure_stores();
         self.measure_channels().await;
-        self.count_spending().await;
-        self.count_proactive().await;
     }
 
     async fn forget(self: Arc<Self>) {
@@ -260,26 +268,8 @@ impl Chores {
         }
     }
 
-    /// Channels with a ceiling of cost: whether it is reached today.
-    async fn count_spending(&self) {
-        let (settings, numbers) = (&self.parts.settings, &self.parts.numbers);
-        let Some(prices) = &settings.ai_prices else { return };
-        let Some(today) = day_began(&settings.time_zone, now()) else { return };
-        for channel in numbers.channels.names().iter().filter_map(|name| numbers.channels.get(name)) {
-            if channel.policy.ai_spend_per_day.is_none() {
-                continue;
-            }
-            match self.parts.archive.usage(&channel.name, today).await {
-                Ok(usage) => numbers.set_spent(&channel.name, spending::cost_of(prices, &usage)),
-                Err(error) => {
-                    tracing::debug!(%error, channel = channel.name, "what was spent is not known this time")
-                }
-            }
-        }
-    }
-
     /// Channels that send far more follow-ups than ever are braked, here at once.
-    async fn count_proactive(&self) {
+    async fn count_proactive(self: Arc<Self>) {
         match self.brakes.look(now()).await {
             Ok(true) => self.load_channels().await,
             Ok(false) => {}

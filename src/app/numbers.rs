@@ -2,7 +2,7 @@
 //! and loaded again when a row changes.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -403,9 +403,6 @@ pub trait Archive: Send + Sync {
     /// One of them, with its conversation.
     async fn draft(&self, id: Uuid) -> Result<Option<(Uuid, Draft)>, Error>;
 
-    /// Tokens of a channel in turns that have ended since then, by model.
-    async fn usage(&self, channel: &str, since: Time) -> Result<Vec<Usage>, Error>;
-
     /// Tokens in all turns of a conversation, by model.
     async fn used(&self, conversation: Uuid) -> Result<Vec<Usage>, Error>;
 

@@ -3,7 +3,7 @@
 use super::{
     answers::Answers, archive::Archive, audit::Audit, enclosures::Enclosures, endpoints::Endpoints,
     expiry::Expiry, graves::Graves, pace::Starts, people::People, registry::Registry, repeats::Repeats,
-    stationery::Stationery,
+    spending::Used, stationery::Stationery,
 };
 
 /// A database: each place of it is asked for by its own trait.
@@ -20,6 +20,7 @@ pub trait Places:
     + Repeats
     + Starts
     + Stationery
+    + Used
 {
 }
 
@@ -36,5 +37,6 @@ impl<T> Places for T where
         + Repeats
         + Starts
         + Stationery
+        + Used
 {
 }

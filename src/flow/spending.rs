@@ -3,14 +3,24 @@
 //!
 //! In: a channel's policy, which says whether its ceiling is reached. Out: messages in front of a person.
 
+use async_trait::async_trait;
+
 use crate::domain::{
     conversation::AttentionReason,
     docket::Docket,
     message::{Message, OutcomeReason},
     price::Prices,
+    time::Time,
 };
 
-use super::{archive::Usage, conversations, inbox};
+use super::{archive::Usage, conversations, inbox, ledger::Error};
+
+/// Place: what was used of models, over all instances.
+#[async_trait]
+pub trait Used: Send + Sync {
+    /// Tokens of these channels in turns that have ended since then, each with its channel, by model.
+    async fn usage(&self, channels: &[String], since: Time) -> Result<Vec<(String, Usage)>, Error>;
+}
 
 /// Everything that waits goes to a person: nobody answers it by itself today.
 pub fn leave_to_people(docket: &mut Docket) {
@@ -21,9 +31,9 @@ pub fn leave_to_people(docket: &mut Docket) {
 }
 
 /// What that cost, as far as there are prices for it.
-pub fn cost_of(prices: &Prices, usage: &[Usage]) -> f64 {
+pub fn cost_of<'u>(prices: &Prices, usage: impl IntoIterator<Item = &'u Usage>) -> f64 {
     let costs =
-        usage.iter().filter_map(|used| prices.cost(&used.model, used.input_tokens, used.output_tokens));
+        usage.into_iter().filter_map(|used| prices.cost(&used.model, used.input_tokens, used.output_tokens));
     // A sum of nothing is -0.0, which is told as it is.
     costs.fold(0.0, |sum, cost| sum + cost)
 }

@@ -56,8 +56,7 @@ use crate::{
     flow::{
         archive::{
             Archive, Bucket, ConversationFilter, Counts, Depths, EventFilter, Exchanged, FollowUpFilter,
-            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Usage,
-            Window,
+            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
         },
         ledger::Error,
     },
@@ -191,10 +190,6 @@ impl<S: Store> Archive for S {
         channels: Option<&[String]>,
     ) -> Result<Vec<Bucket>, Error> {
         numbers::buckets(self, numbers::Span::new(from, to, step_ms)?, channels).await
-    }
-
-    async fn usage(&self, channel: &str, since: Time) -> Result<Vec<Usage>, Error> {
-        numbers::spent(self, channel, since).await
     }
 
     async fn used(&self, conversation: Uuid) -> Result<Vec<Usage>, Error> {

@@ -1,5 +1,6 @@
 //! Numbers by hour or day: counted by the database, one statement a kind of number.
 
+use async_trait::async_trait;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -10,6 +11,7 @@ use crate::{
     flow::{
         archive::{Bucket, Usage},
         ledger::Error,
+        spending::Used,
     },
 };
 
@@ -190,15 +192,21 @@ async fn turns<S: Store>(
     Ok(())
 }
 
-/// Tokens of a channel since then, by model.
-pub(super) async fn spent<S: Store>(store: &S, channel: &str, since: Time) -> Result<Vec<Usage>, Error> {
-    let statement = Statement::new(
-        "select t.model, t.wasted, cast(sum(t.input_tokens) as bigint) as input_tokens, \
-         cast(sum(t.output_tokens) as bigint) as output_tokens \
-         from turns t join conversations c on c.id = t.conversation_id \
-         where t.ended_at >= $1 and c.channel = $2 group by 1, 2 order by 1, 2",
-    );
-    store.rows(statement.with(since).with(channel)).await?.iter().map(usage::<S>).collect()
+#[async_trait]
+impl<S: Store> Used for S {
+    // Of all channels at once: no index knows the channel of a turn, and each question reads all turns since then.
+    async fn usage(&self, channels: &[String], since: Time) -> Result<Vec<(String, Usage)>, Error> {
+        let mut statement = Statement::new(
+            "select c.channel, t.model, t.wasted, cast(sum(t.input_tokens) as bigint) as input_tokens, \
+             cast(sum(t.output_tokens) as bigint) as output_tokens \
+             from turns t join conversations c on c.id = t.conversation_id where t.ended_at >= ",
+        );
+        statement.bind(since);
+        only::<S>(&mut statement, " and c.channel", Some(channels))
+            .push(" group by 1, 2, 3 order by 1, 2, 3");
+        let rows = self.rows(statement).await?;
+        rows.iter().map(|row| Ok((cell(row, "channel")?, usage::<S>(row)?))).collect()
+    }
 }
 
 /// Tokens of a conversation, by model.

@@ -23,7 +23,7 @@ async fn numbers(set: &[(&str, &str)]) -> (Numbers, tempfile::TempDir) {
 }
 
 /// The row of a channel on this instance.
-fn row(numbers: &Numbers, name: &str, instance: &str) -> registry::Channel {
+pub(in crate::app) fn row(numbers: &Numbers, name: &str, instance: &str) -> registry::Channel {
     let secrets = Secrets { token: Some("token".to_owned()), ..Secrets::default() };
     registry::Channel {
         instance: Some(instance.to_owned()),
@@ -40,6 +40,28 @@ async fn set_ceiling(numbers: &Numbers, row: &mut registry::Channel, ceiling: se
     row.updated_at = before.plus_ms(1);
     assert!(numbers.registry.put_channel(row, before).await.expect("written"));
     numbers.load().await.expect("loaded");
+}
+
+/// Channels with these ceilings, loaded.
+pub(in crate::app) async fn with_ceilings(
+    set: &[(&str, &str)],
+    ceilings: &[(&str, Option<f64>)],
+) -> (Numbers, tempfile::TempDir) {
+    let (numbers, folder) = numbers(set).await;
+    for (at, (name, ceiling)) in ceilings.iter().enumerate() {
+        let mut channel = row(&numbers, name, &format!("710500000{at}"));
+        channel.settings.extend(ceiling.map(|ceiling| ("ai_spend_per_day".to_owned(), json!(ceiling))));
+        assert!(numbers.registry.add_channel(&channel).await.expect("written"));
+    }
+    numbers.load().await.expect("loaded");
+    (numbers, folder)
+}
+
+impl Numbers {
+    /// By which they are loaded.
+    pub(in crate::app) fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings)
+    }
 }
 
 fn is_spent(numbers: &Numbers) -> bool {

@@ -25,6 +25,7 @@ use crate::{
         ledger::Error,
         outbox,
         registry::{self, Registry},
+        spending::Used,
     },
 };
 
@@ -38,8 +39,8 @@ on_both_stores!(
     what_waits_on_a_channel_that_cannot_send_has_no_age,
     what_waits_is_known_though_conversations_cannot_be_counted,
     drafts_count_when_they_were_written_as_they_stand_now,
-    what_a_channel_used_since_then_is_told_by_model,
     what_a_conversation_used_is_told_by_model,
+    what_channels_used_since_then_is_told_by_model,
     a_reply_that_was_withdrawn_whole_was_written_for_nothing,
     a_wait_goes_on_from_one_week_into_the_next,
 );
@@ -383,7 +384,7 @@ async fn drafts_count_when_they_were_written_as_they_stand_now<S: Trial>(store: 
     assert_eq!(count(Some(&[])).await[0], (Map::new(), None));
 }
 
-async fn what_a_channel_used_since_then_is_told_by_model<S: Trial>(store: &S) {
+async fn what_channels_used_since_then_is_told_by_model<S: Trial>(store: &S) {
     let mei = begin(store, "shop", "6580000001@c.us").await;
     let other = begin(store, "other", "6580000002@c.us").await;
     let named = |model: &str, wasted: bool, at| Turn { model: model.to_owned(), wasted, ..turn(at) };
@@ -396,11 +397,22 @@ async fn what_a_channel_used_since_then_is_told_by_model<S: Trial>(store: &S) {
     ];
     store.keep_turns(&mei, turns).await;
     store.keep_turns(&other, vec![named("large", false, NOW)]).await;
-    let used = store.usage("shop", NOW).await.expect("counts");
-    let told: Vec<_> =
-        used.iter().map(|used| (used.model.as_str(), used.wasted, used.input_tokens)).collect();
+    let third = begin(store, "third", "6580000003@c.us").await;
+    store.keep_turns(&third, vec![named("large", false, NOW)]).await;
+    let asked = ["idle", "other", "shop"].map(str::to_owned);
+    let used = store.usage(&asked, NOW).await.expect("counts");
+    let told: Vec<_> = used
+        .iter()
+        .map(|(channel, used)| (channel.as_str(), used.model.as_str(), used.wasted, used.input_tokens))
+        .collect();
     let one = turn(NOW).input_tokens;
-    assert_eq!(told, [("large", false, one), ("small", false, 2 * one), ("small", true, one)]);
+    let wanted = [
+        ("other", "large", false, one),
+        ("shop", "large", false, one),
+        ("shop", "small", false, 2 * one),
+        ("shop", "small", true, one),
+    ];
+    assert_eq!(told, wanted, "of nobody else");
 }
 
 async fn what_a_conversation_used_is_told_by_model<S: Trial>(store: &S) {

@@ -26,6 +26,7 @@ use crate::{
         },
         ledger::Error,
         registry::{Channel, Registry, Role, Token},
+        spending::Used,
     },
 };
 
@@ -196,6 +197,7 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
         store.modes(channels).await?;
     }
     store.proactive("shop", NOW, NOW.plus_ms(10)).await?;
+    store.usage(&["shop".to_owned()], NOW).await?;
     store.leases().await?;
     Ok(())
 }

@@ -23,8 +23,7 @@ use crate::{
     flow::{
         archive::{
             Archive, Bucket, ConversationFilter, Counts, Depths, EventFilter, Exchanged, FollowUpFilter,
-            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Usage,
-            Window,
+            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
         },
         ledger::Error,
     },
@@ -248,10 +247,6 @@ impl Archive for Shelf {
 
     async fn held_back(&self) -> Result<Option<HeldBack>, Error> {
         Ok(self.held_back.lock().unwrap().clone())
-    }
-
-    async fn usage(&self, _: &str, _: Time) -> Result<Vec<Usage>, Error> {
-        Ok(Vec::new())
     }
 
     async fn used(&self, _: Uuid) -> Result<Vec<Usage>, Error> {
