@@ -7,6 +7,7 @@ use std::{
 };
 
 use execution::redis_server::Server;
+use futures_util::{StreamExt as _, stream};
 use metrics::{counter, gauge};
 
 use super::{
@@ -24,10 +25,10 @@ use crate::{
         channel_breaker, desk,
         erase::Eraser,
         intake::Intake,
-        notify, outbox,
+        ledger, notify, outbox,
         pace::Pace,
         reconcile::Reconciler,
-        registry,
+        registry::Channel,
         repair::{self, Repair},
         retention::Retention,
         turn::Turns,
@@ -65,6 +66,9 @@ const RETAIN: Bell = Bell::new("0 41 * * * *", HOUR);
 /// sign-in links that are void, files that no message carries, what endpoints of webhooks were told days ago, sign-ins that
 /// were refused months ago.
 const FORGET: Bell = Bell::new("0 17 * * * *", HOUR);
+
+/// Channels whose gateways are asked at once: one that hangs holds up only those behind it.
+const ASKED_AT_ONCE: usize = 16;
 
 /// What the chores are done with.
 pub(super) struct Chores {
@@ -279,47 +283,56 @@ impl Chores {
 
     /// Messages that never came are found where the provider wrote them down.
     async fn look_through_journals(self: Arc<Self>) {
-        for channel in self.parts.numbers.accounts() {
-            match self.repair.repair(&channel).await {
-                Ok(0) => {}
-                Ok(missed) => tracing::warn!(channel, missed, "messages had been missed, and are here now"),
-                Err(trouble) => {
-                    let error = &trouble as &dyn std::error::Error;
-                    tracing::debug!(channel, error, "the journal was not looked through this time");
-                }
+        let look = |channel: String| self.look_through_journal(channel);
+        stream::iter(self.parts.numbers.accounts()).for_each_concurrent(ASKED_AT_ONCE, look).await;
+    }
+
+    async fn look_through_journal(&self, channel: String) {
+        match self.repair.repair(&channel).await {
+            Ok(0) => {}
+            Ok(missed) => tracing::warn!(channel, missed, "messages had been missed, and are here now"),
+            Err(trouble) => {
+                let error = &trouble as &dyn std::error::Error;
+                tracing::debug!(channel, error, "the journal was not looked through this time");
             }
         }
     }
 
     /// Channels whose account could not send are asked how they are: the webhook that says so may have been lost.
     async fn ask_channels(self: Arc<Self>) {
-        let (registry, numbers) = (&*self.parts.registry, &self.parts.numbers);
-        let rows = match registry.channels().await {
-            Ok(rows) => rows,
-            Err(error) => {
-                tracing::debug!(%error, "channels were not asked this time");
-                return;
+        match self.parts.registry.channels().await {
+            Ok(rows) => {
+                let unable = rows.into_iter().filter(|row| !outbox::is_able(&row.state));
+                let ask = |row| self.ask_channel(row);
+                stream::iter(unable).for_each_concurrent(ASKED_AT_ONCE, ask).await;
             }
-        };
-        for row in rows.iter().filter(|row| !outbox::is_able(&row.state)) {
-            let Some(channel) = numbers.channels.get(&row.name) else { continue };
-            match channel.provider.state().await {
-                Ok(state) if state != row.state => {
-                    if let Err(error) = repair::keep_state(registry, &row.name, &state, now()).await {
-                        tracing::debug!(%error, channel = row.name, "the channel's state was not kept");
-                    }
+            Err(error) => tracing::debug!(%error, "channels were not asked this time"),
+        }
+    }
+
+    async fn ask_channel(&self, row: Channel) {
+        let Some(channel) = self.parts.numbers.channels.get(&row.name) else { return };
+        match channel.provider.state().await {
+            Ok(state) if state != row.state => {
+                if let Err(error) = self.keep_state(&row.name, &state).await {
+                    tracing::debug!(%error, channel = row.name, "the channel's state was not kept");
                 }
-                Ok(_) => {}
-                Err(unanswered) => {
-                    tracing::debug!(channel = row.name, %unanswered, "the channel did not say how it is")
-                }
+            }
+            Ok(_) => {}
+            Err(unanswered) => {
+                tracing::debug!(channel = row.name, %unanswered, "the channel did not say how it is")
             }
         }
+    }
+
+    async fn keep_state(&self, channel: &str, state: &str) -> Result<(), ledger::Error> {
+        let now = self.parts.ledger.now().await?;
+        repair::keep_state(&*self.parts.registry, channel, state, now).await.map(drop)
     }
 }
 
 /// Sets the gauges of each channel, and of those that were measured before and are gone.
-fn show_channels(rows: Vec<registry::Channel>, measured: &mut BTreeSet<String>) {
+fn show_channels(rows: Vec<Channel>, measured: &mut BTreeSet<String>) {
     let set = |channel: &str, is_linked: f64, is_braked: f64| {
         gauge!("baton_channel_linked", "channel" => channel.to_owned()).set(is_linked);
         gauge!("baton_proactive_braked", "channel" => channel.to_owned()).set(is_braked);
@@ -337,43 +350,4 @@ fn show_channels(rows: Vec<registry::Channel>, measured: &mut BTreeSet<String>) 
 }
 
 #[cfg(test)]
-mod tests {
-    use metrics_exporter_prometheus::PrometheusBuilder;
-
-    use super::*;
-    use crate::domain::time::Time;
-
-    #[test]
-    fn a_channel_that_is_gone_keeps_no_alert_up() {
-        let row = |name: &str, state: &str| registry::Channel {
-            name: name.to_owned(),
-            title: None,
-            provider: "green_api".to_owned(),
-            instance: None,
-            api_url: None,
-            sealed: None,
-            settings: Default::default(),
-            state: state.to_owned(),
-            brake: Default::default(),
-            managed_by_environment: false,
-            created_at: Time(1),
-            updated_at: Time(1),
-        };
-        let (recorder, mut measured) = (PrometheusBuilder::new().build_recorder(), BTreeSet::new());
-        metrics::with_local_recorder(&recorder, || {
-            channel_breaker::show("shop", 1.0);
-            channel_breaker::show("other", 1.0);
-            show_channels(vec![row("shop", "authorized"), row("other", "notAuthorized")], &mut measured);
-            show_channels(vec![row("shop", "authorized")], &mut measured);
-        });
-        let text = recorder.handle().render();
-        for line in [
-            r#"baton_channel_linked{channel="shop"} 1"#,
-            r#"baton_channel_linked{channel="other"} NaN"#,
-            r#"baton_breaker_state{of="channel",channel="shop"} 1"#,
-            r#"baton_breaker_state{of="channel",channel="other"} NaN"#,
-        ] {
-            assert!(text.lines().any(|had| had == line), "{line}\nnot in\n{text}");
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,182 @@
+//! Chores over a real store, with gateways that hang.
+
+use std::future::pending;
+
+use async_trait::async_trait;
+use metrics_exporter_prometheus::PrometheusBuilder;
+
+use super::*;
+use crate::{
+    adapters::{
+        http_client::http_client,
+        trial::{self, NOW},
+    },
+    app::{
+        CONNECT,
+        numbers::tests::row,
+        parts::Ground,
+        stores::Store,
+        vault::{KEY_BYTES, Vault},
+    },
+    config::Settings,
+    domain::{chat::ChatId, time::Time},
+    flow::{
+        channels,
+        dispatch::Dispatch,
+        provider::{
+            Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
+        },
+    },
+};
+
+fn mira() -> ChatId {
+    ChatId::parse("6580000001@c.us").expect("a chat id")
+}
+
+/// A gateway that hangs, or whose phone is linked and has one message that never came.
+struct Gateway {
+    hangs: bool,
+}
+
+#[async_trait]
+impl Provider for Gateway {
+    fn read(&self, _: &[u8]) -> Result<Incoming, Unreadable> {
+        unreachable!("nothing is posted here")
+    }
+
+    async fn send(&self, _: &Outgoing) -> Sent {
+        unreachable!("nothing is sent here")
+    }
+
+    async fn show_typing(&self, _: &ChatId, _: i64) {}
+
+    async fn mark_read(&self, _: &ChatId) {}
+
+    async fn state(&self) -> Result<String, Unanswered> {
+        if self.hangs {
+            pending::<()>().await;
+        }
+        Ok("authorized".to_owned())
+    }
+
+    async fn receive(&self, _: Duration) -> Result<Option<Notification>, Unanswered> {
+        Ok(None)
+    }
+
+    async fn acknowledge(&self, _: i64) -> Result<(), Unanswered> {
+        Ok(())
+    }
+
+    async fn journal(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
+        Ok(vec![Arrival::plain(&mira(), "missed", "Anyone?".to_owned(), NOW.plus_ms(-3_600_000))])
+    }
+
+    async fn look_up(&self, _: LookUp) -> Result<Vec<Trace>, Unanswered> {
+        Ok(Vec::new())
+    }
+
+    async fn queue_length(&self) -> Result<i64, Unanswered> {
+        Ok(0)
+    }
+}
+
+/// The chores of an instance with two channels: one whose gateway hangs, and a healthy one after it.
+async fn chores() -> (Arc<Chores>, tempfile::TempDir) {
+    let (store, folder) = trial::sqlite().await;
+    let dispatch = Arc::new(Dispatch::default());
+    let ground = Ground {
+        settings: Arc::new(Settings::default()),
+        store: Store::Sqlite(store),
+        vault: Arc::new(Vault::new(&[1; KEY_BYTES], &[]).expect("a vault")),
+        http: http_client(CONNECT).expect("a client"),
+        sandbox: None,
+        observer: dispatch.clone(),
+        dispatch,
+    };
+    let parts = Arc::new(Parts::over(ground).await.expect("parts"));
+    for (name, instance) in [("hung", "7105000001"), ("well", "7105000002")] {
+        let channel = row(&parts.numbers, name, instance);
+        assert!(parts.registry.add_channel(&channel).await.expect("written"));
+    }
+    parts.numbers.load().await.expect("loaded");
+    for name in parts.numbers.channels.names() {
+        let loaded = parts.numbers.channels.get(&name).expect("loaded");
+        let provider = Arc::new(Gateway { hangs: name == "hung" });
+        parts.numbers.channels.put(channels::Channel { provider, ..channels::Channel::clone(&loaded) });
+    }
+    let (intake, eraser) = (parts.intake(None, None), parts.eraser());
+    (Arc::new(Chores::new(&parts, &intake, &eraser, None)), folder)
+}
+
+/// Waits for that while the chore hangs.
+async fn meanwhile(chore: impl Future<Output = ()>, is_so: impl AsyncFn() -> bool) {
+    let looking = async {
+        while !is_so().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    let either = async {
+        tokio::select! {
+            () = chore => panic!("a gateway hangs"),
+            () = looking => {}
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), either).await.expect("it is so while the other hangs");
+}
+
+#[tokio::test]
+async fn a_gateway_that_hangs_keeps_no_other_channel_from_being_asked_how_it_is() {
+    let (chores, _folder) = chores().await;
+    let is_known = async || {
+        let rows = chores.parts.registry.channels().await.expect("reads");
+        rows.iter().any(|row| row.name == "well" && row.state == "authorized")
+    };
+    for name in ["hung", "well"] {
+        chores.keep_state(name, "notAuthorized").await.expect("written");
+    }
+    assert!(!is_known().await);
+    meanwhile(Arc::clone(&chores).ask_channels(), is_known).await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_hangs_keeps_no_other_journal_from_being_looked_through() {
+    let (chores, _folder) = chores().await;
+    let is_found =
+        async || chores.parts.archive.conversation_of("well", &mira()).await.expect("reads").is_some();
+    assert!(!is_found().await);
+    meanwhile(Arc::clone(&chores).look_through_journals(), is_found).await;
+}
+
+#[test]
+fn a_channel_that_is_gone_keeps_no_alert_up() {
+    let row = |name: &str, state: &str| Channel {
+        name: name.to_owned(),
+        title: None,
+        provider: "green_api".to_owned(),
+        instance: None,
+        api_url: None,
+        sealed: None,
+        settings: Default::default(),
+        state: state.to_owned(),
+        brake: Default::default(),
+        managed_by_environment: false,
+        created_at: Time(1),
+        updated_at: Time(1),
+    };
+    let (recorder, mut measured) = (PrometheusBuilder::new().build_recorder(), BTreeSet::new());
+    metrics::with_local_recorder(&recorder, || {
+        channel_breaker::show("shop", 1.0);
+        channel_breaker::show("other", 1.0);
+        show_channels(vec![row("shop", "authorized"), row("other", "notAuthorized")], &mut measured);
+        show_channels(vec![row("shop", "authorized")], &mut measured);
+    });
+    let text = recorder.handle().render();
+    for line in [
+        r#"baton_channel_linked{channel="shop"} 1"#,
+        r#"baton_channel_linked{channel="other"} NaN"#,
+        r#"baton_breaker_state{of="channel",channel="shop"} 1"#,
+        r#"baton_breaker_state{of="channel",channel="other"} NaN"#,
+    ] {
+        assert!(text.lines().any(|had| had == line), "{line}\nnot in\n{text}");
+    }
+}
