@@ -4,26 +4,19 @@ use std::{sync::Arc, time::Duration};
 
 mod channels;
 
+mod work;
+
 use super::{CONNECT, generators::Generators, redis, stores::Store, with_causes};
 use crate::{
     adapters::{http_client::http_client, postgres::unproven},
     config::{AiProvider, Receive, Settings},
-    domain::{conversation::Status, mode::Mode},
-    flow::{
-        archive::{ConversationFilter, Overview, PageOf},
-        dispatch::Dispatch,
-        generator::Generator as _,
-    },
+    flow::{archive::Archive, dispatch::Dispatch, generator::Generator as _, registry::Registry},
 };
 
 /// Clocks that differ by more than this make leases hard to read.
 const SKEW_MS: i64 = 2_000;
 /// Less room than this is too little.
 const FREE_MIB: u64 = 256;
-/// A conversation that people have had for longer was perhaps forgotten.
-const DAY_MS: i64 = 86_400_000;
-/// So many of them are looked at.
-const HUMAN_LOOKED_AT: usize = 200;
 /// Redis is waited for this long.
 const PING: Duration = Duration::from_secs(2);
 
@@ -155,7 +148,9 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
             findings.push(Finding::wrong("channels", with_causes(&error), "see the database above"))
         }
     }
-    look_at_work(settings, store, findings).await;
+    if let Err(error) = look_at_work(settings, store, findings).await {
+        findings.push(Finding::wrong("people", with_causes(&error), "see the database above"));
+    }
 }
 
 /// Whether what was acknowledged outlives a crash, and whether there is room for more.
@@ -219,40 +214,11 @@ fn look_at_address(settings: &Settings) -> Finding {
 }
 
 /// What a business has not said to its assistant, and whom it has forgotten.
-async fn look_at_work(settings: &Settings, store: &Store, findings: &mut Vec<Finding>) {
-    if settings.ai_prompt_file.is_none() && settings.provider() != AiProvider::None {
-        findings.push(Finding::odd(
-            "prompt",
-            "the assistant knows nothing of the business: it has the built-in prompt",
-            "set BATON_AI_PROMPT_FILE, or a prompt for the channel",
-        ));
-    }
-    let filter = ConversationFilter {
-        mode: Some(Mode::Human),
-        status: Some(Status::Open),
-        ..ConversationFilter::default()
-    };
-    let page = PageOf { limit: HUMAN_LOOKED_AT, cursor: None };
-    match store.places().conversations(&filter, &page).await {
-        Ok(found) => {
-            let since = super::now().plus_ms(-DAY_MS);
-            let is_left = |it: &&Overview| {
-                it.conversation.mode.changed_at < since && it.conversation.mode.until.is_none()
-            };
-            let left = found.items.iter().filter(is_left).count();
-            if left > 0 {
-                let more = if found.next.is_some() { " or more" } else { "" };
-                findings.push(Finding::odd(
-                    "people",
-                    format!("{left}{more} open conversations have been in HUMAN for more than a day"),
-                    "give them back or close them, or set BATON_HUMAN_HOLD_MS",
-                ));
-            }
-        }
-        Err(error) => {
-            findings.push(Finding::wrong("people", with_causes(&error.into()), "see the database above"))
-        }
-    }
+async fn look_at_work(settings: &Settings, store: &Store, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
+    let (registry, archive): (Arc<dyn Registry>, Arc<dyn Archive>) = (store.places(), store.places());
+    findings.extend(work::look_at_prompts(settings, &registry.channels().await?));
+    findings.extend(work::look_at_people(&*archive, super::now()).await?);
+    Ok(())
 }
 
 async fn look_at_redis(settings: &Settings) -> Finding {
