@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+mod address;
+
 mod channels;
 
 mod work;
@@ -9,7 +11,7 @@ mod work;
 use super::{CONNECT, generators::Generators, redis, stores::Store, with_causes};
 use crate::{
     adapters::{http_client::http_client, postgres::unproven},
-    config::{AiProvider, Receive, Settings},
+    config::{AiProvider, Settings},
     flow::{archive::Archive, dispatch::Dispatch, generator::Generator as _, registry::Registry},
 };
 
@@ -141,7 +143,7 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
     {
         findings.push(Finding::wrong("key", with_causes(&error), "without it no channel can send"));
     }
-    findings.push(look_at_address(settings));
+    findings.extend(address::look(settings).await);
     match channels::look(settings, store).await {
         Ok(found) => findings.extend(found),
         Err(error) => {
@@ -189,27 +191,6 @@ async fn look_at_disk(store: &Store) -> Finding {
                 ),
             }
         }
-    }
-}
-
-/// Where the provider reaches us.
-fn look_at_address(settings: &Settings) -> Finding {
-    let subject = "address";
-    if settings.green_api_receive == Receive::Poll {
-        return Finding::right(subject, "none is needed: what comes is fetched");
-    }
-    match settings.public_url.as_deref() {
-        None => Finding::odd(
-            subject,
-            "nobody has said where Green API reaches Baton",
-            "set BATON_PUBLIC_URL, or BATON_GREEN_API_RECEIVE=poll",
-        ),
-        Some(url) if !url.starts_with("https://") => Finding::odd(
-            subject,
-            format!("{url} is not https: what customers write, and the webhook token, travel in the open"),
-            "put a proxy with a certificate in front (docker compose --profile tls)",
-        ),
-        Some(url) => Finding::right(subject, url),
     }
 }
 
