@@ -8,6 +8,8 @@ mod channels;
 
 mod work;
 
+mod greetings;
+
 use super::{CONNECT, generators::Generators, redis, stores::Store, with_causes};
 use crate::{
     adapters::{http_client::http_client, postgres::unproven},
@@ -194,11 +196,12 @@ async fn look_at_disk(store: &Store) -> Finding {
     }
 }
 
-/// What a business has not said to its assistant, and whom it has forgotten.
+/// What a business has not said to its assistant, whom it has forgotten, and who answers without knowing it.
 async fn look_at_work(settings: &Settings, store: &Store, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
     let (registry, archive): (Arc<dyn Registry>, Arc<dyn Archive>) = (store.places(), store.places());
     findings.extend(work::look_at_prompts(settings, &registry.channels().await?));
     findings.extend(work::look_at_people(&*archive, super::now()).await?);
+    findings.extend(greetings::look(&*archive, super::now()).await?);
     Ok(())
 }
 

@@ -16,6 +16,10 @@ use crate::{
 /// A person needs this long to find the phone and write.
 const WAIT: Duration = Duration::from_secs(300);
 
+/// What no setting of the account shows.
+const APP: &str = "If the phone has the WhatsApp Business app, switch its greeting and away messages off there: to Baton they are a \
+                   person who answers, and the AI is silent in every new conversation.";
+
 /// Set a Green API account's webhook address, token and the switches Baton needs, where they differ
 ///
 /// Shows what it changes and why, and asks first. The account restarts with its new settings, which takes it up to five
@@ -68,6 +72,7 @@ impl Connect {
         if !failed.is_empty() {
             bail!("not connected: {}", failed.join(", "));
         }
+        print::text(APP)?;
         Ok(())
     }
 }
