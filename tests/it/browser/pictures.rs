@@ -34,6 +34,9 @@ async fn the_pictures_of_the_readme_are_taken() {
             json!([]),
         )
         .await;
+    // The numbers above the list are asked for again after the takeover.
+    let counted = "return /Mine\\s*1/.test(document.querySelector('[role=tablist]').innerText)";
+    browser.until(counted, json!([])).await;
     take(&browser, &folder, "inbox").await;
     browser.dark(true).await;
     take(&browser, &folder, "dark").await;
