@@ -103,6 +103,7 @@ pub(super) async fn request(
             turn: begun.turn.id,
             purpose: begun.turn.purpose,
         },
+        asked_before: 0,
     })
 }
 

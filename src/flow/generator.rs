@@ -23,6 +23,8 @@ pub struct Request {
     pub channel: String,
     /// Whom it is about, for generators that know them too.
     pub about: About,
+    /// How often its turn has asked before: for more rounds, and again with less where all was too much.
+    pub asked_before: usize,
 }
 
 /// What a request offers besides writing.

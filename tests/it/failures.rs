@@ -305,7 +305,10 @@ async fn a_contact_who_once_pasted_a_book_is_answered_by_a_model_that_cannot_rea
     world.assistant_says("Until six.");
     mei.writes("M4", "Are you open?").await;
     world.after(3_000).await;
-    let asked = world.assistant.requests().pop().expect("it was asked");
+    let mut requests = world.assistant.requests();
+    let (asked, refused) = (requests.pop().expect("it was asked"), requests.pop().expect("and before"));
+    assert_eq!((refused.about.turn, refused.asked_before), (asked.about.turn, 0));
+    assert_eq!(asked.asked_before, 1, "services tell one request of a turn from another by it");
     assert!(asked.lines.iter().all(|line| !matches!(line, Line::Contact(text) if text.len() > 100)));
     assert_eq!(asked.lines.last(), Some(&Line::Contact("Are you open?".into())));
     assert_eq!(world.gateway.shown_to(MEI).pop().map(|post| post.text), Some("Until six.".into()));

@@ -171,7 +171,7 @@ mod tests {
     fn asked(system: &str, lines: Vec<Line>, tools: Offer) -> Request {
         let (model, channel) = ("small-1".into(), "default".into());
         let about = About::default();
-        Request { model, system: Arc::from(system), lines, tools, channel, about }
+        Request { model, system: Arc::from(system), lines, tools, channel, about, asked_before: 0 }
     }
 
     fn posted(lines: Vec<Line>) -> Value {

@@ -64,7 +64,7 @@ pub(super) fn body(request: &Request) -> String {
         contact_name: about.contact_name.as_deref(),
         model: Some(request.model.as_str()).filter(|model| !model.is_empty()),
         prompt: &request.system,
-        messages: request.lines.iter().filter_map(message).collect(),
+        messages: request.lines.iter().map(message).collect(),
         tools: offer(&request.tools),
     };
     // Strings, lists and structs with string keys: none of it can fail to be JSON.
@@ -76,28 +76,25 @@ pub(super) fn check() -> String {
     json!({ "type": "check" }).to_string()
 }
 
-/// The turn's, and from its second round on with its number: another attempt is another turn, so nothing is asked twice
+/// The turn's, and from its second request on with its number: another attempt is another turn, so nothing is asked twice
 /// under one id, and whoever refuses ids that it has seen refuses only what somebody else has repeated.
 pub(super) fn id(request: &Request) -> String {
-    // Those before the contact's last words are of earlier turns.
-    let of_this_turn = request.lines.iter().rev().take_while(|line| !matches!(line, Line::Contact(_)));
-    let rounds = of_this_turn.filter(|line| matches!(line, Line::Calls(..))).count();
     let turn = request.about.turn;
-    if rounds == 0 { turn.to_string() } else { format!("{turn}-{}", rounds + 1) }
+    match request.asked_before {
+        0 => turn.to_string(),
+        before => format!("{turn}-{}", before + 1),
+    }
 }
 
-/// None for a round in which nothing was said.
-fn message(line: &Line) -> Option<Message<'_>> {
-    let message = match line {
+fn message(line: &Line) -> Message<'_> {
+    match line {
         Line::Contact(text) => Message::Contact { text },
         Line::Assistant(text) => Message::Assistant { text, calls: Vec::new() },
         Line::Colleague(text) => Message::Colleague { text },
         Line::Instruction(text) => Message::Instruction { text },
-        Line::Calls(text, calls) if calls.is_empty() && text.is_empty() => return None,
         Line::Calls(text, calls) => Message::Assistant { text, calls: calls.iter().map(called).collect() },
         Line::Result { call, text } => Message::Result { call_id: call, text },
-    };
-    Some(message)
+    }
 }
 
 fn called(call: &ToolCall) -> Value {
@@ -149,6 +146,7 @@ mod tests {
                 turn: Uuid::from_u128(2),
                 purpose,
             },
+            asked_before: 0,
         }
     }
 
@@ -265,16 +263,13 @@ mod tests {
     }
 
     #[test]
-    fn each_round_has_an_id_of_its_own() {
-        let done = Line::Result { call: "c0".into(), text: "passed on".into() };
-        let earlier = vec![Line::Calls(String::new(), Vec::new()), done, Line::Contact("When?".into())];
-        let mut request = asked(Purpose::Reply, earlier);
+    fn each_request_of_a_turn_has_an_id_of_its_own_whatever_it_says() {
+        let mut request = asked(Purpose::Reply, vec![Line::Contact("When?".into())]);
         let turn = request.about.turn;
         assert_eq!(id(&request), turn.to_string());
-        for round in 2..4 {
-            request.lines.push(Line::Calls(String::new(), Vec::new()));
-            request.lines.push(Line::Result { call: "c1".into(), text: "done".into() });
-            assert_eq!(id(&request), format!("{turn}-{round}"));
+        for number in 2..4 {
+            request.asked_before += 1;
+            assert_eq!(id(&request), format!("{turn}-{number}"));
         }
     }
 }

@@ -55,6 +55,7 @@ pub(crate) fn question() -> Request {
         tools: Offer::Tools(Arc::default()),
         channel: "default".into(),
         about: About::default(),
+        asked_before: 0,
     }
 }
 

@@ -165,6 +165,7 @@ mod tests {
             tools: Offer::Nothing,
             channel: "default".into(),
             about: About::default(),
+            asked_before: 0,
         }
     }
 

@@ -200,6 +200,7 @@ mod tests {
             tools: Offer::Tools(Arc::default()),
             channel: "sandbox".into(),
             about: About::default(),
+            asked_before: 0,
         }
     }
 

@@ -281,6 +281,7 @@ mod tests {
             tools: Offer::Tools(Arc::default()),
             channel: "default".into(),
             about: About::default(),
+            asked_before: 0,
         }
     }
 

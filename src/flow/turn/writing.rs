@@ -75,12 +75,10 @@ impl Turns {
         let (mut asked, mut used_tools) = (Asked { may_follow_up, ..Asked::default() }, false);
         for round in 0..=self.tool_rounds {
             let mut written = match self.ask_within_its_reach(&mut request, begun, progress, cost).await {
-                // Some models fall silent once they have read a result. What was looked up is not asked again for that; and
-                // this was a round, though nothing was called in it.
+                // Some models fall silent once they have read a result. What was looked up is not asked again for that.
                 Err(failure)
                     if failure.kind == FailureKind::Empty && request.tools.is_open() && round > 0 =>
                 {
-                    request.lines.push(Line::Calls(String::new(), Vec::new()));
                     end_tools(&mut request, channel);
                     continue;
                 }
@@ -152,7 +150,7 @@ impl Turns {
     /// One round with the model, if its breaker lets it. What it costs is added up, whatever comes of it.
     async fn ask(
         &self,
-        request: &Request,
+        request: &mut Request,
         begun: &Begun,
         progress: &Words<'_>,
         cost: &mut Cost,
@@ -160,6 +158,7 @@ impl Turns {
         let permit = self.breaker.permit(&request.channel)?;
         let began = (self.clock)();
         let written = self.generator.reply(request, progress).await;
+        request.asked_before += 1;
         histogram!("baton_generation_seconds").record(seconds((self.clock)().since(began)));
         self.breaker.hear(&request.channel, begun.conversation, permit, &written);
         let (input_tokens, output_tokens) = match &written {

@@ -143,6 +143,7 @@ async fn tools_are_called_and_told_of_in_the_next_round_under_another_id() {
     assert_eq!((written.text.as_str(), &written.calls), ("", &vec![call]));
     request.lines.push(Line::Calls(written.text, written.calls));
     request.lines.push(Line::Result { call: "call_0".into(), text: "scheduled".into() });
+    request.asked_before = 1;
     let written = service.reply(&request, &Heard::default()).await.expect("an answer");
     assert_eq!(written.text, "We open at nine.");
     let asked = server.received_requests().await.expect("remembered");
