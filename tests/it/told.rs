@@ -9,6 +9,7 @@ on_both_stores!(
     what_events_are_about_is_shown_beside_them_as_it_is_now,
     a_timeline_tells_of_one_message_or_one_turn,
     messages_are_read_in_windows_that_join,
+    a_list_is_read_page_by_page_whatever_order_a_database_knows,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -135,5 +136,25 @@ async fn messages_are_read_in_windows_that_join(world: &World) {
         ("limit=4&around=50", vec![9, 8], json!("8")),
     ] {
         assert_eq!(window(query).await, (seqs, next), "{query}");
+    }
+}
+
+async fn a_list_is_read_page_by_page_whatever_order_a_database_knows(world: &World) {
+    for name in ["ana", "Ben", "Zoe"] {
+        let agent = json!({ "name": name, "email": format!("{name}@example.com"), "role": "agent" });
+        assert_eq!(world.ask("POST", "/api/v1/agents", Some(agent)).await.status, 201);
+        let label = json!({ "name": name });
+        assert_eq!(world.ask("POST", "/api/v1/labels", Some(label)).await.status, 201);
+    }
+    for list in ["agents", "labels"] {
+        let (mut names, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = world.get(&format!("/api/v1/{list}?limit=1{cursor}")).await;
+            names.extend(page["items"].as_array().expect("a list").iter().map(|it| it["name"].clone()));
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            cursor = format!("&cursor={next}");
+        }
+        names.sort_by_key(ToString::to_string);
+        assert_eq!(names, ["Ben", "Zoe", "ana"], "{list}: each once");
     }
 }

@@ -132,8 +132,9 @@ fn listed<T>(page: Result<Page<T>, Error>) -> Result<Page<T>, Problem> {
     })
 }
 
-/// A page of a list that is small enough to be kept whole. The cursor is the place of the last one shown, by which the list is in
-/// order: the next page begins behind it, also where that one is gone by then, or is called otherwise.
+/// A page of a list that is small enough to be kept whole. The cursor is the place of the last one shown, by which the list is
+/// put in order here, whatever order a database knows: the next page begins behind it, also where that one is gone by then, or is
+/// called otherwise.
 fn page_of<T, P>(all: Vec<T>, page: &PageOf, place: impl Fn(&T) -> P) -> Result<Page<T>, Problem>
 where
     P: Ord + Serialize + DeserializeOwned,
@@ -146,6 +147,7 @@ where
     let after = page.cursor.as_ref().map(|cursor| read(cursor).ok_or_else(not_ours)).transpose()?;
     let is_behind = |item: &T| after.as_ref().is_none_or(|after| place(item) > *after);
     let mut items: Vec<T> = all.into_iter().filter(is_behind).collect();
+    items.sort_by_cached_key(&place);
     let has_more = items.len() > page.limit;
     items.truncate(page.limit);
     let next = items.last().filter(|_| has_more).map(|last| URL_SAFE_NO_PAD.encode(to_json(&place(last))));
@@ -176,6 +178,10 @@ mod tests {
         let newest = |at: &i64| (Reverse(*at), at.to_string());
         let first = page_of(vec![9, 8, 7], &asked(None), newest).expect("a page");
         assert_eq!(page_of(vec![10, 9, 7], &asked(first.next), newest).expect("a page").items, [7]);
+        // A database may sort words by a language.
+        let first = page_of(vec!["ana", "Ben", "Zoe"], &asked(None), by_name).expect("a page");
+        let next = page_of(vec!["ana", "Ben", "Zoe"], &asked(first.next), by_name).expect("a page");
+        assert_eq!((first.items, next.items), (vec!["Ben", "Zoe"], vec!["ana"]));
         for cursor in ["b", "", "%", "W10"] {
             let refused = page_of(vec!["a"], &asked(Some(cursor.to_owned())), by_name);
             assert!(refused.is_err(), "{cursor}");
