@@ -32,7 +32,7 @@ pub struct Page<T> {
 pub struct PageOf {
     /// At most so many rows, 1 to 200.
     pub limit: usize,
-    /// `next` of the page before. One that was not made here is [`Error::Refused`].
+    /// `next` of the page before. One that was not made here is [`Error::NotACursor`].
     pub cursor: Option<String>,
 }
 

@@ -97,6 +97,9 @@ pub enum Error {
     /// The store cannot be reached, or did not answer in time. Try again later.
     #[error("the database is unavailable")]
     Unavailable(#[source] Source),
+    /// A list was asked to go on from a place that it has not given.
+    #[error("not a cursor of this list")]
+    NotACursor,
     /// The store refuses this step alone, for its data.
     #[error("the database refused the data")]
     Refused(#[source] Source),

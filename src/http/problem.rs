@@ -295,6 +295,7 @@ impl From<ledger::Error> for Problem {
     fn from(error: ledger::Error) -> Self {
         match error {
             ledger::Error::Gone | ledger::Error::Removed(_) => Self::not_found(),
+            ledger::Error::NotACursor => Self::invalid("/cursor", error.to_string()),
             ledger::Error::Unavailable(source) => {
                 tell_unavailable(&*source);
                 Self::unavailable("the database is unavailable")

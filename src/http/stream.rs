@@ -118,11 +118,13 @@ impl Client {
                         events.into_iter().map(|event| Arc::new(Frame::of(event))).collect()
                     }
                     Ok(Tail::Resync(id)) => return self.resync(id).await.map(|()| Caught::Up),
-                    // An id that was not made here.
-                    Err(Error::Refused(_)) => match self.doors.archive.newest_event().await {
-                        Ok(id) => return self.resync(id).await.map(|()| Caught::Up),
-                        Err(_) => return Ok(Caught::NotYet),
-                    },
+                    // An id that was not made here, or an event behind it that cannot be read.
+                    Err(Error::NotACursor | Error::Refused(_)) => {
+                        match self.doors.archive.newest_event().await {
+                            Ok(id) => return self.resync(id).await.map(|()| Caught::Up),
+                            Err(_) => return Ok(Caught::NotYet),
+                        }
+                    }
                     // The reader of the feed has said so, if it was away for that one, too.
                     Err(Error::Unavailable(_) | Error::Gone | Error::Removed(_)) => {
                         return Ok(Caught::NotYet);

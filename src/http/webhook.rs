@@ -140,7 +140,10 @@ async fn take(
 fn not_stored(error: ledger::Error) -> Problem {
     match error {
         ledger::Error::Unavailable(_) => error.into(),
-        ledger::Error::Gone | ledger::Error::Removed(_) | ledger::Error::Refused(_) => {
+        ledger::Error::Gone
+        | ledger::Error::Removed(_)
+        | ledger::Error::NotACursor
+        | ledger::Error::Refused(_) => {
             tracing::error!(error = error.cause(), "a webhook was not stored");
             Problem::unavailable("the webhook was not stored")
         }

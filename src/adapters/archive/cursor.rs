@@ -36,7 +36,7 @@ pub(in crate::adapters) fn read<Id: std::str::FromStr>(
     page: &PageOf,
 ) -> Result<Option<(i64, Id)>, Error> {
     let Some(cursor) = &page.cursor else { return Ok(None) };
-    decode(list, cursor).map(Some).ok_or_else(|| Error::Refused("the cursor is not one of this list".into()))
+    decode(list, cursor).map(Some).ok_or(Error::NotACursor)
 }
 
 fn decode<Id: std::str::FromStr>(list: &str, cursor: &str) -> Option<(i64, Id)> {
@@ -77,7 +77,7 @@ mod tests {
         let id = Uuid::now_v7();
         let cursor = write("turns", -5, id);
         assert_eq!(read("turns", &page(&cursor)).expect("made here"), Some((-5, id)));
-        assert!(matches!(read::<Uuid>("letters", &page(&cursor)), Err(Error::Refused(_))));
+        assert!(matches!(read::<Uuid>("letters", &page(&cursor)), Err(Error::NotACursor)));
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
             encoded("turns 1 01920000-0000-7000-8000-000000000000 more"),
             "A".repeat(10_000),
         ] {
-            assert!(matches!(read::<Uuid>("turns", &page(&cursor)), Err(Error::Refused(_))), "{cursor:.40}");
+            assert!(matches!(read::<Uuid>("turns", &page(&cursor)), Err(Error::NotACursor)), "{cursor:.40}");
         }
     }
 

@@ -126,10 +126,7 @@ async fn as_it_is(doors: &Doors, key: &Key) -> Result<Option<Overview>, Error> {
 
 /// A list whose cursor may be none of ours.
 fn listed<T>(page: Result<Page<T>, Error>) -> Result<Page<T>, Problem> {
-    page.map_err(|error| match error {
-        Error::Refused(_) => Problem::invalid("/cursor", "not a cursor of this list"),
-        other => other.into(),
-    })
+    page.map_err(Problem::from)
 }
 
 /// A page of a list that is small enough to be kept whole. The cursor is the place of the last one shown, by which the list is
@@ -164,6 +161,14 @@ mod tests {
     use std::cmp::Reverse;
 
     use super::*;
+
+    #[test]
+    fn a_row_that_cannot_be_read_is_a_fault_of_ours_and_no_wrong_cursor() {
+        let code = |error| listed::<()>(Err(error)).expect_err("no page").code();
+        assert_eq!(code(Error::NotACursor), "invalid");
+        assert_eq!(code(Error::Refused("no number".into())), "internal");
+        assert_eq!(code(Error::Unavailable("away".into())), "unavailable");
+    }
 
     #[test]
     fn a_page_begins_behind_the_one_before_whatever_was_removed_meanwhile() {

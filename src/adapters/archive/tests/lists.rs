@@ -175,7 +175,7 @@ async fn letters_are_narrowed<S: Trial>(store: &S) {
 }
 
 async fn a_bad_cursor_is_refused_by_each<S: Trial>(store: &S) {
-    let refused = |answer: Option<Error>| matches!(answer, Some(Error::Refused(_)));
+    let refused = |answer: Option<Error>| matches!(answer, Some(Error::NotACursor));
     let page = at("not one of ours");
     assert!(refused(store.turns(Uuid::now_v7(), &page).await.err()));
     assert!(refused(store.follow_ups(&FollowUpFilter::default(), &page).await.err()));

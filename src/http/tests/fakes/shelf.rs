@@ -104,7 +104,7 @@ impl Archive for Shelf {
         self.look()?;
         self.asked.lock().unwrap().push(format!("{filter:?} {page:?}"));
         if page.cursor.as_deref() == Some("nonsense") {
-            return Err(Error::Refused("no cursor of ours".into()));
+            return Err(Error::NotACursor);
         }
         let mut items = self.overviews.lock().unwrap().clone();
         items.retain(|it| {
@@ -183,7 +183,7 @@ impl Archive for Shelf {
     async fn drafts(&self, conversation: Uuid, page: &PageOf) -> Result<Page<Draft>, Error> {
         self.look()?;
         if page.cursor.as_deref() == Some("nonsense") {
-            return Err(Error::Refused("no cursor of ours".into()));
+            return Err(Error::NotACursor);
         }
         let all = self.drafts.lock().unwrap();
         let mine = all.iter().filter(|(of, _)| *of == conversation);
