@@ -15,7 +15,7 @@ use crate::{
         doors::Doors,
         ports::Secrets,
         problem::Problem,
-        read::{self, Json, Once, Query, WhichPage, given},
+        read::{self, Json, Nothing, Once, Optional, Query, WhichPage, given},
         repeat,
         wire::{Channel, List, ShownChannel},
     },
@@ -325,7 +325,12 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, name: Path<String
 /// happens.
 #[utoipa::path(post, path = "/api/v1/channels/{name}/release-brake", tag = "Channels", params(("name" = String, Path,)),
     responses((status = 200, body = Channel)))]
-pub(crate) async fn release_brake(doors: Data<Doors>, caller: Caller, name: Path<String>) -> Answered {
+pub(crate) async fn release_brake(
+    doors: Data<Doors>,
+    caller: Caller,
+    name: Path<String>,
+    _: Optional<Nothing>,
+) -> Answered {
     let channel = seen(&doors, &caller, &name).await?;
     let now = (doors.now)();
     if let Some(latched) = channel.brake.latched

@@ -18,7 +18,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Form, Json, JsonOrForm, Once, Query},
+        read::{self, Form, Json, JsonOrForm, Nothing, Once, Optional, Query},
         wire::{Beside, Id, Message, Messages, Said, SaidAll},
     },
 };
@@ -247,7 +247,12 @@ pub(crate) async fn note(
 /// Sends a failed, dead or unknown message again: it then counts as the caller's own.
 #[utoipa::path(post, path = "/api/v1/messages/{id}/retry", tag = "Messages", params(("id" = Id, Path,)),
     responses((status = 202, body = Message)))]
-pub(crate) async fn retry(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+pub(crate) async fn retry(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    _: Optional<Nothing>,
+) -> Answered {
     let conversation = seen_message(&doors, &caller, id.0).await?.conversation;
     let message = decided(&doors, id.0, doors.desk.retry(id.0, &caller.who()).await).await?;
     Ok(Answer::accepted(&in_words(&doors, conversation, message).await))
@@ -256,7 +261,12 @@ pub(crate) async fn retry(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> A
 /// Treats an unknown message as sent.
 #[utoipa::path(post, path = "/api/v1/messages/{id}/confirm", tag = "Messages", params(("id" = Id, Path,)),
     responses((status = 200, body = Message)))]
-pub(crate) async fn confirm(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
+pub(crate) async fn confirm(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    _: Optional<Nothing>,
+) -> Answered {
     let conversation = seen_message(&doors, &caller, id.0).await?.conversation;
     let message = decided(&doors, id.0, doors.desk.confirm(id.0, &caller.who()).await).await?;
     Ok(Answer::ok(&in_words(&doors, conversation, message).await))

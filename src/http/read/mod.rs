@@ -38,6 +38,11 @@ fn pointer(path: &Path) -> String {
     pointer
 }
 
+/// What may be said where there is nothing to say: nothing, or no field at all.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
+
 /// Which page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -204,3 +204,24 @@ async fn pages_of_listed_origins_may_read_what_they_are_answered_and_no_others()
         .await;
     assert_eq!(allowed(&other), None);
 }
+
+#[tokio::test]
+async fn what_is_said_where_nothing_is_asked_is_refused() {
+    let world = World::new();
+    let id = Uuid::now_v7();
+    for path in [
+        format!("/api/v1/messages/{id}/retry"),
+        format!("/api/v1/messages/{id}/confirm"),
+        format!("/api/v1/webhook-endpoints/{id}/rotate-secret"),
+        format!("/api/v1/webhook-endpoints/{id}/test"),
+        format!("/api/v1/webhook-endpoints/{id}/deliveries/{id}/retry"),
+        format!("/api/v1/agents/{id}/link"),
+        "/api/v1/channels/none/release-brake".to_owned(),
+    ] {
+        let refused = world.ask("POST", &path, Some(json!({ "force": true }))).await;
+        assert_eq!((refused.status, refused.pointer().as_str()), (400, "/force"), "{path}");
+        for nothing in [None, Some(json!({}))] {
+            assert_eq!(world.ask("POST", &path, nothing).await.status, 404, "{path}");
+        }
+    }
+}
