@@ -11,6 +11,7 @@ on_both_stores!(
     a_webhook_delivered_again_after_a_restart_is_still_the_same,
     the_same_words_in_the_same_second_are_two_messages,
     a_request_repeated_with_its_key_answers_as_the_first_did,
+    a_key_is_of_one_token_though_two_act_as_one_agent,
     a_step_that_its_store_runs_again_does_nothing_twice,
     a_message_tried_again_keeps_its_idempotency_key,
 );
@@ -169,4 +170,34 @@ async fn two_ids_of_one_contact_are_one_conversation(world: &World) {
         let found = world.get("/api/v1/conversations").await;
         assert_eq!(found["items"].as_array().map(Vec::len), Some(n), "{found}");
     }
+}
+
+async fn a_key_is_of_one_token_though_two_act_as_one_agent(world: &World) {
+    let mei = world.chat(MEI);
+    mei.take_over().await;
+    let path = mei.path("messages").await;
+    let bot = json!({ "name": "Bot", "email": "bot@example.com", "role": "agent" });
+    let bot = world.ask("POST", "/api/v1/agents", Some(bot)).await.body["id"].clone();
+    let mut tools = Vec::new();
+    for name in ["till", "stock"] {
+        let wanted = json!({ "name": name, "role": "agent", "agent_id": bot });
+        let made = world.ask("POST", "/api/v1/tokens", Some(wanted)).await;
+        tools.push(made.body["token"].as_str().expect("a token").to_owned());
+    }
+    let say = async |token: &str, text: &str| {
+        let mut request =
+            world.request("POST", &path, Some(json!({ "text": text }))).build().expect("a request");
+        let bearer = format!("Bearer {token}").parse().expect("a header");
+        request.headers_mut().insert("authorization", bearer);
+        request.headers_mut().insert("idempotency-key", "order-4711".parse().expect("a header"));
+        world.execute(request).await
+    };
+    let first = say(&tools[0], "It is paid.").await;
+    let other = say(&tools[1], "It is on its way.").await;
+    assert_eq!((first.status, other.status), (202, 202), "{other:?}");
+    let again = say(&tools[0], "It is paid.").await;
+    assert_eq!((again.status, &again.body["id"]), (202, &first.body["id"]));
+    assert_eq!(say(&tools[0], "It is not paid.").await.status, 422);
+    world.drain().await;
+    assert_eq!(world.gateway.posts().len(), 2);
 }

@@ -19,7 +19,7 @@ use crate::{
         auth::{Caller, hash_token},
         doors::Doors,
         problem::Problem,
-        read::{Base, Json, Once, Query, WhichPage, given},
+        read::{Base, Json, Nothing, Once, Optional, Query, WhichPage, given},
         repeat,
         site::sign_in_link,
         wire::{Agent, AgentRoleWord, ChangedAgent, Id, List, NewAgent, ShownAgent},
@@ -207,13 +207,15 @@ pub(crate) async fn link(
     base: Base,
     once: Once,
     id: Path<Id>,
+    _: Optional<Nothing>,
 ) -> Answered {
+    // Before an answer that was kept, which shows a link: they may have lost the sight of that agent since.
+    let agent = seen(&doors, &caller, id.0).await?;
     let request = once.of(&caller, String::new());
-    repeat::once(&doors, request, linked(&doors, &caller, base, id.0)).await
+    repeat::once(&doors, request, linked(&doors, &caller, base, agent)).await
 }
 
-async fn linked(doors: &Doors, caller: &Caller, base: Base, id: Uuid) -> Answered {
-    let agent = seen(doors, caller, id).await?;
+async fn linked(doors: &Doors, caller: &Caller, base: Base, agent: people::Agent) -> Answered {
     if agent.is_disabled {
         let current = Some(shown(&Agent::from(agent)));
         return Err(Problem::conflict("disabled", "a link would not let them in", current));

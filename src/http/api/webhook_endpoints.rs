@@ -22,7 +22,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Json, Once, Query, WhichPage, given},
+        read::{self, Json, Nothing, Once, Optional, Query, WhichPage, given},
         repeat,
         wire::{ALL_EVENTS, Endpoint, EndpointStateWord, Id, List, NewEndpoint, WebhookDelivery},
     },
@@ -168,13 +168,20 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
 #[utoipa::path(post, path = "/api/v1/webhook-endpoints/{id}/rotate-secret", tag = "Webhooks",
     params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 200, body = NewEndpoint)))]
-pub(crate) async fn rotate_secret(doors: Data<Doors>, caller: Caller, once: Once, id: Path<Id>) -> Answered {
+pub(crate) async fn rotate_secret(
+    doors: Data<Doors>,
+    caller: Caller,
+    once: Once,
+    id: Path<Id>,
+    _: Optional<Nothing>,
+) -> Answered {
+    // Before an answer that was kept, which shows a secret: they may have lost the sight of it since.
+    let kept = Endpoint::from(seen(&doors, &caller, id.0).await?);
     let request = once.of(&caller, String::new());
-    repeat::once(&doors, request, rotated(&doors, &caller, id.0)).await
+    repeat::once(&doors, request, rotated(&doors, &caller, id.0, kept)).await
 }
 
-async fn rotated(doors: &Doors, caller: &Caller, id: Uuid) -> Answered {
-    let kept = Endpoint::from(seen(doors, caller, id).await?);
+async fn rotated(doors: &Doors, caller: &Caller, id: Uuid, kept: Endpoint) -> Answered {
     let (secret, sealed) = fresh_secret(doors)?;
     let until = (doors.now)().plus_ms(BOTH_SIGN_MS);
     if !doors.endpoints.change_secret(id, sealed, until).await? {
@@ -188,10 +195,16 @@ async fn rotated(doors: &Doors, caller: &Caller, id: Uuid) -> Answered {
 #[utoipa::path(post, path = "/api/v1/webhook-endpoints/{id}/test", tag = "Webhooks",
     params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 200, body = WebhookDelivery)))]
-pub(crate) async fn test(doors: Data<Doors>, caller: Caller, once: Once, id: Path<Id>) -> Answered {
+pub(crate) async fn test(
+    doors: Data<Doors>,
+    caller: Caller,
+    once: Once,
+    id: Path<Id>,
+    _: Optional<Nothing>,
+) -> Answered {
+    seen(&doors, &caller, id.0).await?;
     let request = once.of(&caller, String::new());
     let work = async {
-        seen(&doors, &caller, id.0).await?;
         let tested = doors.notifier.test(id.0).await?.ok_or_else(Problem::not_found)?;
         Ok(Answer::ok(&WebhookDelivery::from(tested)))
     };
@@ -217,7 +230,12 @@ pub(crate) async fn deliveries(
 /// so, nor what the endpoint is not told of any more: 409 `not_retryable`.
 #[utoipa::path(post, path = "/api/v1/webhook-endpoints/{id}/deliveries/{delivery_id}/retry", tag = "Webhooks",
     params(("id" = Id, Path,), ("delivery_id" = Id, Path,)), responses((status = 202, body = WebhookDelivery)))]
-pub(crate) async fn retry(doors: Data<Doors>, caller: Caller, ids: Path<(Id, Id)>) -> Answered {
+pub(crate) async fn retry(
+    doors: Data<Doors>,
+    caller: Caller,
+    ids: Path<(Id, Id)>,
+    _: Optional<Nothing>,
+) -> Answered {
     let (id, delivery) = (ids.0.0, ids.1.0);
     let endpoint = seen(&doors, &caller, id).await?.endpoint;
     let found = of_endpoint(&doors, &caller, id, delivery).await?;

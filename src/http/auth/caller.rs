@@ -54,6 +54,8 @@ pub struct Caller {
     pub channels: Option<Vec<String>>,
     /// What the token is called; None for a session.
     pub token: Option<String>,
+    /// Which one it is; None for a session, and for the one of the environment.
+    pub(super) token_id: Option<Uuid>,
     pub(super) credential: Credential,
 }
 
@@ -99,6 +101,12 @@ impl Caller {
         Who { actor: self.actor.clone(), agent: self.agent, origin }
     }
 
+    /// Whose an idempotency key is. Two tokens of one agent are two programs: each counts for itself, and may see what the
+    /// other may not.
+    pub fn key_holder(&self) -> String {
+        self.token_id.map_or_else(|| self.actor.clone(), actor_of)
+    }
+
     /// The hash of their session, if they are signed in.
     pub fn session(&self) -> Option<&str> {
         match &self.credential {
@@ -114,17 +122,19 @@ impl Caller {
             role: Role::Admin,
             channels: None,
             token: Some(actor::ENVIRONMENT.to_owned()),
+            token_id: None,
             credential: Credential::Environment,
         }
     }
 
     pub(super) fn of_token(token: Token, hash: String) -> Self {
         Self {
-            actor: format!("token:{}", token.id),
+            actor: actor_of(token.id),
             agent: None,
             role: token.role,
             channels: token.channels,
             token: Some(token.name),
+            token_id: Some(token.id),
             credential: Credential::Token(hash),
         }
     }
@@ -140,6 +150,7 @@ impl Caller {
             role,
             channels: agent.channels,
             token: None,
+            token_id: None,
             credential: Credential::Session(hash),
         }
     }
@@ -158,6 +169,11 @@ impl Caller {
         };
         Self { actor: format!("agent:{}", agent.id), agent: Some(agent.id), role, channels, ..self }
     }
+}
+
+/// As events name a token that acts as nobody else.
+fn actor_of(token: Uuid) -> String {
+    format!("token:{token}")
 }
 
 /// A route behind the gate is given its caller by it.

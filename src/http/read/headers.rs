@@ -21,9 +21,9 @@ pub(crate) struct Once {
 }
 
 impl Once {
-    /// A key belongs to its caller and path.
+    /// A key belongs to its caller and path: of those who act as one agent, to the one token.
     pub(crate) fn of(self, caller: &Caller, body_hash: String) -> Option<Idempotency> {
-        let key = format!("{} {} {}", caller.actor, self.path, self.key?);
+        let key = format!("{} {} {}", caller.key_holder(), self.path, self.key?);
         Some(Idempotency { key, body_hash })
     }
 }

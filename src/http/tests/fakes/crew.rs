@@ -74,6 +74,13 @@ impl Crew {
         self.add(&agent, None, None);
     }
 
+    /// They are an admin from now on.
+    pub(in super::super) fn promote(&self, id: Uuid) {
+        for member in self.kept().members.iter_mut().filter(|member| member.agent.id == id) {
+            member.agent.role = Role::Admin;
+        }
+    }
+
     fn add(&self, agent: &Agent, password: Option<&str>, link: Option<&Link>) {
         let mut kept = self.kept();
         kept.members.push(Member {
