@@ -354,7 +354,10 @@ async fn who_asks_for_patience_is_given_it(world: &World) {
 async fn only_what_was_asked_for_is_told(world: &World) {
     let (receiver, none) = (Receiver::start().await, Receiver::start().await);
     endpoint(world, &receiver, &["message_sent"]).await;
-    let elsewhere = json!({ "url": none.url(), "channels": [] });
+    let shop = json!({ "name": "shop", "provider": "green_api", "instance": "7105000009", "token": "x" });
+    assert_eq!(world.ask("POST", "/api/v1/channels", Some(shop)).await.status, 201);
+    let events = ["message_received", "message_sent", "label_updated"];
+    let elsewhere = json!({ "url": none.url(), "channels": ["shop"], "events": events });
     assert_eq!(world.ask("POST", PATH, Some(elsewhere)).await.status, 201);
     world.chat(MEI).writes("M1", "Hello").await;
     world.assistant_says("Hello Mei.");
@@ -375,12 +378,12 @@ async fn what_waits_is_not_told_to_an_endpoint_that_was_narrowed(world: &World) 
     let made = endpoint(world, &before, &["message_received"]).await;
     world.chat(MEI).writes("M1", "one").await;
     tell_until(world, &before, |posts| !posts.is_empty()).await;
-    let narrowed = json!({ "url": after.url(), "channels": [] });
+    let narrowed = json!({ "url": after.url(), "events": ["message_sent"] });
     assert_eq!(world.ask("PATCH", &path(&made), Some(narrowed)).await.status, 200);
     world.pass(MINUTE_MS);
     world.process().tell().await;
 
-    assert_eq!(after.posts().len(), 0, "it is of a channel that the endpoint is not told of any more");
+    assert_eq!(after.posts().len(), 0, "the endpoint is not told of such events any more");
     let log = world.get(&format!("{}/deliveries", path(&made))).await;
     assert_eq!((&log["items"][0]["state"], &log["items"][0]["attempts"]), (&json!("dropped"), &json!(1)));
     assert_eq!(
@@ -393,7 +396,7 @@ async fn what_waits_is_not_told_to_an_endpoint_that_was_narrowed(world: &World) 
     let refused = world.ask("POST", &again, None).await;
     assert_eq!((refused.status, &refused.body["code"]), (409, &json!("not_retryable")));
     // It is told of them once more, and what was dropped may be told again.
-    let widened = json!({ "channels": null });
+    let widened = json!({ "events": ["message_received"] });
     assert_eq!(world.ask("PATCH", &path(&made), Some(widened)).await.status, 200);
     assert_eq!(world.ask("POST", &again, None).await.status, 202);
     let posts = tell_until(world, &after, |posts| !posts.is_empty()).await;

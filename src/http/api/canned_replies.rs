@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Answered, page_of, shown};
+use super::{Answered, page_of, shown, tokens};
 use crate::{
     domain::{
         canned_reply::{self, check},
@@ -33,9 +33,6 @@ use crate::{
 
 /// Longest shortcut.
 const SHORTCUT_MAX: usize = 40;
-
-/// Most channels named.
-const CHANNELS_MAX: usize = 1_000;
 
 /// Canned replies by shortcut: the shared ones of the channels you may see, and your own.
 #[utoipa::path(get, path = "/api/v1/canned-replies", tag = "Canned replies", params(WhichPage),
@@ -234,16 +231,10 @@ async fn channels(
     caller: &Caller,
     wanted: Option<Vec<String>>,
 ) -> Result<Option<Vec<String>>, Problem> {
-    let Some(wanted) = wanted else { return Ok(caller.channels.clone()) };
-    if !(1..=CHANNELS_MAX).contains(&wanted.len()) {
-        return Err(Problem::invalid("/channels", format!("must be 1 to {CHANNELS_MAX}, or null")));
+    match wanted {
+        Some(wanted) => tokens::named(doors, caller, wanted).await.map(Some),
+        None => Ok(caller.channels.clone()),
     }
-    for (at, channel) in wanted.iter().enumerate() {
-        if !caller.sees(channel) || !doors.channels.knows(channel).await {
-            return Err(Problem::invalid(format!("/channels/{at}"), "there is no such channel"));
-        }
-    }
-    Ok(Some(wanted))
 }
 
 fn shortcut(shortcut: String) -> Result<String, Problem> {

@@ -24,6 +24,9 @@ use crate::{
 /// Longest name.
 const NAME_MAX: usize = 100;
 
+/// Most channels named.
+const CHANNELS_MAX: usize = 1_000;
+
 /// Tokens, newest first.
 #[utoipa::path(get, path = "/api/v1/tokens", tag = "Installation", params(WhichPage),
     responses((status = 200, body = List<Token>)))]
@@ -103,19 +106,35 @@ async fn agent(doors: &Doors, caller: &Caller, wanted: Option<Id>) -> Result<Opt
     }
 }
 
-/// Nobody makes a token, or an agent, that sees more than they do.
+/// Nobody makes a token, or an agent, that sees more than they do; nor one that is there for admins of all channels alone, as
+/// whatever has no channel is.
 pub(super) async fn channels(
     doors: &Doors,
     caller: &Caller,
     wanted: Option<Vec<String>>,
 ) -> Result<Option<Vec<String>>, Problem> {
-    let Some(wanted) = wanted else { return Ok(caller.channels.clone()) };
+    match (wanted, caller.channels.as_deref()) {
+        (Some(wanted), _) => named(doors, caller, wanted).await.map(Some),
+        (None, Some([])) => Err(Problem::forbidden("no channel is left that you may see")),
+        (None, theirs) => Ok(theirs.map(<[String]>::to_vec)),
+    }
+}
+
+/// Channels that are named one by one: some, and none that the caller does not see.
+pub(super) async fn named(
+    doors: &Doors,
+    caller: &Caller,
+    wanted: Vec<String>,
+) -> Result<Vec<String>, Problem> {
+    if !(1..=CHANNELS_MAX).contains(&wanted.len()) {
+        return Err(Problem::invalid("/channels", format!("must be 1 to {CHANNELS_MAX}, or null")));
+    }
     for (at, channel) in wanted.iter().enumerate() {
         if !caller.sees(channel) || !doors.channels.knows(channel).await {
             return Err(Problem::invalid(format!("/channels/{at}"), "there is no such channel"));
         }
     }
-    Ok(Some(wanted))
+    Ok(wanted)
 }
 
 /// Revokes a token.

@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{ADMIN, Reply, World, fakes, request, sign_in::Browser};
-use crate::{domain::message::Message, flow::archive::Placed, http::ports::Secret};
+use crate::{
+    domain::message::Message,
+    flow::{archive::Placed, registry},
+    http::ports::Secret,
+};
 
 async fn id_of(browser: &Browser<'_>) -> String {
     browser.get("/api/v1/me").await.json()["id"].as_str().expect("an id").to_owned()
@@ -356,4 +360,27 @@ async fn what_is_done_to_the_installation_is_told_to_who_may_see_all_of_it() {
     assert_eq!(with_token(&world, &shop, "GET", "/api/v1/audit", None).await.status, 403);
     let reader = token_for(&world, json!({ "name": "reader", "role": "read" })).await;
     assert_eq!(with_token(&world, &reader, "GET", "/api/v1/audit", None).await.status, 403);
+}
+
+#[tokio::test]
+async fn nothing_is_made_that_its_maker_would_not_see() {
+    let world = World::new();
+    world.has_channels(&["shop"]);
+    world.admit("none", registry::Role::Admin, None, Some(&[]));
+    let ben = json!({ "name": "Ben", "email": "ben@example.com", "role": "agent" });
+    let made = world.ask("POST", "/api/v1/agents", Some(ben.clone())).await.json();
+    let of_ben = format!("/api/v1/agents/{}", made["id"].as_str().unwrap());
+    let token = json!({ "name": "till", "role": "read" });
+    let eve = json!({ "name": "Eve", "email": "eve@example.com", "role": "agent" });
+    for (method, path, body) in [
+        ("POST", "/api/v1/tokens", token.clone()),
+        ("POST", "/api/v1/agents", eve),
+        ("PATCH", of_ben.as_str(), json!({})),
+    ] {
+        let mut body = body;
+        body["channels"] = json!([]);
+        let refused = world.ask(method, path, Some(body)).await;
+        assert_eq!((refused.status, refused.pointer().as_str()), (400, "/channels"), "{method} {path}");
+    }
+    assert_eq!(world.ask_as("none", "POST", "/api/v1/tokens", Some(token)).await.status, 403);
 }

@@ -57,6 +57,7 @@ async fn what_cannot_be_is_refused_by_name() {
         (json!({ "url": "https://example.com", "events": [] }), "/events"),
         (json!({ "url": "https://example.com", "events": ["message_sent", "no_such"] }), "/events/1"),
         (json!({ "url": "https://example.com", "channels": ["no-such"] }), "/channels/0"),
+        (json!({ "url": "https://example.com", "channels": [] }), "/channels"),
         (json!({ "url": "https://example.com", "description": "a".repeat(201) }), "/description"),
         (json!({ "url": "https://example.com", "state": "paused" }), "/state"),
     ] {
@@ -68,6 +69,8 @@ async fn what_cannot_be_is_refused_by_name() {
     let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
     let disabled = world.ask("PATCH", &path, Some(json!({ "state": "disabled" }))).await;
     assert_eq!((disabled.status, &disabled.json()["errors"][0]["pointer"]), (400, &json!("/state")));
+    let hidden = world.ask("PATCH", &path, Some(json!({ "channels": [] }))).await;
+    assert_eq!((hidden.status, hidden.pointer().as_str()), (400, "/channels"));
     assert_eq!(world.ask("GET", &format!("{PATH}/{}", Uuid::now_v7()), None).await.status, 404);
 }
 
@@ -184,7 +187,9 @@ async fn what_an_endpoint_refused_is_decided_by_who_sees_all_that_it_is_told() {
 async fn an_endpoint_that_has_no_channel_left_is_no_other_channels() {
     let world = World::new();
     world.admit("shop", Role::Admin, None, Some(&["shop"]));
-    let made = add(&world, json!({ "url": "https://example.com/hook?key=1", "channels": [] })).await;
+    let made = add(&world, json!({ "url": "https://example.com/hook?key=1" })).await;
+    // As it is once its channel was removed.
+    world.postbox.endpoints.lock().unwrap()[0].0.channels = Some(Vec::new());
     let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
     assert_eq!(world.ask_as("shop", "GET", PATH, None).await.json()["items"], json!([]));
     let taken = json!({ "channels": ["shop"] });
