@@ -60,7 +60,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 pub(crate) struct Wanted {
     /// Where events are posted: https, at a host that anyone may reach, unless `BATON_WEBHOOK_HOSTS` names it.
     url: String,
-    /// Types of events. `["*"]` or left out: all.
+    /// Types of events. `["*"]`, null or left out: all.
     events: Option<Vec<String>>,
     /// Of which channels; null or left out: of all that you may see.
     channels: Option<Vec<String>>,
@@ -109,7 +109,10 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
 #[schema(as = WebhookEndpointChange)]
 pub(crate) struct Change {
     url: Option<String>,
-    events: Option<Vec<String>>,
+    /// `["*"]` or null: all.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Vec<String>>)]
+    events: Option<Option<Vec<String>>>,
     /// Null: all that you may see.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>)]
@@ -136,7 +139,10 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     };
     let change = endpoints::Change {
         url: wanted.url.map(|text| url(&doors, text)).transpose()?,
-        events: wanted.events.map(events).transpose()?,
+        events: match wanted.events {
+            Some(words) => Some(words.map(events).transpose()?.flatten()),
+            None => None,
+        },
         channels,
         description: match wanted.description {
             Some(text) => Some(text.map(description).transpose()?),

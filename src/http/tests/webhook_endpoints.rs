@@ -196,3 +196,47 @@ async fn an_endpoint_that_has_no_channel_left_is_no_other_channels() {
     assert_eq!(world.ask_as("shop", "PATCH", &path, Some(taken)).await.status, 404);
     assert_eq!(world.get(&path).await.status, 200);
 }
+
+/// With the key `k1`.
+async fn rotates(world: &World, token: &str, path: &str) -> Reply {
+    let asked =
+        request("POST", &format!("{path}/rotate-secret"), None).insert_header(("Idempotency-Key", "k1"));
+    world.send(asked.insert_header(("Authorization", format!("Bearer {token}")))).await
+}
+
+#[tokio::test]
+async fn a_secret_is_shown_again_to_the_token_alone_that_was_shown_it_and_while_it_sees_the_endpoint() {
+    let world = World::new();
+    world.has_channels(&["shop", "other"]);
+    let ana = Uuid::now_v7();
+    world.admit("all", Role::Admin, Some(ana), None);
+    world.admit("twin", Role::Admin, Some(ana), None);
+    world.admit("shop", Role::Admin, Some(ana), Some(&["shop"]));
+    world.crew.promote(ana);
+    let made = add(&world, json!({ "url": "https://example.com" })).await;
+    let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
+    let first = rotates(&world, "all", &path).await;
+    assert_eq!(first.status, 200, "{}", first.body);
+    assert_eq!(rotates(&world, "all", &path).await.json(), first.json(), "a repeat");
+    assert_eq!(rotates(&world, "shop", &path).await.status, 404, "it is not there for them");
+    let other = rotates(&world, "twin", &path).await.json();
+    assert_ne!(other["secret"], first.json()["secret"], "another program with another key");
+
+    assert_eq!(world.ask("PATCH", &path, Some(json!({ "channels": ["shop"] }))).await.status, 200);
+    assert_eq!(rotates(&world, "shop", &path).await.status, 200);
+    assert_eq!(world.ask("PATCH", &path, Some(json!({ "channels": null }))).await.status, 200);
+    assert_eq!(rotates(&world, "shop", &path).await.status, 404, "not any more");
+}
+
+#[tokio::test]
+async fn null_means_all_events_to_add_and_to_change() {
+    let world = World::new();
+    let made = add(&world, json!({ "url": "https://example.com", "events": null })).await;
+    assert_eq!(made["events"], json!(["*"]));
+    let path = format!("{PATH}/{}", made["id"].as_str().unwrap());
+    for (events, wanted) in [(json!(["message_sent"]), json!(["message_sent"])), (Value::Null, json!(["*"]))]
+    {
+        let changed = world.ask("PATCH", &path, Some(json!({ "events": events }))).await;
+        assert_eq!(changed.json()["events"], wanted);
+    }
+}
