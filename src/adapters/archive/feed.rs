@@ -92,6 +92,10 @@ fn number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|number: &i64| *number >= 0 && number.to_string() == text)
 }
 
+/// "Is not of a conversation that is being erased": the events of one go page after page, and are told to nobody meanwhile.
+pub(in crate::adapters) const STAYS: &str =
+    "not exists (select 1 from erasures x where x.conversation_id = e.conversation_id)";
+
 /// What to select for the place of an event.
 pub(in crate::adapters) const fn place_columns(engine: Engine) -> &'static str {
     match engine {
@@ -164,7 +168,7 @@ pub(in crate::adapters) async fn newest_place<S: Store>(store: &S) -> Result<Pla
     Ok(place.max(journal.forgotten))
 }
 
-/// Events after that place, whatever was removed between them.
+/// Events after that place, whatever was removed between them or is about to be.
 pub(in crate::adapters) async fn after<S: Store>(
     store: &S,
     place: Place,
@@ -205,7 +209,7 @@ pub(in crate::adapters) async fn at<S: Store>(
 fn next(engine: Engine, place: Place, limit: usize) -> Statement {
     let mut statement = Statement::new("select ");
     statement.columns::<Event>("e").push(", ").push(place_columns(engine)).push(" from events e where ");
-    statement.push(is_settled(engine)).push(" and ");
+    statement.push(is_settled(engine)).push(" and ").push(STAYS).push(" and ");
     beyond(&mut statement, engine, place, false);
     statement.push(" order by ").push(order(engine, false)).push(" limit ").bind(limit.min(EVENTS_MAX));
     statement

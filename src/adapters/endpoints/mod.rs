@@ -239,7 +239,11 @@ impl<S: Store> Endpoints for S {
             ") l join deliveries d on d.id = (select h.id from deliveries h where h.endpoint_id = l.endpoint_id \
              and h.lane = l.lane and h.state = 'pending' order by h.event_xact, h.event_id limit 1) where d.next_at <= ",
         );
-        statement.now(self).push(" order by d.event_xact, d.event_id limit ");
+        statement.now(self);
+        // Those of a conversation that is being erased go with it, told or not.
+        statement
+            .push(" and not exists (select 1 from erasures x where x.conversation_id = d.conversation_id)");
+        statement.push(" order by d.event_xact, d.event_id limit ");
         statement.bind(i64::try_from(limit).unwrap_or(ROWS_MAX));
         let rows = self.rows(statement).await?;
         if rows.is_empty() {

@@ -34,6 +34,7 @@ on_both_stores!(
     an_endpoint_without_a_place_is_told_of_what_happens_from_now_on,
     an_event_that_is_gone_is_told_nobody,
     of_what_is_told_nobody_any_more_nothing_fails,
+    of_whoever_is_being_erased_nothing_is_told,
 );
 
 fn endpoint() -> Endpoint {
@@ -462,4 +463,28 @@ async fn of_what_is_told_nobody_any_more_nothing_fails<S: Trial>(store: &S) {
     let dropped = Ended { attempt: Attempt::default(), fate: Fate::Dropped, disabled: None };
     store.settle(due, &dropped).await.expect("written");
     assert_eq!(failing_since().await, None);
+}
+
+async fn of_whoever_is_being_erased_nothing_is_told<S: Trial>(store: &S) {
+    let id = added(store, endpoint()).await;
+    let [mei, tom] = ["6580000001@c.us", "6580000002@c.us"].map(|chat| begun("shop", chat));
+    for of in [&mei, &tom] {
+        store.keep_conversation(of).await;
+        store.keep_events(vec![event(Some(of), None, EventType::MessageSent, NOW)]).await;
+    }
+    let told = gathered(store, id, 2).await;
+    // Closed, and not removed yet.
+    let closing = "insert into erasures (conversation_id, actor, worked_at) values ($1, 'shell', 1)";
+    store.write(Statement::new(closing).with(mei.id)).await.expect("written");
+    let due = store.due(id, 9).await.expect("read");
+    let whose: Vec<_> = due.iter().map(|due| due.delivery.conversation).collect();
+    assert_eq!(whose, [Some(tom.id)]);
+    let of_mei = told.iter().find(|it| it.conversation == Some(mei.id)).expect("it was written down");
+    assert!(!store.tell_again(of_mei.id).await.expect("written"));
+    // What happens meanwhile is not even written down; what happens to others is.
+    for of in [&mei, &tom] {
+        store.keep_events(vec![event(Some(of), None, EventType::MessageSent, NOW)]).await;
+    }
+    let of_tom = gathered(store, id, 3).await.iter().filter(|it| it.conversation == Some(tom.id)).count();
+    assert_eq!(of_tom, 2);
 }

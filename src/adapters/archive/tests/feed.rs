@@ -17,6 +17,7 @@ on_both_stores!(
     an_id_that_means_nothing_here_asks_for_everything_again,
     a_reader_older_than_the_oldest_event_asks_for_everything_again,
     many_writers_and_one_reader_agree,
+    of_whoever_is_being_erased_the_feed_tells_nothing,
 );
 
 /// An event that has not come by then never will.
@@ -109,6 +110,20 @@ async fn many_writers_and_one_reader_agree<S: Trial>(store: &S) {
     let (_, found) = tokio::join!(writers, follow(store, &start, total, 3));
     let listed = store.events(&EventFilter::default(), &super::first(200)).await.expect("a page").items;
     assert_eq!(found, listed, "each event once, in the order in which they stand for good");
+}
+
+async fn of_whoever_is_being_erased_the_feed_tells_nothing<S: Trial>(store: &S) {
+    let start = store.newest_event().await.expect("an id");
+    let mei = trial::begun("shop", "6580000001@c.us");
+    store.keep_conversation(&mei).await;
+    store.keep_events(vec![event(Some(&mei), None, EventType::MessageSent, NOW)]).await;
+    follow(store, &start, 1, 10).await;
+    let closing = "insert into erasures (conversation_id, actor, worked_at) values ($1, 'shell', 1)";
+    store.write(Statement::new(closing).with(mei.id)).await.expect("written");
+    assert_eq!(store.tail(Some(&start), 10).await.expect("reads"), Tail::Events(Vec::new()));
+    keep(store, 7).await;
+    let found = follow(store, &start, 1, 10).await;
+    assert_eq!(numbers(&found), [7], "what is of others comes as ever");
 }
 
 /// Two transactions at once, as [`Trial`] cannot hold them: one statement each, committed by hand.
