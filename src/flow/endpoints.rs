@@ -159,7 +159,7 @@ pub trait Endpoints: Send + Sync {
     /// Keeps a test, which has been made already.
     async fn keep_test(&self, test: &Delivery) -> Result<(), Error>;
 
-    /// Tells it again, in its order and with a new day. False if there is none, or it is a test.
+    /// Tells it again, in its order and with a new day. False if there is none, it is a test, or its event is there no more.
     async fn tell_again(&self, id: Uuid) -> Result<bool, Error>;
 
     /// Those that are told.

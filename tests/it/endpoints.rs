@@ -27,6 +27,7 @@ on_both_stores!(
     what_lies_inside_sees_nothing,
     a_process_that_dies_before_it_hears_the_answer_tells_it_again,
     what_was_told_can_be_told_again,
+    what_would_be_dropped_is_not_replayed,
 );
 
 const MEI: &str = "6580000001@c.us";
@@ -484,4 +485,34 @@ async fn what_was_told_can_be_told_again(world: &World) {
     let posts = receiver.posts();
     assert_eq!(texts(&posts), ["one", "two", "one"]);
     assert_eq!(posts[0].id, posts[2].id);
+}
+
+async fn what_would_be_dropped_is_not_replayed(world: &World) {
+    let receiver = Receiver::start().await;
+    receiver.answers(|post| if post.text() == "one" { 500 } else { 200 });
+    let made = endpoint(world, &receiver, &["message_received"]).await;
+    let (mei, bob) = (world.chat(MEI), world.chat(BOB));
+    mei.writes("M1", "one").await;
+    tell_until(world, &receiver, |posts| !posts.is_empty()).await;
+    // It takes other things, so it is not switched off.
+    world.pass(DAY_MS / 2);
+    bob.writes("B1", "uno").await;
+    tell_until(world, &receiver, |posts| texts(posts).contains(&"uno")).await;
+    world.pass(DAY_MS / 2);
+    mei.writes("M2", "two").await;
+    tell_until(world, &receiver, |posts| texts(posts).contains(&"two")).await;
+    let letters = world.get("/api/v1/dead-letters?kind=delivery").await["items"].clone();
+    let id = letters[0]["id"].as_str().expect("one was given up");
+
+    let narrowed = json!({ "events": ["message_sent"] });
+    assert_eq!(world.ask("PATCH", &path(&made), Some(narrowed)).await.status, 200);
+    let by_letter = format!("/api/v1/dead-letters/{id}/retry");
+    let by_delivery = format!("{}/deliveries/{id}/retry", path(&made));
+    for retry in [&by_letter, &by_delivery] {
+        let refused = world.ask("POST", retry, None).await;
+        assert_eq!((refused.status, &refused.body["code"]), (409, &json!("not_retryable")), "{retry}");
+    }
+    assert_eq!(world.get("/api/v1/dead-letters?kind=delivery").await["items"], letters, "it is still open");
+    assert_eq!(world.ask("PATCH", &path(&made), Some(json!({ "events": ["*"] }))).await.status, 200);
+    assert_eq!(world.ask("POST", &by_letter, None).await.status, 202);
 }

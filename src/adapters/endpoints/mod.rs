@@ -161,7 +161,12 @@ impl<S: Store> Endpoints for S {
         let mut statement = Statement::new(
             "update deliveries set state = 'pending', first_at = null, attempts = 0, next_at = ",
         );
-        statement.now(self).push(" where event_id is not null and id = ").bind(id);
+        statement.now(self).push(" where id = ").bind(id);
+        statement.push(" and exists (select 1 from events e where ").push(feed::STAYS).push(" and ");
+        statement.push(match S::ENGINE {
+            Engine::Postgres => "e.xact = deliveries.event_xact and e.id = deliveries.event_id)",
+            Engine::Sqlite => "e.id = deliveries.event_id)",
+        });
         Ok(self.write(statement).await? > 0)
     }
 

@@ -411,6 +411,7 @@ async fn an_event_that_is_gone_is_told_nobody<S: Trial>(store: &S) {
     store.write(Statement::new("delete from events")).await.expect("written");
     let due = store.due(id, 1).await.expect("read").remove(0);
     assert_eq!(due.event, None);
+    assert!(!store.tell_again(due.delivery.id).await.expect("written"), "nor is it told again");
     let attempt = Attempt { trouble: Some(Trouble::Unreadable), ..Attempt::default() };
     store.settle(&due, &Ended { attempt, fate: Fate::Dropped, disabled: None }).await.expect("written");
     let dropped = store.delivery(due.delivery.id).await.expect("read").expect("there");

@@ -5,18 +5,20 @@
 use uuid::Uuid;
 
 use super::{Desk, Refusal, Who, refusal::not_retryable};
-use crate::domain::{
-    docket::Entry,
-    event::EventType,
-    turn::{DeadLetter, LetterKind, LetterState},
+use crate::{
+    domain::{
+        docket::Entry,
+        event::EventType,
+        turn::{DeadLetter, LetterKind, LetterState},
+    },
+    flow::endpoints::Delivery,
 };
 
 impl Desk {
     /// Tells an endpoint something again. If it had been given up, its dead letter is replayed with it.
     pub async fn tell_again(&self, delivery: Uuid, who: &Who) -> Result<(), Refusal> {
-        if !self.endpoints.tell_again(delivery).await? {
-            return Err(Refusal::NotFound);
-        }
+        let found = self.endpoints.delivery(delivery).await?.ok_or(Refusal::NotFound)?;
+        self.tell_what_is_wanted(&found).await?;
         let letter = self.archive.letter(delivery).await?;
         let is_open =
             |letter: &DeadLetter| letter.kind == LetterKind::Delivery && letter.state == LetterState::Open;
@@ -31,10 +33,26 @@ impl Desk {
         if letter.state != LetterState::Open {
             return Err(not_retryable(None, "it was replayed or discarded before"));
         }
-        if !self.endpoints.tell_again(letter.subject.unwrap_or(letter.id)).await? {
+        let Some(found) = self.endpoints.delivery(letter.subject.unwrap_or(letter.id)).await? else {
             return Err(not_retryable(None, "its endpoint was removed, or the database was restored since"));
-        }
+        };
+        self.tell_what_is_wanted(&found).await?;
         self.end_letter(letter, who).await
+    }
+
+    /// What would be dropped is refused: a letter that counts as replayed is looked at by nobody any more.
+    async fn tell_what_is_wanted(&self, delivery: &Delivery) -> Result<(), Refusal> {
+        if delivery.event.is_none() {
+            return Err(not_retryable(None, "it was a test: make another"));
+        }
+        let standing = self.endpoints.endpoint(delivery.endpoint).await?.ok_or(Refusal::NotFound)?;
+        if !standing.endpoint.covers(delivery.kind, &delivery.channel) {
+            return Err(not_retryable(None, "the endpoint is not told of such events any more"));
+        }
+        if !self.endpoints.tell_again(delivery.id).await? {
+            return Err(not_retryable(None, "what it was to be told is not kept any more"));
+        }
+        Ok(())
     }
 
     pub(super) async fn end_letter(&self, letter: DeadLetter, who: &Who) -> Result<DeadLetter, Refusal> {
