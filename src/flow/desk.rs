@@ -105,12 +105,14 @@ pub struct Words {
     pub quoted: Option<Uuid>,
     /// The file that goes with it, kept already: the text is what stands under it.
     pub enclosure: Option<Enclosure>,
+    /// Where it stands in the request, as a JSON pointer: what is wrong with it is told by that.
+    pub at: String,
 }
 
 impl Words {
     /// These words, and nothing with them.
     pub fn of(text: impl Into<String>) -> Self {
-        Self { text: text.into(), quoted: None, enclosure: None }
+        Self { text: text.into(), quoted: None, enclosure: None, at: String::new() }
     }
 }
 

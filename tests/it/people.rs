@@ -7,6 +7,8 @@ use crate::world::{Answer, World, on_both_stores};
 on_both_stores!(
     an_agents_message_takes_over_and_the_assistant_says_nothing_more,
     a_note_is_neither_sent_nor_read_by_the_model,
+    what_is_wrong_with_one_of_several_messages_is_told_of_that_one,
+    of_a_text_that_was_cut_the_first_part_is_answered,
     a_message_that_waits_can_be_withdrawn_and_one_that_left_cannot,
     an_unknown_message_can_be_confirmed,
     an_unknown_message_can_be_sent_again_by_a_person,
@@ -192,4 +194,35 @@ async fn a_contact_who_waits_too_long_for_a_person_calls_one(world: &World) {
     mei.agent_says("I am here.").await;
     world.drain().await;
     assert!(mei.conversation().await["attention"].is_null());
+}
+
+async fn what_is_wrong_with_one_of_several_messages_is_told_of_that_one(world: &World) {
+    let mei = world.chat(MEI);
+    mei.writes("M1", "Show me condos").await;
+    let known = mei.messages().await[0]["id"].clone();
+    let said = |quoted: &serde_json::Value| json!({ "text": "This one", "quoted_message_id": quoted });
+    let unknown = json!("00000000-0000-7000-8000-000000000000");
+    let both = json!({ "messages": [said(&known), said(&unknown)] });
+    let refused = mei.ask("POST", "messages/batch", Some(both)).await;
+    let pointer = &refused.body["errors"][0]["pointer"];
+    assert_eq!((refused.status, pointer), (400, &json!("/messages/1/quoted_message_id")));
+    let refused = mei.ask("POST", "messages", Some(said(&unknown))).await;
+    assert_eq!(refused.body["errors"][0]["pointer"], "/quoted_message_id");
+}
+
+async fn of_a_text_that_was_cut_the_first_part_is_answered(world: &World) {
+    let mei = world.chat(MEI);
+    mei.writes("M1", "Show me condos").await;
+    let path = mei.path("messages/batch").await;
+    let both = json!({ "messages": [{ "text": "word ".repeat(1_000) }, { "text": "Any of them?" }] });
+    let request = || world.request("POST", &path, Some(both.clone())).header("Idempotency-Key", "K1");
+    let first = crate::world::answered(request()).await;
+    assert_eq!(first.status, 202, "{first:?}");
+    let items = first.body["items"].as_array().expect("a list");
+    assert_eq!((items.len(), &items[0]["delivery"]["parts"]), (2, &json!(2)), "one for each that was sent");
+    assert_eq!(items[1]["text"], "Any of them?");
+    let again = crate::world::answered(request()).await;
+    assert_eq!(again.body["items"].as_array().map(Vec::len), Some(2), "and so again");
+    world.drain().await;
+    assert_eq!(world.gateway.shown_to(MEI).len(), 3);
 }

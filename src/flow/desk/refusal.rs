@@ -15,7 +15,7 @@ pub enum Refusal {
     #[error("{pointer}: {detail}")]
     Invalid {
         /// Where in the body, as a JSON pointer.
-        pointer: &'static str,
+        pointer: String,
         /// What is wrong.
         detail: String,
     },
@@ -47,8 +47,8 @@ pub(super) fn unless_gone<T>(outcome: Result<T, ledger::Error>) -> Result<T, Ref
     })
 }
 
-pub(super) fn invalid(pointer: &'static str, detail: String) -> Refusal {
-    Refusal::Invalid { pointer, detail }
+pub(super) fn invalid(pointer: impl Into<String>, detail: String) -> Refusal {
+    Refusal::Invalid { pointer: pointer.into(), detail }
 }
 
 pub(super) fn conflict(docket: &Docket, code: &'static str, detail: &str) -> Refusal {

@@ -44,10 +44,13 @@ pub(super) fn check(words: &[Words]) -> Result<(), Refusal> {
         let length = words.text.chars().count();
         match &words.enclosure {
             Some(_) if length > CAPTION_MAX => {
-                return Err(invalid("/caption", format!("at most {CAPTION_MAX} characters")));
+                return Err(invalid(
+                    format!("{}/caption", words.at),
+                    format!("at most {CAPTION_MAX} characters"),
+                ));
             }
             None if words.text.trim().is_empty() || length > TEXT_MAX => {
-                return Err(invalid("/text", format!("1 to {TEXT_MAX} characters")));
+                return Err(invalid(format!("{}/text", words.at), format!("1 to {TEXT_MAX} characters")));
             }
             _ => {}
         }
@@ -68,7 +71,7 @@ pub(in crate::flow) fn say(
     }
     // Before anything changes: a refusal leaves everything as it was.
     let lines = words.iter().map(|words| {
-        let quoted = quote(docket, words.quoted)?;
+        let quoted = quote(docket, words)?;
         Ok(Line { text: words.text.clone(), quoted, enclosure: words.enclosure.clone() })
     });
     let lines = lines.collect::<Result<Vec<_>, Refusal>>()?;
@@ -153,10 +156,11 @@ pub(super) fn ids_of(answer: &Value) -> Vec<Uuid> {
     answer.as_array().into_iter().flatten().filter_map(|id| id.as_str()?.parse().ok()).collect()
 }
 
-fn quote(docket: &Docket, quoted: Option<Uuid>) -> Result<Option<Quoted>, Refusal> {
-    let Some(id) = quoted else { return Ok(None) };
+fn quote(docket: &Docket, words: &Words) -> Result<Option<Quoted>, Refusal> {
+    let Some(id) = words.quoted else { return Ok(None) };
     let unknown = || {
-        invalid("/quoted_message_id", "no message of this conversation that the provider knows".to_owned())
+        let pointer = format!("{}/quoted_message_id", words.at);
+        invalid(pointer, "no message of this conversation that the provider knows".to_owned())
     };
     let message = docket.message(id).ok_or_else(unknown)?;
     let provider_message_id = message.provider_message_id.clone().ok_or_else(unknown)?;

@@ -99,7 +99,8 @@ pub(crate) struct Saying {
 impl Saying {
     fn words(self, at: &str) -> Result<Words, Problem> {
         let text = read::text(&format!("{at}/text"), self.text, TEXT_MAX)?;
-        Ok(Words { quoted: self.quoted_message_id.map(|id| id.0), ..Words::of(text) })
+        let quoted = self.quoted_message_id.map(|id| id.0);
+        Ok(Words { quoted, at: at.to_owned(), ..Words::of(text) })
     }
 }
 

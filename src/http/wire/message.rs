@@ -266,7 +266,7 @@ impl Said {
 /// Several of them.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SaidAll {
-    /// In the order given.
+    /// One of each text, in the order given: of one that was cut, the first part.
     items: Vec<Message>,
     takeover: Option<Receipt>,
 }
@@ -274,9 +274,10 @@ pub(crate) struct SaidAll {
 impl SaidAll {
     /// What was said, with the names that agents have now.
     pub(crate) fn of(said: desk::Said, names: &Names, beside: &Beside) -> Self {
+        let begins = |it: &message::Message| it.delivery.as_ref().is_none_or(|delivery| delivery.part == 1);
         let shown = |it| Message::of(said.conversation, it, names, beside);
         Self {
-            items: said.messages.into_iter().map(shown).collect(),
+            items: said.messages.into_iter().filter(begins).map(shown).collect(),
             takeover: said.takeover.map(|receipt| Receipt::of(receipt, names)),
         }
     }
