@@ -275,7 +275,7 @@ impl Desk {
             if let Some(ids) = words::made_before(docket, &idempotency)? {
                 return Ok::<_, Refusal>((ids, conversation, None));
             }
-            let id = words::keep_note(docket, &text, &who.actor, who.agent);
+            let id = words::keep_note(docket, &text, &who);
             words::remember(docket, &idempotency, &[id]);
             Ok((vec![id], conversation, docket.message(id).cloned()))
         };

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     channels::Channels,
     conversations::{self, By, Switched},
-    desk,
+    desk::{self, Who},
     dispatch::Dispatch,
     inbox,
     ledger::{Error, Key, Ledger, Need, change},
@@ -16,7 +16,7 @@ use super::{
 use crate::domain::{
     conversation::Conversation,
     docket::Docket,
-    message::DeliveryState,
+    message::{DeliveryState, Origin},
     mode::{Mode, Reason},
     policy::Policy,
     time::Time,
@@ -31,6 +31,8 @@ pub struct Request {
     pub actor: String,
     /// The agent who asks, if it is one: a takeover assigns the conversation.
     pub agent: Option<Uuid>,
+    /// How it came, for its note; None: as from the dashboard.
+    pub origin: Option<Origin>,
     /// Only if the version is this.
     pub expected_version: Option<i64>,
     /// HUMAN until then: None leaves the clock as it is, `Some(None)` stops it.
@@ -233,7 +235,9 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
     }
     if let Some(note) = request.note.as_ref().filter(|note| !note.trim().is_empty()) {
         docket.conversation.memo.note = Some(note.clone());
-        desk::words::keep_note(docket, note, &request.actor, request.agent);
+        let origin = request.origin.unwrap_or(Origin::Dashboard);
+        let who = Who { actor: request.actor.clone(), agent: request.agent, origin };
+        desk::words::keep_note(docket, note, &who);
     }
     let answering = to == Mode::Ai && request.answer_now && inbox::answer_now(docket);
     Ok(receipt(docket, &switched, answering))

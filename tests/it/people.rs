@@ -55,6 +55,7 @@ async fn a_note_is_neither_sent_nor_read_by_the_model(world: &World) {
     mei.writes("M1", "Show me condos").await;
     let note = mei.ask("POST", "notes", Some(json!({ "text": "She haggles." }))).await;
     assert_eq!(note.status, 201, "{note:?}");
+    assert_eq!(note.body["origin"], "api", "it came with a token");
     world.assistant_says("Two condos.");
     world.after(3_000).await;
     mei.reads(

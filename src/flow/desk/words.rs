@@ -12,7 +12,7 @@ use crate::{
         enclosure::{CAPTION_MAX, Enclosure},
         event::EventType,
         lane::Lane,
-        message::{Author, Gate, Kind, Message, Origin, Quoted},
+        message::{Author, Gate, Kind, Message, Quoted},
         mode::{Mode, Reason},
         pacing,
         policy::Policy,
@@ -168,17 +168,17 @@ fn quote(docket: &Docket, words: &Words) -> Result<Option<Quoted>, Refusal> {
 }
 
 /// Puts a private note into the conversation.
-pub(in crate::flow) fn keep_note(docket: &mut Docket, text: &str, actor: &str, agent: Option<Uuid>) -> Uuid {
+pub(in crate::flow) fn keep_note(docket: &mut Docket, text: &str, who: &Who) -> Uuid {
     if docket.is_new() {
         merge::ask_once(docket);
     }
     let last_message_at = docket.conversation.last_message_at;
     let id = docket.push(Message {
-        agent,
-        ..Message::of(Author::Agent, Origin::Dashboard, Kind::Note, text.to_owned())
+        agent: who.agent,
+        ..Message::of(Author::Agent, who.origin, Kind::Note, text.to_owned())
     });
     // A note is no message to or from the contact.
     docket.conversation.last_message_at = last_message_at;
-    docket.record(Entry::of(EventType::NoteAdded).by(actor).message(id));
+    docket.record(Entry::of(EventType::NoteAdded).by(&who.actor).message(id));
     id
 }

@@ -151,7 +151,7 @@ fn what_says_nothing_new_leaves_a_draft_as_it_is() {
         ("a reaction", |play| arrives(play, Kind::Reaction, Some(OutcomeReason::Reaction))),
         ("a sticker", |play| arrives(play, Kind::Sticker, Some(OutcomeReason::Sticker))),
         ("a note", |play| {
-            play.step(|docket, _| words::keep_note(docket, "Hm.", "agent:ana", None));
+            play.step(|docket, _| words::keep_note(docket, "Hm.", &ana()));
         }),
         ("the button again", |play| {
             play.switches(Mode::Human);

@@ -26,7 +26,7 @@ fn the_other_id_of_a_person_is_asked_for_once_where_a_person_writes_or_a_hidden_
             play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &once)).unwrap();
         }),
         ("a note, where nobody has written", |play| {
-            play.step(|docket, _| words::keep_note(docket, "Call her.", "agent:ana", None));
+            play.step(|docket, _| words::keep_note(docket, "Call her.", &ana()));
         }),
     ];
     for (name, deed) in deeds {
