@@ -25,6 +25,9 @@ use crate::{
     },
 };
 
+/// The group of what the caller holds.
+const MINE: &str = "mine";
+
 /// Longest name of a contact.
 const NAME_MAX: usize = 256;
 
@@ -81,7 +84,7 @@ impl Which {
             None | Some("all") => None,
             Some("needs_you") => Some(Group::NeedsYou),
             Some("ai") => Some(Group::Ai),
-            Some("mine") => match caller.agent {
+            Some(MINE) => match caller.agent {
                 Some(agent) => Some(Group::Mine(agent)),
                 None => return Ok(None),
             },
@@ -154,16 +157,19 @@ pub(crate) struct Counts {
     unread: i64,
 }
 
-/// How many of these conversations there are, by group.
+/// How many of these conversations there are, by group: each is counted, whichever `group` names.
 ///
 /// They are counted once for all who ask the same, and the less often the longer it takes: whoever asks meanwhile waits for the
 /// next count, ten seconds at most before it begins.
 #[utoipa::path(get, path = "/api/v1/conversations/counts", tag = "Conversations", params(Which),
     responses((status = 200, body = Counts)))]
 pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let mut which = query.0;
     // Counts have no pages; a limit that no page may have is told all the same.
-    read::limit_of(query.0.limit)?;
-    let Some(filter) = query.0.filter(&doors, &caller).await? else {
+    read::limit_of(which.limit)?;
+    // Whoever has no group of their own has the others all the same.
+    which.group.take_if(|group| group == MINE);
+    let Some(filter) = which.filter(&doors, &caller).await? else {
         return Ok(Answer::ok(&Counts::default()));
     };
     let filter = ConversationFilter { group: None, ..filter };

@@ -303,8 +303,11 @@ async fn a_search_says_what_it_found_and_a_list_does_not() {
     let path = "/api/v1/conversations/counts?q=condo";
     world.admit("holder", Role::Agent, Some(fakes::HOLDER), None);
     for (token, mine) in [("holder", 2), (ADMIN, 0)] {
-        let counts = world.ask_as(token, "GET", path, None).await.json();
-        assert_eq!(counts, json!({ "needs_you": 1, "mine": mine, "ai": 3, "all": 7, "unread": 4 }));
+        for group in ["", "&group=mine", "&group=ai"] {
+            let counts = world.ask_as(token, "GET", &format!("{path}{group}"), None).await.json();
+            let wanted = json!({ "needs_you": 1, "mine": mine, "ai": 3, "all": 7, "unread": 4 });
+            assert_eq!(counts, wanted, "{group}: each is counted");
+        }
     }
 }
 
