@@ -1,11 +1,40 @@
 //! Settings as they are in force: for reading only.
 
 use actix_web::web::Data;
-use serde::Serialize;
-use utoipa::ToSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
-use super::Answered;
-use crate::http::{answer::Answer, auth::Caller, doors::Doors, ports, wire::List};
+use super::{Answered, page_of};
+use crate::{
+    flow::archive::PageOf,
+    http::{
+        answer::Answer,
+        auth::Caller,
+        doors::Doors,
+        ports,
+        problem::Problem,
+        read::{self, Query},
+        wire::List,
+    },
+};
+
+/// Which settings.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// At most so many: 1 to 200, all if not given.
+    limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl Which {
+    fn page(self) -> Result<PageOf, Problem> {
+        let limit = if self.limit.is_some() { read::limit_of(self.limit)? } else { usize::MAX };
+        Ok(PageOf { limit, cursor: self.cursor })
+    }
+}
 
 /// One setting.
 #[derive(Debug, Serialize, ToSchema)]
@@ -24,19 +53,21 @@ pub(crate) struct Setting {
 const OF_EACH_CHANNEL: [&str; 3] = ["BATON_GREEN_API_RECEIVE", "BATON_GREEN_API_URL", "BATON_PUBLIC_URL"];
 
 /// All settings. Whoever may not see all channels sees those that a channel may override, and those by which it is connected.
-#[utoipa::path(get, path = "/api/v1/settings", tag = "Installation",
+#[utoipa::path(get, path = "/api/v1/settings", tag = "Installation", params(Which),
     responses((status = 200, body = List<Setting>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller) -> Answered {
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+    let page = query.0.page()?;
     let is_of_each = |setting: &ports::Setting| {
         setting.channel_key.is_some() || OF_EACH_CHANNEL.contains(&setting.name.as_str())
     };
     let is_shown = |setting: &&ports::Setting| caller.channels.is_none() || is_of_each(setting);
-    let settings = doors.settings.iter().filter(is_shown).cloned().map(|setting| Setting {
+    let all = doors.settings.iter().filter(is_shown).cloned().enumerate().collect();
+    let page = page_of(all, &page, |(place, _)| *place)?;
+    Ok(Answer::ok(&List::of(page, |(_, setting)| Setting {
         name: setting.name,
         value: setting.value,
         set: setting.is_set,
         source: setting.source,
         channel_key: setting.channel_key,
-    });
-    Ok(Answer::ok(&List { items: settings.collect(), next_cursor: None }))
+    })))
 }

@@ -278,4 +278,11 @@ async fn an_admin_of_some_channels_sees_the_settings_that_a_channel_may_override
             .collect();
         assert_eq!(names, wanted, "{name}");
     }
+    let first = world.ask_as("all", "GET", "/api/v1/settings?limit=2", None).await.json();
+    let next = format!("/api/v1/settings?cursor={}", first["next_cursor"].as_str().expect("more"));
+    let next = world.ask_as("all", "GET", &next, None).await.json();
+    assert_eq!(next["items"][0]["name"], "BATON_REPLY_CAP");
+    assert!(next["next_cursor"].is_null());
+    let refused = world.ask_as("all", "GET", "/api/v1/settings?nmae=x", None).await;
+    assert_eq!((refused.status, refused.pointer().as_str()), (400, "/nmae"));
 }
