@@ -172,7 +172,7 @@ export type Draft = {
 export type DeadLetter = {
   id: string;
   kind: "webhook" | "turn" | "send" | "delivery";
-  channel: string;
+  channel: string | null;
   state: "open" | "replayed" | "discarded";
   conversation_id: string | null;
   reason: string;

@@ -177,6 +177,10 @@ async fn what_an_endpoint_refused_is_decided_by_who_sees_all_that_it_is_told() {
     assert_eq!(world.ask("DELETE", &letter, None).await.status, 204);
     assert_eq!(world.ask("PATCH", &path, Some(json!({ "channels": ["shop"] }))).await.status, 200);
     assert_eq!(world.ask_as("shop", "DELETE", &letter, None).await.status, 204);
+    let shown = async || world.get("/api/v1/dead-letters").await.json()["items"][0]["channel"].clone();
+    assert_eq!(shown().await, "shop");
+    world.shelf.letters.lock().unwrap()[0].channel = String::new();
+    assert_eq!(shown().await, json!(null), "as of an event that is of none");
 }
 
 #[tokio::test]

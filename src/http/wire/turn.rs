@@ -142,7 +142,8 @@ impl FollowUp {
 pub(crate) struct DeadLetter {
     id: Id,
     kind: LetterKindWord,
-    channel: String,
+    /// Null where it is of none.
+    channel: Option<String>,
     conversation_id: Option<Id>,
     state: LetterStateWord,
     reason: String,
@@ -158,7 +159,7 @@ impl From<turn::DeadLetter> for DeadLetter {
         Self {
             id: Id(letter.id),
             kind: Word(letter.kind),
-            channel: letter.channel,
+            channel: (!letter.channel.is_empty()).then_some(letter.channel),
             conversation_id: letter.conversation.map(Id),
             state: Word(letter.state),
             reason: letter.reason,

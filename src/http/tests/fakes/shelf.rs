@@ -196,7 +196,7 @@ impl Archive for Shelf {
     }
 
     async fn letters(&self, _: &LetterFilter, _: &PageOf) -> Result<Page<DeadLetter>, Error> {
-        Ok(Page { items: Vec::new(), next: None })
+        Ok(Page { items: self.letters.lock().unwrap().clone(), next: None })
     }
 
     async fn letter(&self, id: Uuid) -> Result<Option<DeadLetter>, Error> {
