@@ -4,14 +4,10 @@ use std::{future::Future, pin::Pin, time::Duration};
 
 use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header, web};
 use bytes::Bytes;
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, Visitor},
-    forward_to_deserialize_any,
-};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 
-use super::pointer;
+use super::{named::Named, pointer};
 use crate::http::problem::Problem;
 
 /// Longest body of whoever has shown who they are.
@@ -124,31 +120,6 @@ fn must_be_json(request: &HttpRequest) -> Result<(), Problem> {
     }
 }
 
-/// Fields come by their names: serde would take them by their order, too, from a list.
-struct Named<D>(D);
-
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Named<D> {
-    type Error = D::Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.0.deserialize_any(visitor)
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
-}
-
 fn from_json<T: DeserializeOwned>(raw: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(raw);
     let value = serde_path_to_error::deserialize(Named(&mut json))
@@ -159,7 +130,7 @@ fn from_json<T: DeserializeOwned>(raw: &[u8]) -> Result<T, Problem> {
 
 /// A part of a body at that pointer.
 pub(crate) fn from_value<T: DeserializeOwned>(at: &str, value: &serde_json::Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    serde_path_to_error::deserialize(Named(value)).map_err(|error| {
         Problem::invalid(format!("{at}{}", pointer(error.path())), error.inner().to_string())
     })
 }
@@ -195,6 +166,8 @@ mod tests {
             (r#"{"list":[{"limit":1},{"limit":"x"}]}"#, "/list/1/limit"),
             (r#"{"list":[{"nmae":1}]}"#, "/list/0/nmae"),
             (r#"{"list":[],"a/b~c":1}"#, "/a~1b~0c"),
+            (r#"{"list":[[1]]}"#, "/list/0"),
+            (r#"[[]]"#, ""),
             (r#"{"list":[]"#, ""),
             (r#"{"list":[]} x"#, ""),
         ] {

@@ -2,6 +2,8 @@
 
 mod json;
 
+mod named;
+
 mod query;
 
 mod headers;
