@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Answered, page_of, shown, tokens::new_secret};
+use super::{Answered, gateways, page_of, shown, tokens::new_secret};
 use crate::{
     domain::{brake::Brake, docket::Entry, event::EventType},
     flow::{audit::Deed, registry},
@@ -56,6 +56,8 @@ pub(crate) struct Wanted {
     /// `green_api`.
     provider: String,
     instance: String,
+    /// Where the account is; null or left out: where `BATON_GREEN_API_URL` says. Whoever may not see all channels names
+    /// addresses of Green API alone, or at the host of that setting: else 403.
     api_url: Option<String>,
     token: String,
     /// With which the provider posts; made if left out.
@@ -100,12 +102,14 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         webhook_token: Some(webhook_token.clone()),
         previous_webhook_token: optional("/previous_webhook_token", wanted.previous_webhook_token, secret)?,
     };
+    let api_url = optional("/api_url", wanted.api_url, address)?;
+    gateways::check(doors, caller, api_url.as_deref())?;
     let now = (doors.now)();
     let channel = registry::Channel {
         title: optional("/title", wanted.title, words)?,
         provider: wanted.provider,
         instance: Some(instance("/instance", wanted.instance)?),
-        api_url: optional("/api_url", wanted.api_url, address)?,
+        api_url,
         sealed: Some(sealed(doors, &secrets)?),
         settings,
         state: String::new(),
@@ -143,6 +147,7 @@ pub(crate) struct Change {
     title: Option<Option<String>>,
     instance: Option<String>,
     #[serde(default, deserialize_with = "given")]
+    /// As in a channel to add; the one that it has may be said again by anyone.
     #[schema(value_type = Option<String>)]
     api_url: Option<Option<String>>,
     token: Option<String>,
@@ -206,7 +211,7 @@ pub(crate) async fn change(
         let before = all.iter().find(|channel| channel.name == *name && caller.sees(&name));
         let before = before.cloned().ok_or_else(Problem::not_found)?;
         let changed_at = before.updated_at;
-        let channel = apply(&doors, before, &wanted)?;
+        let channel = apply(&doors, &caller, before, &wanted)?;
         if wanted.credential().is_some()
             && let Some(other) = all.iter().find(|other| other.shares_account_with(&channel))
         {
@@ -234,6 +239,7 @@ fn account_in_use(caller: &Caller, other: &registry::Channel) -> Problem {
 /// How a channel stands after a change.
 fn apply(
     doors: &Doors,
+    caller: &Caller,
     mut channel: registry::Channel,
     wanted: &Change,
 ) -> Result<registry::Channel, Problem> {
@@ -242,6 +248,10 @@ fn apply(
     }
     if let Some(url) = wanted.api_url.clone() {
         let url = optional("/api_url", url, address)?;
+        // The one that it has was named by somebody who might.
+        if url != channel.api_url {
+            gateways::check(doors, caller, url.as_deref())?;
+        }
         // The token goes to whoever answers there, and what was given once is shown to nobody.
         if url != channel.api_url && channel.sealed.is_some() && wanted.token.is_none() {
             return Err(Problem::invalid("/token", "must be given again with another api_url"));

@@ -34,6 +34,8 @@ pub(crate) mod export;
 
 pub(crate) mod channels;
 
+mod gateways;
+
 pub(crate) mod qr;
 
 pub(crate) mod labels;

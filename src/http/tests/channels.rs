@@ -1,10 +1,12 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use super::{NOW, World};
+use super::{ADMIN, NOW, World};
 use crate::{
     domain::brake::Latched,
     flow::{provider::LinkCode, registry::Role},
-    http::ports::Secrets,
+    http::ports::{Secrets, Setting},
 };
 
 fn shop() -> Value {
@@ -212,4 +214,43 @@ async fn an_admin_alone_releases_the_brake_and_whoever_looks_sees_why_it_holds()
     let released = world.ask("POST", path, None).await.json();
     assert_eq!((&released["brake"], &released["name"]), (&Value::Null, &json!("shop")));
     assert_eq!(world.ask("POST", "/api/v1/channels/none/release-brake", None).await.status, 404);
+}
+
+#[tokio::test]
+async fn an_admin_of_some_channels_sends_no_requests_into_the_network_around() {
+    let mut world = World::new();
+    let usual = Setting {
+        name: "BATON_GREEN_API_URL".to_owned(),
+        value: Some("https://gateway.example:8443".to_owned()),
+        is_set: true,
+        source: "environment",
+        channel_key: None,
+    };
+    Arc::get_mut(&mut world.doors).expect("nobody else has it").settings = vec![usual];
+    world.admit("some", Role::Admin, None, Some(&["shop"]));
+    let mut wanted = shop();
+    for (url, status) in [
+        ("http://10.0.0.1:6379", 403),
+        ("https://green-api.com.example", 403),
+        ("https://gateway.example", 403),
+        ("https://gateway.example:8443/v2", 201),
+    ] {
+        wanted["api_url"] = json!(url);
+        let reply = world.ask_as("some", "POST", "/api/v1/channels", Some(wanted.clone())).await;
+        assert_eq!(reply.status, status, "{url}: {}", reply.body);
+    }
+    let change = |token: &'static str, body: Value| {
+        let world = &world;
+        async move { world.ask_as(token, "PATCH", "/api/v1/channels/shop", Some(body)).await }
+    };
+    let inside = json!({ "api_url": "http://10.0.0.1:6379", "token": "next" });
+    let refused = change("some", inside.clone()).await;
+    assert_eq!(refused.problem(), (403, "forbidden".to_owned()));
+    assert!(refused.body.contains("admin of all channels"), "{}", refused.body);
+    let theirs = json!({ "api_url": "https://7103.api.greenapi.com", "token": "next" });
+    assert_eq!(change("some", theirs).await.status, 200);
+    assert_eq!(change(ADMIN, inside).await.status, 200, "who holds the installation may");
+    let again = json!({ "api_url": "http://10.0.0.1:6379", "title": "Shop" });
+    assert_eq!(change("some", again).await.status, 200, "it has that address already");
+    assert_eq!(change("some", json!({ "api_url": null, "token": "next" })).await.status, 200);
 }
