@@ -124,6 +124,7 @@ fn request(lines: usize) -> Request {
         tools: Offer::Tools(Arc::default()),
         channel: CHANNEL.to_owned(),
         about: About::default(),
+        asked_before: 0,
     }
 }
 

@@ -56,7 +56,8 @@ use crate::{
     flow::{
         archive::{
             Archive, Bucket, ConversationFilter, Counts, Depths, EventFilter, Exchanged, FollowUpFilter,
-            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Window,
+            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Usage,
+            Window,
         },
         ledger::Error,
     },

@@ -101,7 +101,7 @@ mod tests {
         let knows_nothing = "the assistant knows nothing of the business: it has the built-in prompt";
         let sandbox = row("sandbox", "sandbox", json!(null));
         assert_eq!(told(&[]).as_deref(), Some(knows_nothing));
-        assert_eq!(told(&[sandbox.clone()]).as_deref(), Some(knows_nothing));
+        assert_eq!(told(std::slice::from_ref(&sandbox)).as_deref(), Some(knows_nothing));
         assert_eq!(told(&[row("shop", "green_api", own()), sandbox]), None);
         let rows = [
             row("bar", "green_api", json!(null)),

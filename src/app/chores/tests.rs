@@ -13,6 +13,7 @@ use crate::{
     },
     app::{
         CONNECT,
+        generators::Models,
         numbers::tests::row,
         parts::Ground,
         stores::Store,
@@ -104,8 +105,10 @@ async fn chores() -> (Arc<Chores>, tempfile::TempDir) {
         let provider = Arc::new(Gateway { hangs: name == "hung" });
         parts.numbers.channels.put(channels::Channel { provider, ..channels::Channel::clone(&loaded) });
     }
-    let (intake, eraser) = (parts.intake(None, None), parts.eraser());
-    (Arc::new(Chores::new(&parts, &intake, &eraser, None)), folder)
+    let (intake, eraser, shutdown) = (parts.intake(None, None), parts.eraser(), Shutdown::default());
+    let models = Models::of(&parts.settings, &http_client(CONNECT).expect("a client")).expect("models");
+    let turns = parts.turns(String::new(), &models, None, &parts.sender(&shutdown), &shutdown);
+    (Arc::new(Chores::new(&parts, &intake, &turns, &eraser, None)), folder)
 }
 
 /// Waits for that while the chore hangs.

@@ -63,7 +63,8 @@ async fn what_the_step_refuses_is_told_by_its_place_in_the_batch() {
     let world = World::new();
     let ids = some(&world, &["shop"]);
     let detail = "must be in the future".to_owned();
-    *world.clerk.refusal.lock().unwrap() = Some(Refusal::Invalid { pointer: "/snoozed_until", detail });
+    *world.clerk.refusal.lock().unwrap() =
+        Some(Refusal::Invalid { pointer: "/snoozed_until".to_owned(), detail });
     let set = json!({ "status": "snoozed", "snoozed_until": "2020-01-01T00:00:00Z" });
     let reply = world.ask("POST", BATCH, Some(json!({ "ids": ids, "set": set }))).await;
     let told = &reply.json()["items"][0];
