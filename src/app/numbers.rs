@@ -423,6 +423,11 @@ impl ports::Channels for Numbers {
         self.settings.check_channel(overrides).map_err(|wrong| (wrong.setting, wrong.problem))
     }
 
+    fn place(&self, url: &str) -> Option<(String, u16)> {
+        let url = reqwest::Url::parse(url.trim()).ok()?;
+        Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
+    }
+
     async fn changed(&self) {
         if let Err(error) = self.load().await {
             tracing::warn!(

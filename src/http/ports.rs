@@ -183,6 +183,9 @@ pub trait Channels: Send + Sync {
     /// Whether these overrides are ones that a channel may have: else which key is wrong, and why.
     fn check(&self, settings: &Map<String, Value>) -> Result<(), (String, String)>;
 
+    /// Host and port of an address, read as whoever asks there reads them. None: nobody can be asked there.
+    fn place(&self, url: &str) -> Option<(String, u16)>;
+
     /// A channel was added, changed or removed: it holds here when this returns.
     async fn changed(&self);
 

@@ -585,6 +585,11 @@ impl ports::Channels for House {
         Ok(())
     }
 
+    fn place(&self, url: &str) -> Option<(String, u16)> {
+        let url = reqwest::Url::parse(url.trim()).ok()?;
+        Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
+    }
+
     async fn changed(&self) {
         load_brake(&*self.registry, &self.channels).await;
     }

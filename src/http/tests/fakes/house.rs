@@ -220,6 +220,11 @@ impl Channels for House {
         }
     }
 
+    fn place(&self, url: &str) -> Option<(String, u16)> {
+        let url = reqwest::Url::parse(url.trim()).ok()?;
+        Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
+    }
+
     async fn changed(&self) {}
 
     async fn link_code(&self, channel: &str) -> LinkCode {
