@@ -44,12 +44,14 @@ pub struct By<'a> {
     pub actor: &'a str,
     /// As which agent: the conversation is assigned unless another holds it.
     pub agent: Option<Uuid>,
+    /// They have chosen until when, and whoever switches puts that in place of what is usual.
+    pub chose_until: bool,
 }
 
 impl<'a> By<'a> {
     /// Not an agent of the business.
     pub const fn of(reason: Reason, actor: &'a str) -> Self {
-        Self { reason, actor, agent: None }
+        Self { reason, actor, agent: None, chose_until: false }
     }
 }
 
@@ -78,8 +80,8 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
         docket.conversation.memo.answered.clear();
         let until = docket.conversation.mode.until;
         hold(docket, policy);
-        // Of a mode that has changed it is told below.
-        if !switched.changed && docket.conversation.mode.until != until {
+        // Of a mode that has changed it is told below; of an hour that is chosen too, by whoever takes it.
+        if !switched.changed && !by.chose_until && docket.conversation.mode.until != until {
             tell_until(docket, by.actor);
         }
         if let (None, Some(agent)) = (docket.conversation.assignee, by.agent) {
@@ -131,7 +133,11 @@ pub fn tell_until(docket: &mut Docket, by: &str) {
 /// contact wrote is left to people.
 fn stop_the_machine(docket: &mut Docket, reason: DeliveryReason, by: By<'_>) -> Switched {
     let actor = by.actor;
-    let left = if by.reason == Reason::Hours { OutcomeReason::Hours } else { OutcomeReason::ModeHuman };
+    let left = if by.reason == Reason::Hours && !actor::is_our_side(by.actor) {
+        OutcomeReason::Hours
+    } else {
+        OutcomeReason::ModeHuman
+    };
     // A draft is nothing that the machine could answer with.
     drafts::change_hands(docket, Mode::Human, actor);
     let generation_ms = if drafts::is_writing(docket) {
@@ -197,7 +203,8 @@ pub fn left_because(mode: &ModeState, policy: &Policy) -> OutcomeReason {
         return OutcomeReason::NoModel;
     }
     // With a clock, it is only for as long as that; without, a person has taken it.
-    let is_for_hours = mode.reason == Reason::Hours && mode.until.is_some();
+    let is_for_hours =
+        mode.reason == Reason::Hours && mode.until.is_some() && !actor::is_our_side(&mode.actor);
     if is_for_hours { OutcomeReason::Hours } else { OutcomeReason::ModeHuman }
 }
 

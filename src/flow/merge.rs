@@ -183,12 +183,6 @@ fn receive(docket: &mut Docket, policy: &Policy, later: &Later) {
     desk::marks::label(docket, labels, actor::SYSTEM);
     take_what_is_missing(docket, policy, from);
     let waits = from.waiting_since.filter(|_| from.mode.mode == Mode::Human);
-    if let Some(since) = waits {
-        let conversation = &mut docket.conversation;
-        conversation.waiting_since = Some(conversation.waiting_since.map_or(since, |mine| mine.min(since)));
-        conversation.memo.elsewhere_since = conversation.memo.elsewhere_since.max(Some(since.0));
-        conversations::wind_overdue(docket, policy);
-    }
     let called_for = from.attention.map(|attention| attention.reason);
     if let Some(reason) = called_for.or(waits.map(|_| AttentionReason::Unanswered)) {
         conversations::raise(docket, reason);
@@ -245,7 +239,7 @@ fn become_human(docket: &mut Docket, policy: &Policy, other: &ModeState, agent: 
             docket,
             policy,
             Mode::Human,
-            By { reason: other.reason, actor: &other.actor, agent },
+            By { agent, ..By::of(other.reason, &other.actor) },
         );
         docket.conversation.mode.until = other.until;
     }

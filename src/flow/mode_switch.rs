@@ -39,7 +39,7 @@ pub struct Request {
     pub until: Option<Option<Time>>,
     /// With AI: one turn over everything since our side last spoke.
     pub answer_now: bool,
-    /// A colleague's words for the next turn, in HUMAN for that after it.
+    /// A colleague's words for the assistant's next turn, whenever that is.
     pub note: Option<String>,
     /// Wait at most so long for sends in flight.
     pub settle_ms: Option<i64>,
@@ -222,11 +222,16 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
         Mode::Human => Reason::AgentButton,
         Mode::Ai => Reason::Released,
     };
-    let by = By { reason: request.reason.unwrap_or(usual), actor: &request.actor, agent: request.agent };
+    let by = By {
+        reason: request.reason.unwrap_or(usual),
+        actor: &request.actor,
+        agent: request.agent,
+        chose_until: request.until.is_some(),
+    };
+    let before = docket.conversation.mode.until;
     let switched = conversations::switch(docket, policy, to, by);
     docket.conversation.memo.mode_request = Some(request.id.clone()).filter(|id| !id.is_empty());
     if let Some(until) = request.until {
-        let before = docket.conversation.mode.until;
         docket.conversation.mode.until = until;
         docket.conversation.memo.is_clock_stopped = to == Mode::Human && until.is_none();
         if before != until {
@@ -234,7 +239,8 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
         }
     }
     if let Some(note) = request.note.as_ref().filter(|note| !note.trim().is_empty()) {
-        docket.conversation.memo.note = Some(note.clone());
+        let before = docket.conversation.memo.note.take().map(|before| before + "\n").unwrap_or_default();
+        docket.conversation.memo.note = Some(before + note);
         let origin = request.origin.unwrap_or(Origin::Dashboard);
         let who = Who { actor: request.actor.clone(), agent: request.agent, origin };
         desk::words::keep_note(docket, note, &who);

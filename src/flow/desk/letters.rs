@@ -143,7 +143,7 @@ fn replay_turn(
 /// Whoever forces an answer of the AI has chosen that it answers, and is told so in the mode's history.
 fn give_back(docket: &mut Docket, policy: &Policy, who: &Who) {
     if docket.conversation.mode.mode == Mode::Human {
-        let by = By { reason: Reason::Released, actor: &who.actor, agent: who.agent };
+        let by = By { agent: who.agent, ..By::of(Reason::Released, &who.actor) };
         conversations::switch(docket, policy, Mode::Ai, by);
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn speak(
     reason: Reason,
 ) -> Said {
     let was_ai = docket.conversation.mode.mode == Mode::Ai;
-    let by = By { reason, actor: &who.actor, agent: who.agent };
+    let by = By { agent: who.agent, ..By::of(reason, &who.actor) };
     let switched = conversations::cause(docket, policy, by).unwrap_or_default();
     let mut ids = Vec::new();
     for Line { text, quoted, enclosure } in lines {

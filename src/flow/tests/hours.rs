@@ -19,6 +19,7 @@ use crate::{
         conversations,
         desk::{Idempotency, Words},
         inbox::{self, Claim},
+        mode_switch::{self, Request},
         play::Play,
         provider::{Amendment, Arrival},
         reply::{Answer, Committed},
@@ -159,6 +160,20 @@ fn a_clock_that_a_person_moves_without_saying_so_is_told_of() {
     assert!(!play.switches(Mode::Human).changed);
     let until = play.conversation.mode.until.expect("it is held");
     assert_eq!((until, clocks_told(&play)), (play.now.plus_ms(60_000), vec![json!(until.to_string())]));
+}
+
+#[test]
+fn an_hour_that_is_chosen_again_is_no_news_also_where_the_usual_is_another() {
+    let mut play = Play::by(|policy| policy.human_hold_ms = 600_000);
+    let until = play.now.plus_ms(60_000);
+    let request = Request { until: Some(Some(until)), actor: "agent:ana".to_owned(), ..Request::default() };
+    for _ in 0..2 {
+        play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Human, &request)).unwrap();
+        assert_eq!(
+            (play.conversation.mode.until, clocks_told(&play)),
+            (Some(until), vec![json!(until.to_string())])
+        );
+    }
 }
 
 #[test]
