@@ -245,12 +245,6 @@ pub struct Memo {
     /// Those that go on here, or will. Their messages stay with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Uuid>,
-    /// Since when the contact waits with what they wrote in one that goes on here: none of it is among the messages here.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub elsewhere_since: Option<i64>,
-    /// Somebody wants that answered now.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub answers_elsewhere: bool,
     /// The message in which the contact has wished for no follow-ups: its words may be taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opted_out_by: Option<Uuid>,
@@ -291,7 +285,6 @@ impl Memo {
         self.failures = 0;
         self.retry_at = None;
         self.answer_now = false;
-        self.answers_elsewhere = false;
         self.reply = None;
     }
 }
@@ -354,12 +347,6 @@ impl Conversation {
     /// Whether the contact spoke last.
     pub const fn contact_spoke_last(&self) -> bool {
         self.contact_seq > self.our_seq
-    }
-
-    /// Whether the contact waits with what they wrote in one that goes on here, and our side has said nothing since.
-    pub fn waits_elsewhere(&self) -> bool {
-        let both = self.memo.elsewhere_since.zip(self.waiting_since);
-        both.is_some_and(|(there, since)| since <= Time(there))
     }
 
     /// Whether the contact spoke last, and waits for our side: not where the assistant has chosen to say nothing.
@@ -428,7 +415,6 @@ mod tests {
             failures: 1,
             retry_at: Some(4),
             answer_now: true,
-            answers_elsewhere: true,
             reply: Some(Uuid::from_u128(7)),
             ..lasting.clone()
         };

@@ -44,9 +44,6 @@ const NOW: &str = "{now}";
 /// What is asked of it where a person answers.
 const SUGGEST: &str = "A colleague answers this contact now. Suggest what they could write next: only the words of that message.";
 
-/// What is asked of it where the contact waits with nothing that was written under this id.
-const ELSEWHERE: &str = "The contact still waits for an answer to what they wrote last. Answer it.";
-
 /// What the model is asked: what was said before, then the messages of this turn, each its own; with so many rounds of tools.
 pub(super) async fn request(
     archive: &dyn Archive,
@@ -78,9 +75,6 @@ pub(super) async fn request(
         // As a note, before what it is for.
         let heard = lines.iter().rposition(|line| !matches!(line, Line::Contact(_))).map_or(0, |at| at + 1);
         lines.insert(heard, Line::Instruction(SUGGEST.to_owned()));
-    }
-    if begun.turn.purpose == Purpose::Reply && begun.burst.is_empty() {
-        lines.push(Line::Instruction(ELSEWHERE.to_owned()));
     }
     if begun.turn.purpose == Purpose::FollowUp {
         let wish = begun.instructions.as_deref().unwrap_or("Ask kindly whether help is still wanted.");

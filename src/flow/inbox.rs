@@ -405,9 +405,7 @@ pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended:
 
 /// When the waiting burst may be answered, from what waits now.
 pub fn wind(docket: &mut Docket, policy: &Policy) {
-    // What waits elsewhere counts as one more.
-    let waiting = docket.messages().iter().filter(|message| message.waits()).count()
-        + usize::from(docket.conversation.memo.answers_elsewhere);
+    let waiting = docket.messages().iter().filter(|message| message.waits()).count();
     if waiting == 0 {
         docket.conversation.memo.ripe_at = None;
         return;

@@ -189,7 +189,6 @@ fn refusal(docket: &Docket, begun: &Begun) -> Option<&'static str> {
 fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, jitter: f64) -> Committed {
     notes::put_away(docket, begun);
     docket.conversation.memo.answer_now = false;
-    docket.conversation.memo.answers_elsewhere = false;
     docket.conversation.memo.failures = 0;
     docket.conversation.memo.retry_at = None;
     conversations::clear(docket, actor::ASSISTANT, |reason| {

@@ -1,6 +1,5 @@
 //! What is asked of a conversation that was merged, and what it leaves behind, goes on in the one that stays.
 
-use baton::flow::generator::Line;
 use serde_json::{Value, json};
 
 use crate::{
@@ -9,7 +8,6 @@ use crate::{
 };
 
 on_both_stores!(
-    what_waits_in_the_later_one_is_answered_when_a_person_says_so,
     what_a_person_has_set_in_the_later_one_goes_on,
     a_send_that_is_reported_failed_afterwards_calls_a_person_where_it_goes_on,
     a_draft_that_is_asked_for_by_the_later_one_is_made_shown_and_sent_where_it_goes_on,
@@ -37,37 +35,6 @@ fn below(conversation: &Value, rest: &str) -> String {
 
 async fn under_key(world: &World, path: &str, body: Option<Value>) -> Reply {
     answered(world.request("POST", path, body).header("Idempotency-Key", "K1")).await
-}
-
-async fn what_waits_in_the_later_one_is_answered_when_a_person_says_so(world: &World) {
-    world.gateway.knows_as_one(PHONE, HIDDEN);
-    world.gateway.keeps_other_ids(true);
-    let (first, second) = both_begin(world).await;
-    let goes = second.conversation().await;
-    second.take_over().await;
-    second.writes("M3", "Please call me").await;
-    let since = second.conversation().await["waiting_since"].clone();
-    world.gateway.keeps_other_ids(false);
-    world.after(40_000).await;
-    let stays = first.conversation().await;
-    assert_eq!(by_id(world, &goes).await["merged_into"], stays["id"]);
-    assert_eq!((&stays["mode"], &stays["waiting_since"]), (&json!("HUMAN"), &since));
-
-    world.assistant_says("Of course. At noon?");
-    let give_back = json!({ "mode": "AI", "answer_now": true });
-    let receipt = world.ask("PUT", &below(&goes, "/mode"), Some(give_back)).await.body;
-    assert_eq!((&receipt["conversation_id"], &receipt["answering"]), (&stays["id"], &json!(true)));
-    world.drain().await;
-    let asked = world.assistant.requests().pop().expect("it was asked");
-    let told = asked.lines.iter().rev().find(|line| matches!(line, Line::Contact(_)));
-    assert_eq!(told, Some(&Line::Contact("Please call me".into())));
-    assert_eq!(first.message("Of course. At noon?").await["delivery"]["state"], "sent");
-    let stays = first.conversation().await;
-    assert_eq!((&stays["waiting_since"], &stays["attention"]), (&Value::Null, &Value::Null));
-    let again = first.switch(json!({ "mode": "AI", "answer_now": true })).await;
-    assert_eq!(again["answering"], false, "nothing is left");
-    world.after(60_000).await;
-    assert_eq!(world.gateway.posts().len(), 3, "one answer");
 }
 
 async fn what_a_person_has_set_in_the_later_one_goes_on(world: &World) {

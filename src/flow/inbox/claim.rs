@@ -125,7 +125,7 @@ pub fn claim_ripe(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> 
     };
     // Kept for as long as the model writes, in thousands of conversations at once.
     burst.shrink_to_fit();
-    if burst.is_empty() && !docket.conversation.memo.answers_elsewhere {
+    if burst.is_empty() {
         docket.conversation.memo.end_burst();
         return Claim::Nothing;
     }

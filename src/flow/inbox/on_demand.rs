@@ -9,7 +9,7 @@ use crate::{
         conversation::Status,
         docket::Docket,
         event::actor,
-        message::{Author, DeliveryState, Gate, Kind, Message, Outcome},
+        message::{Author, DeliveryState, Kind, Message, Outcome},
         policy::Policy,
     },
     flow::conversations,
@@ -49,8 +49,7 @@ fn is_said(message: &Message) -> bool {
     matches!(message.author, Author::Assistant | Author::Agent) && message.kind != Kind::Note && has_left
 }
 
-/// A person wants an answer now: everything since our side last spoke waits again, and what waits in one that goes on here,
-/// which the model reads with the rest. True if there is anything.
+/// A person wants an answer now: everything since our side last spoke waits again. True if there is anything.
 pub fn answer_now(docket: &mut Docket) -> bool {
     let since = heard_up_to(docket);
     let is_ours = |message: &Message| {
@@ -70,17 +69,14 @@ pub fn answer_now(docket: &mut Docket) -> bool {
             message.turn = None;
         }
     }
-    let waits_elsewhere = ids.is_empty() && docket.conversation.waits_elsewhere();
-    if ids.is_empty() && !waits_elsewhere {
+    if ids.is_empty() {
         return false;
     }
     conversations::set_status(docket, Status::Open, None, actor::SYSTEM);
-    let waits = if waits_elsewhere { !is_owed(docket) } else { docket.messages().iter().any(Message::waits) };
-    if !waits {
+    if !docket.messages().iter().any(Message::waits) {
         // Its answer is owed already.
         return true;
     }
-    docket.conversation.memo.answers_elsewhere |= waits_elsewhere;
     let now = docket.now;
     let memo = &mut docket.conversation.memo;
     memo.burst_first_at.get_or_insert(now.0);
@@ -89,14 +85,6 @@ pub fn answer_now(docket: &mut Docket) -> bool {
     memo.retry_at = None;
     memo.wish(now);
     true
-}
-
-/// Whether words of the assistant are about to leave: what it has read of one that goes on here says nothing of them.
-fn is_owed(docket: &Docket) -> bool {
-    docket.messages().iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
-        delivery.gate == Gate::Assistant
-            && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
-    })
 }
 
 /// The assistant comes back by itself to what was left to people, who have said nothing since: what it cannot read ends as
