@@ -156,7 +156,8 @@ impl Breaker {
         }
         match state.stage {
             Stage::Closed { .. } => false,
-            Stage::Open { until } => now < until.plus_ms(shared.open_ms),
+            // No further away than where somebody who asks believes it.
+            Stage::Open { until } => now < until.plus_ms(shared.open_ms) && shared.believes(until, now),
             Stage::Trial | Stage::Hung => true,
         }
     }
@@ -184,8 +185,8 @@ impl Shared {
 
     /// A clock that was set back must not keep everybody away for as long as it was set back by. More than it is open for: who
     /// asks may have read the clock a moment before the failure did.
-    const fn open_at_most_ms(&self) -> i64 {
-        self.open_ms.saturating_mul(2)
+    const fn believes(&self, until: Time, now: Time) -> bool {
+        until.since(now) <= self.open_ms.saturating_mul(2)
     }
 
     const fn open(&self, state: State, now: Time) -> State {
@@ -200,7 +201,7 @@ impl Shared {
                 Ask::Wait(self.open(state, now), until, Some(Change::Opened))
             }
             Stage::Closed { .. } => Ask::Go(state),
-            Stage::Open { until: end } if now < end && end.since(now) <= self.open_at_most_ms() => {
+            Stage::Open { until: end } if now < end && self.believes(end, now) => {
                 Ask::Wait(state, end.min(until), None)
             }
             Stage::Open { .. } => Ask::Go(state.to(Stage::Trial)),
@@ -421,6 +422,10 @@ mod tests {
         let breaker = opened(1);
         let (a_little, an_hour) = (NOW.plus_ms(-OPEN_MS), NOW.plus_ms(-3_600_000));
         assert_eq!(refusal(&breaker, a_little), (NOW, None), "never longer than it opens for");
+        assert!(
+            breaker.keeps_away(a_little) && !breaker.keeps_away(an_hour),
+            "what is measured is what is done"
+        );
         let trial = permit(&breaker, an_hour);
         assert_eq!(breaker.phase(), Phase::HalfOpen, "as after its time");
         assert_eq!(trial.failed(an_hour), None);
