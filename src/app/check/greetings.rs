@@ -1,7 +1,9 @@
 //! Greeting and away messages of the WhatsApp Business app: the phone sends them by itself, and nothing but their sameness
 //! tells them from a person's words, with which somebody takes a conversation over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use uuid::Uuid;
 
 use super::Finding;
 use crate::{
@@ -31,7 +33,7 @@ const OFTEN: usize = 3;
 
 /// How often the same words took over, and since when.
 struct Words {
-    conversations: usize,
+    conversations: BTreeSet<Uuid>,
     since: Time,
 }
 
@@ -43,17 +45,17 @@ pub(super) async fn look(archive: &dyn Archive, now: Time) -> Result<Vec<Finding
         let at = takeover.event.at;
         if let Some(text) = said_at_once(archive, &takeover).await? {
             let words = said.entry((takeover.event.channel, text));
-            let words = words.or_insert(Words { conversations: 0, since: at });
-            words.conversations += 1;
+            let words = words.or_insert(Words { conversations: BTreeSet::new(), since: at });
+            words.conversations.extend(takeover.event.conversation);
             words.since = words.since.min(at);
         }
     }
-    let often = said.into_iter().filter(|(_, words)| words.conversations >= OFTEN);
+    let often = said.into_iter().filter(|(_, words)| words.conversations.len() >= OFTEN);
     Ok(often.map(|((channel, _), words)| finding(&channel, &words)).collect())
 }
 
 fn finding(channel: &str, words: &Words) -> Finding {
-    let Words { conversations, since } = words;
+    let (conversations, since) = (words.conversations.len(), words.since);
     Finding::odd(
         "phone",
         format!(
@@ -106,12 +108,13 @@ mod tests {
     use crate::{
         adapters::trial::{NOW, Trial, begun, event, from_contact, on_both_stores},
         app::check::Standing,
-        domain::message::Kind,
+        domain::{event::Event, message::Kind},
     };
 
     on_both_stores!(
         the_same_words_typed_at_once_in_several_conversations_are_told_without_what_they_say,
         people_who_answer_in_their_own_time_or_words_are_not,
+        one_conversation_that_is_taken_over_again_and_again_is_one,
     );
 
     const GREETING: &str = "Welcome to Canary Homes!";
@@ -147,6 +150,17 @@ mod tests {
         assert!(told.contains("shop: the same words from the phone took 3 conversations over"), "{told}");
         assert!(told.contains(&NOW.plus_ms(30).to_string()), "the first of them: {told}");
         assert!(!told.contains("Canary") && !told.contains("658"), "{told}");
+    }
+
+    async fn one_conversation_that_is_taken_over_again_and_again_is_one<S: Trial>(store: &S) {
+        taken_over(store, 1, 2_000, GREETING, Reason::AgentPhone).await;
+        let page = PageOf { limit: 1, cursor: None };
+        let first = store.events(&EventFilter::default(), &page).await.expect("reads").items.remove(0).event;
+        for seq in 2..=3 {
+            store.keep_events(vec![Event { conv_seq: Some(seq), ..first.clone() }]).await;
+        }
+        assert_eq!(takeovers(store, NOW).await.expect("reads").len(), 3);
+        assert!(look(store, NOW).await.expect("reads").is_empty());
     }
 
     async fn people_who_answer_in_their_own_time_or_words_are_not<S: Trial>(store: &S) {
