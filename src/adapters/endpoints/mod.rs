@@ -286,7 +286,8 @@ const WAITING: &str =
 
 /// How many of them are in a lane whose first is due; the moment and a bracket follow.
 const READY: &str = "(select cast(coalesce(sum(l.waiting), 0) as bigint) from (select w.lane, count(*) as waiting \
-    from deliveries w where w.endpoint_id = p.id and w.state = 'pending' group by w.lane) l \
+    from deliveries w where w.endpoint_id = p.id and w.state = 'pending' \
+    and not exists (select 1 from erasures x where x.conversation_id = w.conversation_id) group by w.lane) l \
     where (select h.next_at from deliveries h where h.endpoint_id = p.id and h.lane = l.lane and h.state = 'pending' \
     order by h.event_xact, h.event_id limit 1) <= ";
 
