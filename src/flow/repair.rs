@@ -89,13 +89,12 @@ impl Repair {
     /// Looks through the channel's journal, if it is due and nobody else does. Returns how many messages had been missed.
     pub async fn repair(&self, name: &str) -> Result<usize, Trouble> {
         // There at 0 before anything is missed: the first rise of a counter that appears with it is seen by nobody.
-        let missed = counter!("baton_missed_messages_total", "channel" => name.to_owned());
+        count_missed(name, 0);
         // By the clock that all instances share: one that is ahead would have the others wait, and pass over what came meanwhile.
         let now = self.intake.ledger.now().await?;
         let until = now.plus_ms(LOOK_MS);
         let Some(since) = self.registry.claim_repair(name, now, until).await? else { return Ok(0) };
         let result = self.look_through(name, since, now).await;
-        missed.increment(result.as_ref().map_or(0, |count| *count as u64));
         match &result {
             Ok(_) => {
                 // Never from before the channel was made: those conversations were others' business.
@@ -134,7 +133,9 @@ impl Repair {
         let mut count = 0;
         for arrival in missed {
             while let Some(answer) = typed.pop_front_if(|answer| answer.at < arrival.at) {
-                count += usize::from(is_news(self.intake.take_typed(&channel, answer).await)?);
+                let is_new = is_news(self.intake.take_typed(&channel, answer).await)?;
+                count_missed(name, u64::from(is_new));
+                count += usize::from(is_new);
             }
             let is_from_before = restored_at.is_some_and(|restored_at| arrival.at <= Some(restored_at));
             let is_answered = typed.iter().any(|answer| answers(answer, &arrival));
@@ -145,6 +146,7 @@ impl Repair {
             if !is_news(taken)? {
                 continue;
             }
+            count_missed(name, 1);
             count += 1;
             let (answers, rest): (VecDeque<_>, _) =
                 typed.into_iter().partition(|answer| answers(answer, &arrival));
@@ -152,7 +154,9 @@ impl Repair {
             // All of them, and at once: the provider shows when they were last read or answered, so whatever the contact
             // wrote next may have come after them. It waits for another.
             for answer in answers {
-                count += usize::from(is_news(self.intake.take_typed(&channel, answer).await)?);
+                let is_new = is_news(self.intake.take_typed(&channel, answer).await)?;
+                count_missed(name, u64::from(is_new));
+                count += usize::from(is_new);
             }
         }
         // Of what is on its way as well, its own webhook says more; or else the next look finds it.
@@ -238,4 +242,9 @@ fn is_news(taken: Result<Verdict, ledger::Error>) -> Result<bool, ledger::Error>
         }
         taken => Ok(matches!(taken?, Verdict::Accepted(_))),
     }
+}
+
+/// Counts what no webhook has brought, as it is found: a look that breaks off finds the rest alone.
+fn count_missed(channel: &str, count: u64) {
+    counter!("baton_missed_messages_total", "channel" => channel.to_owned()).increment(count);
 }
