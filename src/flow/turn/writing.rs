@@ -85,7 +85,7 @@ impl Turns {
                 written => written?,
             };
             if written.text.chars().nth(ANSWER_CHARS).is_some() {
-                let detail = format!("more than {ANSWER_CHARS} letters");
+                let detail = format!("more than {ANSWER_CHARS} characters");
                 return Err(Failure::new(FailureKind::Malformed, detail).into());
             }
             let is_over = matches!(request.tools, Offer::Over(_));

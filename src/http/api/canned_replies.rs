@@ -233,6 +233,7 @@ async fn channels(
 ) -> Result<Option<Vec<String>>, Problem> {
     match wanted {
         Some(wanted) => tokens::named(doors, caller, wanted).await.map(Some),
+        None if caller.channels.as_deref() == Some(&[]) => Err(Problem::forbidden("you are for no channel")),
         None => Ok(caller.channels.clone()),
     }
 }

@@ -191,9 +191,9 @@ async fn shared_replies_are_the_admins_and_each_agent_has_their_own() {
     let body = json!({ "shortcut": "x", "text": "x" });
     assert_eq!(world.ask_as("reader", "POST", path, Some(body)).await.status, 403);
 
-    assert_eq!(listed(&world, "ana").await, ["hours", "far", "Hours"]);
+    assert_eq!(listed(&world, "ana").await, ["far", "hours", "Hours"]);
     assert_eq!(listed(&world, "ben").await, ["hours"]);
-    assert_eq!(listed(&world, "reader").await, ["hours", "far"]);
+    assert_eq!(listed(&world, "reader").await, ["far", "hours"]);
     let far = format!("{path}/{}", elsewhere["id"].as_str().unwrap());
     assert_eq!(world.ask_as("ben", "GET", &far, None).await.status, 404);
     assert_eq!(world.ask_as("ana", "GET", &far, None).await.json(), elsewhere);
