@@ -574,7 +574,8 @@ struct House {
 #[async_trait]
 impl ports::Channels for House {
     async fn knows(&self, channel: &str) -> bool {
-        self.channels.get(channel).is_some()
+        let rows = self.registry.channels().await.expect("the channels");
+        rows.iter().any(|row| row.name == channel)
     }
 
     fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
