@@ -3,7 +3,7 @@
 //! One total match from mode and cause to the next mode. Every change adds one to the version; what the
 //! assistant wrote under an older version is never sent.
 
-use super::{time::Time, words::words};
+use super::{event::actor, time::Time, words::words};
 
 words! {
     /// Who answers the contact.
@@ -86,6 +86,11 @@ impl ModeState {
             until: None,
         };
         true
+    }
+
+    /// Whether it is HUMAN by the hours of the assistant: not where a person names that reason.
+    pub fn is_by_hours(&self) -> bool {
+        self.mode == Mode::Human && self.reason == Reason::Hours && !actor::is_our_side(&self.actor)
     }
 }
 

@@ -203,9 +203,7 @@ pub fn left_because(mode: &ModeState, policy: &Policy) -> OutcomeReason {
         return OutcomeReason::NoModel;
     }
     // With a clock, it is only for as long as that; without, a person has taken it.
-    let is_for_hours =
-        mode.reason == Reason::Hours && mode.until.is_some() && !actor::is_our_side(&mode.actor);
-    if is_for_hours { OutcomeReason::Hours } else { OutcomeReason::ModeHuman }
+    if mode.is_by_hours() && mode.until.is_some() { OutcomeReason::Hours } else { OutcomeReason::ModeHuman }
 }
 
 /// A person of our side acted: the clock back to AI starts anew, if the channel has one and nobody has stopped it. A later

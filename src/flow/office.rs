@@ -43,10 +43,7 @@ pub fn is_left_until_hours(docket: &Docket, policy: &Policy) -> bool {
         docket.conversation.memo.hours_at == Some(until.0)
             || opens_at(policy, until.plus_ms(-1)) == Some(until)
     };
-    mode.mode == Mode::Human
-        && mode.reason == Reason::Hours
-        && !actor::is_our_side(&mode.actor)
-        && mode.until.is_some_and(begins)
+    mode.is_by_hours() && mode.until.is_some_and(begins)
 }
 
 /// The contact wants a person: what is left to people only until the assistant's hours begin stays with them.

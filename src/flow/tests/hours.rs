@@ -163,6 +163,26 @@ fn a_clock_that_a_person_moves_without_saying_so_is_told_of() {
 }
 
 #[test]
+fn what_a_person_holds_until_the_hours_begin_is_not_given_back_as_the_machines() {
+    let mut play = friday_evening();
+    let until = at("2026-01-12T09:00:00+08:00");
+    let request = Request {
+        reason: Some(Reason::Hours),
+        until: Some(Some(until)),
+        actor: "agent:ana".to_owned(),
+        ..Request::default()
+    };
+    play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Human, &request)).unwrap();
+    let asked = play.says("Are you open?");
+    let left = (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman));
+    assert_eq!(fate(&play, asked), left);
+    play.now = until;
+    play.tends();
+    assert_eq!(play.conversation.mode.mode, Mode::Ai, "by its clock");
+    assert_eq!((play.claim(), fate(&play, asked)), (Claim::Nothing, left), "nobody has asked for an answer");
+}
+
+#[test]
 fn an_hour_that_is_chosen_again_is_no_news_also_where_the_usual_is_another() {
     let mut play = Play::by(|policy| policy.human_hold_ms = 600_000);
     let until = play.now.plus_ms(60_000);
