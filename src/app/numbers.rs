@@ -23,7 +23,6 @@ use crate::{
     },
     config::{self, AiProvider, Receive, Settings},
     domain::{
-        brake::Brake,
         policy::Policy,
         time::{Time, duration},
     },
@@ -123,7 +122,7 @@ impl Numbers {
                 api_url: Some(self.settings.green_api_url.clone()),
                 sealed: self.vault.seal(&secrets.to_bytes()),
                 managed_by_environment: true,
-                ..before.clone().unwrap_or_else(|| blank(DEFAULT, "green_api", now))
+                ..before.clone().unwrap_or_else(|| registry::Channel::new(DEFAULT, "green_api", now))
             };
             let other = rows.iter().find(|row| row.shares_account_with(&channel));
             if let Some(other) = other {
@@ -153,7 +152,7 @@ impl Numbers {
             }
         }
         if self.sandbox.is_some() && row(SANDBOX).is_none() {
-            self.write(None, blank(SANDBOX, SANDBOX, now), now).await?;
+            self.write(None, registry::Channel::new(SANDBOX, SANDBOX, now), now).await?;
         }
         Ok(true)
     }
@@ -460,21 +459,4 @@ impl ports::Channels for Numbers {
 
 fn is_reached(ceiling: Option<f64>, spent: Option<&f64>) -> bool {
     ceiling.zip(spent).is_some_and(|(ceiling, spent)| *spent >= ceiling)
-}
-
-fn blank(name: &str, provider: &str, now: Time) -> registry::Channel {
-    registry::Channel {
-        name: name.to_owned(),
-        title: None,
-        provider: provider.to_owned(),
-        instance: None,
-        api_url: None,
-        sealed: None,
-        settings: Map::new(),
-        state: String::new(),
-        brake: Brake::default(),
-        managed_by_environment: false,
-        created_at: now,
-        updated_at: now,
-    }
 }

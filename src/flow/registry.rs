@@ -57,6 +57,24 @@ pub struct Channel {
 }
 
 impl Channel {
+    /// One with nothing set yet.
+    pub fn new(name: &str, provider: &str, now: Time) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: None,
+            provider: provider.to_owned(),
+            instance: None,
+            api_url: None,
+            sealed: None,
+            settings: Map::new(),
+            state: String::new(),
+            brake: Brake::default(),
+            managed_by_environment: false,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
     /// Whether both are one account of the provider. Each of them would take what comes there for its own, and answer it.
     pub fn shares_account_with(&self, other: &Self) -> bool {
         self.instance.is_some() && self.instance == other.instance && self.name != other.name

@@ -76,18 +76,8 @@ mod tests {
 
     fn row(name: &str, provider: &str, prompt: Value) -> Channel {
         Channel {
-            name: name.to_owned(),
-            title: None,
-            provider: provider.to_owned(),
-            instance: None,
-            api_url: None,
-            sealed: None,
             settings: Map::from_iter([("prompt".to_owned(), prompt)]),
-            state: String::new(),
-            brake: Default::default(),
-            managed_by_environment: false,
-            created_at: NOW,
-            updated_at: NOW,
+            ..Channel::new(name, provider, NOW)
         }
     }
 

@@ -153,18 +153,8 @@ async fn a_gateway_that_hangs_keeps_no_other_journal_from_being_looked_through()
 #[test]
 fn a_channel_that_is_gone_keeps_no_alert_up() {
     let row = |name: &str, state: &str| Channel {
-        name: name.to_owned(),
-        title: None,
-        provider: "green_api".to_owned(),
-        instance: None,
-        api_url: None,
-        sealed: None,
-        settings: Default::default(),
         state: state.to_owned(),
-        brake: Default::default(),
-        managed_by_environment: false,
-        created_at: Time(1),
-        updated_at: Time(1),
+        ..Channel::new(name, "green_api", Time(1))
     };
     let (recorder, mut measured) = (PrometheusBuilder::new().build_recorder(), BTreeSet::new());
     metrics::with_local_recorder(&recorder, || {

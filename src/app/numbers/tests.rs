@@ -28,7 +28,7 @@ pub(in crate::app) fn row(numbers: &Numbers, name: &str, instance: &str) -> regi
     registry::Channel {
         instance: Some(instance.to_owned()),
         sealed: numbers.vault.seal(&secrets.to_bytes()),
-        ..blank(name, "green_api", Time(1))
+        ..registry::Channel::new(name, "green_api", Time(1))
     }
 }
 

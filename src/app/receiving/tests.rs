@@ -206,18 +206,8 @@ struct Shop<S> {
 impl<S: Trial + Clone + 'static> Shop<S> {
     async fn open(store: &S) -> Self {
         let row = registry::Channel {
-            name: "shop".to_owned(),
-            title: None,
-            provider: "green_api".to_owned(),
-            instance: None,
-            api_url: None,
-            sealed: None,
-            settings: serde_json::Map::new(),
-            state: String::new(),
-            brake: Default::default(),
-            managed_by_environment: false,
             created_at: NOW.plus_ms(-12 * HOUR),
-            updated_at: NOW,
+            ..registry::Channel::new("shop", "green_api", NOW)
         };
         store.add_channel(&row).await.expect("writes");
         let gateway = Arc::new(Gateway::default());

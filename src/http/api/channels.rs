@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{Answered, gateways, page_of, shown, tokens::new_secret};
 use crate::{
-    domain::{brake::Brake, docket::Entry, event::EventType},
+    domain::{docket::Entry, event::EventType},
     flow::{audit::Deed, registry},
     http::{
         answer::Answer,
@@ -107,17 +107,11 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     let now = (doors.now)();
     let channel = registry::Channel {
         title: optional("/title", wanted.title, words)?,
-        provider: wanted.provider,
         instance: Some(instance("/instance", wanted.instance)?),
         api_url,
         sealed: Some(sealed(doors, &secrets)?),
         settings,
-        state: String::new(),
-        brake: Brake::default(),
-        managed_by_environment: false,
-        created_at: now,
-        updated_at: now,
-        name: wanted.name,
+        ..registry::Channel::new(&wanted.name, &wanted.provider, now)
     };
     if !doors.registry.add_channel(&channel).await? {
         let all = doors.registry.channels().await?;

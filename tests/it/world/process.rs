@@ -550,18 +550,8 @@ fn traced(endpoint: String, instance: &str, store: &Store) -> Traces {
 
 fn row() -> registry::Channel {
     registry::Channel {
-        name: CHANNEL.to_owned(),
-        title: None,
-        provider: "green_api".to_owned(),
         instance: Some(super::gateway::INSTANCE.to_string()),
-        api_url: None,
-        sealed: None,
-        settings: Map::new(),
-        state: String::new(),
-        brake: Default::default(),
-        managed_by_environment: false,
-        created_at: BEGINNING,
-        updated_at: BEGINNING,
+        ..registry::Channel::new(CHANNEL, "green_api", BEGINNING)
     }
 }
 

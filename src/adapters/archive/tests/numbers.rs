@@ -307,20 +307,7 @@ async fn what_waits_is_counted_by_kind<S: Trial>(store: &S) {
 
 async fn what_waits_on_a_channel_that_cannot_send_has_no_age<S: Trial>(store: &S) {
     for (channel, chat, ms_ago) in [("off", "6580000001@c.us", 900), ("on", "6580000002@c.us", 40)] {
-        let row = registry::Channel {
-            name: channel.to_owned(),
-            title: None,
-            provider: "sandbox".to_owned(),
-            instance: None,
-            api_url: None,
-            sealed: None,
-            settings: Default::default(),
-            state: String::new(),
-            brake: Default::default(),
-            managed_by_environment: false,
-            created_at: NOW,
-            updated_at: NOW,
-        };
+        let row = registry::Channel::new(channel, "sandbox", NOW);
         assert!(store.add_channel(&row).await.expect("written"));
         let conversation = begin(store, channel, chat).await;
         let at = NOW.plus_ms(-ms_ago);

@@ -203,20 +203,7 @@ async fn single<S: Store>(store: &S, chat: &ChatId, id: Uuid) -> Result<(), Erro
 }
 
 async fn registry<S: Store>(store: &S) -> Result<(), Error> {
-    let channel = Channel {
-        name: "shop".to_owned(),
-        title: None,
-        provider: "sandbox".to_owned(),
-        instance: None,
-        api_url: None,
-        sealed: None,
-        settings: Default::default(),
-        state: String::new(),
-        brake: Default::default(),
-        managed_by_environment: false,
-        created_at: NOW,
-        updated_at: NOW,
-    };
+    let channel = Channel::new("shop", "sandbox", NOW);
     let token = Token {
         id: Uuid::now_v7(),
         name: "till".to_owned(),
