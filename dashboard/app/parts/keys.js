@@ -1,6 +1,6 @@
 // Keys: each part says which it answers while it is shown; the help lists them all. None fires while somebody types.
 
-import { signal, useEffect } from "../vendor/preact.js";
+import { signal, useLayoutEffect } from "../vendor/preact.js";
 
 /**
  * @typedef {{key: string, words: string, run: (event: KeyboardEvent) => void, whileTyping?: boolean}} Binding
@@ -57,12 +57,13 @@ document.addEventListener("keydown", (event) => {
 });
 
 /**
- * These keys, while the part that calls this is shown.
+ * These keys, while the part that calls this is shown, and from the moment that it is: an effect would come a frame later, and
+ * until then a key would mean what was shown before.
  * @param {Binding[]} mine
  * @param {any[]} on what they depend on
  */
 export function useKeys(mine, on) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     bindings.value = [...mine, ...bindings.peek()];
     return () => {
       bindings.value = bindings.peek().filter((binding) => !mine.includes(binding));

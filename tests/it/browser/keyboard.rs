@@ -74,6 +74,34 @@ async fn no_key_fires_while_somebody_types() {
 }
 
 #[tokio::test]
+async fn a_key_means_what_is_shown_from_its_first_moment() {
+    let server = &Server::on_sqlite().await;
+    server.behaves(json!({ "model_delay_ms": 0 })).await;
+    let browser = signed_in(server).await;
+    let mode = format!("/api/v1/channels/sandbox/chats/{MEI}/mode");
+    server.asks("PUT", &mode, Some(json!({ "mode": "HUMAN" }))).await;
+    let id = server.conversation(MEI).await["id"].as_str().expect("an id").to_owned();
+    server.asks("PATCH", &format!("/api/v1/conversations/{id}"), Some(json!({ "drafting": true }))).await;
+    server.writes(MEI, "Mei", &["When are you open on Sunday?"]).await;
+    open(&browser, "Mei").await;
+    browser.sees(".draft", "Monday to Saturday").await;
+
+    // Faster than any hand: pressed as soon as the page holds the words.
+    let presses = "const watch = new MutationObserver(() => { \
+           if (!document.querySelector('.draft .says')?.textContent.includes('deliver')) return; \
+           watch.disconnect(); \
+           document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'u', code: 'KeyU', bubbles: true })); \
+         }); \
+         watch.observe(document.body, { subtree: true, childList: true, characterData: true });";
+    browser.run(presses, json!([])).await;
+    server.writes(MEI, "Mei", &["And how much is delivery?"]).await;
+    browser
+        .until("return document.querySelector('.composer textarea').value.includes('deliver')", json!([]))
+        .await;
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn a_shortcut_that_nothing_goes_by_is_no_word_for_the_contact() {
     let server = &Server::on_sqlite().await;
     server.behaves(json!({ "model_delay_ms": 60_000 })).await;
