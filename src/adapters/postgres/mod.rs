@@ -46,9 +46,6 @@ const IDLE_IN_TRANSACTION_MS: u32 = 2_000;
 /// A webhook must be answered with 503 within five seconds when the database is away: two for a connection leave time.
 const ACQUIRE: Duration = Duration::from_secs(2);
 
-/// A connection that has rested longer is asked whether it lives before it is used.
-const IDLE: Duration = Duration::from_secs(1);
-
 /// The ledger's part of the connections beside those that its writers have for themselves.
 const LEDGER_CONNECTIONS: u32 = 4;
 
@@ -199,8 +196,9 @@ fn of_ledger(options: PgPoolOptions, retired: Retired) -> PgPoolOptions {
     // asking first would double the way.
     options.test_before_acquire(false).before_acquire(move |connection, meta| {
         let fits = retired.spares(meta.age);
+        let is_doubtful = retired.doubts(meta.idle_for);
         Box::pin(async move {
-            if fits && meta.idle_for > IDLE {
+            if fits && is_doubtful {
                 connection.ping().await?;
             }
             Ok(fits)
