@@ -158,7 +158,7 @@ export function Composer({ it, open, field, tools, takes }) {
     if (taken.file) lay(it.id, { file: taken.file });
     field.current?.focus();
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     takes.current = take;
     return () => void (takes.current = null);
   });
