@@ -245,6 +245,9 @@ pub struct Memo {
     /// Those that go on here, or will. Their messages stay with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Uuid>,
+    /// A person has taken over, and the other conversations with the same person that have not ended do not know yet.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_untold: bool,
     /// The message in which the contact has wished for no follow-ups: its words may be taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opted_out_by: Option<Uuid>,

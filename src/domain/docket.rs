@@ -354,6 +354,7 @@ impl Docket {
             .chain(self.conversation.memo.overdue_at.map(Time))
             .chain(self.conversation.memo.other_id_at.map(Time))
             .chain(self.conversation.memo.same_person.filter(|_| self.is_at_rest()).map(|_| self.now))
+            .chain(self.conversation.memo.is_untold.then_some(self.now))
             .min()
     }
 

@@ -247,6 +247,14 @@ where
     outcome.ok_or_else(|| Error::Refused("the store committed without running the step".into()))
 }
 
+/// A conversation that is gone meanwhile has nothing left to be changed.
+pub fn ignore_gone<T>(outcome: Result<T, Error>) -> Result<(), Error> {
+    match outcome {
+        Ok(_) | Err(Error::Gone) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// First pause between two tries of a step that must not be lost; doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause.

@@ -1,8 +1,8 @@
 //! Step: two conversations turn out to be with one person, whom the provider knows under two ids. The earlier one stays; the
 //! later is closed, and whatever comes for it from then on belongs to the one that stays.
 //!
-//! In: the two, as soon as the provider shows it; and again once the later one is at rest. Out: at once, HUMAN in both if it
-//! is HUMAN in one; one conversation, as soon as nothing of the later one is owed or on its way.
+//! In: the two, as soon as the provider shows it; and again once the later one is at rest. Out: at once, and until then, HUMAN
+//! in both if it is HUMAN in one; one conversation, as soon as nothing of the later one is owed or on its way.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
     channels::{Channel, Channels},
     conversations::{self, By},
     desk,
-    ledger::{Error, Key, Ledger, Need, change},
+    ledger::{Error, Key, Ledger, Need, change, ignore_gone},
     provider::Unanswered,
     registry::{Linked, Registry},
 };
@@ -127,6 +127,29 @@ pub async fn merge(
     Ok(())
 }
 
+/// A person has taken over here: so they have in the other conversations with the same person that have not ended yet.
+pub async fn tell_others(
+    ledger: &dyn Ledger,
+    channels: &Arc<Channels>,
+    here: &Conversation,
+) -> Result<(), Error> {
+    for other in here.memo.merged.iter().chain(&here.memo.same_person) {
+        let (mode, agent) = (here.mode.clone(), here.assignee);
+        let take_over = by_policy(Arc::clone(channels), move |docket, policy| {
+            if docket.conversation.memo.merged_into.is_none() {
+                become_human(docket, policy, &mode, agent);
+            }
+        });
+        ignore_gone(change(ledger, Key::Id(*other), Need::itself(), take_over).await)?;
+    }
+    let version = here.mode.version;
+    let is_told = move |docket: &mut Docket| {
+        let memo = &mut docket.conversation.memo;
+        memo.is_untold &= docket.conversation.mode.version != version;
+    };
+    ignore_gone(change(ledger, Key::Id(here.id), Need::itself(), is_told).await)
+}
+
 /// A rule by the policy of its channel. One that is not set up here has no rules: nothing happens.
 fn by_policy<T: Default>(
     channels: Arc<Channels>,
@@ -141,10 +164,7 @@ fn by_policy<T: Default>(
 /// The other one is gone.
 async fn forget(ledger: &dyn Ledger, later: Uuid) -> Result<(), Error> {
     let forget = |docket: &mut Docket| docket.conversation.memo.same_person = None;
-    match change(ledger, Key::Id(later), Need::itself(), forget).await {
-        Err(Error::Gone) => Ok(()),
-        outcome => outcome,
-    }
+    ignore_gone(change(ledger, Key::Id(later), Need::itself(), forget).await)
 }
 
 /// The later one learns of the earlier. None: it has gone before.
@@ -215,6 +235,7 @@ fn leave(docket: &mut Docket, policy: &Policy, stays: Uuid, seen: &Later) -> boo
     // Whom it still waits for, waits in the one that stays: here nobody looks for what is unread.
     (conversation.read_seq, conversation.unread) = (conversation.seq, 0);
     conversation.memo.same_person = None;
+    conversation.memo.is_untold = false;
     conversation.memo.merged_into = Some(stays);
     record(docket, "merged_into", stays);
     true

@@ -11,7 +11,7 @@ use super::{
     dispatch::Dispatch,
     inbox,
     ledger::{Error, Key, Ledger, Need, change},
-    outbox,
+    merge, outbox,
 };
 use crate::domain::{
     conversation::Conversation,
@@ -129,6 +129,13 @@ impl ModeSwitch {
             apply(docket, &channel.policy, to, &request)
         })
         .await??;
+        if receipt.conversation.memo.is_untold {
+            // If the store fails now, whoever tends the conversation does it.
+            let told = merge::tell_others(&*self.ledger, &self.channels, &receipt.conversation).await;
+            if let Err(error) = told {
+                tracing::warn!(%error, "another conversation with the same person learns of a takeover later");
+            }
+        }
         self.settle(receipt, Duration::from_millis(settle_ms.unsigned_abs())).await
     }
 

@@ -20,6 +20,7 @@ on_both_stores!(
     three_ids_of_one_person_are_one_conversation,
     what_was_given_up_in_the_later_one_can_be_put_away,
     who_is_given_back_stays_with_the_assistant,
+    a_takeover_of_one_of_two_that_wait_is_one_of_both,
     those_that_have_met_are_erased_together,
     who_writes_on_the_phone_takes_over_whichever_id_is_shown,
     who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later,
@@ -323,6 +324,36 @@ async fn who_is_given_back_stays_with_the_assistant(world: &World) {
     world.after(ECHO_AWAITED_MS).await;
     let stays = first.conversation().await;
     assert_eq!((&stays["id"], &stays["mode"]), (&second.conversation().await["id"], &json!("AI")));
+}
+
+async fn a_takeover_of_one_of_two_that_wait_is_one_of_both(world: &World) {
+    let (first, second) = two_that_wait(world).await;
+    let posts = world.gateway.posts().len();
+    for (n, (taken, other)) in [(&first, &second), (&second, &first)].into_iter().enumerate() {
+        world.after(1_000).await;
+        for chat in [taken, other] {
+            chat.release().await;
+            assert_eq!(chat.conversation().await["mode"], "AI");
+        }
+        world.after(1_000).await;
+        taken.take_over().await;
+        let mode = |it: &Value| (it["mode"].clone(), it["mode_reason"].clone());
+        let told = other.conversation().await;
+        assert_eq!(mode(&told), (json!("HUMAN"), json!("agent_button")), "with the receipt");
+        // Nothing shows that they are one.
+        other.writes(&format!("W{n}"), "Are you there?").await;
+        world.after(60_000).await;
+        assert_eq!(world.gateway.posts().len(), posts, "the assistant is silent");
+    }
+    for (n, (taken, other)) in [(&first, &second), (&second, &first)].into_iter().enumerate() {
+        world.after(1_000).await;
+        taken.release().await;
+        other.release().await;
+        world.after(1_000).await;
+        assert_eq!(taken.phone_writes(&format!("P{n}"), "This is Ana.").await, "accepted");
+        world.drain().await;
+        assert_eq!(other.conversation().await["mode"], "HUMAN", "also by the phone");
+    }
 }
 
 async fn those_that_have_met_are_erased_together(world: &World) {
