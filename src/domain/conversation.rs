@@ -179,6 +179,9 @@ pub struct Memo {
     /// The newest message when a person of our side last acted: no words of a hand-over from before it leave.
     #[serde(skip_serializing_if = "is_zero")]
     pub human_seq: i64,
+    /// The newest message when the conversation was last closed: of the machine, nothing up to it leaves afterwards.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub closed_seq: i64,
     /// When the fallback text was last sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_at: Option<i64>,

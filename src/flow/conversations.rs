@@ -344,6 +344,7 @@ pub fn close(docket: &mut Docket, policy: &Policy, actor: &str) {
     leave_waiting(docket, Outcome::Ignored, OutcomeReason::Closed);
     clear(docket, actor, |_| true);
     docket.conversation.waiting_since = None;
+    docket.conversation.memo.closed_seq = docket.conversation.seq;
     set_status(docket, Status::Closed, None, actor);
     wind_overdue(docket, policy);
 }
@@ -405,8 +406,9 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
     }
 }
 
-/// A clock has given the conversation back to the assistant, or to the list, and nobody has in hand what the contact waits with.
-fn call_for_who_is_left(docket: &mut Docket) {
+/// Calls a person if the assistant has the conversation, the contact waits, and nobody has in hand what they wait with: a clock
+/// has given it back, or an answer has failed that a takeover had found on its way.
+pub(super) fn call_for_who_is_left(docket: &mut Docket) {
     let conversation = &docket.conversation;
     let is_left = conversation.mode.mode == Mode::Ai
         && conversation.status == Status::Open

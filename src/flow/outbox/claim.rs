@@ -140,7 +140,7 @@ pub(in crate::flow) fn refusal(
             | CheckRefusal::FenceMoved { .. } => DeliveryReason::ModeChanged,
         })
     };
-    let is_closed = conversation.status == Status::Closed;
+    let is_closed = was_closed(conversation, seq);
     match delivery.gate {
         Gate::Person => None,
         _ if is_closed => Some(DeliveryReason::Closed),
@@ -155,6 +155,11 @@ pub(in crate::flow) fn refusal(
             .or_else(|| conversation.opted_out.then_some(DeliveryReason::OptedOut))
             .or_else(|| agenda::is_too_late(policy, delivery.queued_at, now).then_some(DeliveryReason::Late)),
     }
+}
+
+/// Whether the conversation is closed, or was after that message of the machine was written: opened again, it begins anew.
+pub(super) fn was_closed(conversation: &Conversation, seq: i64) -> bool {
+    conversation.status == Status::Closed || seq <= conversation.memo.closed_seq
 }
 
 /// The mode as the check knows it.

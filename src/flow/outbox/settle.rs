@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 use super::{
     RETRY_CAP_MS, cancel,
-    claim::{refusal, refuse},
+    claim::{refusal, refuse, was_closed},
     end_covered, withdraw,
 };
 use crate::{
     domain::{
-        conversation::{AttentionReason, Status},
+        conversation::AttentionReason,
         docket::{Docket, Entry},
         event::{EventType, actor},
         message::{Delivery, DeliveryReason, DeliveryState, Gate, Message, Outcome, OutcomeReason},
@@ -97,6 +97,10 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
     conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
     tell_settled(docket, delivery);
     reconcile::decide_parked(docket, policy);
+    if !matches!(settled, Settled::Sent(_) | Settled::Unclear(_)) {
+        // What it was to answer may have been taken over, and given back, since.
+        conversations::call_for_who_is_left(docket);
+    }
 }
 
 /// The last message of the machine that a takeover found on its way has found its end.
@@ -182,7 +186,7 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
     if !is_answer || turn.is_none() || has_begun_before(docket, delivery) {
         return false;
     }
-    let (outcome, reason) = if docket.conversation.status == Status::Closed {
+    let (outcome, reason) = if was_closed(&docket.conversation, seq) {
         (Outcome::Ignored, Some(OutcomeReason::Closed))
     } else if delivery.version != docket.conversation.mode.version {
         (Outcome::LeftToHuman, Some(OutcomeReason::ModeHuman))

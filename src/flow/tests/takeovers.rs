@@ -7,6 +7,7 @@ use crate::{
         event::{EventType, actor},
         message::{DeliveryState as S, Outcome, OutcomeReason},
         mode::{Mode, Reason},
+        policy::BurstPolicy,
         turn::TurnState,
     },
     flow::{
@@ -90,6 +91,75 @@ fn a_reply_that_failed_during_the_switch_leaves_its_question_to_the_person() {
     assert!(play.sends().is_empty());
     assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
     assert!(play.conversation.contact_spoke_last(), "the contact waits for the person");
+}
+
+#[test]
+fn a_reply_that_failed_after_a_switch_there_and_back_calls_a_person() {
+    type Prepares = fn(&mut Play, uuid::Uuid);
+    let table: [(&str, Prepares); 2] = [
+        ("at once", |_, _| {}),
+        ("after its fate was unknown", |play, attempt| {
+            play.settles(attempt, &Settled::Unclear("no answer".into()));
+        }),
+    ];
+    for (name, prepares) in table {
+        for settled in [Settled::Untried, Settled::Again(None, "refused".into())] {
+            let mut play = Play::new();
+            let question = play.says("m1");
+            let begun = play.begins();
+            play.writes(&begun, "words");
+            let (attempt, _) = play.claims_send();
+            play.switches(Mode::Human);
+            play.switches(Mode::Ai);
+            prepares(&mut play, attempt);
+            play.settles(attempt, &settled);
+            assert!(play.sends().is_empty(), "{name}");
+            assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman, "{name}");
+            let called_for = play.conversation.attention.map(|attention| attention.reason);
+            assert_eq!(called_for, Some(AttentionReason::Unanswered), "{name}: nobody has it in hand");
+        }
+    }
+}
+
+#[test]
+fn what_was_on_its_way_when_it_was_closed_does_not_leave_after_the_opening() {
+    type Opens = fn(&mut Play);
+    let table: [(&str, Opens, usize); 2] = [
+        (
+            "by a person",
+            |play| {
+                play.step(|docket, _| conversations::set_status(docket, Status::Open, None, "agent:ana"));
+            },
+            0,
+        ),
+        (
+            "by the contact",
+            |play| {
+                play.says("m2");
+            },
+            1,
+        ),
+    ];
+    for (name, opens, waiting) in table {
+        for is_unclear in [false, true] {
+            let mut play = Play::by(|policy| policy.burst = BurstPolicy::Queue);
+            let question = play.says("m1");
+            let begun = play.begins();
+            play.writes(&begun, "a1");
+            let (attempt, _) = play.claims_send();
+            play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
+            if is_unclear {
+                play.settles(attempt, &Settled::Unclear("no answer".into()));
+            }
+            opens(&mut play);
+            play.settles(attempt, &Settled::Again(None, "connection refused".into()));
+            assert!(play.sends().is_empty(), "{name}");
+            let inbound = play.message(question).inbound.unwrap();
+            assert_eq!((inbound.outcome, inbound.reason), (Outcome::Ignored, Some(OutcomeReason::Closed)));
+            let waits = play.messages.iter().filter(|message| message.waits()).count();
+            assert_eq!(waits, waiting, "{name}: what was written since is answered");
+        }
+    }
 }
 
 #[test]
