@@ -99,6 +99,8 @@ export function Composer({ it, open, field, tools, takes }) {
     });
   }
   function send() {
+    // On the button, the next letters would be shortcuts.
+    field.current?.focus();
     if (!canSend) {
       if (missing.length > 0) said.value = t("composer.fill_in", { names: missing.map((name) => `{{${name}}}`).join(", ") });
       return;
@@ -184,7 +186,7 @@ export function Composer({ it, open, field, tools, takes }) {
         <${Icon} name="note" /><span>${t("composer.note")}</span></button>
       ${!desk.isNote && html`<${Attach} onFiles=${take} />`}
       ${tools}
-      ${!isTouch && html`<button type="button" class="bare enter-choice" aria-pressed=${enterSends} title=${t("composer.enter_hint", { mod: MOD })} onClick=${() => prefer({ enterSends: !enterSends }).catch(sayProblem)}>
+      ${!isTouch && html`<button type="button" class="bare enter-choice" aria-pressed=${enterSends} title=${t("composer.enter_hint", { mod: MOD })} onClick=${() => (prefer({ enterSends: !enterSends }).catch(sayProblem), field.current?.focus())}>
         ${enterSends ? t("composer.enter_sends") : t("composer.mod_enter_sends", { mod: MOD })}</button>`}
       <button class="is-primary" aria-disabled=${!canSend} title=${missing.length > 0 ? t("composer.held") : undefined}>
         <${Icon} name=${desk.isNote ? "note" : "send"} />${desk.isNote ? t("composer.keep_note") : t("composer.send")}</button>

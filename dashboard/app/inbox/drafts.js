@@ -46,10 +46,10 @@ export function Draft({ it, open, field, onEdit }) {
   </section>`;
 }
 
-/** Asks for a suggestion now. @param {{open: Opened}} props */
-export function SuggestNow({ open }) {
+/** Asks for a suggestion now. @param {{open: Opened, field: {current: HTMLElement | null}}} props */
+export function SuggestNow({ open, field }) {
   const { suggestions } = open;
   if (!suggestions.isThere.value) return null;
-  return html`<button type="button" class="bare" disabled=${suggestions.isAsked.value} title=${t("draft.ask_hint")} onClick=${() => void suggestions.ask()}>
+  return html`<button type="button" class="bare" disabled=${suggestions.isAsked.value} title=${t("draft.ask_hint")} onClick=${() => (void suggestions.ask(), field.current?.focus())}>
     <${Icon} name="spark" /><span>${t("draft.ask")}</span></button>`;
 }

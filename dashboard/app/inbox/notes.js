@@ -25,6 +25,13 @@ export function Notes({ thread, isMerged }) {
     clear(desk);
     void seeThrough(thread.id, going);
   }
+  /** @param {Event} event */
+  function submit(event) {
+    event.preventDefault();
+    add();
+    // On the button, the next letters would be shortcuts.
+    /** @type {HTMLFormElement} */ (event.currentTarget).querySelector("textarea")?.focus();
+  }
   /** @param {KeyboardEvent} event */
   function key(event) {
     if (isComposing(event) || event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -32,7 +39,7 @@ export function Notes({ thread, isMerged }) {
     add();
   }
   return html`<div class="notes">
-    ${mayAct() && !isMerged && html`<form onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), add())}>
+    ${mayAct() && !isMerged && html`<form onSubmit=${submit}>
       <textarea rows="2" dir="auto" value=${written} placeholder=${t("notes.placeholder")} aria-label=${t("notes.add")} onKeyDown=${key}
         onInput=${(/** @type {InputEvent} */ event) => lay(desk, { text: /** @type {HTMLTextAreaElement} */ (event.target).value })}></textarea>
       <button>${t("notes.add")}</button>

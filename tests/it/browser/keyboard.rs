@@ -74,6 +74,28 @@ async fn no_key_fires_while_somebody_types() {
 }
 
 #[tokio::test]
+async fn what_is_typed_after_a_click_on_send_is_the_next_message() {
+    let server = &Server::on_sqlite().await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    let browser = reading_mei(server).await;
+    browser.fill(".composer textarea", "Hello Mei.").await;
+    browser.click(".composer .is-primary").await;
+    browser.press("great").await;
+    let typed = browser.run("return document.querySelector('.composer textarea').value", json!([])).await;
+    assert_eq!(typed, json!("great"));
+    browser.sees(".from-agent", "Hello Mei.").await;
+    browser.sees(".mode-pill", "You").await;
+    server.until(|| server.phone(MEI), |sent| *sent == ["Hello Mei."]).await;
+    assert_eq!(
+        server.conversation(MEI).await["mode"],
+        "HUMAN",
+        "the letter g gives back only where nobody types"
+    );
+    browser.close().await;
+}
+
+#[tokio::test]
 async fn a_key_means_what_is_shown_from_its_first_moment() {
     let server = &Server::on_sqlite().await;
     server.behaves(json!({ "model_delay_ms": 0 })).await;
