@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answers, later, rest } from "./page.js";
-import { conversation } from "./made.js";
+import { conversation, message } from "./made.js";
 import { keep } from "../app/state/conversations.js";
 import { isUnsent, owedOf } from "../app/state/owed.js";
 import { route } from "../app/state/route.js";
@@ -50,4 +50,19 @@ test("the field is emptied when what stood in it is owed, and keeps it if that c
   const going = sayWritten(thread);
   assert.deepEqual([deskOf("bo").peek().text, owedOf("bo").peek().map((it) => it.text)], ["", ["yes"]]);
   await going.catch(() => {});
+});
+
+test("after a note the next one is a note; what waits beside it for the contact comes first", async (t) => {
+  show("bo");
+  t.after(() => show(null));
+  const { thread } = opened.peek();
+  const after = async (more) => {
+    lay("bo", { text: "haggles", isNote: true, quoted: null, file: null, ...more });
+    await sayWritten(thread).catch(() => {});
+    const { text, isNote } = deskOf("bo").peek();
+    return [text, isNote];
+  };
+  assert.deepEqual(await after({}), ["", true]);
+  assert.deepEqual(await after({ quoted: message(3, "contact") }), ["", false]);
+  assert.deepEqual(await after({ file: new File(["x"], "a.txt") }), ["", false]);
 });

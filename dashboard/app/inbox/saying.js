@@ -16,15 +16,16 @@ import { opened } from "./opened.js";
 
 /** Sends what stands in the field, and empties it: only once that is owed, or whatever fails would take the words along. @param {Thread} thread */
 export function sayWritten(thread) {
-  const { text, isNote, ...desk } = deskOf(thread.id).peek();
+  const desk = deskOf(thread.id).peek();
+  const { text, isNote } = desk;
   const file = isNote ? null : desk.file;
   // With a file it is no longer the suggestion, which had none.
   const draft = isNote || file ? null : desk.draft;
   const kind = isNote ? "note" : draft ? "draft" : "text";
   const quoted = isNote || draft ? null : desk.quoted;
   const going = thread.say({ kind, text: text.trim(), draft, quoted, file: file && { name: file.name, size: file.size, blob: file } });
-  // What was meant for the contact waits beside a note, and is still to be sent.
-  if (isNote) lay(thread.id, { text: "", isNote: false });
+  // A second note follows the first, and must not go to the contact; unless what was meant for them waits beside it.
+  if (isNote) lay(thread.id, { text: "", isNote: !desk.quoted && !desk.file });
   else clear(thread.id);
   return going;
 }

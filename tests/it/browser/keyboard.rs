@@ -29,7 +29,12 @@ async fn a_day_at_the_inbox_needs_no_mouse() {
     browser.press("n").await;
     browser.press("She haggles.").await;
     browser.press(key::ENTER).await;
-    browser.sees(".is-note", "She haggles.").await;
+    browser.sees(".line .is-note", "She haggles.").await;
+    // The next is a note, too, until one leaves that; and then the field.
+    browser.press("And pays.").await;
+    browser.press(key::ENTER).await;
+    browser.sees(".line .is-note", "And pays.").await;
+    browser.press(key::ESCAPE).await;
     browser.press(key::ESCAPE).await;
     browser.press("g").await;
     browser.sees(".mode-pill", "AI").await;
