@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./page.js";
 import { drawn } from "./drawn.js";
-import { conversation } from "./made.js";
+import { conversation, message } from "./made.js";
 import { pastedFiles } from "../app/inbox/attached.js";
 import { Told } from "../app/inbox/composer.js";
 import { lay } from "../app/inbox/desk.js";
@@ -63,4 +63,15 @@ test("whoever writes is told that the number sends nothing, and nothing while it
   // A note goes to nobody outside.
   lay("c", { isNote: true });
   assert.doesNotMatch(says("blocked"), /Banned/);
+});
+
+test("whoever sends a suggestion is told what that does besides, as with words of their own", () => {
+  channels.items.value = [];
+  const says = (more) => drawn(Told({ it: conversation({ id: "d", channel: "shop", ...more }) }));
+  lay("d", { text: "Dear Mei", draft: { id: "s", text: "Dear Mei" } });
+  assert.equal(says({}), "From the AI's suggestion. Change it as you like. Sending takes over from the AI.");
+  assert.equal(says({ mode: "HUMAN", assignee: { id: "bo", name: "Bo" } }), "From the AI's suggestion. Change it as you like. Bo answers here. Your message goes out all the same.");
+  // With a quote it goes as words of one's own.
+  lay("d", { quoted: message(1, "contact") });
+  assert.equal(says({}), "Sending takes over from the AI.");
 });

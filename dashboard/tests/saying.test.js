@@ -52,6 +52,21 @@ test("the field is emptied when what stood in it is owed, and keeps it if that c
   await going.catch(() => {});
 });
 
+test("a suggestion beside which a quote was chosen goes with that, and not as the suggestion", async (t) => {
+  show("bo");
+  t.after(() => show(null));
+  const { thread } = opened.peek();
+  const goes = async (quoted) => {
+    lay("bo", { text: "yes", quoted, draft: { id: "d", text: "yes" } });
+    const going = sayWritten(thread).catch(() => {});
+    const { kind, draft, quoted: beside } = owedOf("bo").peek().at(-1);
+    await going;
+    return [kind, draft?.id, beside?.id];
+  };
+  assert.deepEqual(await goes(null), ["draft", "d", undefined]);
+  assert.deepEqual(await goes(message(3, "contact")), ["text", undefined, "m3"]);
+});
+
 test("after a note the next one is a note; what waits beside it for the contact comes first", async (t) => {
   show("bo");
   t.after(() => show(null));

@@ -12,7 +12,7 @@ import { sayProblem } from "../parts/toast.js";
 import { number, t } from "../words/index.js";
 import { Attach, Attached, firstOf, pastedFiles } from "./attached.js";
 import { Canned, SHOWN, optionId } from "./canned.js";
-import { deskOf, lay, letGo } from "./desk.js";
+import { deskOf, draftOf, lay, letGo } from "./desk.js";
 import { heldBy } from "./holding.js";
 import { authorName, holderName } from "./names.js";
 import { sayWritten, seeThrough } from "./saying.js";
@@ -207,13 +207,12 @@ export function Told({ it }) {
   const state = channels.items.value.find((one) => one.name === it.channel && !isLinked(one))?.state;
   return html`
     ${state && html`<p class="composer-told is-bad"><${Icon} name="alert" /><span><b>${stateName(state)}.</b> ${stateMeans(state)}</span></p>`}
-    ${told(it, desk)}`;
+    ${draftOf(desk) && html`<p class="composer-told"><${Icon} name="pen" />${t("composer.from_draft")}</p>`}
+    ${(desk.text.trim() !== "" || desk.file !== null) && html`<${Takes} it=${it} />`}`;
 }
 
-/** @param {Wire.Conversation} it @param {import("./desk.js").Desk} desk */
-function told(it, desk) {
-  if (desk.draft) return html`<p class="composer-told"><${Icon} name="pen" />${t("composer.from_draft")}</p>`;
-  if (!desk.text.trim() && !desk.file) return null;
+/** Whom sending takes the conversation from, or beside whom one writes. @param {{it: Wire.Conversation}} props */
+export function Takes({ it }) {
   const held = heldBy(it);
   if (it.mode === "AI") return html`<p class="composer-told is-human"><${Icon} name="hand" />${t("composer.takes_over")}</p>`;
   if (held.who === "agent") return html`<p class="composer-told is-human"><${Icon} name="people" />${t("composer.others", { name: holderName(held) })}</p>`;

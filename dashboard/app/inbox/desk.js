@@ -98,6 +98,13 @@ export function takeUp(id, draft) {
 }
 
 /**
+ * The suggestion that what stands there goes as. With a file or a quote it is none: whoever sends a suggestion sends neither,
+ * and they would be left behind unseen.
+ * @param {Desk} desk
+ */
+export const draftOf = ({ isNote, file, quoted, draft }) => (isNote || file || quoted ? null : draft);
+
+/**
  * What is let go of first by who wants to leave the field; null: nothing, the field is left. The words stay what they are.
  * @param {Desk} desk @returns {Partial<Desk> | null}
  */

@@ -7,6 +7,7 @@ import { useKeptFocus } from "../parts/kept_focus.js";
 import { useKeys } from "../parts/keys.js";
 import { say } from "../parts/toast.js";
 import { lately, moment, t } from "../words/index.js";
+import { Takes } from "./composer.js";
 import { takeUp } from "./desk.js";
 import { seeThrough } from "./saying.js";
 
@@ -38,6 +39,7 @@ export function Draft({ it, open, field, onEdit }) {
   return html`<section class="draft" ref=${box} aria-label=${t("draft")}>
     <header><${Icon} name="pen" /><b>${t("draft")}</b><time datetime=${draft.created_at} title=${moment(draft.created_at)}>${lately(draft.created_at)}</time></header>
     <p class="says" dir="auto">${draft.text}</p>
+    <${Takes} it=${it} />
     <footer>
       <button type="button" class="is-primary" onClick=${use}><${Icon} name="send" />${t("draft.use")}</button>
       <button type="button" aria-keyshortcuts="u" onClick=${edit}><${Icon} name="pen" />${t("draft.edit")}<kbd aria-hidden="true">u</kbd></button>

@@ -6,7 +6,7 @@ import { go } from "../state/route.js";
 import { Problem } from "../wire/api.js";
 import { warn } from "../parts/toast.js";
 import { t, word } from "../words/index.js";
-import { clear, deskOf, lay } from "./desk.js";
+import { clear, deskOf, draftOf, lay } from "./desk.js";
 import { showReceipt } from "./modes.js";
 import { contactName } from "./names.js";
 import { opened } from "./opened.js";
@@ -19,8 +19,7 @@ export function sayWritten(thread) {
   const desk = deskOf(thread.id).peek();
   const { text, isNote } = desk;
   const file = isNote ? null : desk.file;
-  // With a file it is no longer the suggestion, which had none.
-  const draft = isNote || file ? null : desk.draft;
+  const draft = draftOf(desk);
   const kind = isNote ? "note" : draft ? "draft" : "text";
   const quoted = isNote || draft ? null : desk.quoted;
   const going = thread.say({ kind, text: text.trim(), draft, quoted, file: file && { name: file.name, size: file.size, blob: file } });
