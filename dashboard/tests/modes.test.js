@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answers, later, line, rest } from "./page.js";
+import { answers, asked, later, line, rest } from "./page.js";
 import { drawn } from "./drawn.js";
 import { conversation, delivery, message } from "./made.js";
 import { conversation as known, keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
-import { backAt, dropOutcome, followSettling, giveBack, outcomes, pressed, showReceipt, takeOver } from "../app/inbox/modes.js";
+import { backAt, dropOutcome, followSettling, giveBack, outcomes, pressed, showReceipt, takeFrom, takeOver } from "../app/inbox/modes.js";
 import { Result } from "../app/inbox/receipt.js";
 
 const receipt = (more) => ({ mode: "HUMAN", mode_version: 2, changed: true, settled: true, in_flight: [], at_provider: [], mode_until: null, assignee: null, ...more });
@@ -135,4 +135,37 @@ test("of a switch whose answer is lost nobody knows, until the feed tells of it"
   // The feed may be faster than it takes to notice.
   await lose(() => keep(mei({ id: "lost", mode: "HUMAN", mode_version: 2, updated_at: "2" })));
   assert.equal(outcomes.peek().has("lost"), false);
+});
+
+test("what is pressed twice is asked for once, and what it did stays told when it is done again", async () => {
+  const requests = () => asked.filter(({ path }) => path === "PUT /conversations/twice/mode").map(({ body }) => body.mode);
+  const says = () => drawn(Result({ it: known("twice").peek(), outcome: outcomes.peek().get("twice") }));
+  keep(mei({ id: "twice", mode: "AI", mode_version: 1 }));
+  const answer = later();
+  answers.set("PUT /conversations/twice/mode", () => answer.answer);
+  const going = [takeOver(known("twice").peek()), takeOver(known("twice").peek())];
+  answer.give(receipt({ parts_already_sent: 0, parts_discarded: 2 }));
+  await Promise.all(going);
+  assert.deepEqual([requests(), says()], [["HUMAN"], "2 were discarded. Give back"]);
+  answers.set("PUT /conversations/twice/mode", receipt({ changed: false, parts_discarded: 0, mode_until: "12:00" }));
+  await takeOver(known("twice").peek());
+  assert.deepEqual([requests().length, known("twice").peek().mode_until, /discarded/.test(says())], [2, "12:00", true]);
+  // What is moved, or asked for, is another matter.
+  answers.set("PUT /conversations/twice/mode", receipt({ changed: false }));
+  await backAt(known("twice").peek(), null);
+  assert.doesNotMatch(says(), /discarded/);
+  const it = known("twice").peek();
+  await Promise.all([giveBack(it), giveBack(it)]);
+  assert.deepEqual(requests().slice(3), ["AI"]);
+  // What was pressed since is not what was pressed before.
+  await Promise.all([takeOver(it), giveBack(it), takeOver(it)]);
+  assert.deepEqual(requests().slice(4), ["HUMAN", "AI", "HUMAN"]);
+});
+
+test("a conversation that is taken from a colleague twice at once is taken once", async () => {
+  const it = mei({ id: "bos", mode: "HUMAN", mode_version: 1, assignee: { id: "bo", name: "Bo" } });
+  answers.set("PATCH /conversations/bos", () => ({ ...it, updated_at: "2", assignee: { id: "ana", name: "Ana" } }));
+  keep(it);
+  await Promise.all([takeFrom(it), takeFrom(it)]);
+  assert.equal(asked.filter(({ path }) => path === "PATCH /conversations/bos").length, 1);
 });

@@ -5,6 +5,7 @@ import { amend, conversation, keep } from "../state/conversations.js";
 import { hear } from "../state/feed.js";
 import { Problem, patch, put } from "../wire/api.js";
 import { sayProblem } from "../parts/toast.js";
+import { didNothing } from "./receipts.js";
 
 /** @import * as Wire from "../../types/wire.js" */
 /** @import { Signal } from "../vendor/preact.js" */
@@ -41,6 +42,22 @@ function setPressed(id, it) {
   pressed.value = all;
 }
 
+/** What is on its way in each conversation, the last of it. @type {Map<string, {seal: string, going: Promise<any>}>} */
+const underWay = new Map();
+
+/**
+ * Pressed again while it is on its way, it is that: a second one would find what the first has changed, and tell of a conflict.
+ * @template T @param {string} id @param {any} what @param {() => Promise<T>} run @returns {Promise<T>}
+ */
+function once(id, what, run) {
+  const seal = JSON.stringify(what);
+  const last = underWay.get(id);
+  if (last?.seal === seal) return last.going;
+  const going = run().finally(() => underWay.get(id)?.going === going && underWay.delete(id));
+  underWay.set(id, { seal, going });
+  return going;
+}
+
 /** @param {string} id */
 export const dropOutcome = (id) => setOutcome(id, null);
 
@@ -53,7 +70,9 @@ export function showReceipt(id, receipt, asked = null, before = null) {
   const known = conversation(id).peek();
   // The feed may be faster than the answer: then another switch since has made this one history.
   if (!receipt || receipt.mode_version < (known?.mode_version ?? 0)) return;
-  setOutcome(id, { receipt, problem: null, conflict: null, isSettled: receipt.settled, asked });
+  // Done again, it does nothing; what it did the first time is still what there is to tell.
+  const isTold = asked === null && didNothing(receipt) && outcomes.peek().get(id)?.receipt?.mode_version === receipt.mode_version;
+  if (!isTold) setOutcome(id, { receipt, problem: null, conflict: null, isSettled: receipt.settled, asked });
   // The event with the whole conversation is on its way; who answers must not wait for it. If it has come already, somebody may
   // have taken it since, or moved the clock.
   if (known && (known === before || known.mode_version < receipt.mode_version)) amend(id, { mode: receipt.mode, mode_version: receipt.mode_version, mode_until: receipt.mode_until, assignee: receipt.assignee });
@@ -63,7 +82,10 @@ export function showReceipt(id, receipt, asked = null, before = null) {
  * @param {string} id @param {Record<string, any>} body as 5.2 of the contract
  * @returns {Promise<Wire.Receipt | null>} null: it was refused, or nobody knows
  */
-async function change(id, body) {
+const change = (id, body) => once(id, body, () => bring(id, body));
+
+/** @param {string} id @param {Record<string, any>} body @returns {Promise<Wire.Receipt | null>} */
+async function bring(id, body) {
   const before = conversation(id).peek();
   // To move the clock, or to ask for an answer, changes nobody.
   const mine = before?.mode !== body.mode ? { to: body.mode } : undefined;
@@ -110,7 +132,10 @@ export const giveBack = (it, how = {}) => change(it.id, { mode: "AI", expected_v
 export const backAt = (it, until) => change(it.id, { mode: "HUMAN", until: until?.toISOString() ?? null });
 
 /** @param {Wire.Conversation} it */
-export async function takeFrom(it) {
+export const takeFrom = (it) => once(it.id, "take", () => takeIt(it));
+
+/** @param {Wire.Conversation} it */
+async function takeIt(it) {
   try {
     keep(await patch(`/conversations/${it.id}`, { assignee: "me", expected_assignee: it.assignee?.id ?? null }));
   } catch (error) {

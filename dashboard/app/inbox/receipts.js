@@ -27,6 +27,9 @@ function tookOver(it) {
   return all;
 }
 
+/** Whether all was so already. @param {Wire.Receipt} it */
+export const didNothing = (it) => !(it.changed || it.generation_cancelled || it.parts_discarded || it.follow_up_cancelled || it.answering);
+
 /** @param {Wire.Receipt} it @returns {Sentence[]} */
 function gaveBack(it) {
   /** @type {Sentence[]} */

@@ -19,16 +19,11 @@ export function Verdict({ it, found, count, conversation, onReply }) {
   const words = found.why === "person_answered" ? t("verdict.person_answered", { name: found.by ?? t("actor.agent") }) : word("verdict", found.why);
 
   const isHeld = conversation.mode === "HUMAN";
-  async function retry() {
+  /** Once, however often it is pressed. @param {() => Promise<any>} what */
+  async function act(what) {
     isBusy.value = true;
     try {
-      // Letters are replayed by admins; whoever may only answer asks for an answer, and so does a question without a letter.
-      const { items } = isAdmin() ? await get("/dead-letters", { conversation_id: conversation.id, limit: 50 }) : { items: [] };
-      const letter = letterOf(items, it.id);
-      if (!letter) return void (await giveBack(conversation, { answer_now: true }));
-      // The button has said that it takes the conversation from a person.
-      await post(`/dead-letters/${letter.id}/retry`, isHeld ? { force: true } : {});
-      say(t("verdict.retried"));
+      await what();
     } catch (error) {
       if (error instanceof Problem && error.status === 409) say(error.message);
       else sayProblem(error);
@@ -36,13 +31,23 @@ export function Verdict({ it, found, count, conversation, onReply }) {
       isBusy.value = false;
     }
   }
+  const answer = () => giveBack(conversation, { answer_now: true });
+  async function retry() {
+    // Letters are replayed by admins; whoever may only answer asks for an answer, and so does a question without a letter.
+    const { items } = isAdmin() ? await get("/dead-letters", { conversation_id: conversation.id, limit: 50 }) : { items: [] };
+    const letter = letterOf(items, it.id);
+    if (!letter) return void (await answer());
+    // The button has said that it takes the conversation from a person.
+    await post(`/dead-letters/${letter.id}/retry`, isHeld ? { force: true } : {});
+    say(t("verdict.retried"));
+  }
   const mayAnswer = mayAct() && canAct(conversation);
   return html`<div class="verdict is-${found.tone}">
     <${Icon} name=${found.tone === "wait" ? "clock" : found.tone === "bad" ? "alert" : "check"} />
     <p>${count > 1 && html`<b>${t("verdict.count", { count })}</b> `}${words}</p>
-    ${found.acts.includes("retry") && mayAnswer && html`<button type="button" disabled=${isBusy.value} onClick=${() => void retry()}>
+    ${found.acts.includes("retry") && mayAnswer && html`<button type="button" disabled=${isBusy.value} onClick=${() => void act(retry)}>
       <${Icon} name="retry" />${isHeld ? t("verdict.give_back_answer") : t("verdict.retry")}</button>`}
-    ${found.acts.includes("answer") && mayAnswer && html`<button type="button" onClick=${() => void giveBack(conversation, { answer_now: true })}>
+    ${found.acts.includes("answer") && mayAnswer && html`<button type="button" disabled=${isBusy.value} onClick=${() => void act(answer)}>
       <${Icon} name="spark" />${conversation.mode === "AI" ? t("verdict.answer") : t("verdict.give_back_answer")}</button>`}
     ${found.acts.includes("reply") && mayAct() && html`<button type="button" onClick=${onReply}><${Icon} name="reply" />${t("verdict.reply")}</button>`}
     ${found.acts.includes("rule") && isAdmin() && html`<a class="button" href="/settings/channels/${encodeURIComponent(conversation.channel)}" data-within>${t("verdict.rule")}</a>`}
