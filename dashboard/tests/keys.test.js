@@ -37,6 +37,20 @@ test("a key is what it is marked with, in whatever letters one writes, with Caps
   assert.equal(nameOf({}), "");
 });
 
+test("a key that is held is pressed once, but for those that go through a list", async (t) => {
+  t.after(() => delete globalThis.HTMLElement);
+  globalThis.HTMLElement = class {};
+  let press;
+  t.mock.method(document, "addEventListener", (_name, run) => void (press = run));
+  // One of its own, that is heard.
+  const { bindings } = await import("../app/parts/keys.js?held");
+  const ran = [];
+  bindings.value = [{ key: "t", words: "", run: () => ran.push("t") }, { key: "j", words: "", repeats: true, run: () => ran.push("j") }];
+  let kept = 0;
+  for (const key of ["t", "j"]) for (const repeat of [false, true, true]) press({ key, repeat, preventDefault: () => (kept += 1) });
+  assert.deepEqual([ran, kept], [["t", "j", "j", "j"], 6]);
+});
+
 test("every part that answers Enter or Escape in a field asks so, and in one way", () => {
   const found = files(".js").filter(({ path }) => path !== "parts/keys.js");
   const alone = found.flatMap(({ path, text }) => [...text.matchAll(/event\.isComposing|keyCode/g)].map(({ index }) => `${path}:${line(text, index)}`));

@@ -51,8 +51,8 @@ export function List() {
     if (hands.current?.isAtTop()) shorten();
   }, [ids]);
   useKeys([
-    { key: "j", words: t("keys.next"), run: () => select(step(at, stood.current.at, 1)) },
-    { key: "k", words: t("keys.previous"), run: () => select(step(at, stood.current.at, -1)) },
+    { key: "j", words: t("keys.next"), repeats: true, run: () => select(step(at, stood.current.at, 1)) },
+    { key: "k", words: t("keys.previous"), repeats: true, run: () => select(step(at, stood.current.at, -1)) },
     { key: "Enter", words: t("keys.open"), run: () => here && openHere(here) },
   ], [at, here]);
 

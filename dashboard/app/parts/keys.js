@@ -3,8 +3,8 @@
 import { signal, useLayoutEffect } from "../vendor/preact.js";
 
 /**
- * @typedef {{key: string, words: string, run: (event: KeyboardEvent) => void, whileTyping?: boolean}} Binding
- *   `key` as `nameOf` says it; `mod+k` is Ctrl or Command with k.
+ * @typedef {{key: string, words: string, run: (event: KeyboardEvent) => void, whileTyping?: boolean, repeats?: boolean}} Binding
+ *   `key` as `nameOf` says it; `mod+k` is Ctrl or Command with k. `repeats`: for as long as it is held
  */
 
 /** The newest first: what lies on top answers before what lies under it. @type {import("../vendor/preact.js").Signal<Binding[]>} */
@@ -53,7 +53,7 @@ document.addEventListener("keydown", (event) => {
   // A button or link with the focus keeps its own keys.
   if (["Enter", " "].includes(event.key) && event.target instanceof Element && event.target.closest("button, a[href], summary")) return;
   event.preventDefault();
-  found.run(event);
+  if (!event.repeat || found.repeats) found.run(event);
 });
 
 /**
