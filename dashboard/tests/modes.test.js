@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answers, asked, later, line, rest } from "./page.js";
-import { drawn } from "./drawn.js";
+import { drawn, having } from "./drawn.js";
 import { conversation, delivery, message } from "./made.js";
 import { conversation as known, keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
+import { me } from "../app/state/session.js";
 import { backAt, dropOutcome, followSettling, giveBack, outcomes, pressed, showReceipt, takeFrom, takeOver } from "../app/inbox/modes.js";
+import { NoteDialog } from "../app/inbox/mode_menu.js";
 import { Result } from "../app/inbox/receipt.js";
 
 const receipt = (more) => ({ mode: "HUMAN", mode_version: 2, changed: true, settled: true, in_flight: [], at_provider: [], mode_until: null, assignee: null, ...more });
@@ -168,4 +170,21 @@ test("a conversation that is taken from a colleague twice at once is taken once"
   keep(it);
   await Promise.all([takeFrom(it), takeFrom(it)]);
   assert.equal(asked.filter(({ path }) => path === "PATCH /conversations/bos").length, 1);
+});
+
+test("a note for the AI whose answer is lost, and of which the feed has told, has left its dialog", async () => {
+  me.value = { id: "ana", role: "agent" };
+  const it = mei({ id: "noted", mode: "HUMAN", mode_version: 1, mode_actor: "agent:ana" });
+  keep(it);
+  let closed = 0;
+  const { onSend } = having(NoteDialog({ it, onClose: () => (closed += 1) }), "onSend");
+  const given = new FormData();
+  given.set("note", "The refund is agreed.");
+  const answer = later();
+  answers.set("PUT /conversations/noted/mode", () => answer.answer);
+  const going = onSend(given);
+  keep(mei({ id: "noted", mode: "AI", mode_version: 2, updated_at: "2" }));
+  answer.fail();
+  await going;
+  assert.equal(closed, 1);
 });

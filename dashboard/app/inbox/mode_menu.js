@@ -41,8 +41,11 @@ export function ModeMenu({ it, isOthers, onGive }) {
 export function NoteDialog({ it, onClose }) {
   /** Closes once it has worked: what was typed is not lost to a refusal. @param {FormData} given */
   async function send(given) {
-    if (await giveBack(it, { note: String(given.get("note")).trim(), ...(given.get("answer") && { answer_now: true }) })) return onClose();
-    throw outcomes.peek().get(it.id)?.problem;
+    const receipt = await giveBack(it, { note: String(given.get("note")).trim(), ...(given.get("answer") && { answer_now: true }) });
+    const problem = !receipt && outcomes.peek().get(it.id)?.problem;
+    // With neither, the answer was lost, and the feed has told that it was done.
+    if (problem) throw problem;
+    onClose();
   }
   return html`<${Dialog} title=${it.mode === "AI" ? t("mode.note_ai") : t("mode.give_note")} onClose=${onClose}>
     <${Form} onSend=${send} words=${refusal}>
