@@ -9,9 +9,10 @@ import { conversation, delivery, message, reply } from "./made.js";
 /** The thread as a person would read it. */
 function read(messages, given = {}) {
   const it = conversation(given.conversation);
-  const spoken = spoke(messages);
+  const { isEnd = true } = given;
+  const spoken = spoke(messages, isEnd);
   const verdictOf = (one) => verdict(one, it, spoken);
-  return entries(messages, { newFrom: null, newCount: 0, events: [], verdictOf, ...given })
+  return entries(messages, { newFrom: null, newCount: 0, events: [], verdictOf, isEnd, ...given })
     .filter((one) => one.type !== "day")
     .map((one) => one.type === "new" ? "--- new ---"
       : one.type === "event" ? `* ${one.event.type}`
@@ -31,7 +32,7 @@ test("a verdict is drawn anew when what it offers is another", () => {
   const it = message(1, "contact", { outcome: "left_to_human", outcome_reason: "mode_human" });
   const seal = (more, ...others) => {
     const of = conversation(more);
-    return sealOf(verdict(it, of, spoke([it, ...others])), 1, of);
+    return sealOf(verdict(it, of, spoke([it, ...others], true)), 1, of);
   };
   assert.equal(seal({}), seal({ updated_at: "2" }));
   for (const more of [{ status: "closed" }, { mode_version: 2 }, { assignee: { id: "bo" } }]) assert.notEqual(seal({}), seal(more), JSON.stringify(more));
@@ -50,6 +51,14 @@ test("what happened stands between the messages it happened between; what came b
   assert.deepEqual(read([message(1, "contact"), message(2, "agent")], { events }), ["contact: 1", "* mode_changed", "agent: 2", "* closed"]);
 });
 
+test("where newer messages are not loaded, what happened after these is not told, and nothing is offered that they may have settled", () => {
+  const left = message(1, "contact", { outcome: "left_to_human", outcome_reason: "mode_human" });
+  const events = [{ id: "a", at: "2026-03-02T09:01:30Z", type: "mode_changed" }, { id: "b", at: "2026-03-02T10:00:00Z", type: "closed" }];
+  const messages = [left, message(2, "contact")];
+  assert.deepEqual(read(messages, { events }), ["contact: 1 (1 mode_human: answer)", "* mode_changed", "contact: 2", "* closed"]);
+  assert.deepEqual(read(messages, { events, isEnd: false }), ["contact: 1 (1 mode_human: )", "* mode_changed", "contact: 2"]);
+});
+
 test("the line above what is new stands before the first unread message of the contact", () => {
   const messages = [message(1, "contact"), message(2, "contact"), message(3, "assistant"), message(4, "contact", { kind: "reaction" }), message(5, "contact")];
   assert.equal(firstUnread(messages, 2), 2);
@@ -62,15 +71,15 @@ test("a message that somebody answered after all offers nothing to mend", () => 
   const answered = message(2, "agent", { agent: { id: "a", name: "Ana" }, delivery: delivery("sent") });
   const withdrawn = message(2, "agent", { delivery: delivery("cancelled") });
   const note = message(2, "agent", { kind: "note" });
-  assert.deepEqual(verdict(left, conversation(), spoke([left, answered])), { why: "person_answered", tone: "quiet", acts: [], by: "Ana" });
-  for (const nothing of [withdrawn, note]) assert.deepEqual(verdict(left, conversation(), spoke([left, nothing]))?.acts, ["answer"]);
+  assert.deepEqual(verdict(left, conversation(), spoke([left, answered], true)), { why: "person_answered", tone: "quiet", acts: [], by: "Ana" });
+  for (const nothing of [withdrawn, note]) assert.deepEqual(verdict(left, conversation(), spoke([left, nothing], true))?.acts, ["answer"]);
 });
 
 test("what waits is said to wait, as far as is known", () => {
   const it = message(1, "contact", { outcome: "pending" });
-  assert.equal(verdict(it, conversation({ activity: "generating" }), spoke([it]))?.why, "pending_generating");
-  assert.equal(verdict(it, conversation({ mode: "HUMAN" }), spoke([it]))?.why, "pending");
-  assert.equal(verdict(message(1, "contact"), conversation(), spoke([])), null);
+  assert.equal(verdict(it, conversation({ activity: "generating" }), spoke([it], true))?.why, "pending_generating");
+  assert.equal(verdict(it, conversation({ mode: "HUMAN" }), spoke([it], true))?.why, "pending");
+  assert.equal(verdict(message(1, "contact"), conversation(), spoke([], true)), null);
 });
 
 test("the dead letter of a message is found by the message or by its burst", () => {

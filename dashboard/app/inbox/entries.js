@@ -23,11 +23,11 @@ const ASIDES = new Set(["reaction", "poll_vote", "call", "group_invite"]);
 
 /**
  * @param {Wire.Message[]} messages in order
- * @param {{newFrom: number | null, newCount: number, events: Wire.Event[], verdictOf: (it: Wire.Message) => Verdict | null}} given
- *   `events` in order: what is told between the messages
+ * @param {{newFrom: number | null, newCount: number, events: Wire.Event[], verdictOf: (it: Wire.Message) => Verdict | null, isEnd: boolean}} given
+ *   `events` in order: what is told between the messages; `isEnd`: no messages follow those that are loaded
  * @returns {Entry[]}
  */
-export function entries(messages, { newFrom, newCount, events, verdictOf }) {
+export function entries(messages, { newFrom, newCount, events, verdictOf, isEnd }) {
   /** @type {Entry[]} */
   const all = [];
   let today = "";
@@ -75,7 +75,8 @@ export function entries(messages, { newFrom, newCount, events, verdictOf }) {
     last = { type: "words", key: it.id, messages: [it], isFirst, verdict: found, verdictCount: count };
     all.push(last);
   }
-  tell(null);
+  // What came after all that is loaded belongs to messages that are not.
+  if (isEnd) tell(null);
   return all;
 }
 

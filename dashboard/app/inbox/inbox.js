@@ -100,7 +100,8 @@ export function Pane({ open }) {
     if (event.type === "drop") takes.current(event.dataTransfer?.files, event);
   }
   const events = useMemo(() => open.decisions.events.value.filter(isTold).reverse(), [open.decisions.events.value]);
-  const newestOfContact = () => open.thread.ordered.peek().findLast((one) => one.author === "contact" && one.provider_message_id && one.kind !== "reaction" && !one.deleted_at) ?? null;
+  // Where newer ones are not loaded, the last that is shown is not what they said last.
+  const newestOfContact = () => open.thread.hasNewer.peek() ? null : open.thread.ordered.peek().findLast((one) => one.author === "contact" && one.provider_message_id && one.kind !== "reaction" && !one.deleted_at) ?? null;
   useKeys([
     { key: "r", words: t("keys.reply"), run: () => reply() },
     { key: "R", words: t("keys.quote"), run: () => reply({ quoted: newestOfContact() }) },

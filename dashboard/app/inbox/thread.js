@@ -41,18 +41,19 @@ export function Thread({ open, it, events, acts, onReply, onEdit }) {
   const isKeptUnread = open.isKeptUnread.value;
   const messages = thread.ordered.value;
   const newFrom = useNewFrom(open, it);
+  const isEnd = !thread.hasNewer.value;
   const all = useMemo(() => {
-    const spoken = spoke(messages);
+    const spoken = spoke(messages, isEnd);
     const verdictOf = (/** @type {Wire.Message} */ one) => verdict(one, it, spoken);
     const newCount = newFrom === null ? 0 : messages.filter((one) => one.seq >= newFrom && one.author === "contact").length;
-    return entries(messages, { newFrom, newCount, events, verdictOf });
-  }, [messages, it.mode, it.activity, it.status, newFrom, events]);
+    return entries(messages, { newFrom, newCount, events, verdictOf, isEnd });
+  }, [messages, it.mode, it.activity, it.status, newFrom, events, isEnd]);
   const owed = stillOwed(thread.owed.value, messages);
   const written = open.live.generation.value?.text;
 
   const { box, isAtEnd, look, toEnd, letGo } = useScroller([all, owed, written, it.activity], {
     onTop: () => thread.hasOlder.peek() && !thread.problem.peek() && void thread.older(),
-    isEnd: !thread.hasNewer.value,
+    isEnd,
     onEnd: () => thread.hasNewer.peek() && !thread.problem.peek() && void thread.newer(),
   });
   const newest = messages.at(-1)?.seq ?? 0;

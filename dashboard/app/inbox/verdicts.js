@@ -7,7 +7,8 @@
  *   `answer`: the AI answers now; `retry`: its dead letter is tried again; `rule`: the channel's settings say so; `reply`: only a person can
  * @typedef {{why: string, tone: "wait" | "bad" | "quiet", acts: Act[], by: string | null}} Verdict
  *   `why` is a word of the group `verdict`; `by` is who answered it after all
- * @typedef {{agent: number, assistant: number, agentName: string | null}} Spoke the newest words of each that were not withdrawn
+ * @typedef {{agent: number, assistant: number, agentName: string | null, isEnd: boolean}} Spoke the newest words of each that were
+ *   not withdrawn; without `isEnd` there may be newer ones that are not loaded
  */
 
 /** What can be done about each reason, as long as nobody has spoken since. @type {Record<string, Act[]>} */
@@ -36,10 +37,10 @@ const HARMLESS = new Set(["reaction", "sticker", "poll_vote", "empty", "story", 
 /** Whether words of ours reached, or may yet reach, the contact. @param {Wire.Message} it */
 const counts = (it) => it.delivery !== null && !["cancelled", "failed", "dead"].includes(it.delivery.state);
 
-/** @param {Wire.Message[]} messages in order @returns {Spoke} */
-export function spoke(messages) {
+/** @param {Wire.Message[]} messages in order @param {boolean} isEnd whether none follow them @returns {Spoke} */
+export function spoke(messages, isEnd) {
   /** @type {Spoke} */
-  const newest = { agent: 0, assistant: 0, agentName: null };
+  const newest = { agent: 0, assistant: 0, agentName: null, isEnd };
   for (const it of messages) {
     if (!counts(it)) continue;
     if (it.author === "agent") Object.assign(newest, { agent: it.seq, agentName: it.agent?.name ?? null });
@@ -65,7 +66,8 @@ export function verdict(it, conversation, spoken) {
   const why = it.outcome_reason ?? it.outcome;
   const byAgent = spoken.agent > it.seq;
   if (byAgent && it.outcome !== "ignored") return { why: "person_answered", tone: "quiet", acts: [], by: spoken.agentName };
-  if (byAgent || spoken.assistant > it.seq) return { why, tone: "quiet", acts: [], by: null };
+  // What somebody may have answered since offers nothing to mend either.
+  if (byAgent || spoken.assistant > it.seq || !spoken.isEnd) return { why, tone: "quiet", acts: [], by: null };
   const acts = (ACTS[why] ?? []).filter((act) => act !== "answer" || conversation.status !== "closed");
   return { why, tone: HARMLESS.has(why) ? "quiet" : "bad", acts, by: null };
 }
