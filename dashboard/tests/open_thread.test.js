@@ -286,3 +286,21 @@ test("what was sent although its suggestion is stale is the same request when it
   assert.equal(new Set(requests.map(({ headers }) => headers["idempotency-key"])).size, 1);
   assert.deepEqual(thread.owed.peek(), []);
 });
+
+test("what was sent when the session had ended is still theirs, and is the same request after they have signed in again", async (t) => {
+  const POST = "POST /conversations/c/messages";
+  asked.length = 0;
+  me.value = { id: "ana" };
+  const { thread } = await openedAt(t, many(3), 2);
+  answers.set(POST, refusal(401, "unauthorized"));
+  await thread.say({ kind: "text", text: "yes", draft: null, quoted: null, file: null }).catch(() => {});
+  assert.equal(me.peek(), null);
+  const kept = (id) => JSON.parse(sessionStorage.getItem(`baton.owed.${id}.c`) ?? "[]").map((it) => it.text);
+  assert.deepEqual([kept("ana"), kept("")], [["yes"], []]);
+  me.value = { id: "ana" };
+  answers.set(POST, message(4, "agent", { text: "yes" }));
+  await thread.bring(thread.owed.peek()[0]);
+  const requests = asked.filter(({ path }) => path === POST);
+  assert.deepEqual([requests.length, new Set(requests.map(({ headers }) => headers["idempotency-key"])).size], [2, 1]);
+  assert.deepEqual([kept("ana"), kept("")], [[], []]);
+});

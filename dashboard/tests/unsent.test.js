@@ -23,6 +23,12 @@ test("what was not confirmed is tried again for as long as the server knows whet
   assert.deepEqual(offers(owed({ at: old, problem: new Problem({ status: 422, code: "invalid" }) })), ["unsent.edit", "unsent.discard"]);
 });
 
+test("what was sent when the session had ended was refused to nobody, and is tried again", () => {
+  const it = owed({ problem: new Problem({ status: 401, code: "unauthorized" }) });
+  assert.deepEqual(offers(it), ["retry", "unsent.discard", "unsent.once"]);
+  assert.deepEqual(said(it, "unsent.ended", "unsent.unconfirmed"), ["unsent.ended"]);
+});
+
 test("what is too large for a proxy in front is said to be that, and not to be tried again", async () => {
   answers.set("POST /conversations/mei/messages", new Response("<h1>nginx</h1>", { status: 413 }));
   const problem = await post("/conversations/mei/messages", new FormData()).catch((error) => error);

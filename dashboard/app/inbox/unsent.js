@@ -14,8 +14,8 @@ import { FileLine } from "./attached.js";
 /** @param {{it: Owed, onAgain: (it: Owed, force?: boolean) => void, onEdit: (it: Owed) => void, onDiscard: (it: Owed) => void}} props */
 export function Unsent({ it, onAgain, onEdit, onDiscard }) {
   const { problem } = it;
-  // A refusal is certain; with anything else it may have arrived all the same.
-  const isRefused = problem !== null && problem.status >= 400 && problem.status < 500 && problem.status !== 408 && problem.status !== 429;
+  // A refusal is certain; with anything else it may have arrived all the same. Of whoever was not known any more nothing was refused.
+  const isRefused = problem !== null && problem.status >= 400 && problem.status < 500 && ![401, 408, 429].includes(problem.status);
   const isStale = problem?.code === "stale";
   // The page was loaded anew, and a page cannot keep a file.
   const isLost = it.file !== null && it.file?.blob === null;
@@ -34,7 +34,7 @@ export function Unsent({ it, onAgain, onEdit, onDiscard }) {
         ${!problem && html`<span class="ticks"><${Icon} name="clock" /><span>${it.kind === "note" ? t("unsent.keeping") : t("unsent.bringing")}</span></span>`}</p>
       ${problem && html`<div class="unsent-problem" role="alert">
         <p><${Icon} name="alert" /> ${isStale ? t("unsent.stale") : isRefused ? t("unsent.refused", { why: problemText(problem) })
-          : isLost ? t("unsent.file_lost") : problem.code === "interrupted" ? t("unsent.interrupted") : t("unsent.unconfirmed")}</p>
+          : isLost ? t("unsent.file_lost") : problem.status === 401 ? t("unsent.ended") : problem.code === "interrupted" ? t("unsent.interrupted") : t("unsent.unconfirmed")}</p>
         <p class="buttons">
           ${isStale ? html`<button type="button" onClick=${() => onAgain(it, true)}>${t("unsent.force")}</button>`
           : !isRefused && !isLost && isSafe && html`<button type="button" onClick=${() => onAgain(it)}><${Icon} name="retry" />${t("retry")}</button>`}

@@ -33,8 +33,11 @@ const REPEATABLE_MS = 23 * 3_600_000;
 /** Whether it can be tried again without arriving twice. @param {Owed} it @param {number} now */
 export const isRepeatable = (it, now) => now - Date.parse(it.at) < REPEATABLE_MS;
 
+/** Whose it is: whoever is signed out meanwhile comes back to it. @type {Map<string, string>} */
+const keys = new Map();
+
 /** A tab may be somebody else's next. @param {string} id */
-const keyOf = (id) => `baton.owed.${me.peek()?.id ?? ""}.${id}`;
+const keyOf = (id) => keys.get(id) ?? `baton.owed.${me.peek()?.id ?? ""}.${id}`;
 
 /** @type {Map<string, Signal<Owed[]>>} */
 const all = new Map();
@@ -55,10 +58,13 @@ export const isAnyOwed = () => [...all.values()].some((it) => it.peek().length >
 /** @param {string} id @param {Owed[]} items */
 export function setOwed(id, items) {
   owedOf(id).value = items;
+  const key = keyOf(id);
+  if (items.length > 0) keys.set(id, key);
+  else keys.delete(id);
   try {
     const plain = items.map((it) => ({ ...it, file: it.file && { ...it.file, blob: null } }));
-    if (items.length > 0) sessionStorage.setItem(keyOf(id), JSON.stringify(plain));
-    else sessionStorage.removeItem(keyOf(id));
+    if (items.length > 0) sessionStorage.setItem(key, JSON.stringify(plain));
+    else sessionStorage.removeItem(key);
   } catch {
     // A browser that keeps nothing still shows it until the page is left.
   }
@@ -67,8 +73,10 @@ export function setOwed(id, items) {
 /** What the page that was here before left behind: nobody knows whether it arrived. @param {string} id @returns {Owed[]} */
 function kept(id) {
   try {
+    const key = keyOf(id);
     /** @type {Owed[]} */
-    const items = JSON.parse(sessionStorage.getItem(keyOf(id)) ?? "[]");
+    const items = JSON.parse(sessionStorage.getItem(key) ?? "[]");
+    if (items.length > 0) keys.set(id, key);
     return items.map((it) => ({ ...it, problem: new Problem({ status: 0, code: "interrupted" }) }));
   } catch {
     return [];

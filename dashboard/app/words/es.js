@@ -387,6 +387,7 @@ export const es = {
   "unsent.keeping": "Aún sin guardar",
   "unsent.unconfirmed": "Sin confirmar: no se pudo contactar con Baton, así que puede haber llegado o no.",
   "unsent.interrupted": "Sin confirmar: la página se recargó antes de que Baton respondiera.",
+  "unsent.ended": "Aún sin enviar: tu sesión había terminado.",
   "unsent.refused": "Baton lo rechazó: {why}",
   "unsent.stale": "La conversación ha avanzado desde esta sugerencia.",
   "unsent.force": "Enviarlo de todos modos",

@@ -387,6 +387,7 @@ export const pt = {
   "unsent.keeping": "Ainda não guardada",
   "unsent.unconfirmed": "Não confirmada: não foi possível falar com o Baton, então ela pode ou não ter chegado.",
   "unsent.interrupted": "Não confirmada: a página foi recarregada antes da resposta do Baton.",
+  "unsent.ended": "Ainda não enviada: sua sessão tinha terminado.",
   "unsent.refused": "O Baton recusou: {why}",
   "unsent.stale": "A conversa andou desde esta sugestão.",
   "unsent.force": "Enviar mesmo assim",

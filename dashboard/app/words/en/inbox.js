@@ -108,6 +108,7 @@ export const inbox = {
   "unsent.keeping": "Not kept yet",
   "unsent.unconfirmed": "Not confirmed: Baton could not be reached, so it may or may not have arrived.",
   "unsent.interrupted": "Not confirmed: this page was reloaded before Baton answered.",
+  "unsent.ended": "Not sent yet: your session had ended.",
   "unsent.refused": "Baton refused it: {why}",
   "unsent.stale": "The conversation has moved on since this was suggested.",
   "unsent.force": "Send it all the same",
