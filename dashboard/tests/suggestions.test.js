@@ -2,10 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answers, line, rest } from "./page.js";
+import { answers, later, line, rest } from "./page.js";
 import { message } from "./made.js";
 import { open as openFeed } from "../app/state/feed.js";
+import { openThread } from "../app/state/thread.js";
 import { openSuggestions } from "../app/inbox/suggestions.js";
+
+const draft = (id) => ({ id, text: id, state: "fresh" });
+const page = (...ids) => ({ items: ids.map(draft), next_cursor: null });
 
 async function asking(t) {
   const feed = line();
@@ -44,4 +48,50 @@ test("what comes all the same is waited for", async (t) => {
     ["turn_failed", { action: "handed_over", conversation_id: "other" }],
   ];
   for (const [type, more] of goesOn) assert.equal(await waits(type, more), true, type);
+});
+
+test("what was asked for before and comes late does not undo a newer suggestion", async (t) => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  const [first, second] = [later(), later()];
+  answers.set("GET /conversations/c/drafts", first.answer);
+  const suggestions = openSuggestions("c");
+  t.after(openFeed());
+  t.after(suggestions.close);
+  await rest();
+  feed.write("hello", {});
+  await rest();
+  answers.set("GET /conversations/c/drafts", second.answer);
+  feed.write("draft_created", { type: "draft_created", conversation_id: "c", details: {} });
+  await rest();
+  second.give(page("new"));
+  await rest();
+  first.give(page("old"));
+  await rest();
+  assert.equal(suggestions.fresh.peek().id, "new");
+});
+
+test("a suggestion that was sent is not offered again while the feed is away, nor by what was read before", async (t) => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  answers.set("GET /conversations/c/drafts", page("d"));
+  const suggestions = openSuggestions("c");
+  const thread = openThread("c", null, suggestions.used);
+  t.after(openFeed());
+  t.after(suggestions.close);
+  t.after(thread.close);
+  await rest();
+  feed.write("hello", {});
+  await rest();
+  assert.equal(suggestions.fresh.peek().id, "d");
+  const before = later();
+  answers.set("GET /conversations/c/drafts", before.answer);
+  feed.write("draft_created", { type: "draft_created", conversation_id: "c", details: {} });
+  await rest();
+  answers.set("GET /conversations/c/drafts", () => Promise.reject(new TypeError("no line")));
+  answers.set("POST /conversations/c/drafts/d/send", { message: message(1, "agent") });
+  await thread.say({ kind: "draft", text: "d", draft: draft("d"), quoted: null, file: null });
+  before.give(page("d"));
+  await rest();
+  assert.equal(suggestions.fresh.peek(), null);
 });

@@ -94,7 +94,8 @@ function begin(id, at) {
     setOwed(id, []);
     problem.value = new Problem({ status: 404, code: "erased" });
   }
-  return { id, thread: openThread(id, at), live: watch(id), decisions: openDecisions(id), suggestions: openSuggestions(id), problem, look, isKeptUnread: signal(false), ends: [
+  const suggestions = openSuggestions(id);
+  return { id, thread: openThread(id, at, suggestions.used), live: watch(id), decisions: openDecisions(id), suggestions, problem, look, isKeptUnread: signal(false), ends: [
     // Also one that is known: after a gap in the feed only the beginning of the list was read again, and it may be of before.
     keepLoaded(() => void look()),
     // What is not there stays so; whatever else kept it from being loaded may be over.

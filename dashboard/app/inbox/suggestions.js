@@ -21,18 +21,23 @@ export function openSuggestions(id) {
   const isThere = signal(true);
   const closed = new AbortController();
   let patience = 0;
+  /** How many times it was begun to load: what was asked for before the last has read what was, and may come after it. */
+  let begun = 0;
   /** It could not be asked for: what is shown is of before. */
   let isOld = false;
 
   async function load() {
+    const mine = (begun += 1);
     try {
       /** @type {Wire.Page<Wire.Draft>} */
       const { items } = await get(`/conversations/${id}/drafts`, { limit: 5 }, closed.signal);
+      if (mine !== begun) return;
       fresh.value = items.find((it) => it.state === "fresh") ?? null;
       isOld = false;
     } catch (error) {
       if (closed.signal.aborted) return;
       if (!(error instanceof Problem)) throw error;
+      if (mine !== begun) return;
       if (error.status === 404) isThere.value = false;
       isOld = error.status !== 404;
     }
@@ -63,6 +68,13 @@ export function openSuggestions(id) {
     }
   }
 
+  /** It was sent: it is none any more, also while the feed is not there to tell. @param {string} draft */
+  function used(draft) {
+    if (fresh.peek()?.id !== draft) return;
+    fresh.value = null;
+    void load();
+  }
+
   const ends = [
     keepLoaded(() => void load()),
     whenBack(() => isOld && void load()),
@@ -82,7 +94,7 @@ export function openSuggestions(id) {
     clearTimeout(patience);
     ends.forEach((end) => end());
   }
-  return { fresh, isAsked, isThere, ask, discard, close };
+  return { fresh, isAsked, isThere, ask, discard, used, close };
 }
 
 /**

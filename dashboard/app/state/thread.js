@@ -33,8 +33,11 @@ function inTurn(id, send) {
   return sent;
 }
 
-/** @param {string} id of the conversation @param {number | null} [at] the message to begin with; else the newest */
-export function openThread(id, at = null) {
+/**
+ * @param {string} id of the conversation @param {number | null} [at] the message to begin with; else the newest
+ * @param {(draft: string) => void} [onUsed] told of a suggestion that was sent
+ */
+export function openThread(id, at = null, onUsed = () => {}) {
   /** By sequence number. @type {Signal<Map<number, Wire.Message>>} */
   const messages = signal(new Map());
   /** The same in order, the oldest first. */
@@ -211,6 +214,7 @@ export function openThread(id, at = null) {
         // In one that was merged it stands where that went, by a number of that.
         const isHere = message?.conversation_id === id && !hasNewer.peek() && !isTorn(message);
         if (isHere) keep([message]);
+        if (it.draft) onUsed(it.draft.id);
         forget(it);
       });
       lookAgain();
