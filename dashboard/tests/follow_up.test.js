@@ -6,6 +6,7 @@ import { answers, asked, refusal } from "./page.js";
 import { conversation } from "./made.js";
 import { dueAt, plan } from "../app/inbox/follow_up.js";
 import { asField } from "../app/inbox/times.js";
+import { cancel, restore } from "../app/pages/follow_up.js";
 import { conversation as known, keep } from "../app/state/conversations.js";
 
 const PUT = "PUT /conversations/mei/follow-up";
@@ -55,4 +56,22 @@ test("what the server refuses leaves what is known as it is", async () => {
   answers.set(PUT, refusal(409, "follow_up_not_allowed"));
   await assert.rejects(plan("mei", first, words), { code: "follow_up_not_allowed" });
   assert.equal(known("mei").peek().follow_up.id, "f1");
+});
+
+test("what is called off, and planned again, in the list is the one that is seen there", async () => {
+  const listed = { ...first, conversation_id: "mei", instructions: null };
+  const done = () => asked.map(({ path }) => path.split(" ")[0]).filter((method) => method !== "GET");
+  const again = async () => {};
+  const holds = (follow_up) => answers.set("GET /conversations/mei", conversation({ id: "mei", updated_at: String((version += 1)), follow_up }));
+  answers.set("DELETE /conversations/mei/follow-up", () => new Response(null, { status: 204 }));
+  // Somebody has planned another meanwhile.
+  holds({ ...first, id: "f3" });
+  await cancel(listed, again);
+  await restore(listed, again);
+  assert.deepEqual(done(), []);
+  holds(first);
+  await cancel(listed, again);
+  holds(null);
+  await restore(listed, again);
+  assert.deepEqual(done(), ["DELETE", "PUT"]);
 });

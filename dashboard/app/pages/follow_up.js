@@ -16,34 +16,51 @@ import { ConversationLink, bring } from "./conversation_link.js";
 /** @type {Record<string, string>} */
 const LOOKS = { sent: "is-good", withheld: "is-warn" };
 
+/** @param {Wire.FollowUp} plan */
+const pathOf = (plan) => `/conversations/${plan.conversation_id}/follow-up`;
+
+/** What is pending there now: what is known of its conversation may be of before. @param {Wire.FollowUp} plan */
+async function pending({ conversation_id: id }) {
+  await load(id);
+  return conversation(id).peek()?.follow_up ?? null;
+}
+
+/** Calls it off, and none that has come in its place. @param {Wire.FollowUp} plan @param {() => Promise<void>} again */
+export async function cancel(plan, again) {
+  try {
+    if ((await pending(plan))?.id === plan.id) {
+      await remove(pathOf(plan));
+      say(t("plans.cancelled"), { label: t("undo"), run: () => void restore(plan, again) });
+    }
+  } catch (error) {
+    // Gone already: sent, or called off by somebody else. The list tells which.
+    if (!(error instanceof Problem && error.status === 404)) sayProblem(error);
+  }
+  await again();
+}
+
+/** Plans it again, unless somebody has planned another meanwhile. @param {Wire.FollowUp} plan @param {() => Promise<void>} again */
+export async function restore(plan, again) {
+  const words = plan.text ? { text: plan.text } : plan.instructions ? { instructions: plan.instructions } : {};
+  try {
+    if (await pending(plan)) say(t("plans.other"));
+    else await put(pathOf(plan), { due_at: plan.due_at, ...words });
+  } catch (error) {
+    sayProblem(error);
+  }
+  await again();
+}
+
 /** @param {{plan: Wire.FollowUp, again: () => Promise<void>, onEdit: () => void}} props */
 export function Planned({ plan, again, onEdit }) {
   useEffect(() => bring(plan.conversation_id), [plan.conversation_id]);
   const isPending = plan.state === "pending";
   const isLate = isPending && Date.parse(plan.due_at) < minute.value;
   const when = `${day(plan.due_at)}, ${clock(plan.due_at)}`;
-  const path = `/conversations/${plan.conversation_id}/follow-up`;
 
-  /** As it is now: what is known of its conversation may be of before. */
   async function edit() {
-    await load(plan.conversation_id).catch(sayProblem);
-    if (conversation(plan.conversation_id).peek()?.follow_up?.id === plan.id) onEdit();
+    if ((await pending(plan).catch(sayProblem))?.id === plan.id) onEdit();
     else await again();
-  }
-  async function restore() {
-    const words = plan.text ? { text: plan.text } : plan.instructions ? { instructions: plan.instructions } : {};
-    await put(path, { due_at: plan.due_at, ...words }).catch(sayProblem);
-    await again();
-  }
-  async function cancel() {
-    try {
-      await remove(path);
-      say(t("plans.cancelled"), { label: t("undo"), run: () => void restore() });
-    } catch (error) {
-      // Gone already: sent, or called off by somebody else. The list tells which.
-      if (!(error instanceof Problem && error.status === 404)) sayProblem(error);
-    }
-    await again();
   }
   return html`<li class="card entry">
     <div class="entry-head">
@@ -59,7 +76,7 @@ export function Planned({ plan, again, onEdit }) {
     <p class="entry-facts hint"><span>${t("follow_up.by", { who: actorName(plan.created_by) })}</span></p>
     ${isPending && mayAct() && html`<p class="entry-acts">
       <button onClick=${() => void edit()}>${t("edit")}</button>
-      <button onClick=${() => void cancel()}>${t("plans.cancel")}</button>
+      <button onClick=${() => void cancel(plan, again)}>${t("plans.cancel")}</button>
     </p>`}
   </li>`;
 }

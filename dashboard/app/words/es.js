@@ -1271,6 +1271,7 @@ export const es = {
   "plans.late": "ya toca, y espera",
   "plans.cancel": "Cancelarlo",
   "plans.cancelled": "Cancelado",
+  "plans.other": "Ya hay otro programado, así que este queda cancelado.",
   "plans.quiet": "Horas de silencio: {hours}. Lo que toque entonces sale después.",
   "plans.quiet_some": "Algunos canales tienen horas de silencio: lo que toque entonces sale después.",
   "plans.quiet_on": "En {channel}: {hours}.",

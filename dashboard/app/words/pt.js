@@ -1271,6 +1271,7 @@ export const pt = {
   "plans.late": "na hora, e espera",
   "plans.cancel": "Cancelar o follow-up",
   "plans.cancelled": "Cancelado",
+  "plans.other": "Já há outro planejado, então este fica cancelado.",
   "plans.quiet": "Horas de silêncio: {hours}. O que cair nelas sai depois.",
   "plans.quiet_some": "Alguns canais têm horas de silêncio: o que cair nelas sai depois.",
   "plans.quiet_on": "Em {channel}: {hours}.",

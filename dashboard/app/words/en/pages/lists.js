@@ -63,6 +63,7 @@ export const lists = {
   "plans.late": "due, and waits",
   "plans.cancel": "Call it off",
   "plans.cancelled": "Called off",
+  "plans.other": "Another is planned there by now, so this one stays called off.",
   "plans.quiet": "Quiet hours: {hours}. What is due then leaves after them.",
   "plans.quiet_some": "Some channels have quiet hours: what is due then leaves after them.",
   "plans.quiet_on": "On {channel}: {hours}.",
