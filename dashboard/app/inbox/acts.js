@@ -68,24 +68,35 @@ export const clearAttention = (it) => change(it.id, { attention: null });
 /** @param {Wire.Conversation} it @param {string} name */
 export const rename = (it, name) => change(it.id, { contact: { name } });
 
+/** What could not be marked as read: up to which message, by conversation. @type {Map<string, number | undefined>} */
+const unmarked = new Map();
+
 /** @param {string} id @param {number} [seq] */
 export async function markRead(id, seq) {
+  unmarked.delete(id);
   try {
     const it = await post(`/conversations/${id}/read`, seq ? { seq } : {});
     if (it?.updated_at) keep(it);
   } catch (error) {
-    // It stays unread, which the list shows; the next look tries again.
+    // It stays unread, which the list shows, until the server is back or somebody looks again.
     if (!(error instanceof Problem)) throw error;
+    unmarked.set(id, seq);
   }
 }
 
-/** @param {string} id */
+/** Tries again, if it could not be marked. @param {string} id */
+export const markReadAgain = (id) => void (unmarked.has(id) && markRead(id, unmarked.get(id)));
+
+/** @param {string} id @returns {Promise<boolean>} false: it was refused */
 export async function markUnread(id) {
+  unmarked.delete(id);
   try {
     const it = await remove(`/conversations/${id}/read`);
     if (it?.updated_at) keep(it);
     say(t("done.unread"));
+    return true;
   } catch (error) {
     sayProblem(error);
+    return error instanceof Problem && error.mayBeDone;
   }
 }

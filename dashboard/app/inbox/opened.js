@@ -8,7 +8,7 @@ import { route } from "../state/route.js";
 import { openThread } from "../state/thread.js";
 import { setOwed } from "../state/owed.js";
 import { Problem } from "../wire/api.js";
-import { markUnread } from "./acts.js";
+import { markReadAgain, markUnread } from "./acts.js";
 import { beside, clear } from "./desk.js";
 import { openSuggestions } from "./suggestions.js";
 import { openDecisions } from "./timeline.js";
@@ -53,9 +53,9 @@ export function followAddress() {
 export const show = (id) => open(id, null);
 
 /** Unread again, for later, although it is looked at now. @param {Opened} it */
-export function leaveUnread(it) {
+export async function leaveUnread(it) {
   it.isKeptUnread.value = true;
-  void markUnread(it.id);
+  it.isKeptUnread.value = await markUnread(it.id);
 }
 
 /** @param {string | null} id @param {number | null} at */
@@ -99,6 +99,7 @@ function begin(id, at) {
     // Also one that is known: after a gap in the feed only the beginning of the list was read again, and it may be of before.
     keepLoaded(() => void look()),
     // What is not there stays so; whatever else kept it from being loaded may be over.
+    whenBack(() => markReadAgain(id)),
     whenBack(() => problem.peek() && problem.peek()?.status !== 404 && void look()),
     hear((event) => {
       if (event.type === "conversation_erased" && event.conversation_id === id) isErased();
