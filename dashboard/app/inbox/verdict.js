@@ -4,7 +4,7 @@ import { html, useSignal } from "../vendor/preact.js";
 import { isAdmin, mayAct } from "../state/session.js";
 import { Problem, get, post } from "../wire/api.js";
 import { Icon } from "../parts/icon.js";
-import { say, sayProblem } from "../parts/toast.js";
+import { problemText, say, sayProblem } from "../parts/toast.js";
 import { t, word } from "../words/index.js";
 import { canAct } from "./holding.js";
 import { giveBack } from "./modes.js";
@@ -25,7 +25,7 @@ export function Verdict({ it, found, count, conversation, onReply }) {
     try {
       await what();
     } catch (error) {
-      if (error instanceof Problem && error.status === 409) say(error.message);
+      if (error instanceof Problem && error.status === 409) say(problemText(error));
       else sayProblem(error);
     } finally {
       isBusy.value = false;

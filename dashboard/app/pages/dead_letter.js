@@ -48,7 +48,7 @@ export function Letter({ letter, again }) {
         say(t("letters.decided"));
         await again();
       } else {
-        const text = error.status === 409 ? t("letters.refused", { why: error.message }) : problemText(error);
+        const text = error.status === 409 ? t("letters.refused", { why: problemText(error) }) : problemText(error);
         refused.value = { text, mayForce: mayForce && error.status === 409 && isForced(letter.kind) };
       }
     } finally {

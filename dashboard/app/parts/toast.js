@@ -2,11 +2,13 @@
 
 import { effect, html, signal, untracked } from "../vendor/preact.js";
 import { Problem } from "../wire/api.js";
-import { LANGUAGES, t, unfetched } from "../words/index.js";
+import { en } from "../words/en.js";
+import { LANGUAGES, language, t, unfetched } from "../words/index.js";
 import { Icon } from "./icon.js";
 
 const SHOWN_MS = 5_000;
 
+/** @import { Key } from "../words/index.js" */
 /** @typedef {{id: number, text: string, isBad: boolean, act: {label: string, run: () => void} | null}} Toast */
 
 /** @type {import("../vendor/preact.js").Signal<Toast[]>} */
@@ -44,14 +46,16 @@ export function sayProblem(error) {
   warn(problemText(error));
 }
 
+/** Of these the server says nothing of its own, or what is for programs. */
+const PLAIN = ["unauthorized", "forbidden", "not_found", "idempotency_key_reused", "internal", "unavailable"];
+
 /** @param {Problem} problem */
 export function problemText(problem) {
-  if (problem.mayBeDone) return t("problem.unanswered");
-  if (problem.code === "unreachable") return t("problem.unreachable");
   // A proxy in front, which has words of its own, is not there for long either.
-  if (problem.status === 503 || problem.code === "unavailable") return t("problem.unavailable");
-  if (problem.code === "too_large" && !problem.detail) return t("problem.too_large");
-  if (problem.code === "forbidden") return t("problem.forbidden");
+  const code = problem.mayBeDone ? "unanswered" : problem.status === 503 ? "unavailable" : problem.code;
+  const key = `problem.${code}`;
+  // The server speaks English, and says there more precisely what is in the way.
+  if (key in en && (!problem.detail || language.value !== "en" || PLAIN.includes(code))) return t(/** @type {Key} */ (key));
   return problem.errors.length > 0
     ? problem.errors.map(({ pointer, detail }) => `${pointer.replace(/^\//, "")}: ${detail}`).join("; ")
     : problem.message;

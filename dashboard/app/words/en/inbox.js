@@ -110,7 +110,7 @@ export const inbox = {
   "unsent.interrupted": "Not confirmed: this page was reloaded before Baton answered.",
   "unsent.ended": "Not sent yet: your session had ended.",
   "unsent.refused": "Baton refused it: {why}",
-  "unsent.stale": "The conversation has moved on since this was suggested.",
+  "problem.stale": "The conversation has moved on since this was suggested.",
   "unsent.force": "Send it all the same",
   "unsent.edit": "Back to the text field",
   "unsent.discard": "Discard",
