@@ -8,6 +8,7 @@ import { open as openFeed } from "../app/state/feed.js";
 import { preferences } from "../app/state/preferences.js";
 import { route } from "../app/state/route.js";
 import { me } from "../app/state/session.js";
+import { agents } from "../app/state/shelf.js";
 import { announcement, begin } from "../app/inbox/alerts.js";
 import { share } from "../app/inbox/calling.js";
 import { isLookedAt } from "../app/parts/looked.js";
@@ -79,6 +80,26 @@ test("what is looked at here is told to the others, and of several tabs behind o
   await pass(KNOWN_MS);
   assert.deepEqual(said.map(({ event, isSeen, isLookedAt }) => [event, isSeen, isLookedAt]), [["e1", false, false], ["e2", true, true]]);
   route.value = { ...route.peek(), id: null };
+});
+
+test("who is given a conversation, or had put one off, is called; what they do themselves calls nobody", async () => {
+  agents.items.value = [{ id: "bo", name: "Bo" }];
+  const ana = { id: "ana", name: "Ana" };
+  const happens = async (id, more, of = {}) => {
+    feed.write("conversation_updated", { id, type: "conversation_updated", conversation_id: "c", details: {}, ...more, conversation: { ...mei, waiting_since: null, assignee: ana, ...of } });
+    await rest();
+    await pass(KNOWN_MS);
+    return notified.splice(0).map(({ title, body }) => `${title}: ${body}`);
+  };
+  const given = { action: "assigned", details: { assignee: "ana" } };
+  assert.deepEqual(await happens("e1", { ...given, actor: "agent:bo" }), ["Mei needs you: given to you by Bo"]);
+  assert.deepEqual(await happens("e2", { ...given, actor: "agent:ana" }), []);
+  assert.deepEqual(await happens("e3", { action: "assigned", details: { assignee: "bo" }, actor: "agent:ana" }, { assignee: { id: "bo", name: "Bo" } }), []);
+  assert.deepEqual(await happens("e4", { action: "opened", actor: "system" }), ["Mei needs you: snoozed until now"]);
+  // By hand, for the AI to answer, or of a colleague.
+  assert.deepEqual(await happens("e5", { action: "opened", actor: "agent:bo" }), []);
+  assert.deepEqual(await happens("e6", { action: "opened", actor: "system" }, { mode: "AI" }), []);
+  assert.deepEqual(await happens("e7", { action: "opened", actor: "system" }, { assignee: { id: "bo", name: "Bo" } }), []);
 });
 
 test("the same words twice are told to a reader twice", async () => {

@@ -10,7 +10,7 @@ import { me } from "../state/session.js";
 import { isLookedAt } from "../parts/looked.js";
 import { number, t, word } from "../words/index.js";
 import { join } from "./calling.js";
-import { contactName } from "./names.js";
+import { actorName, contactName } from "./names.js";
 import { summary } from "./summary.js";
 
 /** @import * as Wire from "../../types/wire.js" */
@@ -47,18 +47,31 @@ function title() {
 /** @param {Wire.Event} event @param {ReturnType<typeof join>["offer"]} offer */
 function attend(event, offer) {
   const it = event.conversation;
-  if (!it || (event.type !== "attention_raised" && event.type !== "message_received")) return;
+  if (!it) return;
   const isOpen = route.peek().id === it.id;
   const isSeen = isOpen && isLookedAt.peek();
   if (event.type === "message_received" && isOpen && event.message) announce(t("alert.message", { name: contactName(it), text: words(event.message) }));
-  if (!needsPerson(it) || !isMine(it)) return;
-  const reason = it.attention ? word("attention", it.attention.reason) : t("alert.wrote");
+  const reason = reasonOf(event, it);
+  if (!reason) return;
   if (!isOpen) announce(t("alert.needs", { name: contactName(it), reason }));
   offer(event.id, { isSeen, isLookedAt: isLookedAt.peek(), canRing: sound?.state === "running" }, ({ rings, notifies }) => {
     if (rings) ring();
     // Why, and not what was written: it is shown on locked screens too.
     if (notifies) notify(it, reason);
   });
+}
+
+/** Why somebody is called; null: nobody is, or not whoever sits here. @param {Wire.Event} event @param {Wire.Conversation} it */
+function reasonOf({ type, action, actor, details }, it) {
+  if (type === "attention_raised" || type === "message_received") {
+    if (!needsPerson(it) || !isMine(it)) return null;
+    return it.attention ? word("attention", it.attention.reason) : t("alert.wrote");
+  }
+  const mine = me.peek()?.id;
+  if (type !== "conversation_updated" || it.assignee?.id !== mine) return null;
+  if (action === "assigned" && details.assignee === mine && actor !== `agent:${mine}`) return t("alert.assigned", { who: actorName(actor) });
+  // Where a person answers, nothing but the end of a snooze opens one by itself.
+  return action === "opened" && actor === "system" && it.mode === "HUMAN" ? t("alert.snoozed") : null;
 }
 
 /** A colleague's conversation calls the colleague. @param {Wire.Conversation} it */

@@ -509,6 +509,8 @@ export const es = {
   "alert.message": "{name}: {text}",
   "alert.needs": "{name} necesita a una persona: {reason}",
   "alert.wrote": "un mensaje nuevo",
+  "alert.assigned": "{who} te la asignó",
+  "alert.snoozed": "pospuesta hasta ahora",
   "alert.title": "{name} te necesita",
   "keys.palette": "Ir a una conversación, una página o una acción",
   "keys.field": "Al escribir",

@@ -509,6 +509,8 @@ export const pt = {
   "alert.message": "{name}: {text}",
   "alert.needs": "{name} precisa de uma pessoa: {reason}",
   "alert.wrote": "uma mensagem nova",
+  "alert.assigned": "{who} passou para você",
+  "alert.snoozed": "adiada até agora",
   "alert.title": "{name} precisa de você",
   "keys.palette": "Ir a uma conversa, uma página ou uma ação",
   "keys.field": "Ao escrever",

@@ -509,6 +509,8 @@ export const ru = {
   "alert.message": "{name}: {text}",
   "alert.needs": "{name}: нужен человек — {reason}",
   "alert.wrote": "новое сообщение",
+  "alert.assigned": "{who} передаёт вам диалог",
+  "alert.snoozed": "диалог был отложен до этого времени",
   "alert.title": "Вас ждёт {name}",
   "keys.palette": "Перейти к диалогу, странице или действию",
   "keys.field": "Когда пишете",

@@ -112,6 +112,8 @@ export const answering = {
   "alert.message": "{name}: {text}",
   "alert.needs": "{name} needs a person: {reason}",
   "alert.wrote": "a new message",
+  "alert.assigned": "given to you by {who}",
+  "alert.snoozed": "snoozed until now",
   "alert.title": "{name} needs you",
   "keys.palette": "Go to a conversation, a page, or an action",
   "keys.field": "While writing",
