@@ -7,6 +7,7 @@ import { conversation } from "./made.js";
 import { again, begin, conversation as known, counts, filter, isListed, list, listProblem, load, more, needed, reload } from "../app/state/conversations.js";
 import { connection, open as openFeed } from "../app/state/feed.js";
 import { FIRST } from "../app/state/filter.js";
+import { aim, hold, letGo } from "../app/inbox/list.js";
 import { openSuggestions } from "../app/inbox/suggestions.js";
 
 const LIST = "GET /conversations";
@@ -226,4 +227,48 @@ test("a label that is called otherwise or is gone is so on what is known", async
   assert.deepEqual(labels(), [["VIP", "slow"], ["new"]]);
   await changed("removed", { name: "slow" });
   assert.deepEqual(labels(), [["VIP"], ["new"]]);
+});
+
+test("while somebody aims at a row with the mouse, or presses it, no other comes in its place", async (t) => {
+  answers.set(LIST, page("b", "a"));
+  const feed = await live(t);
+  filter.value = FIRST;
+  await rest();
+  let at = 1;
+  /** The last of them is written to. */
+  const writes = async () => {
+    const id = list.peek().at(-1);
+    at += 1;
+    feed.write("message_received", { type: "message_received", conversation_id: id, conversation: { ...page(id).items[0], updated_at: `${at}`, last_message: { at: `x${at}` } } });
+    await pass(100);
+    return list.peek()[0] === id;
+  };
+  const moves = (more) => aim({ pointerType: "mouse", buttons: 0, movementX: 1, movementY: 0, ...more });
+  assert.equal(await writes(), true);
+  moves({});
+  assert.equal(await writes(), false);
+  await pass(400);
+  moves({});
+  await pass(500);
+  assert.deepEqual(list.peek(), ["a", "b"]);
+  await pass(200);
+  assert.deepEqual(list.peek(), ["b", "a"]);
+  // Whoever leaves the list aims at nothing in it.
+  moves({});
+  letGo();
+  assert.equal(await writes(), true);
+  // A finger does not aim, and a mouse that rests while the rows move does not either.
+  for (const more of [{ pointerType: "touch" }, { movementX: 0 }]) {
+    moves(more);
+    assert.equal(await writes(), true, JSON.stringify(more));
+  }
+  // However long it is pressed, the hand that trembles over it too.
+  moves({});
+  hold();
+  moves({ buttons: 1 });
+  await pass(1_000);
+  assert.equal(await writes(), false);
+  letGo();
+  await pass(200);
+  assert.deepEqual(list.peek().length, 2);
 });

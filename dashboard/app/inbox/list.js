@@ -14,6 +14,8 @@ import { ROW_PX, Row, hrefOf } from "./row.js";
 import { Virtual } from "./virtual.js";
 
 const LIST = "conversations";
+/** A mouse that rests for so long is not on its way to a row. */
+const AIMING_MS = 600;
 
 export function List() {
   const hands = useRef(/** @type {import("./virtual.js").Hands | null} */ (null));
@@ -63,7 +65,7 @@ export function List() {
       <${Narrowed} />
     </header>
     <div id=${LIST} class="list-body" role="tabpanel" aria-label=${t("list")} aria-busy=${!isListed.value}
-        onPointerDown=${hold} onPointerUp=${letGo} onPointerCancel=${letGo} onPointerLeave=${letGo}>
+        onPointerMove=${aim} onPointerDown=${hold} onPointerUp=${letGo} onPointerCancel=${letGo} onPointerLeave=${letGo}>
       <${Virtual} ids=${ids} height=${ROW_PX} label=${t("list")} pinned=${at} reset=${filter.value} hands=${hands} onNearEnd=${() => void more()}
           row=${(/** @type {string} */ id, /** @type {number} */ index) => html`<${Row} id=${id} isOpen=${id === openId} isSelected=${id === selected.value}
             canTab=${at < 0 ? index === 0 : index === at} onSelect=${pick} />`}>
@@ -88,11 +90,32 @@ function openHere(id) {
   go(it ? hrefOf(it) : inboxAt(filter.peek(), id));
 }
 
-const hold = () => {
+let releaseDue = 0;
+/** @param {number} ms */
+function release(ms) {
+  clearTimeout(releaseDue);
+  releaseDue = window.setTimeout(() => (isHeld.value = false), ms);
+}
+
+/** Whoever presses a row presses that one. */
+export function hold() {
+  clearTimeout(releaseDue);
   isHeld.value = true;
-};
+}
+
 // The click comes after the finger is lifted: the order waits for it.
-const letGo = () => setTimeout(() => (isHeld.value = false), 0);
+export const letGo = () => release(0);
+
+/**
+ * Whoever moves the mouse there is about to press: until it rests, no other row comes under it. Browsers tell of moves that are
+ * none, too, when it is the rows that have moved.
+ * @param {Pick<PointerEvent, "pointerType" | "buttons" | "movementX" | "movementY">} event
+ */
+export function aim({ pointerType, buttons, movementX, movementY }) {
+  if (pointerType !== "mouse" || buttons > 0 || (movementX === 0 && movementY === 0)) return;
+  isHeld.value = true;
+  release(AIMING_MS);
+}
 
 /** Below the last row: that there is more, that it could not be loaded, or why there is nothing. */
 function Foot() {
