@@ -48,10 +48,10 @@ export function Draft({ it, open, field, onEdit }) {
   </section>`;
 }
 
-/** Asks for a suggestion now. @param {{open: Opened, field: {current: HTMLElement | null}}} props */
-export function SuggestNow({ open, field }) {
+/** Asks for a suggestion now. The focus stays: the key that takes it up is none where somebody types. @param {{open: Opened}} props */
+export function SuggestNow({ open }) {
   const { suggestions } = open;
   if (!suggestions.isThere.value) return null;
-  return html`<button type="button" class="bare" disabled=${suggestions.isAsked.value} title=${t("draft.ask_hint")} onClick=${() => (void suggestions.ask(), field.current?.focus())}>
+  return html`<button type="button" class="bare" disabled=${suggestions.isAsked.value} title=${t("draft.ask_hint")} onClick=${() => void suggestions.ask()}>
     <${Icon} name="spark" /><span>${t("draft.ask")}</span></button>`;
 }

@@ -117,7 +117,7 @@ export function Pane({ open }) {
         onEdit=${(/** @type {Owed} */ one) => (open.thread.forget(one), putBack(open.id, one), write())} />
       <${Draft} it=${it} open=${open} field=${field} onEdit=${() => write()} />
       ${it.merged_into ? html`<${Merged} from=${it.id} to=${it.merged_into} />`
-      : mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} takes=${takes} tools=${html`<${SuggestNow} open=${open} field=${field} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
+      : mayAct() ? html`<${Composer} it=${it} open=${open} field=${field} takes=${takes} tools=${html`<${SuggestNow} open=${open} />`} />` : html`<p class="composer hint">${t("composer.may_not")}</p>`}
     </section>
     <${Aside} isOpen=${isAside.value} onClose=${() => (isAside.value = false)}><${Context} it=${it} open=${open} about=${about.value} onAll=${() => (about.value = null)} /></${Aside}>`;
 }
