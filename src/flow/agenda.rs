@@ -28,8 +28,10 @@ use crate::domain::{
 /// Longest time until a follow-up: a year.
 pub const DELAY_MAX_MS: i64 = 366 * 24 * 60 * 60 * 1_000;
 
-/// A follow-up that is due while our words are still on their way is looked at again after this.
+/// A follow-up that is due while our words are still on their way is looked at again after as long as that has lasted, within
+/// these bounds: behind a phone that is off many may wait for hours.
 const AFTER_WORDS_MS: i64 = 1_000;
+const AFTER_WORDS_MAX_MS: i64 = 60_000;
 
 /// One that the assistant would write is looked at again after this, while the channel's ceiling of cost is reached.
 const SPENT_MS: i64 = 600_000;
@@ -211,7 +213,8 @@ pub fn fire(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Fired 
     }
     let stands = |state| docket.messages().iter().any(|message| message.is(state));
     if stands(DeliveryState::Queued) || stands(DeliveryState::Sending) {
-        let at = docket.now.plus_ms(AFTER_WORDS_MS);
+        let waited_ms = docket.now.since(follow_up.due_at);
+        let at = docket.now.plus_ms(waited_ms.clamp(AFTER_WORDS_MS, AFTER_WORDS_MAX_MS));
         // Kept: of those who wait behind a phone that is off there may be more than one look has room for.
         docket.conversation.memo.follow_up_retry_at = Some(at.0);
         return Fired::NotYet(at);

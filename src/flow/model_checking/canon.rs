@@ -62,7 +62,7 @@ impl Canon<'_> {
         self.put(memo.called_for.as_deref());
         self.put((memo.restarts, memo.failures, memo.answer_now, memo.follow_ups_sent, memo.alive_seq));
         self.put(memo.is_sequence);
-        self.put(memo.human_seq);
+        self.put((memo.human_seq, memo.closed_seq));
         self.id(memo.reply);
         self.id(memo.told);
         for errand in &memo.errands {
