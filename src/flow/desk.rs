@@ -365,11 +365,11 @@ impl Desk {
     /// The effect first, then the letter's end: whoever is cut off between them reads it once more, to no effect.
     async fn read_again(&self, letter: DeadLetter, who: &Who) -> Result<DeadLetter, Refusal> {
         if letter.kind != LetterKind::Webhook || letter.state != LetterState::Open {
-            return Err(not_retryable(None, "it was replayed or discarded before, or is no webhook"));
+            return Err(not_retryable("it was replayed or discarded before, or is no webhook"));
         }
         let taken = self.intake.take_kept(&letter.channel, &letter.payload).await;
         if let Err(reason) = unless_gone(taken)? {
-            return Err(not_retryable(None, &format!("it still cannot be read: {reason}")));
+            return Err(not_retryable(&format!("it still cannot be read: {reason}")));
         }
         self.end_letter(letter, who).await
     }
@@ -401,7 +401,7 @@ impl Desk {
 /// What is of a conversation that was merged stays there, and nothing leaves from there any more.
 fn refuse_merged(docket: &Docket) -> Result<(), Refusal> {
     match docket.conversation.memo.merged_into {
-        Some(_) => Err(not_retryable(Some(docket), "its conversation goes on in another one: say it there")),
+        Some(_) => Err(not_retryable("its conversation goes on in another one: say it there")),
         None => Ok(()),
     }
 }

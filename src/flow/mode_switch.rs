@@ -77,9 +77,9 @@ pub struct Receipt {
 /// Why a switch was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The version is another: the conversation as it is.
+    /// The version is another.
     #[error("the mode version is another")]
-    VersionConflict(Box<Conversation>),
+    VersionConflict,
     /// There is no model that could answer.
     #[error("there is no model")]
     NoModel,
@@ -215,7 +215,7 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
         return Ok(receipt(docket, &Switched::default(), to == Mode::Ai && request.answer_now));
     }
     if is_conflict {
-        return Err(Refusal::VersionConflict(Box::new(docket.conversation.clone())));
+        return Err(Refusal::VersionConflict);
     }
     if to == Mode::Ai && !policy.has_model {
         return Err(Refusal::NoModel);

@@ -314,7 +314,7 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::NotFound => Self::not_found(),
             Refusal::Invalid { pointer, detail } => Self::invalid(pointer, detail),
-            Refusal::Conflict { code, detail, .. } => Self::conflict(code, detail, None),
+            Refusal::Conflict { code, detail } => Self::conflict(code, detail, None),
             refusal @ Refusal::Unsendable => Self::unsendable(refusal.to_string()),
             Refusal::KeyReused => Self::idempotency_key_reused(),
             Refusal::Store(error) => error.into(),
@@ -326,7 +326,7 @@ impl From<mode_switch::Refusal> for Problem {
     fn from(refusal: mode_switch::Refusal) -> Self {
         use mode_switch::Refusal as R;
         match refusal {
-            R::VersionConflict(_) => Self::conflict("version_conflict", "the mode version is another", None),
+            R::VersionConflict => Self::conflict("version_conflict", "the mode version is another", None),
             R::NoModel => Self::conflict("no_model", "there is no model that could answer", None),
             R::Invalid(detail) => Self::malformed(detail),
             R::Store(error) => error.into(),

@@ -106,10 +106,10 @@ pub(in crate::flow) fn ask(
         return Ok(id);
     }
     if !policy.has_model {
-        return Err(conflict(docket, "no_model", "there is no model that could write one"));
+        return Err(conflict("no_model", "there is no model that could write one"));
     }
     if policy.is_spent {
-        return Err(conflict(docket, "no_model", "the channel's ceiling of cost is reached for today"));
+        return Err(conflict("no_model", "the channel's ceiling of cost is reached for today"));
     }
     let id = drafts::ask(docket, &who.actor);
     words::remember(docket, idempotency, &[id]);
@@ -133,11 +133,11 @@ pub(in crate::flow) fn send(
         DraftState::Fresh => {}
         DraftState::Stale | DraftState::Discarded if approval.force => {}
         DraftState::Stale => {
-            return Err(conflict(docket, "stale", "something was said that it has not read"));
+            return Err(conflict("stale", "something was said that it has not read"));
         }
-        DraftState::Discarded => return Err(conflict(docket, "stale", "it was put away")),
+        DraftState::Discarded => return Err(conflict("stale", "it was put away")),
         DraftState::Sent | DraftState::Edited => {
-            return Err(conflict(docket, "already_sent", "the draft was sent"));
+            return Err(conflict("already_sent", "the draft was sent"));
         }
     }
     let text = approval.text.clone().unwrap_or_else(|| draft.text.clone());
@@ -171,7 +171,7 @@ pub(in crate::flow) fn discard(docket: &mut Docket, id: Uuid, who: &Who) -> Resu
     match draft.state {
         DraftState::Fresh | DraftState::Stale => {}
         DraftState::Sent | DraftState::Edited => {
-            return Err(conflict(docket, "already_sent", "the draft was sent"));
+            return Err(conflict("already_sent", "the draft was sent"));
         }
         DraftState::Discarded => return Err(Refusal::NotFound),
     }

@@ -31,10 +31,10 @@ pub(in crate::flow) fn retry(
     match state {
         Some(DeliveryState::Failed | DeliveryState::Dead | DeliveryState::Unknown) => {}
         Some(DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read) => {
-            return Err(conflict(docket, "already_sent", "the message was sent"));
+            return Err(conflict("already_sent", "the message was sent"));
         }
         Some(DeliveryState::Queued | DeliveryState::Sending | DeliveryState::Cancelled) | None => {
-            return Err(not_retryable(Some(docket), "it is neither failed, dead nor unknown"));
+            return Err(not_retryable("it is neither failed, dead nor unknown"));
         }
     }
     let was_unclear =
@@ -68,7 +68,7 @@ pub(in crate::flow) fn confirm(
         return Err(Refusal::NotFound);
     };
     if delivery.state != DeliveryState::Unknown {
-        return Err(conflict(docket, "not_retryable", "its fate is not unknown"));
+        return Err(not_retryable("its fate is not unknown"));
     }
     delivery.state = DeliveryState::Sent;
     delivery.reason = None;
@@ -138,10 +138,10 @@ pub(in crate::flow) fn withdraw(
         }
         None | Some(DeliveryState::Cancelled) => Err(Refusal::NotFound),
         Some(DeliveryState::Failed | DeliveryState::Dead | DeliveryState::Unknown) => {
-            Err(conflict(docket, "version_conflict", "it is no longer queued"))
+            Err(conflict("version_conflict", "it is no longer queued"))
         }
         Some(
             DeliveryState::Sending | DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read,
-        ) => Err(conflict(docket, "already_sent", "it is leaving or has left")),
+        ) => Err(conflict("already_sent", "it is leaving or has left")),
     }
 }

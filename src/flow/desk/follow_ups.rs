@@ -54,7 +54,7 @@ pub(in crate::flow) fn schedule(
     let scheduled = if is_left_waiting { None } else { agenda::schedule(docket, policy, wish, by) };
     scheduled.ok_or_else(|| {
         let detail = "in HUMAN, closed, opted out, or while a message waits for its answer";
-        conflict(docket, "follow_up_not_allowed", detail)
+        conflict("follow_up_not_allowed", detail)
     })
 }
 

@@ -55,7 +55,7 @@ pub(in crate::flow) fn replay(
 ) -> Result<DeadLetter, Refusal> {
     let letter = docket.letters().iter().find(|letter| letter.id == id).cloned().ok_or(Refusal::NotFound)?;
     if letter.state != LetterState::Open {
-        return Err(not_retryable(Some(docket), "it was replayed or discarded before"));
+        return Err(not_retryable("it was replayed or discarded before"));
     }
     match letter.kind {
         LetterKind::Turn => {
@@ -69,7 +69,7 @@ pub(in crate::flow) fn replay(
             fate::retry(docket, policy, message, who)?;
         }
         LetterKind::Webhook | LetterKind::Delivery => {
-            return Err(not_retryable(Some(docket), "letters of this kind are not replayed so"));
+            return Err(not_retryable("letters of this kind are not replayed so"));
         }
     }
     docket.letters().iter().find(|letter| letter.id == id).cloned().ok_or(Refusal::NotFound)
@@ -104,11 +104,11 @@ fn replay_turn(
 ) -> Result<(), Refusal> {
     let ids = subjects_of(letter);
     if !policy.has_model {
-        return Err(conflict(docket, "no_model", "there is no model that could answer"));
+        return Err(conflict("no_model", "there is no model that could answer"));
     }
     let newest =
         docket.messages().iter().filter(|message| ids.contains(&message.id)).map(|message| message.seq).max();
-    let Some(newest) = newest else { return Err(not_retryable(Some(docket), "its messages are gone")) };
+    let Some(newest) = newest else { return Err(not_retryable("its messages are gone")) };
     if force {
         give_back(docket, policy, who);
     } else {
@@ -150,7 +150,7 @@ fn give_back(docket: &mut Docket, policy: &Policy, who: &Who) {
 
 fn refuse_unwanted_answer(docket: &Docket, newest: i64) -> Result<(), Refusal> {
     if docket.conversation.mode.mode == Mode::Human {
-        return Err(not_retryable(Some(docket), "a person has taken over"));
+        return Err(not_retryable("a person has taken over"));
     }
     let is_answer = |message: &Message| {
         message.seq > newest
@@ -158,7 +158,7 @@ fn refuse_unwanted_answer(docket: &Docket, newest: i64) -> Result<(), Refusal> {
             && message.kind != Kind::Note
     };
     if docket.conversation.our_seq > newest && docket.messages().iter().any(is_answer) {
-        return Err(not_retryable(Some(docket), "the contact has had a newer answer"));
+        return Err(not_retryable("the contact has had a newer answer"));
     }
     Ok(())
 }
@@ -170,10 +170,10 @@ fn refuse_unwanted_send(docket: &Docket, id: Uuid, force: bool) -> Result<(), Re
         other.seq > message.seq && other.delivery.as_ref().is_some_and(|delivery| delivery.sent_at.is_some())
     });
     if is_machine_made && docket.conversation.mode.mode == Mode::Human && !force {
-        return Err(not_retryable(Some(docket), "a person has taken over"));
+        return Err(not_retryable("a person has taken over"));
     }
     if is_machine_made && a_newer_left && !force {
-        return Err(not_retryable(Some(docket), "the contact has had a newer answer"));
+        return Err(not_retryable("the contact has had a newer answer"));
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub(in crate::flow) fn apply(
     if let Some(expected) = patch.expected_assignee
         && expected != docket.conversation.assignee
     {
-        return Err(conflict(docket, "version_conflict", "somebody else holds the conversation"));
+        return Err(conflict("version_conflict", "somebody else holds the conversation"));
     }
     let labels = patch.labelling.as_ref().map(|labelling| labels_after(docket, labelling)).transpose()?;
     let is_moved = match patch.status {

@@ -1,9 +1,6 @@
 //! Why a person's request is refused, told so that whoever asked can go on from there.
 
-use crate::{
-    domain::{conversation::Conversation, docket::Docket},
-    flow::ledger,
-};
+use crate::flow::ledger;
 
 /// Why a request was refused.
 #[derive(Debug, thiserror::Error)]
@@ -26,8 +23,6 @@ pub enum Refusal {
         code: &'static str,
         /// In words.
         detail: String,
-        /// The conversation as it is.
-        current: Option<Box<Conversation>>,
     },
     /// A file of no kind that the gateway knows.
     #[error("the gateway goes by the ending of a file's name, as in offer.pdf: this one has none")]
@@ -51,15 +46,10 @@ pub(super) fn invalid(pointer: impl Into<String>, detail: String) -> Refusal {
     Refusal::Invalid { pointer: pointer.into(), detail }
 }
 
-pub(super) fn conflict(docket: &Docket, code: &'static str, detail: &str) -> Refusal {
-    Refusal::Conflict {
-        code,
-        detail: detail.to_owned(),
-        current: Some(Box::new(docket.conversation.clone())),
-    }
+pub(super) fn conflict(code: &'static str, detail: &str) -> Refusal {
+    Refusal::Conflict { code, detail: detail.to_owned() }
 }
 
-pub(super) fn not_retryable(docket: Option<&Docket>, detail: &str) -> Refusal {
-    let current = docket.map(|docket| Box::new(docket.conversation.clone()));
-    Refusal::Conflict { code: "not_retryable", detail: detail.to_owned(), current }
+pub(super) fn not_retryable(detail: &str) -> Refusal {
+    conflict("not_retryable", detail)
 }

@@ -31,10 +31,10 @@ impl Desk {
     /// The same, from its dead letter.
     pub(super) async fn replay_delivery(&self, letter: DeadLetter, who: &Who) -> Result<DeadLetter, Refusal> {
         if letter.state != LetterState::Open {
-            return Err(not_retryable(None, "it was replayed or discarded before"));
+            return Err(not_retryable("it was replayed or discarded before"));
         }
         let Some(found) = self.endpoints.delivery(letter.subject.unwrap_or(letter.id)).await? else {
-            return Err(not_retryable(None, "its endpoint was removed, or the database was restored since"));
+            return Err(not_retryable("its endpoint was removed, or the database was restored since"));
         };
         self.tell_what_is_wanted(&found).await?;
         self.end_letter(letter, who).await
@@ -43,14 +43,14 @@ impl Desk {
     /// What would be dropped is refused: a letter that counts as replayed is looked at by nobody any more.
     async fn tell_what_is_wanted(&self, delivery: &Delivery) -> Result<(), Refusal> {
         if delivery.event.is_none() {
-            return Err(not_retryable(None, "it was a test: make another"));
+            return Err(not_retryable("it was a test: make another"));
         }
         let standing = self.endpoints.endpoint(delivery.endpoint).await?.ok_or(Refusal::NotFound)?;
         if !standing.endpoint.covers(delivery.kind, &delivery.channel) {
-            return Err(not_retryable(None, "the endpoint is not told of such events any more"));
+            return Err(not_retryable("the endpoint is not told of such events any more"));
         }
         if !self.endpoints.tell_again(delivery.id).await? {
-            return Err(not_retryable(None, "what it was to be told is not kept any more"));
+            return Err(not_retryable("what it was to be told is not kept any more"));
         }
         Ok(())
     }

@@ -80,8 +80,7 @@ async fn each_conversation_has_an_answer_of_its_own() {
     let ids = some(&world, &["shop", "other", "shop"]);
     let nobody = Uuid::now_v7();
     world.admit("shop", Role::Agent, None, Some(&["shop"]));
-    let refusal =
-        Refusal::Conflict { code: "version_conflict", detail: "somebody has it".into(), current: None };
+    let refusal = Refusal::Conflict { code: "version_conflict", detail: "somebody has it".into() };
     *world.clerk.refusal.lock().unwrap() = Some(refusal);
     let body = json!({ "ids": [nobody, ids[0], ids[1], ids[2]], "set": { "drafting": true } });
     let reply = world.ask_as("shop", "POST", BATCH, Some(body)).await;

@@ -174,11 +174,7 @@ async fn a_conflict_shows_the_conversation_as_it_is() {
     assert_eq!(reply.problem(), (409, "version_conflict".to_owned()));
     assert_eq!(reply.json()["current"]["id"], id.to_string());
 
-    let refusal = Refusal::Conflict {
-        code: "follow_up_not_allowed",
-        detail: "a person answers".to_owned(),
-        current: None,
-    };
+    let refusal = Refusal::Conflict { code: "follow_up_not_allowed", detail: "a person answers".to_owned() };
     *world.clerk.refusal.lock().unwrap() = Some(refusal);
     let path = format!("/api/v1/conversations/{id}/follow-up");
     let reply = world.ask("PUT", &path, Some(json!({ "delay_ms": 1000 }))).await;
@@ -275,7 +271,7 @@ async fn a_decision_about_a_message_that_came_too_late_shows_the_message_as_it_i
     assert_eq!(world.ask("POST", &format!("{path}/retry"), None).await.status, 202);
     assert_eq!(world.ask("POST", &format!("{path}/confirm"), None).await.status, 200);
     assert_eq!(world.ask("DELETE", &path, None).await.status, 204);
-    let refusal = Refusal::Conflict { code: "already_sent", detail: "it is gone".to_owned(), current: None };
+    let refusal = Refusal::Conflict { code: "already_sent", detail: "it is gone".to_owned() };
     *world.clerk.refusal.lock().unwrap() = Some(refusal);
     let reply = world.ask("DELETE", &path, None).await;
     assert_eq!(reply.problem(), (409, "already_sent".to_owned()));

@@ -69,7 +69,7 @@ async fn one_is_asked_for_with_a_body_that_says_nothing_or_none() {
     assert_eq!(world.clerk.heard(), vec![format!("draft {id} None"); 3]);
     assert_eq!(world.ask("POST", &path, Some(json!({ "text": "x" }))).await.pointer(), "/text");
 
-    let refusal = Refusal::Conflict { code: "no_model", detail: "none".to_owned(), current: None };
+    let refusal = Refusal::Conflict { code: "no_model", detail: "none".to_owned() };
     *world.clerk.refusal.lock().unwrap() = Some(refusal);
     let reply = world.ask("POST", &path, None).await;
     assert_eq!(reply.problem(), (409, "no_model".to_owned()));
@@ -117,7 +117,7 @@ async fn a_decision_that_comes_too_late_shows_the_draft_as_it_is() {
     for (method, path, code) in
         [("POST", format!("{path}/send"), "stale"), ("DELETE", path.clone(), "already_sent")]
     {
-        let refusal = Refusal::Conflict { code, detail: "too late".to_owned(), current: None };
+        let refusal = Refusal::Conflict { code, detail: "too late".to_owned() };
         *world.clerk.refusal.lock().unwrap() = Some(refusal);
         let reply = world.ask(method, &path, None).await;
         assert_eq!(reply.problem(), (409, code.to_owned()));

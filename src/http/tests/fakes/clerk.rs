@@ -108,7 +108,7 @@ impl ModeSwitch for Clerk {
         self.asked.lock().unwrap().push(format!("{} to {to} by {}", name(&key), request.actor));
         let mut conversation = conversation("default", "6580000001@c.us");
         if request.expected_version.is_some_and(|version| version != 1) {
-            return Err(mode_switch::Refusal::VersionConflict(Box::new(conversation)));
+            return Err(mode_switch::Refusal::VersionConflict);
         }
         conversation.mode.apply(Reason::AgentButton, to, &request.actor, NOW);
         Ok(Receipt { settled: request.settle_ms != Some(0), ..receipt(conversation) })
