@@ -82,7 +82,7 @@ struct Before {
     is_new: bool,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Dirty {
     /// Each with how it stood before.
     messages: BTreeMap<Uuid, Stood>,
@@ -305,17 +305,7 @@ impl Docket {
             || self.before.is_new
             || self.channel != self.before.channel
             || self.labels != self.before.labels
-            || self.dirty.remembered
-            || !(self.dirty.messages.is_empty()
-                && self.dirty.new_messages.is_empty()
-                && self.dirty.turns.is_empty()
-                && self.dirty.new_turns.is_empty()
-                && self.dirty.letters.is_empty()
-                && self.dirty.drafts.is_empty()
-                && self.dirty.follow_ups.is_empty()
-                && self.dirty.parked.is_empty()
-                && self.dirty.unparked.is_empty()
-                && self.dirty.events.is_empty())
+            || self.dirty != Dirty::default()
     }
 
     /// When somebody must look again, from everything the docket holds.
