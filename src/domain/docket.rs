@@ -39,7 +39,7 @@ use super::{
     draft::Draft,
     event::{Event, EventType},
     label::Label,
-    message::{Author, DeliveryState, Message},
+    message::{Author, Delivery, DeliveryState, Inbound, Message},
     time::Time,
     turn::{DeadLetter, FollowUp, FollowUpState, Turn, TurnState},
 };
@@ -141,9 +141,14 @@ impl Docket {
         &self.messages
     }
 
+    /// The ways of those that we send, in the same order.
+    pub fn deliveries(&self) -> impl Iterator<Item = &Delivery> {
+        self.messages.iter().filter_map(|message| message.delivery.as_ref())
+    }
+
     /// Whether a part of that reply may still leave, or is leaving. What may is open business, so all of it is there.
     pub fn is_owed(&self, reply: Uuid) -> bool {
-        self.messages.iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
+        self.deliveries().any(|delivery| {
             delivery.reply == reply
                 && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
         })
@@ -168,6 +173,16 @@ impl Docket {
         let message = self.messages.iter_mut().find(|message| message.id == id)?;
         self.dirty.messages.entry(id).or_insert_with(|| Stood::of(message));
         Some(message)
+    }
+
+    /// The way of one that we send, to change.
+    pub fn edit_delivery(&mut self, id: Uuid) -> Option<&mut Delivery> {
+        self.edit(id)?.delivery.as_mut()
+    }
+
+    /// The fate of one that the contact wrote, to change.
+    pub fn edit_inbound(&mut self, id: Uuid) -> Option<&mut Inbound> {
+        self.edit(id)?.inbound.as_mut()
     }
 
     /// The ids of those that match: for changing them one by one.
@@ -215,7 +230,12 @@ impl Docket {
         self.turns.iter().find(|turn| turn.id == id)
     }
 
-    /// The same, to change.
+    /// The one that holds the lease.
+    pub fn running_turn(&self) -> Option<&Turn> {
+        self.turn(self.conversation.lease.as_ref()?.turn)
+    }
+
+    /// One of them, to change.
     pub fn edit_turn(&mut self, id: Uuid) -> Option<&mut Turn> {
         let turn = self.turns.iter_mut().find(|turn| turn.id == id)?;
         self.dirty.turns.entry(id).or_insert(turn.state);
@@ -333,8 +353,7 @@ impl Docket {
     }
 
     fn tend_at(&self) -> Option<Time> {
-        let leases = self.messages.iter().filter_map(|message| {
-            let delivery = message.delivery.as_ref()?;
+        let leases = self.deliveries().filter_map(|delivery| {
             (delivery.state == DeliveryState::Sending).then_some(delivery.attempt?.lease_until)
         });
         leases

@@ -372,11 +372,9 @@ pub fn set_status(docket: &mut Docket, status: Status, snoozed_until: Option<Tim
 pub fn pass_time(docket: &mut Docket, policy: &Policy) {
     let now = docket.now;
     let is_past = |at: Option<Time>| at.is_some_and(|at| at <= now);
-    let a_person_writes = docket.messages().iter().any(|message| {
-        message.delivery.as_ref().is_some_and(|delivery| {
-            delivery.gate == Gate::Person
-                && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
-        })
+    let a_person_writes = docket.deliveries().any(|delivery| {
+        delivery.gate == Gate::Person
+            && matches!(delivery.state, DeliveryState::Queued | DeliveryState::Sending)
     });
     let is_clock_over =
         is_past(docket.conversation.mode.until) && docket.conversation.mode.mode == Mode::Human;

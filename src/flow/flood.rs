@@ -40,8 +40,7 @@ pub fn watch(docket: &mut Docket, policy: &Policy) {
 /// In a flood only as many messages wait as a turn reads. Older ones stay where they are, are context for that turn,
 /// and are left to people.
 pub fn leave_older(docket: &mut Docket) {
-    let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn));
-    let read: Vec<Uuid> = running.map(|turn| turn.messages.clone()).unwrap_or_default();
+    let read: Vec<Uuid> = docket.running_turn().map(|turn| turn.messages.clone()).unwrap_or_default();
     let mut older = docket.ids(|message: &Message| message.waits() && !read.contains(&message.id));
     older.truncate(older.len().saturating_sub(BURST_READ_MAX));
     inbox::hand_over(docket, &older, OutcomeReason::Flood);

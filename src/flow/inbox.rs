@@ -258,7 +258,7 @@ pub(super) fn not_readable(docket: &mut Docket, policy: &Policy, id: Uuid) {
         }
     };
     let outcome = if answered_with_notice { Outcome::Ignored } else { Outcome::HandedOver };
-    if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut()) {
+    if let Some(inbound) = docket.edit_inbound(id) {
         inbound.outcome = outcome;
         inbound.reason = Some(OutcomeReason::Undecryptable);
     }
@@ -299,7 +299,7 @@ fn wants(docket: &mut Docket, policy: &Policy, kind: Kind, text: &str, id: Uuid)
             let entry = Entry::of(EventType::ConversationUpdated).action("opted_out");
             docket.record(entry.by(actor::CONTACT).message(id));
         }
-        if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut())
+        if let Some(inbound) = docket.edit_inbound(id)
             && inbound.outcome == Outcome::Pending
         {
             inbound.outcome = Outcome::Ignored;

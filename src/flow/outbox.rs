@@ -177,8 +177,8 @@ pub fn withdraw(
 /// Our side says something else. Parts that wait behind a send of unknown fate would now arrive out of order, and hold back
 /// what is said: they are called off.
 pub fn overtake(docket: &mut Docket, by: &str) {
-    let deliveries = docket.messages().iter().filter_map(|message| message.delivery.as_ref());
-    let unknown: Vec<Uuid> = deliveries
+    let unknown: Vec<Uuid> = docket
+        .deliveries()
         .filter(|delivery| delivery.state == DeliveryState::Unknown)
         .map(|delivery| delivery.reply)
         .collect();
@@ -187,7 +187,7 @@ pub fn overtake(docket: &mut Docket, by: &str) {
 
 /// Withdraws one queued message.
 pub fn cancel(docket: &mut Docket, id: Uuid, reason: DeliveryReason, by: &str) {
-    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
+    let Some(delivery) = docket.edit_delivery(id) else { return };
     delivery.state = DeliveryState::Cancelled;
     delivery.reason = Some(reason);
     let reply = delivery.reply;
@@ -234,17 +234,16 @@ fn let_go(docket: &mut Docket, reply: Uuid, reason: DeliveryReason) {
 
 /// How many parts of the reply that is still owed have left already: they leave in order, so the first one that waits tells.
 pub fn already_left(docket: &Docket) -> usize {
-    let first = docket.messages().iter().filter_map(|message| message.delivery.as_ref()).find(|delivery| {
+    let first = docket.deliveries().find(|delivery| {
         delivery.state == DeliveryState::Queued
             && delivery.gate != Gate::Person
             && delivery.gate != Gate::FollowUp
     });
     let Some(first) = first else { return 0 };
-    let under_way =
-        docket.messages().iter().filter_map(|message| message.delivery.as_ref()).filter(|delivery| {
-            delivery.reply == first.reply
-                && matches!(delivery.state, DeliveryState::Sending | DeliveryState::Unknown)
-        });
+    let under_way = docket.deliveries().filter(|delivery| {
+        delivery.reply == first.reply
+            && matches!(delivery.state, DeliveryState::Sending | DeliveryState::Unknown)
+    });
     usize::try_from(first.part - 1).unwrap_or(0).saturating_sub(under_way.count())
 }
 
@@ -256,7 +255,7 @@ pub fn withdraw_unread_reply(docket: &mut Docket) -> bool {
 
 /// Withdraws that reply unless its first part has left or is leaving. True if there was one.
 pub fn withdraw_reply(docket: &mut Docket, reply: Uuid) -> bool {
-    let is_whole = docket.messages().iter().filter_map(|message| message.delivery.as_ref()).any(|delivery| {
+    let is_whole = docket.deliveries().any(|delivery| {
         delivery.reply == reply && delivery.state == DeliveryState::Queued && delivery.part == 1
     });
     if !is_whole {
@@ -298,7 +297,7 @@ pub fn first_waiting(docket: &Docket) -> Option<Time> {
 
 fn end_covered(docket: &mut Docket, turn: Option<Uuid>, outcome: Outcome) {
     for id in docket.ids(|message| message.is_covered() && message.turn == turn) {
-        if let Some(inbound) = docket.edit(id).and_then(|message| message.inbound.as_mut()) {
+        if let Some(inbound) = docket.edit_inbound(id) {
             inbound.outcome = outcome;
             inbound.reason = None;
         }

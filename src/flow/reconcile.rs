@@ -176,7 +176,7 @@ fn same_words(left: &str, right: &str) -> bool {
 /// It went: whatever state it is in now, it is sent, and not sent a second time.
 pub fn confirm(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by: &str) {
     let now = docket.now;
-    if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+    if let Some(delivery) = docket.edit_delivery(id) {
         delivery.left_at.get_or_insert(now);
     }
     accept(docket, policy, id, provider_id, by);
@@ -187,7 +187,7 @@ fn accept(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by:
     // Under an id that is known already it says nothing of an earlier attempt.
     let is_evidence = by_provider_id(docket, provider_id).is_none();
     outbox::sent(docket, policy, id, provider_id);
-    if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
+    if let Some(delivery) = docket.edit_delivery(id)
         && is_evidence
         && delivery.unclear > 0
     {
@@ -200,7 +200,7 @@ fn accept(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str, by:
 
 /// An attempt has no clear answer. Later parts of the reply wait for it; a person sees it.
 pub fn lose_sight(docket: &mut Docket, id: Uuid, detail: &str) {
-    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
+    let Some(delivery) = docket.edit_delivery(id) else { return };
     delivery.state = DeliveryState::Unknown;
     delivery.reason = Some(DeliveryReason::FateUnknown);
     delivery.unclear += 1;
@@ -209,9 +209,7 @@ pub fn lose_sight(docket: &mut Docket, id: Uuid, detail: &str) {
         .record(Entry::of(EventType::SendUncertain).action("reconciling").message(id).with("detail", detail));
     // A later answer is owed already: it does not wait for this one's fate, so the rest of this one is called off.
     let is_overtaken = docket
-        .messages()
-        .iter()
-        .filter_map(|message| message.delivery.as_ref())
+        .deliveries()
         .any(|delivery| delivery.reply != reply && delivery.state == DeliveryState::Queued);
     if is_overtaken {
         outbox::withdraw(docket, DeliveryReason::Overtaken, actor::SYSTEM, |delivery| {
@@ -242,7 +240,7 @@ fn is_of_another(report: &Report, owner: Uuid) -> bool {
 pub fn expire_leases(docket: &mut Docket, policy: &Policy) {
     let now = docket.now;
     for id in docket.ids(|message| message.echo_awaited_until().is_some_and(|until| until <= now)) {
-        if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+        if let Some(delivery) = docket.edit_delivery(id) {
             delivery.unclear = 0;
         }
     }
@@ -360,7 +358,7 @@ fn apply(docket: &mut Docket, policy: &Policy, id: Uuid, parked: Parked) {
     let now = docket.now;
     match parked.report {
         Report::Echo { .. } => {
-            if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+            if let Some(delivery) = docket.edit_delivery(id) {
                 delivery.left_at.get_or_insert(now);
             }
         }

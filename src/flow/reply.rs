@@ -299,7 +299,7 @@ fn hand_over(
 /// The words of the hand-over are the answer, once they leave; withdrawn before, they leave it to the person.
 fn cover(docket: &mut Docket, begun: &Begun) {
     for id in &begun.turn.messages {
-        if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut())
+        if let Some(inbound) = docket.edit_inbound(*id)
             && inbound.outcome == Outcome::HandedOver
         {
             inbound.outcome = Outcome::Pending;

@@ -130,7 +130,7 @@ fn lose_sight(docket: &mut Docket, policy: &Policy, made_at: Time) -> usize {
     let tried = docket.ids(|message| message.is(DeliveryState::Sending));
     for id in &tried {
         reconcile::lose_sight(docket, *id, "it was owed when the backup was made, and may have left since");
-        if let Some(delivery) = docket.edit(*id).and_then(|message| message.delivery.as_mut()) {
+        if let Some(delivery) = docket.edit_delivery(*id) {
             delivery.reason = Some(DeliveryReason::Restored);
         }
     }

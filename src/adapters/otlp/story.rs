@@ -122,13 +122,12 @@ fn generation(provider: &'static str, of: &Glimpse, ran: &Ran) -> Option<Span> {
 /// An attempt to send a part that has ended, the end of a part that never left, or the end of a doubt.
 fn attempt(of: &Glimpse, first: Uuid, message: &Moved, delivery: &Delivery) -> Option<Span> {
     let before = message.before?.state?;
-    let is_gone = matches!(delivery.state, S::Sent | S::Delivered | S::Read);
     let name = match before {
         S::Sending => "send",
         S::Queued if delivery.state == S::Cancelled => "send",
         S::Unknown => "reconcile",
         // What was held for not sent has left after all.
-        S::Queued | S::Failed | S::Dead | S::Cancelled if is_gone => "reconcile",
+        S::Queued | S::Failed | S::Dead | S::Cancelled if delivery.state.is_accepted() => "reconcile",
         S::Queued | S::Failed | S::Dead | S::Cancelled | S::Sent | S::Delivered | S::Read => return None,
     };
     let is_untried = before == S::Queued && delivery.state == S::Cancelled;

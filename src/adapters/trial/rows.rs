@@ -49,7 +49,7 @@ pub(crate) fn from_us(seq: i64, author: Author, text: &str, at: Time, state: Del
         Author::Agent => (Gate::Person, Origin::Dashboard, Lane::Human),
         Author::Contact | Author::Assistant | Author::System => (Gate::Assistant, Origin::Turn, Lane::Reply),
     };
-    let has_left = matches!(state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
+    let has_left = state.is_accepted();
     let delivery = Delivery {
         state,
         reason: None,

@@ -53,6 +53,11 @@ impl DeliveryState {
         }
     }
 
+    /// Whether the provider has taken it, however far it has got from there.
+    pub const fn is_accepted(self) -> bool {
+        matches!(self, Self::Sent | Self::Delivered | Self::Read)
+    }
+
     /// Whether it may still change by our own doing, and so belongs to the open business of its conversation.
     pub const fn is_open(self) -> bool {
         match self {

@@ -39,7 +39,7 @@ pub(in crate::flow) fn retry(
     }
     let was_unclear =
         docket.message(id).and_then(|m| m.delivery.as_ref()).is_some_and(|delivery| delivery.unclear > 0);
-    if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+    if let Some(delivery) = docket.edit_delivery(id) {
         delivery.state = DeliveryState::Queued;
         delivery.reason = None;
         delivery.gate = Gate::Person;
@@ -64,9 +64,7 @@ pub(in crate::flow) fn confirm(
     who: &Who,
 ) -> Result<(), Refusal> {
     let now = docket.now;
-    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else {
-        return Err(Refusal::NotFound);
-    };
+    let delivery = docket.edit_delivery(id).ok_or(Refusal::NotFound)?;
     if delivery.state != DeliveryState::Unknown {
         return Err(not_retryable("its fate is not unknown"));
     }

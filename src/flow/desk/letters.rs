@@ -80,7 +80,7 @@ pub(in crate::flow) fn discard(docket: &mut Docket, id: Uuid, who: &Who) -> Resu
     let is_open = |letter: &&DeadLetter| letter.id == id && letter.state == LetterState::Open;
     let letter = docket.letters().iter().find(is_open).cloned().ok_or(Refusal::NotFound)?;
     for subject in subjects_of(&letter) {
-        if let Some(inbound) = docket.edit(subject).and_then(|message| message.inbound.as_mut())
+        if let Some(inbound) = docket.edit_inbound(subject)
             && inbound.outcome == Outcome::HandedOver
         {
             inbound.outcome = Outcome::Dead;

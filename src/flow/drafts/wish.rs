@@ -26,7 +26,7 @@ pub fn is_writing(docket: &Docket) -> bool {
 }
 
 fn writing(docket: &Docket) -> Option<&Turn> {
-    let turn = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn))?;
+    let turn = docket.running_turn()?;
     (turn.purpose == Purpose::Draft && turn.state == TurnState::Generating).then_some(turn)
 }
 

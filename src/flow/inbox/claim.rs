@@ -349,7 +349,7 @@ fn leave_stale(docket: &mut Docket, policy: &Policy) {
 /// These go to people, for that reason.
 pub(in crate::flow) fn hand_over(docket: &mut Docket, messages: &[Uuid], reason: OutcomeReason) {
     for id in messages {
-        if let Some(inbound) = docket.edit(*id).and_then(|message| message.inbound.as_mut()) {
+        if let Some(inbound) = docket.edit_inbound(*id) {
             inbound.outcome = Outcome::HandedOver;
             inbound.reason = Some(reason);
         }

@@ -314,7 +314,7 @@ impl World {
             conversations::pass_time(docket, policy);
             reconcile::expire_leases(docket, policy);
             for id in docket.ids(|message| is_weak && message.is(DeliveryState::Unknown)) {
-                if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+                if let Some(delivery) = docket.edit_delivery(id) {
                     delivery.state = DeliveryState::Queued;
                 }
             }
@@ -378,7 +378,7 @@ impl World {
 
 fn pass_through(docket: &mut Docket, ids: &[Uuid], gate: Gate) {
     for id in ids {
-        if let Some(delivery) = docket.edit(*id).and_then(|message| message.delivery.as_mut()) {
+        if let Some(delivery) = docket.edit_delivery(*id) {
             delivery.gate = gate;
         }
     }

@@ -92,7 +92,7 @@ pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
 fn put_off_to(docket: &mut Docket, id: Uuid, at: Time) {
     let is_put_off = |message: &Message| message.delivery.as_ref().is_some_and(|it| it.due_at == at);
     if !docket.message(id).is_some_and(is_put_off)
-        && let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
+        && let Some(delivery) = docket.edit_delivery(id)
     {
         delivery.due_at = at;
     }

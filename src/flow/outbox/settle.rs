@@ -50,7 +50,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
     let Some(delivery) = &message.delivery else { return };
     let is_undecided = matches!(delivery.state, DeliveryState::Sending | DeliveryState::Unknown);
     if is_clear_after_all(&message, delivery.state, settled)
-        && let Some(delivery) = docket.edit(message.id).and_then(|message| message.delivery.as_mut())
+        && let Some(delivery) = docket.edit_delivery(message.id)
     {
         delivery.unclear = (delivery.unclear - 1).max(0);
     }
@@ -85,7 +85,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
         }
         Settled::Untried => {
             requeue(docket, policy, message.id, 0);
-            if let Some(delivery) = docket.edit(message.id).and_then(|message| message.delivery.as_mut()) {
+            if let Some(delivery) = docket.edit_delivery(message.id) {
                 delivery.attempts -= 1;
             }
         }
@@ -147,7 +147,7 @@ fn is_clear_after_all(message: &Message, state: DeliveryState, settled: &Settled
 
 fn requeue(docket: &mut Docket, policy: &Policy, id: Uuid, wait_ms: i64) {
     let due_at = docket.now.plus_ms(wait_ms);
-    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
+    let Some(delivery) = docket.edit_delivery(id) else { return };
     delivery.state = DeliveryState::Queued;
     delivery.reason = None;
     delivery.due_at = due_at;
@@ -167,7 +167,7 @@ fn requeue(docket: &mut Docket, policy: &Policy, id: Uuid, wait_ms: i64) {
 
 /// Whether an earlier part of the reply has left or may have: a person may have withdrawn the first.
 fn has_begun_before(docket: &Docket, delivery: &Delivery) -> bool {
-    docket.messages().iter().filter_map(|message| message.delivery.as_ref()).any(|other| {
+    docket.deliveries().any(|other| {
         other.reply == delivery.reply
             && other.part < delivery.part
             && !matches!(other.state, DeliveryState::Queued | DeliveryState::Cancelled)
@@ -226,10 +226,8 @@ pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
     let now = docket.now;
     reconcile::call(docket, id, provider_id, false);
     let turn = docket.message(id).and_then(|message| message.turn);
-    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
-    let was_known =
-        matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
-    if was_known {
+    let Some(delivery) = docket.edit_delivery(id) else { return };
+    if delivery.state.is_accepted() {
         return;
     }
     delivery.state = DeliveryState::Sent;
@@ -271,7 +269,7 @@ fn start_typing_next(docket: &mut Docket, before: &Delivery) {
         })
     });
     for id in next {
-        if let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) {
+        if let Some(delivery) = docket.edit_delivery(id) {
             delivery.due_at = now.plus_ms(delivery.typing_ms);
         }
     }

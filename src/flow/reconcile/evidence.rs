@@ -68,7 +68,7 @@ pub(super) fn resend(docket: &mut Docket, policy: &Policy, message: Uuid, attemp
     if is_refused || docket.conversation.our_seq > found.seq {
         return false;
     }
-    if let Some(delivery) = docket.edit(message).and_then(|message| message.delivery.as_mut()) {
+    if let Some(delivery) = docket.edit_delivery(message) {
         delivery.state = DeliveryState::Queued;
         delivery.reason = None;
         delivery.due_at = now;

@@ -31,12 +31,8 @@ pub fn take_status(
         report(docket, policy, id, provider_id, state, reason);
         return Matched::Ours(id);
     }
-    let is_under_way = docket.messages().iter().any(|message| {
-        message
-            .delivery
-            .as_ref()
-            .is_some_and(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear > 0)
-    });
+    let is_under_way =
+        docket.deliveries().any(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear > 0);
     if !is_under_way {
         return Matched::Nothing;
     }
@@ -78,10 +74,9 @@ pub(super) fn advance(
 ) {
     let now = docket.now;
     let Some(delivery) = docket.message(id).and_then(|message| message.delivery.clone()) else { return };
-    let is_gone = matches!(report, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read);
-    if is_gone
+    if report.is_accepted()
         && delivery.left_at.is_none()
-        && let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut())
+        && let Some(delivery) = docket.edit_delivery(id)
     {
         delivery.left_at = Some(now);
     }
@@ -91,12 +86,12 @@ pub(super) fn advance(
         outbox::give_up(docket, policy, id, DeliveryState::Failed, reason, "reported by the provider");
         return;
     }
-    if !matches!(delivery.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read)
+    if !delivery.state.is_accepted()
         && let Some(provider_id) = docket.message(id).and_then(|message| message.provider_message_id.clone())
     {
         outbox::sent(docket, policy, id, &provider_id);
     }
-    let Some(delivery) = docket.edit(id).and_then(|message| message.delivery.as_mut()) else { return };
+    let Some(delivery) = docket.edit_delivery(id) else { return };
     delivery.state = next;
     delivery.reason = None;
     match next {
