@@ -22,7 +22,7 @@ use crate::domain::{
     policy::Policy,
     retry,
     time::Time,
-    turn::{FollowUp, FollowUpState, Purpose, TurnState},
+    turn::{FollowUp, FollowUpState, Purpose},
 };
 
 /// Longest time until a follow-up: a year.
@@ -119,15 +119,8 @@ fn end_pending(docket: &mut Docket, reason: &str) -> bool {
 
 /// The turn that writes the words of a follow-up ends with it: nobody wants them any more.
 fn stop_writing(docket: &mut Docket, reason: &str, by: &str) {
-    let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn));
-    if running.is_some_and(|turn| turn.purpose == Purpose::FollowUp) {
-        conversations::cancel_turn(docket, TurnState::Cancelled, reason, |turn_ms| {
-            Entry::of(EventType::TurnSuperseded)
-                .action("restarted")
-                .by(by)
-                .with("reason", reason)
-                .with("generation_ms", turn_ms)
-        });
+    if docket.running_turn().is_some_and(|turn| turn.purpose == Purpose::FollowUp) {
+        conversations::restart_turn(docket, reason, by);
     }
 }
 

@@ -183,6 +183,20 @@ pub fn cancel_turn(
     Some(ran_ms)
 }
 
+/// The same where the contact has written more than the running turn has read: another begins in its place.
+pub fn supersede_turn(docket: &mut Docket) -> Option<i64> {
+    cancel_turn(docket, TurnState::Superseded, "newer_message", |turn_ms| restarted(actor::CONTACT, turn_ms))
+}
+
+/// The same where what the running turn is about has ended, for that reason: what is left has another.
+pub fn restart_turn(docket: &mut Docket, reason: &str, by: &str) -> Option<i64> {
+    cancel_turn(docket, TurnState::Cancelled, reason, |turn_ms| restarted(by, turn_ms).with("reason", reason))
+}
+
+fn restarted(by: &str, turn_ms: i64) -> Entry {
+    Entry::of(EventType::TurnSuperseded).action("restarted").by(by).with("generation_ms", turn_ms)
+}
+
 /// Everything that waits for the assistant ends so; the burst is over.
 fn leave_waiting(docket: &mut Docket, outcome: Outcome, reason: OutcomeReason) {
     for id in docket.ids(|message| message.inbound.is_some_and(|inbound| inbound.outcome == Outcome::Pending))

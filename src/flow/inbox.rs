@@ -32,7 +32,7 @@ use crate::domain::{
     phrases,
     policy::{BurstPolicy, Groups, Policy},
     time::Time,
-    turn::{Purpose, TurnState},
+    turn::Purpose,
 };
 
 /// At least this long between two notices of the same kind in one conversation.
@@ -345,30 +345,16 @@ fn arrive(docket: &mut Docket, policy: &Policy, id: Uuid) {
 /// A newer message restarts what has not read it, within limits: a steady writer still gets an answer. True if it may.
 fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
     drafts::start_again(docket);
-    let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn)).cloned();
-    if let Some(turn) = &running
-        && turn.purpose == Purpose::FollowUp
-    {
-        let reason = "contact_replied";
-        conversations::cancel_turn(docket, TurnState::Cancelled, reason, |turn_ms| {
-            Entry::of(EventType::TurnSuperseded)
-                .action("restarted")
-                .by(actor::CONTACT)
-                .with("reason", reason)
-                .with("generation_ms", turn_ms)
-        });
+    let running = docket.running_turn();
+    if running.is_some_and(|turn| turn.purpose == Purpose::FollowUp) {
+        conversations::restart_turn(docket, "contact_replied", actor::CONTACT);
         return true;
     }
     let may = burst::restarts(policy, docket.conversation.memo.restarts, first_at, docket.now);
-    if !may || running.as_ref().is_some_and(|turn| turn.is_final) {
+    if !may || running.is_some_and(|turn| turn.is_final) {
         return false;
     }
-    let stopped = conversations::cancel_turn(docket, TurnState::Superseded, "newer_message", |turn_ms| {
-        Entry::of(EventType::TurnSuperseded)
-            .action("restarted")
-            .by(actor::CONTACT)
-            .with("generation_ms", turn_ms)
-    });
+    let stopped = conversations::supersede_turn(docket);
     if stopped.is_some() | outbox::withdraw_unread_reply(docket) {
         docket.conversation.memo.restarts += 1;
     }

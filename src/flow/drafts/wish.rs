@@ -9,9 +9,9 @@ use crate::{
     domain::{
         burst,
         conversation::Status,
-        docket::{Docket, Entry},
+        docket::Docket,
         draft::DraftWish,
-        event::{EventType, actor},
+        event::actor,
         mode::Mode,
         policy::Policy,
         time::Time,
@@ -84,12 +84,7 @@ fn is_left_to_finish(docket: &Docket, policy: &Policy, wish: &DraftWish, turn: &
 /// Stops the turn that writes a draft, because there is more to read, or because a reply comes first.
 pub fn start_again(docket: &mut Docket) {
     if is_writing(docket) {
-        conversations::cancel_turn(docket, TurnState::Superseded, "newer_message", |turn_ms| {
-            Entry::of(EventType::TurnSuperseded)
-                .action("restarted")
-                .by(actor::CONTACT)
-                .with("generation_ms", turn_ms)
-        });
+        conversations::supersede_turn(docket);
     }
 }
 

@@ -17,7 +17,6 @@ use crate::{
         phrases,
         policy::{BurstPolicy, Policy},
         time::Time,
-        turn::TurnState,
     },
     flow::{conversations, drafts, office, outbox, provider::Amendment},
 };
@@ -209,19 +208,12 @@ fn withdraw(docket: &mut Docket, policy: &Policy, id: Uuid, why: OutcomeReason) 
         inbound.reason = Some(why);
         message.turn = None;
     }
-    let running = docket.conversation.lease.as_ref().and_then(|lease| docket.turn(lease.turn));
-    let is_moot = running.is_some_and(|turn| {
+    let is_moot = docket.running_turn().is_some_and(|turn| {
         turn.messages.contains(&id)
             && !docket.messages().iter().any(|message| turn.messages.contains(&message.id) && message.waits())
     });
     if is_moot {
-        conversations::cancel_turn(docket, TurnState::Cancelled, why.as_str(), |turn_ms| {
-            Entry::of(EventType::TurnSuperseded)
-                .action("restarted")
-                .by(actor::CONTACT)
-                .with("reason", why.as_str())
-                .with("generation_ms", turn_ms)
-        });
+        conversations::restart_turn(docket, why.as_str(), actor::CONTACT);
     }
     withdraw_moot(docket, policy, reply);
 }
