@@ -32,7 +32,7 @@ use uuid::Uuid;
 
 use self::{
     reading::Ticks,
-    refusal::{conflict, invalid, not_retryable, unless_gone},
+    refusal::{conflict, invalid, not_retryable, or_not_found},
 };
 use super::{
     archive::Archive,
@@ -232,7 +232,7 @@ impl Desk {
             let ticks = Ticks::of(docket, &channel, docket.conversation.unread < unread);
             Ok::<_, Refusal>((said, remembered, ticks))
         };
-        let (said, remembered, ticks) = unless_gone(change(&*self.ledger, key, need, step).await)??;
+        let (said, remembered, ticks) = or_not_found(change(&*self.ledger, key, need, step).await)??;
         if let Some(ticks) = ticks {
             ticks.give();
         }
@@ -279,7 +279,7 @@ impl Desk {
             words::remember(docket, &idempotency, &[id]);
             Ok((vec![id], conversation, docket.message(id).cloned()))
         };
-        let (ids, conversation, note) = unless_gone(change(&*self.ledger, key, need, step).await)??;
+        let (ids, conversation, note) = or_not_found(change(&*self.ledger, key, need, step).await)??;
         match (note, ids.first()) {
             (Some(note), _) => Ok((conversation, note)),
             (None, Some(id)) => {
@@ -321,7 +321,7 @@ impl Desk {
             act(docket, &channel.policy, message, &who)?;
             docket.message(message).cloned().ok_or(Refusal::NotFound)
         };
-        unless_gone(change(&*self.ledger, Key::Id(placed.conversation), need, step).await)?
+        or_not_found(change(&*self.ledger, Key::Id(placed.conversation), need, step).await)?
     }
 
     /// Changes a conversation.
@@ -333,7 +333,7 @@ impl Desk {
             marks::apply(docket, &channel.policy, &patch, &who)?;
             Ok(docket.conversation.id)
         };
-        unless_gone(change(&*self.ledger, key, need, step).await)?
+        or_not_found(change(&*self.ledger, key, need, step).await)?
     }
 
     /// Tries a dead letter again: a turn or a send with all its attempts, unless it is no longer wanted; a webhook by
@@ -359,7 +359,7 @@ impl Desk {
             refuse_merged(docket)?;
             letters::replay(docket, &channel.policy, letter, force, &who)
         };
-        unless_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)?
+        or_not_found(change(&*self.ledger, Key::Id(conversation), need, step).await)?
     }
 
     /// The effect first, then the letter's end: whoever is cut off between them reads it once more, to no effect.
@@ -368,7 +368,7 @@ impl Desk {
             return Err(not_retryable("it was replayed or discarded before, or is no webhook"));
         }
         let taken = self.intake.take_kept(&letter.channel, &letter.payload).await;
-        if let Err(reason) = unless_gone(taken)? {
+        if let Err(reason) = or_not_found(taken)? {
             return Err(not_retryable(&format!("it still cannot be read: {reason}")));
         }
         self.end_letter(letter, who).await
@@ -394,7 +394,7 @@ impl Desk {
         let need = Need { letter: Some(letter), messages, itself: true, ..Need::default() };
         let who = who.clone();
         let step = move |docket: &mut Docket| letters::discard(docket, letter, &who);
-        unless_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)?
+        or_not_found(change(&*self.ledger, Key::Id(conversation), need, step).await)?
     }
 }
 

@@ -21,7 +21,7 @@ use super::{
     channels::{Channel, Channels},
     conversations,
     inbox::{self, Admitted},
-    ledger::{Error, Key, Ledger, Need, change},
+    ledger::{Error, Key, Ledger, Need, change, ignore_gone},
     merge::link,
     mode_switch::ANSWER_NOW_MESSAGES,
     provider::{Amendment, Arrival, Incoming, Unreadable},
@@ -320,10 +320,8 @@ impl Intake {
     ) -> Result<Verdict, Error> {
         let Some(stays) = goes_on else { return Ok(verdict) };
         let call = move |docket: &mut Docket| conversations::raise(docket, reason);
-        match change(&*self.ledger, Key::Id(stays), Need::default(), call).await {
-            Ok(()) | Err(Error::Gone) => Ok(verdict),
-            Err(error) => Err(error),
-        }
+        ignore_gone(change(&*self.ledger, Key::Id(stays), Need::default(), call).await)?;
+        Ok(verdict)
     }
 
     /// A message that is known by that key, unless it was removed.

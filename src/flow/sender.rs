@@ -18,7 +18,7 @@ use super::{
     dispatch::Dispatch,
     enclosures::Enclosures,
     journal,
-    ledger::{self, Key, Ledger, Need, change, insist},
+    ledger::{self, Key, Ledger, Need, change, ignore_gone, insist},
     measure::seconds,
     outbox::{self, BEGIN_WITHIN_MS, Claim, Settled},
     provider::{CREDENTIALS_REFUSED, Outgoing, OutgoingFile, Sent, boot_time},
@@ -171,10 +171,7 @@ impl Sender {
                 outbox::settle(docket, &channel.policy, attempt, &Settled::Untried, 0.0);
             }
         };
-        match insist(&*self.ledger, Key::Id(conversation), need, SETTLE, step).await {
-            Err(ledger::Error::Gone) => Ok(()),
-            outcome => outcome,
-        }
+        ignore_gone(insist(&*self.ledger, Key::Id(conversation), need, SETTLE, step).await)
     }
 
     async fn post(&self, claimed: &Claimed) -> Sent {
@@ -285,9 +282,6 @@ impl Sender {
         };
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
         let step = move |docket: &mut Docket| outbox::settle(docket, &policy, attempt, &settled, jitter);
-        match insist(&*self.ledger, Key::Id(conversation), need, SETTLE, step).await {
-            Err(ledger::Error::Gone) => Ok(()),
-            outcome => outcome,
-        }
+        ignore_gone(insist(&*self.ledger, Key::Id(conversation), need, SETTLE, step).await)
     }
 }

@@ -14,7 +14,7 @@ use super::{
     channels::Channels,
     conversations,
     dispatch::Dispatch,
-    ledger::{self, Held, Key, Ledger, Need, change},
+    ledger::{self, Held, Key, Ledger, Need, change, ignore_gone},
     merge::{self, merge},
     mode_switch::ANSWER_NOW_MESSAGES,
     reconcile,
@@ -88,10 +88,7 @@ impl Tend {
             true => merge::is_told(docket),
             false => merge::ask_again(docket),
         };
-        match change(&*self.ledger, Key::Id(conversation), Need::itself(), note).await {
-            Err(ledger::Error::Gone) => Ok(()),
-            noted => noted,
-        }
+        ignore_gone(change(&*self.ledger, Key::Id(conversation), Need::itself(), note).await)
     }
 }
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     Desk, Idempotency, Refusal, Said, Who, Words,
     reading::Ticks,
-    refusal::{conflict, unless_gone},
+    refusal::{conflict, or_not_found},
     words,
 };
 use crate::{
@@ -49,7 +49,7 @@ impl Desk {
             let draft = ask(docket, &channel.policy, &who, &idempotency)?;
             Ok((docket.conversation.id, draft))
         };
-        unless_gone(change(&*self.ledger, key, need, step).await)?
+        or_not_found(change(&*self.ledger, key, need, step).await)?
     }
 
     /// Sends a draft as this person's message, which takes over.
@@ -75,7 +75,7 @@ impl Desk {
             let ticks = Ticks::of(docket, &channel, docket.conversation.unread < unread);
             Ok::<_, Refusal>((said, remembered, ticks))
         };
-        let (said, remembered, ticks) = unless_gone(change(&*self.ledger, key, need, step).await)??;
+        let (said, remembered, ticks) = or_not_found(change(&*self.ledger, key, need, step).await)??;
         if let Some(ticks) = ticks {
             ticks.give();
         }
@@ -90,7 +90,7 @@ impl Desk {
         let who = who.clone();
         let need = Need { draft: Some(draft), ..Need::default() };
         let step = move |docket: &mut Docket| discard(docket, draft, &who);
-        unless_gone(change(&*self.ledger, key, need, step).await)?
+        or_not_found(change(&*self.ledger, key, need, step).await)?
     }
 }
 

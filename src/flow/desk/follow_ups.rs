@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     Desk, Refusal, Who,
-    refusal::{conflict, invalid, unless_gone},
+    refusal::{conflict, invalid, or_not_found},
 };
 use crate::{
     domain::{docket::Docket, policy::Policy, turn::FollowUp},
@@ -29,7 +29,7 @@ impl Desk {
             let (follow_up, is_first) = schedule(docket, &channel.policy, &wish, &by)?;
             Ok((docket.conversation.id, follow_up, is_first))
         };
-        unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
+        or_not_found(change(&*self.ledger, key, Need::default(), step).await)?
     }
 
     /// Calls the pending follow-up off.
@@ -38,7 +38,7 @@ impl Desk {
         let step = move |docket: &mut Docket| {
             if agenda::cancel(docket, "called_off", &by) { Ok(()) } else { Err(Refusal::NotFound) }
         };
-        unless_gone(change(&*self.ledger, key, Need::default(), step).await)?
+        or_not_found(change(&*self.ledger, key, Need::default(), step).await)?
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Desk, Refusal, Who, marks, refusal::unless_gone};
+use super::{Desk, Refusal, Who, marks, refusal::or_not_found};
 use crate::{
     domain::{
         chat::ChatId,
@@ -70,7 +70,7 @@ impl Desk {
             let channel = channels.get(&docket.conversation.channel);
             (docket.conversation.id, channel.and_then(|channel| Ticks::of(docket, &channel, is_news)))
         };
-        let (id, ticks) = unless_gone(change(&*self.ledger, key, need, step).await)?;
+        let (id, ticks) = or_not_found(change(&*self.ledger, key, need, step).await)?;
         if let Some(ticks) = ticks {
             ticks.give();
         }
@@ -85,6 +85,6 @@ impl Desk {
             marks::mark_unread(docket, &by);
             docket.conversation.id
         };
-        unless_gone(change(&*self.ledger, key, need, step).await)
+        or_not_found(change(&*self.ledger, key, need, step).await)
     }
 }

@@ -35,7 +35,7 @@ pub enum Refusal {
     Store(#[from] ledger::Error),
 }
 
-pub(super) fn unless_gone<T>(outcome: Result<T, ledger::Error>) -> Result<T, Refusal> {
+pub(super) fn or_not_found<T>(outcome: Result<T, ledger::Error>) -> Result<T, Refusal> {
     outcome.map_err(|error| match error {
         ledger::Error::Gone => Refusal::NotFound,
         error => Refusal::Store(error),

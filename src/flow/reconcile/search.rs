@@ -24,7 +24,7 @@ use crate::{
     flow::{
         archive::{Archive, EventFilter, PageOf, Placed},
         channels::{Channel, Channels},
-        ledger::{self, Key, Ledger, Need, change},
+        ledger::{self, Key, Ledger, Need, change, ignore_gone},
         outbox,
         provider::{AUTHORIZED, LookUp, Trace},
         registry::Registry,
@@ -260,7 +260,7 @@ impl Reconciler {
             let need = Need { keys, ..Need::default() };
             let policy = Arc::clone(&channel.policy);
             let step = move |docket: &mut Docket| evidence::take_evidence(docket, &policy, &found, by);
-            gone_is_fine(change(&*self.ledger, Key::Id(conversation), need, step).await)?;
+            ignore_gone(change(&*self.ledger, Key::Id(conversation), need, step).await)?;
         }
         Ok(())
     }
@@ -293,7 +293,7 @@ impl Reconciler {
                 let need = Need { messages: vec![message], ..Need::default() };
                 let step = move |docket: &mut Docket| evidence::resend(docket, &policy, message, attempt);
                 let key = Key::Id(lost.placed.conversation);
-                gone_is_fine(change(&*self.ledger, key, need, step).await)?;
+                ignore_gone(change(&*self.ledger, key, need, step).await)?;
             }
         }
         Ok(())
@@ -353,7 +353,7 @@ impl Reconciler {
             let (message, attempt) = (lost.placed.message.id, lost.attempt.id);
             let step = move |docket: &mut Docket| evidence::give_up_search(docket, message, attempt);
             let key = Key::Id(lost.placed.conversation);
-            gone_is_fine(change(&*self.ledger, key, Need::default(), step).await)?;
+            ignore_gone(change(&*self.ledger, key, Need::default(), step).await)?;
         }
         Ok(())
     }
@@ -364,14 +364,6 @@ impl Reconciler {
 
     fn searches(&self) -> MutexGuard<'_, HashMap<Uuid, Search>> {
         self.searches.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A conversation that was erased meanwhile has nothing left to be found.
-fn gone_is_fine<T>(outcome: Result<T, ledger::Error>) -> Result<(), ledger::Error> {
-    match outcome {
-        Ok(_) | Err(ledger::Error::Gone) => Ok(()),
-        Err(error) => Err(error),
     }
 }
 
