@@ -2,6 +2,9 @@
 //!
 //! In: which attempt failed and what the other side asked for. Out: milliseconds. The dice are the caller's.
 
+/// Longest wait between attempts of a send or of a generation, unless the other side asks for more.
+pub const CAP_MS: i64 = 60_000;
+
 /// Wait before the next attempt; `attempt` is the one that just failed, from 1.
 ///
 /// The base doubles with each attempt, up to `cap_ms`; `jitter` (0.0 to 1.0) picks from the upper half of it, so that

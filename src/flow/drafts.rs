@@ -29,8 +29,6 @@ use crate::domain::{
 
 /// What is begun is counted over this time.
 const COUNTED_MS: i64 = 3_600_000;
-/// Longest wait between attempts of a generation.
-const RETRY_CAP_MS: i64 = 60_000;
 
 /// Begins to write the draft that is to be written, if its time has come. Of drafts that nobody asked for no more are begun
 /// in an hour than answers, without a person who writes: each costs as much, and perhaps a bot is on the other side.
@@ -114,8 +112,8 @@ pub(super) fn fail(
         docket.conversation.memo.draft_wish = None;
         return false;
     }
-    let wait_ms =
-        retry::wait_ms(policy.retry_base_ms, wish.failures, RETRY_CAP_MS, jitter, failure.rest_ms(waited_ms));
+    let rest_ms = failure.rest_ms(waited_ms);
+    let wait_ms = retry::wait_ms(policy.retry_base_ms, wish.failures, retry::CAP_MS, jitter, rest_ms);
     let retry_at = now.plus_ms(wait_ms);
     wish.retry_at = Some(retry_at.0);
     wish.ripe_at = retry_at.0;

@@ -35,8 +35,6 @@ pub const BEGIN_WITHIN_MS: i64 = 1_000;
 const LEASE_MARGIN_MS: i64 = 5_000;
 /// A file gets to the gateway at no less than so many bytes a millisecond, or not at all.
 const FILE_BYTES_PER_MS: i64 = 128;
-/// Longest wait between attempts of a send.
-const RETRY_CAP_MS: i64 = 60_000;
 
 /// What is to be owed.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@
 use uuid::Uuid;
 
 use super::{
-    RETRY_CAP_MS, cancel,
+    cancel,
     claim::{refusal, refuse, was_closed},
     end_covered, withdraw,
 };
@@ -73,7 +73,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, attempt: Uuid, settled: &Set
         }
         Settled::Again(at_least_ms, detail) => {
             let wait_ms =
-                retry::wait_ms(policy.retry_base_ms, delivery.attempts, RETRY_CAP_MS, jitter, *at_least_ms);
+                retry::wait_ms(policy.retry_base_ms, delivery.attempts, retry::CAP_MS, jitter, *at_least_ms);
             requeue(docket, policy, message.id, wait_ms);
             docket.record(
                 Entry::of(EventType::MessageFailed)

@@ -25,8 +25,6 @@ use crate::{
     },
 };
 
-/// Longest wait between attempts of a generation.
-const RETRY_CAP_MS: i64 = 60_000;
 /// At least this long between two fallback texts in one conversation.
 const FALLBACK_EVERY_MS: i64 = 3_600_000;
 
@@ -62,7 +60,7 @@ pub fn fail(
         let waited_ms = waited_ms(docket, begun);
         record_failure(docket, begun, failure, "retried");
         let wait_ms =
-            retry::wait_ms(policy.retry_base_ms, failures, RETRY_CAP_MS, jitter, failure.rest_ms(waited_ms));
+            retry::wait_ms(policy.retry_base_ms, failures, retry::CAP_MS, jitter, failure.rest_ms(waited_ms));
         let memo = &mut docket.conversation.memo;
         memo.failures = failures;
         memo.retry_at = Some(docket.now.plus_ms(wait_ms).0);
