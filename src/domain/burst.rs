@@ -212,7 +212,7 @@ mod tests {
                 burst_max_messages: messages_max,
                 ..Policy::default()
             };
-            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+            #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "roughly so long")]
             let generation_ms = (max_ms as f64 * generation_part) as i64;
             let wrote: Vec<Time> = (0..).take(texts).map(|n: i64| Time(n * every_ms)).collect();
             let replies = chat(&policy, &wrote, generation_ms);

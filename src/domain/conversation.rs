@@ -295,7 +295,7 @@ impl Memo {
     }
 }
 
-fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
+pub(super) fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
     *n == N::default()
 }
 

@@ -7,7 +7,7 @@ pub use distance::words_apart;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{time::Time, words::words};
+use super::{conversation::is_zero, time::Time, words::words};
 
 words! {
     /// Where a draft stands.
@@ -92,10 +92,4 @@ pub struct DraftWish {
     /// The next attempt not before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<i64>,
-}
-
-// Serde gives a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-const fn is_zero(number: &i32) -> bool {
-    *number == 0
 }
