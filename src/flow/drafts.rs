@@ -15,6 +15,7 @@ use super::{
     desk::TEXT_MAX,
     generator::Failure,
     inbox::{self, Begun, Claim, Claimant},
+    reply::Discarded,
 };
 use crate::domain::{
     docket::{Docket, Entry},
@@ -50,13 +51,13 @@ pub fn claim(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Claim
     Claim::Begun(Box::new(inbox::begin(docket, policy, claimant, Purpose::Draft, Vec::new())))
 }
 
-/// Why the turn may not leave a draft, as a word; None: it may. It never speaks, so it needs no permit to speak: not to have
-/// been stopped is enough.
-pub(super) fn refusal(docket: &Docket, begun: &Begun) -> Option<&'static str> {
+/// Why the turn may not leave a draft; None: it may. It never speaks, so it needs no permit to speak: not to have been
+/// stopped is enough.
+pub(super) fn refusal(docket: &Docket, begun: &Begun) -> Option<Discarded> {
     if begun.turn.mode_version != docket.conversation.mode.version {
-        return Some("version_moved");
+        return Some(Discarded::VersionMoved);
     }
-    (begun.turn.fence != docket.conversation.fence).then_some("fence_moved")
+    (begun.turn.fence != docket.conversation.fence).then_some(Discarded::FenceMoved)
 }
 
 /// Keeps what the assistant wrote. What the contact wrote meanwhile, where that did not stop the turn, has a draft of its own

@@ -29,6 +29,7 @@ use crate::domain::{
     policy::Policy,
     time::Time,
     turn::{Purpose, TurnState},
+    words::words,
 };
 
 /// So much of a reason that the model gave is told.
@@ -70,6 +71,28 @@ pub struct Cost {
     pub first_token_at: Option<Time>,
 }
 
+words! {
+    /// Why nothing of a turn is left but its cost.
+    Discarded {
+        /// The conversation was closed.
+        Closed = "closed",
+        /// A person has taken over.
+        HumanAnswers = "human_answers",
+        /// The mode has changed, and perhaps back.
+        VersionMoved = "version_moved",
+        /// It was stopped, or another has its lease.
+        FenceMoved = "fence_moved",
+        /// There is more to read.
+        NewerMessage = "newer_message",
+        /// Nobody can read what it was about.
+        Unreadable = "unreadable",
+        /// Its instance stops, or whoever withdrew its permit has said why.
+        Stopped = "stopped",
+        /// The conversation was erased.
+        Gone = "gone",
+    }
+}
+
 /// What became of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Committed {
@@ -80,7 +103,7 @@ pub enum Committed {
     /// What it wrote is kept for a person, and owed to nobody.
     Drafted,
     /// It was no longer wanted: nothing of it is left but its cost.
-    Discarded(&'static str),
+    Discarded(Discarded),
     /// Another attempt follows.
     WillRetry,
     /// Given up, in front of a person.
@@ -154,10 +177,10 @@ fn told(reason: &str) -> String {
     reason.chars().take(REASON_CHARS).collect()
 }
 
-/// Why the permit no longer holds, as a word; None: it does.
+/// Why the permit no longer holds; None: it does.
 ///
 /// Newer messages need no check of their own: the transaction that admits one raises the fence of a turn it restarts.
-fn refusal(docket: &Docket, begun: &Begun) -> Option<&'static str> {
+fn refusal(docket: &Docket, begun: &Begun) -> Option<Discarded> {
     if begun.turn.purpose == Purpose::Draft {
         return drafts::refusal(docket, begun);
     }
@@ -175,14 +198,14 @@ fn refusal(docket: &Docket, begun: &Begun) -> Option<&'static str> {
         last_seq: None,
     };
     if conversation.status == Status::Closed {
-        return Some("closed");
+        return Some(Discarded::Closed);
     }
     match atomic_mode_check::check(&seen, &current) {
         Ok(_) => None,
-        Err(Refusal::HumanAnswers { .. }) => Some("human_answers"),
-        Err(Refusal::VersionMoved { .. }) => Some("version_moved"),
-        Err(Refusal::FenceMoved { .. }) => Some("fence_moved"),
-        Err(Refusal::NewerMessage { .. }) => Some("newer_message"),
+        Err(Refusal::HumanAnswers { .. }) => Some(Discarded::HumanAnswers),
+        Err(Refusal::VersionMoved { .. }) => Some(Discarded::VersionMoved),
+        Err(Refusal::FenceMoved { .. }) => Some(Discarded::FenceMoved),
+        Err(Refusal::NewerMessage { .. }) => Some(Discarded::NewerMessage),
     }
 }
 
@@ -335,7 +358,10 @@ pub fn abandon(docket: &mut Docket, policy: &Policy, begun: &Begun, cost: Cost) 
         let was_running = waste(docket, begun, cost, reason);
         if was_running {
             docket.record(
-                Entry::of(EventType::LockLost).action("stopped").turn(begun.turn.id).with("reason", reason),
+                Entry::of(EventType::LockLost)
+                    .action("stopped")
+                    .turn(begun.turn.id)
+                    .with("reason", reason.as_str()),
             );
         }
         return;
@@ -367,32 +393,39 @@ pub fn leave_unread(docket: &mut Docket, policy: &Policy, begun: &Begun, unread:
     if begun.turn.messages.iter().any(|id| !unread.contains(id)) {
         return false;
     }
-    end_turn(docket, begun, TurnState::Cancelled, Some("unreadable"), Cost::default());
+    end_turn(docket, begun, TurnState::Cancelled, Some(Discarded::Unreadable.as_str()), Cost::default());
     inbox::begin_new_burst(docket, policy);
     true
 }
 
 /// Words that are whole but no longer wanted are discarded by name.
-fn discard(docket: &mut Docket, begun: &Begun, cost: Cost, reason: &'static str) {
+fn discard(docket: &mut Docket, begun: &Begun, cost: Cost, reason: Discarded) {
     let was_running = waste(docket, begun, cost, reason);
     let (kind, action) = match reason {
-        "human_answers" | "version_moved" => (EventType::ModeChangeBeforeSend, "discarded_message"),
-        "fence_moved" if was_running => (EventType::LockLost, "stopped"),
-        // A newer message or the end of the conversation: no mode has changed.
-        _ => return,
+        Discarded::HumanAnswers | Discarded::VersionMoved => {
+            (EventType::ModeChangeBeforeSend, "discarded_message")
+        }
+        Discarded::FenceMoved if was_running => (EventType::LockLost, "stopped"),
+        // No mode has changed.
+        Discarded::FenceMoved
+        | Discarded::Closed
+        | Discarded::NewerMessage
+        | Discarded::Unreadable
+        | Discarded::Stopped
+        | Discarded::Gone => return,
     };
-    docket.record(Entry::of(kind).action(action).turn(begun.turn.id).with("reason", reason));
+    docket.record(Entry::of(kind).action(action).turn(begun.turn.id).with("reason", reason.as_str()));
 }
 
 /// Keeps what a turn cost of which nothing is sent. True if nobody had ended it: its lease was taken over.
-fn waste(docket: &mut Docket, begun: &Begun, cost: Cost, reason: &str) -> bool {
+fn waste(docket: &mut Docket, begun: &Begun, cost: Cost, reason: Discarded) -> bool {
     let now = docket.now;
     let Some(turn) = docket.edit_turn(begun.turn.id) else { return false };
     let was_running = turn.state == TurnState::Generating;
     if was_running {
         turn.state = TurnState::Cancelled;
         turn.ended_at = Some(now);
-        turn.reason = Some(reason.to_owned());
+        turn.reason = Some(reason.to_string());
     }
     turn.wasted = true;
     turn.input_tokens = cost.input_tokens;

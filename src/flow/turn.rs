@@ -42,7 +42,7 @@ use super::{
     measure::{Stopwatch, seconds},
     model_breaker::ModelBreaker,
     pace::Pace,
-    reply::{Answer, Committed, Cost},
+    reply::{Answer, Committed, Cost, Discarded},
     sender::Sender,
 };
 use crate::domain::{
@@ -232,7 +232,7 @@ impl Turns {
                 return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
             }
             // No attempt of the model; and nobody waits for the end of its lease.
-            Err(ledger::Error::Gone) => return Ok(Ended::from(Committed::Discarded("gone"))),
+            Err(ledger::Error::Gone) => return Ok(Ended::from(Committed::Discarded(Discarded::Gone))),
             Err(error) => {
                 tracing::warn!(error = error.cause(), turn = %begun.turn.id, "what the model is to read was not read");
                 let failure = Failure::new(FailureKind::Store, error.to_string());
@@ -293,7 +293,7 @@ impl Turns {
     ) -> Result<Prepared, ledger::Error> {
         match self.perceive(channel, begun, stopped).await? {
             Perception::Whole => {}
-            Perception::Nothing => return Ok(Prepared::Ended(Committed::Discarded("unreadable"))),
+            Perception::Nothing => return Ok(Prepared::Ended(Committed::Discarded(Discarded::Unreadable))),
             Perception::Failed(failure) => return Ok(Prepared::Failed(failure)),
         }
         let mut request = context::request(&*self.archive, channel, begun, self.tool_rounds).await?;

@@ -18,7 +18,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         provider::Arrival,
-        reply::{Answer, Committed},
+        reply::{Answer, Committed, Discarded},
     },
 };
 
@@ -59,7 +59,7 @@ fn a_newer_message_restarts_the_answer() {
     play.says("m1");
     let first = play.begins();
     play.says("m2");
-    assert_eq!(play.writes(&first, "to m1"), Committed::Discarded("fence_moved"));
+    assert_eq!(play.writes(&first, "to m1"), Committed::Discarded(Discarded::FenceMoved));
     let second = play.begins();
     assert_eq!(second.burst.len(), 2);
     play.writes(&second, "to both");
@@ -160,7 +160,7 @@ fn a_lease_that_ran_out_is_taken_over_and_costs_no_attempt() {
     let begun = play.begins();
     assert_eq!(begun.turn.attempt, 1);
     assert_eq!(play.happened(EventType::LeaseTakenOver), 1);
-    assert_eq!(play.writes(&lost, "from the dead"), Committed::Discarded("fence_moved"));
+    assert_eq!(play.writes(&lost, "from the dead"), Committed::Discarded(Discarded::FenceMoved));
     play.writes(&begun, "from the living");
     assert_eq!(play.sends(), ["from the living"]);
 }

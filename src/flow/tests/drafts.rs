@@ -22,7 +22,7 @@ use crate::{
         outbox::Settled,
         play::Play,
         reconcile::Copy,
-        reply::{self, Answer, Committed, Cost},
+        reply::{self, Answer, Committed, Cost, Discarded},
     },
 };
 
@@ -181,7 +181,7 @@ fn a_newer_message_starts_the_draft_again_with_everything() {
     let begun = play.begins();
     play.says("On Sunday?");
     assert_eq!(play.turns[0].state, TurnState::Superseded);
-    assert_eq!(play.writes(&begun, "Yes."), Committed::Discarded("fence_moved"));
+    assert_eq!(play.writes(&begun, "Yes."), Committed::Discarded(Discarded::FenceMoved));
     let again = suggests(&mut play, "Not on Sundays.");
     assert_eq!(again.draft, begun.draft, "it is the same draft that is to be written");
     assert_eq!(play.suggested(), [("Not on Sundays.", D::Fresh)]);
@@ -292,7 +292,7 @@ fn what_the_contact_waits_with_is_drafted_when_suggestions_begin() {
         play.says("Are you open?");
         let begun = play.begins();
         way(&mut play);
-        assert_eq!(play.writes(&begun, "Yes."), Committed::Discarded("human_answers"));
+        assert_eq!(play.writes(&begun, "Yes."), Committed::Discarded(Discarded::HumanAnswers));
         suggests(&mut play, "Yes, until nine.");
         assert_eq!(play.suggested(), [("Yes, until nine.", D::Fresh)]);
         assert!(play.sends().is_empty());
@@ -335,7 +335,7 @@ fn a_takeover_keeps_what_was_asked_for_and_says_nothing_of_it() {
     let begun = play.begins();
     let switched = play.switches(Mode::Human);
     assert_eq!(switched.generation_ms, None, "no answer was being generated");
-    assert_eq!(play.writes(&begun, "Hm."), Committed::Discarded("version_moved"));
+    assert_eq!(play.writes(&begun, "Hm."), Committed::Discarded(Discarded::VersionMoved));
     suggests(&mut play, "Shall I book a table?");
     assert_eq!(draft_of(&play), id);
 }

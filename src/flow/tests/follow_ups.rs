@@ -23,7 +23,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         provider::Amendment,
-        reply::{Answer, Committed},
+        reply::{Answer, Committed, Discarded},
     },
 };
 
@@ -245,7 +245,7 @@ fn a_follow_up_written_under_a_lease_that_was_freed_does_not_leave_though_nobody
     play.policy.is_spent = true;
     assert!(matches!(play.fires(), agenda::Fired::NotYet(_)));
     play.step(|docket, _| agenda::cancel(docket, "called_off", "agent:ana"));
-    assert_eq!(play.writes(&lost, "Still there?"), Committed::Discarded("fence_moved"));
+    assert_eq!(play.writes(&lost, "Still there?"), Committed::Discarded(Discarded::FenceMoved));
     assert!(play.sends().is_empty());
 }
 

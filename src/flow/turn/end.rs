@@ -15,7 +15,7 @@ use crate::{
         inbox::Begun,
         ledger::{self, Key, Need, insist},
         outbox,
-        reply::{self, Answer, Committed, Cost},
+        reply::{self, Answer, Committed, Cost, Discarded},
         sender::{self, Claimed},
     },
 };
@@ -63,7 +63,7 @@ impl Turns {
             self.sender.give_back(conversation, attempt).await?;
         }
         let (committed, claimed) = match outcome {
-            Err(ledger::Error::Gone) => (Committed::Discarded("gone"), None),
+            Err(ledger::Error::Gone) => (Committed::Discarded(Discarded::Gone), None),
             other => other?,
         };
         let claimed = claimed.zip(attempt).map(|((message, covered), attempt)| Claimed {
@@ -103,7 +103,7 @@ impl Turns {
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             reply::abandon(docket, &policy, &begun, cost);
-            Committed::Discarded("stopped")
+            Committed::Discarded(Discarded::Stopped)
         };
         gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
     }
@@ -129,7 +129,7 @@ const fn newest_of(begun: &Begun) -> usize {
 
 fn gone_is_discarded(outcome: Result<Committed, ledger::Error>) -> Result<Committed, ledger::Error> {
     match outcome {
-        Err(ledger::Error::Gone) => Ok(Committed::Discarded("gone")),
+        Err(ledger::Error::Gone) => Ok(Committed::Discarded(Discarded::Gone)),
         other => other,
     }
 }
