@@ -11,10 +11,11 @@ use metrics::{counter, histogram};
 
 use super::Turns;
 use crate::{
-    domain::{time::Time, turn::Purpose},
+    domain::{lane::Lane, time::Time, turn::Purpose},
     flow::{
         channels::Channel,
         context,
+        gate::Slot,
         generator::{About, Failure, FailureKind, Line, Offer, Progress, Request, ToolCall, Written},
         inbox::Begun,
         look_ups::Question,
@@ -64,12 +65,7 @@ impl Turns {
     ) -> Result<Answer, Unwritten> {
         let queued_at = (self.clock)();
         let away_until = office::away_until(&channel.policy, queued_at);
-        let slot = match &self.pace {
-            Some(pace) if !self.breaker.is_open() => pace.enter(&self.gate, begun.lane, queued_at).await,
-            _ => self.gate.enter(begun.lane, queued_at).await,
-        };
-        histogram!("baton_generation_queue_seconds", "lane" => begun.lane.as_str())
-            .record(seconds((self.clock)().since(queued_at)));
+        let slot = self.enter(begun.lane, queued_at).await;
         let running = Gauge::new("baton_generations_in_flight");
         let may_follow_up = !begun.opted_out;
         let (mut asked, mut used_tools) = (Asked { may_follow_up, ..Asked::default() }, false);
@@ -94,12 +90,7 @@ impl Turns {
                 // would be promised to the contact and not kept.
                 written.calls.retain(|call| is_over && ends_a_turn(&call.name));
             }
-            let must_speak = match begun.turn.purpose {
-                Purpose::Draft => true,
-                Purpose::Reply => !request.tools.is_open() && written.calls.is_empty(),
-                Purpose::FollowUp => false,
-            };
-            if must_speak && written.text.trim().is_empty() {
+            if must_speak(begun.turn.purpose, &request.tools, &written) && written.text.trim().is_empty() {
                 return Err(empty("no words").into());
             }
             used_tools |= !written.calls.is_empty();
@@ -127,6 +118,17 @@ impl Turns {
             }
         }
         Err(empty(format!("no words after {} rounds of tools", self.tool_rounds)).into())
+    }
+
+    /// Waits for a place at the gate, and for the pace where the model would be asked at all.
+    async fn enter(&self, lane: Lane, queued_at: Time) -> Slot {
+        let slot = match &self.pace {
+            Some(pace) if !self.breaker.is_open() => pace.enter(&self.gate, lane, queued_at).await,
+            _ => self.gate.enter(lane, queued_at).await,
+        };
+        histogram!("baton_generation_queue_seconds", "lane" => lane.as_str())
+            .record(seconds((self.clock)().since(queued_at)));
+        slot
     }
 
     /// One round with the model. If all of it is more than the model can read, less and less of what was said before.
@@ -214,6 +216,15 @@ impl Turns {
             );
             format!("There is no answer: {}.", failure.detail)
         })
+    }
+}
+
+/// Whether what was written must hold words: nothing else would come of it.
+fn must_speak(purpose: Purpose, offer: &Offer, written: &Written) -> bool {
+    match purpose {
+        Purpose::Draft => true,
+        Purpose::Reply => !offer.is_open() && written.calls.is_empty(),
+        Purpose::FollowUp => false,
     }
 }
 
