@@ -8,9 +8,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    failure, old,
+    old,
     rows::{Columns, Json},
-    sql::{Engine, Part, Statement, Store, cell},
+    sql::{Engine, Part, Statement, Store, bytes, cell},
 };
 use crate::{
     domain::{event::EventType, time::Time, turn::LetterKind},
@@ -60,7 +60,7 @@ impl<S: Store> Graves for S {
     async fn tombstone_keys(&self) -> Result<Vec<Vec<u8>>, Error> {
         let statement = Statement::new("select k.sealed from tombstone_keys k order by k.at desc, k.id desc");
         let kept = self.rows(statement).await?;
-        kept.iter().map(|row| Ok(row.bytes("sealed").map_err(failure)?.unwrap_or_default())).collect()
+        kept.iter().map(|row| bytes(row, "sealed")).collect()
     }
 
     async fn keep_tombstone_key(&self, number: usize, sealed: Vec<u8>) -> Result<(), Error> {
@@ -219,10 +219,7 @@ impl<S: Store> Graves for S {
              order by k.key limit $2",
         );
         let found = self.rows(statement.with(after).with(limit)).await?;
-        found
-            .iter()
-            .map(|row| Ok((cell(row, "key")?, row.bytes("sealed").map_err(failure)?.unwrap_or_default())))
-            .collect()
+        found.iter().map(|row| Ok((cell(row, "key")?, bytes(row, "sealed")?))).collect()
     }
 
     async fn remove_answers(&self, erasing: &Erasing, keys: Vec<String>) -> Result<Turned, Error> {

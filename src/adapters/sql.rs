@@ -233,6 +233,11 @@ pub(crate) fn cell<T: Field, R: Columns>(row: &R, column: &str) -> Result<T, Err
     T::read(row, column).map_err(failure)
 }
 
+/// Reads the bytes of a column that is never null: no bytes at all would pass for a key, or for an answer.
+pub(crate) fn bytes<R: Columns>(row: &R, column: &str) -> Result<Vec<u8>, Error> {
+    row.bytes(column).and_then(|bytes| rows::required(bytes, column)).map_err(failure)
+}
+
 /// Reads a list in a column of its own.
 pub(crate) fn texts<R: Columns>(row: &R, column: &str) -> Result<Option<Vec<String>>, Error> {
     Ok(cell::<Option<Json<Vec<String>>>, _>(row, column)?.map(|Json(texts)| texts))

@@ -165,7 +165,7 @@ macro_rules! table {
 use table;
 
 /// A column that must hold something because of what another one says.
-fn required<T>(value: Option<T>, column: &str) -> Result<T, sqlx::Error> {
+pub(super) fn required<T>(value: Option<T>, column: &str) -> Result<T, sqlx::Error> {
     value.ok_or_else(|| sqlx::Error::ColumnDecode {
         index: column.to_owned(),
         source: "is empty, though the rest of the row says it can't be".into(),
