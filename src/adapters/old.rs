@@ -5,7 +5,7 @@ use super::sql::{Bound, Engine, Statement, Store};
 use crate::flow::{ledger::Error, tombstones::Removal};
 
 /// Rows removed at once.
-const PAGE: u64 = 5_000;
+const PAGE: i64 = 5_000;
 
 /// What was older than allowed is known for so long: a year. No provider repeats a message after that.
 const EXPIRED_KNOWN_MS: i64 = 365 * 86_400_000;
@@ -22,7 +22,7 @@ pub(super) async fn remove<S: Store>(
 
 async fn remove_by<S: Store>(
     store: &S,
-    page: u64,
+    page: i64,
     table: &'static str,
     is_old: &'static str,
     value: Bound,
@@ -36,13 +36,13 @@ async fn remove_by<S: Store>(
         let mut statement = Statement::new("delete from ").with(value.clone());
         statement.push(table).push(" as r where r.").push(row).push(open).push("select r.").push(row);
         statement.push(" from ").push(table).push(" r where ").push(is_old).push(" limit ");
-        statement.bind(i64::try_from(page).unwrap_or(i64::MAX)).push(close);
+        statement.bind(page).push(close);
         // Once more, of the row as it is when its turn comes.
         statement.push(" and (").push(is_old).push(")");
         let gone = store.write(statement).await?;
         removed += gone;
         // Others who do the same at this moment do the rest.
-        if gone < page {
+        if gone < page.unsigned_abs() {
             return Ok(removed);
         }
     }

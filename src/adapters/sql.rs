@@ -228,6 +228,11 @@ pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, Error> {
     rows::decode(row).map_err(failure)
 }
 
+/// The row of the installation, which has one.
+pub(crate) fn only_row<R>(row: Option<R>) -> Result<R, Error> {
+    row.ok_or_else(|| Error::Refused("the installation has no row".into()))
+}
+
 /// Reads one column.
 pub(crate) fn cell<T: Field, R: Columns>(row: &R, column: &str) -> Result<T, Error> {
     T::read(row, column).map_err(failure)

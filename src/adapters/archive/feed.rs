@@ -7,7 +7,7 @@
 use std::{fmt, str::FromStr};
 
 use crate::{
-    adapters::sql::{Engine, Statement, Store, cell, decode},
+    adapters::sql::{Engine, Statement, Store, cell, decode, only_row},
     domain::event::Event,
     flow::{
         archive::{HeldBack, Recorded, Tail},
@@ -39,10 +39,9 @@ pub(in crate::adapters) struct Journal {
 impl Journal {
     /// That of the store.
     pub(in crate::adapters) async fn read<S: Store>(store: &S) -> Result<Self, Error> {
-        let row = store
-            .row(Statement::new("select i.generation, i.forgotten_xact, i.forgotten_id from installation i"))
-            .await?
-            .ok_or_else(|| Error::Refused("the installation has no row".into()))?;
+        let statement =
+            Statement::new("select i.generation, i.forgotten_xact, i.forgotten_id from installation i");
+        let row = only_row(store.row(statement).await?)?;
         let forgotten = Place { xact: cell(&row, "forgotten_xact")?, id: cell(&row, "forgotten_id")? };
         Ok(Self { generation: cell(&row, "generation")?, forgotten })
     }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{
     failure, old,
     rows::{Columns, Json},
-    sql::{Engine, Part, Statement, Store, cell, texts},
+    sql::{Engine, Part, Statement, Store, cell, only_row, texts},
 };
 use crate::{
     domain::{
@@ -42,13 +42,12 @@ const TOKENS: &str =
 impl<S: Store> Registry for S {
     async fn installation(&self) -> Result<String, Error> {
         let row = self.row(Statement::new("select i.id from installation i")).await?;
-        cell(&row.ok_or_else(|| Error::Refused("the installation has no row".into()))?, "id")
+        cell(&only_row(row)?, "id")
     }
 
     async fn restored_at(&self) -> Result<Option<Time>, Error> {
         let row = self.row(Statement::new("select i.generation from installation i")).await?;
-        let row = row.ok_or_else(|| Error::Refused("the installation has no row".into()))?;
-        Ok(restored::restored_at(&cell::<String, _>(&row, "generation")?))
+        Ok(restored::restored_at(&cell::<String, _>(&only_row(row)?, "generation")?))
     }
 
     async fn channels(&self) -> Result<Vec<Channel>, Error> {

@@ -7,7 +7,6 @@
 mod tests;
 
 use async_trait::async_trait;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
@@ -93,7 +92,7 @@ impl<S: Store> Stationery for S {
             .with(reply.shortcut.as_str())
             .with(fold(&reply.shortcut))
             .with(reply.text.as_str())
-            .with(names(reply.channels.as_ref()))
+            .with(reply.channels.as_ref())
             .with(reply.owner.map(|agent| agent.to_string()))
             .with(reply.created_at);
         Ok(self.write(statement).await? > 0)
@@ -112,7 +111,7 @@ impl<S: Store> Stationery for S {
         .with(folded.clone())
         .with(change.text.clone())
         .with(change.channels.is_some())
-        .with(names(change.channels.as_ref().and_then(Option::as_ref)));
+        .with(change.channels.as_ref().and_then(Option::as_ref));
         let written = self.write(statement).await;
         let taken = Statement::new(
             "select 1 from canned_replies r join canned_replies mine on mine.id = $2 \
@@ -139,9 +138,4 @@ async fn put<S: Store>(store: &S, written: Result<u64, Error>, taken: Statement)
         (None, None) => Ok(Put::Gone),
         (None, Some(error)) => Err(error),
     }
-}
-
-/// Channels as they are kept.
-fn names(channels: Option<&Vec<String>>) -> Option<String> {
-    channels.map(|channels| Value::from(channels.clone()).to_string())
 }
