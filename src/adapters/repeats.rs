@@ -70,8 +70,9 @@ impl<S: Store> Repeats for S {
         self.write(statement.with(key).with(owner)).await.map(drop)
     }
 
-    async fn forget_kept(&self, before: Time) -> Result<u64, Error> {
-        old::remove(self, "kept_answers", "r.at < $1", before).await
+    async fn forget_requests(&self, before: Time) -> Result<u64, Error> {
+        let with_conversations = old::remove(self, "requests", "r.at < $1", before).await?;
+        Ok(with_conversations + old::remove(self, "kept_answers", "r.at < $1", before).await?)
     }
 }
 
@@ -151,7 +152,7 @@ mod tests {
         let (owner, _) = begin(store, "a", 1_000).await;
         store.answer(&key, owner, &plain, vec![1]).await.expect("written");
         assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![1]), "it was another life");
-        store.forget_kept(NOW.plus_ms(1)).await.expect("written");
+        store.forget_requests(NOW.plus_ms(1)).await.expect("written");
         let (owner, _) = begin(store, "a", 1_000).await;
         store.keep_events(vec![ended(0)]).await;
         store.answer(&key, owner, &plain, vec![1]).await.expect("written");
@@ -164,8 +165,8 @@ mod tests {
     async fn what_is_old_is_forgotten<S: Trial>(store: &S) {
         let (owner, _) = begin(store, "a", 1_000).await;
         store.answer(&request("a").key, owner, "", vec![1]).await.expect("written");
-        assert_eq!(store.forget_kept(NOW).await.expect("written"), 0);
-        assert_eq!(store.forget_kept(NOW.plus_ms(1)).await.expect("written"), 1);
+        assert_eq!(store.forget_requests(NOW).await.expect("written"), 0);
+        assert_eq!(store.forget_requests(NOW.plus_ms(1)).await.expect("written"), 1);
         assert_eq!(begin(store, "b", 1_000).await.1, Begun::Yours);
     }
 }

@@ -189,8 +189,7 @@ impl Chores {
         let now = now();
         let before = now.plus_ms(-desk::REMEMBERED_MS);
         let all = [
-            ("old idempotency keys were", parts.registry.forget_requests(before)),
-            ("what old requests were answered was", places.forget_kept(before)),
+            ("old requests were", places.forget_requests(before)),
             ("old answers were", parts.answers.forget_answers(now.plus_ms(-answers::KEPT_MS))),
             ("files that no message carries were", parts.enclosures.forget_loose(before)),
             ("words that nobody sends back any more were", self.eraser.graves.forget_echoes(now)),

@@ -203,7 +203,4 @@ pub trait Registry: Send + Sync {
     /// The journal was looked through up to then by whoever had claimed it until then, and is due again at `next_at`: unless
     /// it was wound meanwhile.
     async fn end_repair(&self, name: &str, to: Time, until: Time, next_at: Time) -> Result<(), Error>;
-
-    /// Forgets idempotency keys from before that moment. Returns how many.
-    async fn forget_requests(&self, before: Time) -> Result<u64, Error>;
 }

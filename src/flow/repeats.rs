@@ -33,6 +33,6 @@ pub trait Repeats: Send + Sync {
     /// Lets it go unanswered: the next one begins anew.
     async fn let_go(&self, key: &str, owner: Uuid) -> Result<(), Error>;
 
-    /// Forgets what was begun before that moment. Returns how many.
-    async fn forget_kept(&self, before: Time) -> Result<u64, Error>;
+    /// Forgets what was begun before that moment, also what is remembered with conversations. Returns how many.
+    async fn forget_requests(&self, before: Time) -> Result<u64, Error>;
 }

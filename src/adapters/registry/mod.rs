@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
-    failure, old,
+    failure,
     rows::{Columns, Json},
     sql::{Engine, Part, Statement, Store, cell, only_row, texts},
 };
@@ -238,10 +238,6 @@ impl<S: Store> Registry for S {
              where name = $1",
         );
         self.write(statement.with(name).with(to).with(until).with(next_at)).await.map(drop)
-    }
-
-    async fn forget_requests(&self, before: Time) -> Result<u64, Error> {
-        old::remove(self, "requests", "r.at < $1", before).await
     }
 }
 

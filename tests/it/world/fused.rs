@@ -123,7 +123,6 @@ fused! {
         touch wind_repair(name: &str, in_ms: i64) -> Result<(), Error>;
         touch claim_repair(name: &str, now: Time, until: Time) -> Result<Option<Time>, Error>;
         touch end_repair(name: &str, to: Time, until: Time, next_at: Time) -> Result<(), Error>;
-        touch forget_requests(before: Time) -> Result<u64, Error>;
     }
 }
 

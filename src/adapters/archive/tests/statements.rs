@@ -26,6 +26,7 @@ use crate::{
         },
         ledger::Error,
         registry::{Channel, Registry, Role, Token},
+        repeats::Repeats,
         spending::Used,
     },
 };

@@ -141,7 +141,7 @@ impl Repeats for Drawer {
         Ok(())
     }
 
-    async fn forget_kept(&self, _: Time) -> Result<u64, Error> {
+    async fn forget_requests(&self, _: Time) -> Result<u64, Error> {
         Ok(0)
     }
 }

@@ -154,10 +154,6 @@ impl Registry for House {
         Ok(())
     }
 
-    async fn forget_requests(&self, _: Time) -> Result<u64, Error> {
-        Ok(0)
-    }
-
     async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
         let mut all = self.tokens.lock().unwrap();
         let before = all.len();
