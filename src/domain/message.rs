@@ -7,6 +7,7 @@ mod tests;
 
 pub use delivery::{Attempt, Delivery, DeliveryReason, DeliveryState, Gate};
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
@@ -213,7 +214,7 @@ pub struct Inbound {
 }
 
 /// Who wrote a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
     /// The chat id.
     pub id: String,
@@ -222,7 +223,7 @@ pub struct Sender {
 }
 
 /// What a message answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quoted {
     /// The provider's id of the other message.
     pub provider_message_id: String,
@@ -230,8 +231,9 @@ pub struct Quoted {
     pub text: String,
 }
 
-/// A file, at the provider or here.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A file, at the provider or here. Kept as JSON: what older rows lack reads as its default.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Media {
     /// Where the provider keeps it. Never fetched unless its host is allowed.
     pub url: String,
@@ -242,12 +244,16 @@ pub struct Media {
     /// What was written under it.
     pub caption: String,
     /// What is said in it, or to be seen, if somebody listened or looked.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub transcript: String,
     /// How many bytes it has, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<i64>,
     /// We keep it ourselves, under the message's id: somebody here sends it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_kept: bool,
     /// The provider has not kept it: it is larger than what it keeps.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_too_large: bool,
 }
 

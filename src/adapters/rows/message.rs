@@ -1,9 +1,8 @@
 //! The row of a message: what both directions share, then what only one of them has.
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Json, Stored, required, table};
+use super::{Json, Kept as _, Stored, required, table};
 use crate::domain::{
     lane::Lane,
     message::{
@@ -26,10 +25,10 @@ table! {
         origin: Origin,
         kind: Kind,
         text: String,
-        sender: Option<Json<SenderJson>>,
+        sender: Option<Json<Sender>>,
         agent: Option<Uuid>,
-        quoted: Option<Json<QuotedJson>>,
-        media: Option<Json<MediaJson>>,
+        quoted: Option<Json<Quoted>>,
+        media: Option<Json<Media>>,
         provider_message_id: Option<String>,
         key: Option<String>,
         at: Time,
@@ -65,39 +64,6 @@ table! {
     }
 }
 
-/// Who wrote it, as JSON.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SenderJson {
-    id: String,
-    name: String,
-}
-
-/// What it answers, as JSON.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct QuotedJson {
-    provider_message_id: String,
-    text: String,
-}
-
-/// The file, as JSON.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[derive(Default)]
-pub(crate) struct MediaJson {
-    url: String,
-    mime_type: String,
-    file_name: String,
-    caption: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    transcript: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    size: Option<i64>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    is_kept: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    is_too_large: bool,
-}
-
 impl MessageRow {
     /// The row of a message of that conversation on that channel.
     pub(crate) fn of(conversation: Uuid, channel: &str, message: Message) -> Self {
@@ -114,25 +80,10 @@ impl MessageRow {
             origin: message.origin,
             kind: message.kind,
             text: message.text,
-            sender: message.sender.map(|Sender { id, name }| Json(SenderJson { id, name })),
+            sender: message.sender.map(Json),
             agent: message.agent,
-            quoted: message
-                .quoted
-                .map(|Quoted { provider_message_id, text }| Json(QuotedJson { provider_message_id, text })),
-            media: message.media.map(
-                |Media { url, mime_type, file_name, caption, transcript, size, is_kept, is_too_large }| {
-                    Json(MediaJson {
-                        url,
-                        mime_type,
-                        file_name,
-                        caption,
-                        transcript,
-                        size,
-                        is_kept,
-                        is_too_large,
-                    })
-                },
-            ),
+            quoted: message.quoted.map(Json),
+            media: message.media.map(Json),
             provider_message_id: message.provider_message_id,
             key: message.key,
             at: message.at,
@@ -219,32 +170,10 @@ impl Stored for Message {
             origin: row.origin,
             kind: row.kind,
             text: row.text,
-            sender: row.sender.map(|Json(SenderJson { id, name })| Sender { id, name }),
+            sender: row.sender.give(),
             agent: row.agent,
-            quoted: row
-                .quoted
-                .map(|Json(QuotedJson { provider_message_id, text })| Quoted { provider_message_id, text }),
-            media: row.media.map(
-                |Json(MediaJson {
-                     url,
-                     mime_type,
-                     file_name,
-                     caption,
-                     transcript,
-                     size,
-                     is_kept,
-                     is_too_large,
-                 })| Media {
-                    url,
-                    mime_type,
-                    file_name,
-                    caption,
-                    transcript,
-                    size,
-                    is_kept,
-                    is_too_large,
-                },
-            ),
+            quoted: row.quoted.give(),
+            media: row.media.give(),
             provider_message_id: row.provider_message_id,
             key: row.key,
             at: row.at,
@@ -255,5 +184,35 @@ impl Stored for Message {
             inbound,
             delivery,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_wrote_what_is_quoted_and_a_file_are_kept_in_the_words_of_every_version() {
+        let sender = Sender { id: "1@c.us".to_owned(), name: "Mei".to_owned() };
+        let quoted = Quoted { provider_message_id: "q".to_owned(), text: "Hi".to_owned() };
+        let bare = Media { url: "https://x".to_owned(), ..Media::default() };
+        let transcript = "Hello".to_owned();
+        let full = Media { transcript, size: Some(7), is_kept: true, is_too_large: true, ..bare.clone() };
+        let written = [
+            serde_json::to_string(&sender),
+            serde_json::to_string(&quoted),
+            serde_json::to_string(&bare),
+            serde_json::to_string(&full),
+        ];
+        let written = written.map(|json| json.expect("JSON"));
+        let file = r#"{"url":"https://x","mime_type":"","file_name":"","caption":"""#;
+        assert_eq!(written[0], r#"{"id":"1@c.us","name":"Mei"}"#);
+        assert_eq!(written[1], r#"{"provider_message_id":"q","text":"Hi"}"#);
+        assert_eq!(written[2], format!("{file}}}"));
+        let more = r#""transcript":"Hello","size":7,"is_kept":true,"is_too_large":true"#;
+        assert_eq!(written[3], format!("{file},{more}}}"));
+        let read = |json: &str| serde_json::from_str::<Media>(json).expect("a file");
+        assert_eq!((read(&written[2]), read(&written[3])), (bare.clone(), full));
+        assert_eq!(read(r#"{"url":"https://x","later":1}"#), bare, "with less, or with more");
     }
 }
