@@ -16,7 +16,7 @@ use crate::{
         people,
         registry::{self, Role},
     },
-    http::{auth::hash_token, wire},
+    http::wire,
 };
 
 /// Tokens of the API: make, list, revoke
@@ -134,7 +134,7 @@ async fn find(opened: &Opened, who: &str) -> anyhow::Result<Uuid> {
 /// A token that nobody can guess, and the hash by which it is known.
 pub(super) fn fresh() -> anyhow::Result<(String, String)> {
     let secret = registry::Token::fresh_secret().context("the system gives no randomness")?;
-    let hash = hash_token(&secret);
+    let hash = people::hash_of(&secret);
     Ok((secret, hash))
 }
 
@@ -176,6 +176,6 @@ mod tests {
         let (one, hash) = fresh().expect("randomness");
         let (other, _) = fresh().expect("randomness");
         assert!(one.len() >= 40 && one != other);
-        assert_eq!(hash, hash_token(&one));
+        assert_eq!(hash, people::hash_of(&one));
     }
 }

@@ -1,11 +1,10 @@
 //! Place: channels, API tokens, and what is known of the installation.
 
 use async_trait::async_trait;
-use base64::Engine as _;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::ledger::Error;
+use super::{ledger::Error, people::fresh_secret};
 use crate::domain::{
     brake::{Brake, Latched},
     chat::ChatId,
@@ -103,9 +102,7 @@ pub struct Token {
 impl Token {
     /// A secret that nobody can guess: 256 random bits, in letters for a header. Shown once, kept by its hash.
     pub fn fresh_secret() -> Result<String, getrandom::Error> {
-        let mut random = [0; 32];
-        getrandom::fill(&mut random)?;
-        Ok(format!("baton_{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(random)))
+        Ok(format!("baton_{}", fresh_secret()?))
     }
 }
 

@@ -21,7 +21,7 @@ use super::problem::Problem;
 use crate::{
     domain::time::Time,
     flow::{
-        people::{People, Session},
+        people::{People, Session, hash_of},
         registry::{Registry, Role},
         sign_in::{IDLE_MS, RENEWED_MS},
     },
@@ -93,7 +93,7 @@ impl Auth {
                 }
                 Credential::Token(hex::encode(digest))
             }
-            Shown::Cookie(token) => Credential::Session(hash_token(&token)),
+            Shown::Cookie(token) => Credential::Session(hash_of(&token)),
         };
         self.known(&credential).await?.ok_or_else(Problem::unauthorized)
     }
@@ -188,11 +188,6 @@ impl Auth {
     fn memory(&self) -> std::sync::MutexGuard<'_, HashMap<Credential, (Instant, Option<Known>)>> {
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What is kept of a token.
-pub fn hash_token(token: &str) -> String {
-    hex::encode(digest(token))
 }
 
 pub(super) fn digest(text: &str) -> [u8; 32] {

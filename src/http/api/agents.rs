@@ -16,7 +16,7 @@ use crate::{
     },
     http::{
         answer::Answer,
-        auth::{Caller, hash_token},
+        auth::Caller,
         doors::Doors,
         problem::Problem,
         read::{Base, Json, Nothing, Once, Optional, Query, WhichPage, given},
@@ -65,7 +65,7 @@ impl Wanted {
     fn hash(&self) -> String {
         let role = self.role.0.as_str();
         let told = json!([self.name, self.email, role, self.password.is_some(), self.channels]);
-        hash_token(&told.to_string())
+        people::hash_of(&told.to_string())
     }
 }
 

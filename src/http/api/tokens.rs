@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use super::{Answered, page_of};
 use crate::{
-    flow::{audit::Deed, registry},
+    flow::{audit::Deed, people, registry},
     http::{
         answer::Answer,
-        auth::{Caller, hash_token},
+        auth::Caller,
         doors::Doors,
         problem::Problem,
         read::{self, Json, Once, Query, WhichPage},
@@ -87,7 +87,7 @@ async fn created(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         created_at: now,
     };
     let token = new_secret()?;
-    doors.registry.add_token(&kept, &hash_token(&token)).await?;
+    doors.registry.add_token(&kept, &people::hash_of(&token)).await?;
     doors.auth.forget();
     let deed = doors.deed(caller, Deed::TokenCreated).to(kept.id);
     doors.note(deed.with("name", kept.name.as_str()).with("role", kept.role.as_str())).await;

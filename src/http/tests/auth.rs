@@ -5,9 +5,12 @@ use uuid::Uuid;
 use super::{ADMIN, NOW, World, fakes, request};
 use crate::{
     domain::time::Time,
-    flow::registry::{Role, Token},
+    flow::{
+        people::hash_of,
+        registry::{Role, Token},
+    },
     http::{
-        auth::{COUNTING, REMEMBERED, hash_token},
+        auth::{COUNTING, REMEMBERED},
         ports::Setting,
     },
 };
@@ -22,7 +25,7 @@ pub(super) fn token(world: &World, text: &str, role: Role, channels: Option<&[&s
         expires_at: None,
         created_at: NOW,
     };
-    world.house.tokens.lock().unwrap().push((token.clone(), hash_token(text)));
+    world.house.tokens.lock().unwrap().push((token.clone(), hash_of(text)));
     token.id
 }
 
@@ -157,7 +160,7 @@ async fn a_new_token_is_shown_once_and_kept_as_a_hash() {
     let made = reply.json();
     let text = made["token"].as_str().expect("a token").to_owned();
     assert_eq!(reply.header("location"), format!("/api/v1/tokens/{}", made["id"].as_str().expect("an id")));
-    assert_eq!(world.house.tokens.lock().unwrap()[0].1, hash_token(&text));
+    assert_eq!(world.house.tokens.lock().unwrap()[0].1, hash_of(&text));
     assert_eq!(status(&world, "GET", "/api/v1/conversations", &text).await, 200);
     assert!(!world.get("/api/v1/tokens").await.body.contains(&text));
     assert!(!world.get(reply.header("location")).await.body.contains(&text));

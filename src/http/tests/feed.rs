@@ -13,9 +13,9 @@ use crate::{
     domain::event::EventType as E,
     flow::{
         archive::HeldBack,
+        people::hash_of,
         registry::{Role, Token},
     },
-    http::auth::hash_token,
 };
 
 /// A client of a stream.
@@ -175,7 +175,7 @@ async fn a_stream_shows_only_what_its_client_asked_for_and_may_see() {
         expires_at: None,
         created_at: NOW,
     };
-    world.house.tokens.lock().unwrap().push((token, hash_token("shop")));
+    world.house.tokens.lock().unwrap().push((token, hash_of("shop")));
     let mut shop = Client::open(&world, "/api/v1/events", None, "shop").await;
     let path = "/api/v1/events?type=turn_started,turn_completed";
     let mut turns = Client::open(&world, path, None, ADMIN).await;

@@ -20,9 +20,9 @@ use crate::{
     flow::{
         archive::{Overview, Placed},
         onlookers::Writing,
+        people::hash_of,
         registry::{Role, Token},
     },
-    http::auth::hash_token,
 };
 
 impl World {
@@ -43,7 +43,7 @@ impl World {
             expires_at: None,
             created_at: NOW,
         };
-        self.house.tokens.lock().unwrap().push((token, hash_token(name)));
+        self.house.tokens.lock().unwrap().push((token, hash_of(name)));
         id
     }
 

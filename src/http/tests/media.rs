@@ -10,9 +10,9 @@ use crate::{
     flow::{
         archive::Placed,
         files::Unfetched,
+        people::hash_of,
         registry::{Role, Token},
     },
-    http::auth::hash_token,
 };
 
 const JPEG: &[u8] = b"\xff\xd8\xff\xe0 a picture of a cat";
@@ -167,7 +167,7 @@ async fn why_there_is_no_file_is_told_by_name() {
         expires_at: None,
         created_at: super::NOW,
     };
-    world.house.tokens.lock().unwrap().push((token, hash_token("shop")));
+    world.house.tokens.lock().unwrap().push((token, hash_of("shop")));
     let asked = request("GET", &path(id), None).insert_header(("Authorization", "Bearer shop"));
     assert_eq!(world.send(asked).await.status, 404, "another's channel");
     assert_eq!(world.send(request("GET", &path(id), None)).await.status, 401);

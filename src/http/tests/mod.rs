@@ -68,13 +68,7 @@ use uuid::Uuid;
 
 use self::fakes::{Album, Clerk, Crew, Drawer, House, Postbox, Shelf};
 use super::{
-    auth::{Auth, hash_token},
-    counted::Counted,
-    doors::Doors,
-    feed::Feed,
-    names::Directory,
-    ports::SandboxDoor,
-    site::Site,
+    auth::Auth, counted::Counted, doors::Doors, feed::Feed, names::Directory, ports::SandboxDoor, site::Site,
 };
 use crate::{
     domain::time::Time,
@@ -82,6 +76,7 @@ use crate::{
         media::Fetching,
         notify::Notifier,
         onlookers::Onlookers,
+        people::hash_of,
         registry::{Role, Token},
         sign_in::SignIn,
     },
@@ -228,7 +223,7 @@ impl World {
         }
         let kept =
             Token { id, name: token.to_owned(), role, channels, agent, expires_at: None, created_at: NOW };
-        self.house.tokens.lock().unwrap().push((kept, hash_token(token)));
+        self.house.tokens.lock().unwrap().push((kept, hash_of(token)));
     }
 
     /// As whoever has that token.
