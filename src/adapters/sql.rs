@@ -223,6 +223,15 @@ impl From<Option<Vec<u8>>> for Bound {
     }
 }
 
+/// "Can send", of the channel `h` of a row, if it has one: [`outbox::is_able`](crate::flow::outbox::is_able) says the same.
+macro_rules! may_send {
+    () => {
+        "coalesce(h.state, '') in ('', 'authorized')"
+    };
+}
+
+pub(crate) use may_send;
+
 /// Reads a domain value from a row that has all columns of its table.
 pub(crate) fn decode<T: Stored, R: Columns>(row: &R) -> Result<T, Error> {
     rows::decode(row).map_err(failure)
@@ -246,4 +255,16 @@ pub(crate) fn bytes<R: Columns>(row: &R, column: &str) -> Result<Vec<u8>, Error>
 /// Reads a list in a column of its own.
 pub(crate) fn texts<R: Columns>(row: &R, column: &str) -> Result<Option<Vec<String>>, Error> {
     Ok(cell::<Option<Json<Vec<String>>>, _>(row, column)?.map(|Json(texts)| texts))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::flow::{outbox, provider::AUTHORIZED};
+
+    #[test]
+    fn a_channel_that_may_send_is_one_that_is_able() {
+        let words: Vec<&str> = may_send!().split('\'').skip(1).step_by(2).collect();
+        assert_eq!(words, ["", "", AUTHORIZED]);
+        assert!(words.iter().all(|word| outbox::is_able(word)));
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::numbers::only;
 use crate::{
-    adapters::sql::{Statement, Store, cell},
+    adapters::sql::{Statement, Store, cell, may_send},
     domain::{
         conversation::AttentionReason, endpoint::Health, lane::Lane, mode::Mode, time::Time, turn::LetterKind,
     },
@@ -23,19 +23,25 @@ struct Count {
 /// told by itself, and one phone that is off for a week would hide whatever else stands still.
 const COUNTS: [Count; 6] = [
     Count {
-        text: "select 'inbox' as what, '' as word, count(*) as found, \
-               min(case when coalesce(h.state, '') in ('', 'authorized') then m.at end) as oldest \
-               from messages m left join channels h on h.name = m.channel where m.open and m.outcome = 'pending'",
+        text: concat!(
+            "select 'inbox' as what, '' as word, count(*) as found, min(case when ",
+            may_send!(),
+            " then m.at end) as oldest \
+             from messages m left join channels h on h.name = m.channel where m.open and m.outcome = 'pending'"
+        ),
         and_channel: " and m.channel",
         group: "",
     },
     Count {
         // What the brake holds is owed, but nobody waits for it to move; nor for a follow-up until quiet hours are over.
-        text: "select 'outbox' as what, m.lane as word, count(*) as found, \
-               min(case when coalesce(h.state, '') not in ('', 'authorized') then null \
-                   when m.lane <> 'proactive' then m.queued_at when h.braked_at is null then m.due_at end) as oldest \
-               from messages m left join channels h on h.name = m.channel \
-               where m.open and m.state in ('queued', 'sending')",
+        text: concat!(
+            "select 'outbox' as what, m.lane as word, count(*) as found, min(case when not ",
+            may_send!(),
+            " then null \
+             when m.lane <> 'proactive' then m.queued_at when h.braked_at is null then m.due_at end) as oldest \
+             from messages m left join channels h on h.name = m.channel \
+             where m.open and m.state in ('queued', 'sending')"
+        ),
         and_channel: " and m.channel",
         group: " group by m.lane",
     },

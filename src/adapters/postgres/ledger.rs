@@ -19,13 +19,13 @@ use crate::{
             LabelRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow, columns,
             overwriting,
         },
+        sql::may_send,
     },
     domain::{lane::Lane, time::Time},
     flow::{
         desk::REMEMBERED_MS,
         ledger::{Ledger, Observer},
         outbox::HELD_AT_MOST_MS,
-        provider::AUTHORIZED,
     },
 };
 
@@ -342,10 +342,11 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     due_sends: format!(
         "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
         from conversations c left join channels h on h.name = c.channel
-        where c.send_at <= {NOW} and c.channel = {CHANNELS} and coalesce(h.state, '') in ('', '{AUTHORIZED}')
+        where c.send_at <= {NOW} and c.channel = {CHANNELS} and {able}
         and coalesce(h.next_send_at, 0) not between {NOW} + 1 and {NOW} + {HELD_AT_MOST_MS}
         and (h.braked_at is null or c.send_rank - c.send_at < {proactive})
         order by c.send_rank, c.id limit ($1::json ->> 'limit')::bigint",
+        able = may_send!(),
         proactive = Lane::Proactive.rank(Time(0))
     ),
     // Those that the brake holds would fill the list, and hide the others.

@@ -14,13 +14,13 @@ use crate::{
             ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, FollowUpRow, LabelRow, LetterRow,
             MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow, columns, overwriting,
         },
+        sql::may_send,
     },
     domain::{lane::Lane, time::Time},
     flow::{
         desk::REMEMBERED_MS,
         ledger::{Ledger, Observer},
         outbox::HELD_AT_MOST_MS,
-        provider::AUTHORIZED,
     },
 };
 
@@ -252,10 +252,11 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     due_sends: format!(
         "select c.id, c.channel, c.turn_at, c.send_at, c.send_rank, c.follow_up_at, c.tend_at
         from conversations c left join channels h on h.name = c.channel
-        where c.send_at <= $1 ->> 'now' and c.channel in {CHANNELS} and coalesce(h.state, '') in ('', '{AUTHORIZED}')
+        where c.send_at <= $1 ->> 'now' and c.channel in {CHANNELS} and {able}
         and coalesce(h.next_send_at, 0) not between ($1 ->> 'now') + 1 and ($1 ->> 'now') + {HELD_AT_MOST_MS}
         and (h.braked_at is null or c.send_rank - c.send_at < {proactive})
         order by c.send_rank, c.id limit $1 ->> 'limit'",
+        able = may_send!(),
         proactive = Lane::Proactive.rank(Time(0))
     ),
     // Those that the brake holds would fill the list, and hide the others.
