@@ -101,7 +101,7 @@ impl Chores {
             turns: Arc::clone(turns),
             brakes: Brakes {
                 registry: Arc::clone(&parts.registry),
-                archive: Arc::clone(&parts.archive),
+                statistics: parts.store.places(),
                 ledger: Arc::clone(&parts.ledger),
                 zone: parts.settings.time_zone.clone(),
                 times: parts.settings.proactive_brake,
@@ -111,6 +111,7 @@ impl Chores {
             reconciler: Reconciler::new(
                 Arc::clone(&parts.ledger),
                 Arc::clone(&parts.archive),
+                parts.store.places(),
                 Arc::clone(&parts.registry),
                 Arc::clone(&parts.numbers.channels),
             ),
@@ -260,7 +261,7 @@ impl Chores {
     /// It feeds no alert, and is asked apart from what does: of very many conversations it may fail at each look.
     #[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
     async fn count_conversations(self: Arc<Self>) {
-        let counted = self.parts.archive.modes(None).await.unwrap_or_else(|error| {
+        let counted = self.parts.store.places().modes(None).await.unwrap_or_else(|error| {
             tracing::debug!(%error, "how many conversations there are is not known this time");
             Vec::new()
         });

@@ -23,6 +23,7 @@ use crate::{
         ledger::Key,
         mode_switch::{ModeSwitch, Receipt, Request},
         people::{Agent, People, Role},
+        places::Places,
     },
     http::ports::SandboxDoor,
     metrics,
@@ -49,7 +50,7 @@ pub async fn demo(settings: Settings, opens_browser: bool) -> anyhow::Result<()>
     if opens_browser {
         browser::open(&link);
     }
-    let teller = tokio::spawn(tell(Arc::clone(&instance.parts.archive)));
+    let teller = tokio::spawn(tell(instance.parts.store.places()));
     let story = Story {
         phones: instance.sandbox.clone().context("the sandbox is off")?,
         switch: Arc::clone(&instance.switch),
@@ -193,8 +194,8 @@ fn in_words(receipt: &Receipt) -> String {
 }
 
 /// Tells what happens, as it happens.
-async fn tell(archive: Arc<dyn Archive>) {
-    let mut after = match archive.newest_event().await {
+async fn tell(places: Arc<dyn Places>) {
+    let mut after = match places.newest_event().await {
         Ok(newest) => newest,
         Err(error) => {
             tracing::error!(%error, "the story cannot be told");
@@ -202,10 +203,10 @@ async fn tell(archive: Arc<dyn Archive>) {
         }
     };
     loop {
-        match archive.tail(Some(&after), 200).await {
+        match places.tail(Some(&after), 200).await {
             Ok(Tail::Events(events)) => {
                 for recorded in events {
-                    tell_one(&*archive, &recorded.event).await;
+                    tell_one(&*places, &recorded.event).await;
                     after = recorded.id;
                 }
             }

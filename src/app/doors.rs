@@ -77,6 +77,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
     });
     Ok(Doors {
         archive: Arc::clone(&parts.archive),
+        statistics: parts.store.places(),
         registry: Arc::clone(&parts.registry),
         people: Arc::clone(&people),
         stationery: parts.store.places(),
@@ -106,7 +107,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         language: settings.language.map(Language::as_str),
         fetching,
         feed: Feed::open(
-            Arc::clone(&parts.archive),
+            parts.store.places(),
             Arc::clone(&parts.endpoints),
             Arc::clone(&parts.dispatch.feed),
             behind.stopping.clone(),

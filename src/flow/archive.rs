@@ -365,19 +365,6 @@ pub trait Archive: Send + Sync {
     /// among the thousand messages of a conversation after the first of its messages here.
     async fn beside(&self, ids: &[Uuid]) -> Result<Vec<(Uuid, Message)>, Error>;
 
-    /// Sends of unknown fate that were tried then or later, the latest attempt first, each with its conversation: after one
-    /// of that attempt and id, if any.
-    async fn unknown_sends(
-        &self,
-        since: Time,
-        after: Option<(Time, Uuid)>,
-        limit: usize,
-    ) -> Result<Vec<Placed>, Error>;
-
-    /// Sends of unknown fate that were tried before then, and of which it is not written down since that they are no longer
-    /// looked for.
-    async fn abandoned_sends(&self, before: Time, limit: usize) -> Result<Vec<Placed>, Error>;
-
     /// Whether a message with that key was stored.
     async fn has_message(&self, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error>;
 
@@ -403,12 +390,6 @@ pub trait Archive: Send + Sync {
     /// One of them, with its conversation.
     async fn draft(&self, id: Uuid) -> Result<Option<(Uuid, Draft)>, Error>;
 
-    /// Tokens in all turns of a conversation, by model.
-    async fn used(&self, conversation: Uuid) -> Result<Vec<Usage>, Error>;
-
-    /// How many follow-ups left a channel from then until before then, or may have.
-    async fn proactive(&self, channel: &str, from: Time, to: Time) -> Result<i64, Error>;
-
     /// Dead letters, newest first.
     async fn letters(&self, filter: &LetterFilter, page: &PageOf) -> Result<Page<DeadLetter>, Error>;
 
@@ -418,6 +399,13 @@ pub trait Archive: Send + Sync {
     /// Events. Of one conversation by `conv_seq`, else in the order of the feed.
     async fn events(&self, filter: &EventFilter, page: &PageOf) -> Result<Page<Recorded>, Error>;
 
+    /// Leases of conversations held now: conversation, owner, the turn, and until when.
+    async fn leases(&self) -> Result<Vec<(Uuid, crate::domain::conversation::Lease)>, Error>;
+}
+
+/// Place: every event once, in an order in which nothing is ever inserted behind a reader.
+#[async_trait]
+pub trait EventFeed: Send + Sync {
     /// The feed after that id; from the newest on if None (then an empty list).
     async fn tail(&self, after: Option<&str>, limit: usize) -> Result<Tail, Error>;
 
@@ -426,7 +414,11 @@ pub trait Archive: Send + Sync {
 
     /// What holds the feed back, if anything does.
     async fn held_back(&self) -> Result<Option<HeldBack>, Error>;
+}
 
+/// Place: what is counted of all that.
+#[async_trait]
+pub trait Statistics: Send + Sync {
     /// Numbers by hour or day, between two moments.
     async fn buckets(
         &self,
@@ -443,6 +435,26 @@ pub trait Archive: Send + Sync {
     /// wait for it.
     async fn modes(&self, channels: Option<&[String]>) -> Result<Vec<(String, i64)>, Error>;
 
-    /// Leases of conversations held now: conversation, owner, the turn, and until when.
-    async fn leases(&self) -> Result<Vec<(Uuid, crate::domain::conversation::Lease)>, Error>;
+    /// Tokens in all turns of a conversation, by model.
+    async fn used(&self, conversation: Uuid) -> Result<Vec<Usage>, Error>;
+
+    /// How many follow-ups left a channel from then until before then, or may have.
+    async fn proactive(&self, channel: &str, from: Time, to: Time) -> Result<i64, Error>;
+}
+
+/// Place: sends of which nobody knows whether they left.
+#[async_trait]
+pub trait UnknownSends: Send + Sync {
+    /// Sends of unknown fate that were tried then or later, the latest attempt first, each with its conversation: after one
+    /// of that attempt and id, if any.
+    async fn unknown_sends(
+        &self,
+        since: Time,
+        after: Option<(Time, Uuid)>,
+        limit: usize,
+    ) -> Result<Vec<Placed>, Error>;
+
+    /// Sends of unknown fate that were tried before then, and of which it is not written down since that they are no longer
+    /// looked for.
+    async fn abandoned_sends(&self, before: Time, limit: usize) -> Result<Vec<Placed>, Error>;
 }

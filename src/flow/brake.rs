@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    archive::Archive,
+    archive::Statistics,
     ledger::{Error, Ledger},
     registry::{Channel, Registry},
 };
@@ -27,7 +27,7 @@ pub struct Brakes {
     /// Where channels are kept.
     pub registry: Arc<dyn Registry>,
     /// Where sends are counted.
-    pub archive: Arc<dyn Archive>,
+    pub statistics: Arc<dyn Statistics>,
     /// Where it is written down.
     pub ledger: Arc<dyn Ledger>,
     /// Whose days.
@@ -54,7 +54,7 @@ impl Brakes {
 
     async fn look_at(&self, channel: &Channel, today: Time, days: &[Time], now: Time) -> Result<bool, Error> {
         let from = channel.brake.free_from(today);
-        let sends = self.archive.proactive(&channel.name, from, now.plus_ms(1)).await?;
+        let sends = self.statistics.proactive(&channel.name, from, now.plus_ms(1)).await?;
         if !brake::is_many(sends) {
             return Ok(false);
         }
@@ -87,7 +87,7 @@ impl Brakes {
         }
         let mut best = 0;
         for day in days.windows(2) {
-            best = best.max(self.archive.proactive(channel, day[1], day[0]).await?);
+            best = best.max(self.statistics.proactive(channel, day[1], day[0]).await?);
         }
         self.kept().insert(channel.to_owned(), (today, best));
         Ok(best)

@@ -1,9 +1,19 @@
 //! Place: all that one database is but the ledger, for whoever hands its places out.
 
 use super::{
-    answers::Answers, archive::Archive, audit::Audit, enclosures::Enclosures, endpoints::Endpoints,
-    expiry::Expiry, graves::Graves, pace::Starts, people::People, registry::Registry, repeats::Repeats,
-    spending::Used, stationery::Stationery,
+    answers::Answers,
+    archive::{Archive, EventFeed, Statistics, UnknownSends},
+    audit::Audit,
+    enclosures::Enclosures,
+    endpoints::Endpoints,
+    expiry::Expiry,
+    graves::Graves,
+    pace::Starts,
+    people::People,
+    registry::Registry,
+    repeats::Repeats,
+    spending::Used,
+    stationery::Stationery,
 };
 
 /// A database: each place of it is asked for by its own trait.
@@ -13,6 +23,7 @@ pub trait Places:
     + Audit
     + Enclosures
     + Endpoints
+    + EventFeed
     + Expiry
     + Graves
     + People
@@ -20,6 +31,8 @@ pub trait Places:
     + Repeats
     + Starts
     + Stationery
+    + Statistics
+    + UnknownSends
     + Used
 {
 }
@@ -30,6 +43,7 @@ impl<T> Places for T where
         + Audit
         + Enclosures
         + Endpoints
+        + EventFeed
         + Expiry
         + Graves
         + People
@@ -37,6 +51,8 @@ impl<T> Places for T where
         + Repeats
         + Starts
         + Stationery
+        + Statistics
+        + UnknownSends
         + Used
 {
 }

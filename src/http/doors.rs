@@ -18,7 +18,7 @@ use super::{
 use crate::{
     domain::{event::Event, price::Prices, time::Time},
     flow::{
-        archive::Archive,
+        archive::{Archive, Statistics},
         audit::{Audit, Audited, Deed},
         endpoints::Endpoints,
         ledger::Ledger,
@@ -38,6 +38,8 @@ use crate::{
 pub struct Doors {
     /// What was and is.
     pub archive: Arc<dyn Archive>,
+    /// How much of it.
+    pub statistics: Arc<dyn Statistics>,
     /// Channels and tokens.
     pub registry: Arc<dyn Registry>,
     /// Agents and their sessions.

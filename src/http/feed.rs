@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::{answer::to_json, wire::Event};
 use crate::domain::{event::EventType, time::duration};
 use crate::flow::{
-    archive::{Archive, HeldBack, Recorded, Tail},
+    archive::{EventFeed, HeldBack, Recorded, Tail},
     endpoints::Endpoints,
     ledger::Error,
 };
@@ -49,6 +49,8 @@ const RING_MAX: usize = 2_000;
 
 /// The live feed of this instance.
 pub struct Feed {
+    /// Where whoever is not in the ring reads.
+    pub events: Arc<dyn EventFeed>,
     ring: Mutex<Ring>,
     changes: watch::Sender<()>,
     stalls: watch::Sender<()>,
@@ -116,16 +118,16 @@ impl Feed {
     /// Opens the feed: from now on one task on that runtime reads, at each of these nudges, until told to stop. Endpoints are
     /// told by the same rule, and held back by the same transaction.
     pub fn open(
-        archive: Arc<dyn Archive>,
+        events: Arc<dyn EventFeed>,
         endpoints: Arc<dyn Endpoints>,
         nudge: Arc<Notify>,
         stopping: CancellationToken,
         main: &Handle,
     ) -> Arc<Self> {
         let (changes, stalls) = (watch::Sender::new(()), watch::Sender::new(()));
-        let feed = Arc::new(Self { ring: Mutex::default(), changes, stalls, nudge });
+        let feed = Arc::new(Self { events, ring: Mutex::default(), changes, stalls, nudge });
         let reader = Arc::clone(&feed);
-        main.spawn(async move { reader.run(archive, endpoints, stopping).await });
+        main.spawn(async move { reader.run(endpoints, stopping).await });
         feed
     }
 
@@ -157,12 +159,7 @@ impl Feed {
     }
 
     /// Reads until told to stop. Rests while nobody follows.
-    async fn run(
-        &self,
-        archive: Arc<dyn Archive>,
-        endpoints: Arc<dyn Endpoints>,
-        stopping: CancellationToken,
-    ) {
+    async fn run(&self, endpoints: Arc<dyn Endpoints>, stopping: CancellationToken) {
         let mut is_failing = false;
         let mut stall = Stall::default();
         while !stopping.is_cancelled() {
@@ -173,15 +170,15 @@ impl Feed {
             if self.clients() == 0 {
                 self.ring().begin(None);
                 if stall.is_to_be_looked_for() {
-                    self.look_for_endpoints(&mut stall, archive.as_ref(), endpoints.as_ref()).await;
+                    self.look_for_endpoints(&mut stall, endpoints.as_ref()).await;
                 }
             } else {
-                match self.read(archive.as_ref()).await {
+                match self.read().await {
                     Ok(READ_MAX) => continue,
                     Ok(read) => {
                         is_failing = false;
                         if read == 0 && stall.is_to_be_looked_for() {
-                            self.look_for(&mut stall, archive.as_ref()).await;
+                            self.look_for(&mut stall).await;
                         }
                     }
                     Err(error) => {
@@ -202,18 +199,18 @@ impl Feed {
         }
     }
 
-    async fn read(&self, archive: &dyn Archive) -> Result<usize, Error> {
+    async fn read(&self) -> Result<usize, Error> {
         let newest = self.ring().newest().map(str::to_owned);
         let from = match newest {
             Some(id) => id,
             None => {
-                let id = archive.newest_event().await?;
+                let id = self.events.newest_event().await?;
                 self.ring().begin(Some(id.clone()));
                 self.changes.send_replace(());
                 id
             }
         };
-        let read = match archive.tail(Some(&from), READ_MAX).await? {
+        let read = match self.events.tail(Some(&from), READ_MAX).await? {
             Tail::Events(events) => {
                 let read = events.len();
                 let mut ring = self.ring();
@@ -233,21 +230,21 @@ impl Feed {
     }
 
     /// The same where no client follows: endpoints wait too, if there are any.
-    async fn look_for_endpoints(&self, stall: &mut Stall, archive: &dyn Archive, endpoints: &dyn Endpoints) {
+    async fn look_for_endpoints(&self, stall: &mut Stall, endpoints: &dyn Endpoints) {
         match endpoints.active().await {
             Ok(active) if active.is_empty() => {
                 // Nobody is kept waiting.
                 stall.told_at = None;
                 gauge!("baton_feed_held_back_seconds").set(0.0);
             }
-            Ok(_) => self.look_for(stall, archive).await,
+            Ok(_) => self.look_for(stall).await,
             Err(error) => tracing::debug!(%error, "whether endpoints are held back is not known this time"),
         }
     }
 
     /// Whether the feed is held back: said once in the log, and to whoever follows for as long as it lasts.
-    async fn look_for(&self, stall: &mut Stall, archive: &dyn Archive) {
-        let held = match archive.held_back().await {
+    async fn look_for(&self, stall: &mut Stall) {
+        let held = match self.events.held_back().await {
             Ok(held) => held.unwrap_or(HeldBack { ms: 0, by: String::new() }),
             Err(error) => {
                 tracing::debug!(%error, "whether the live feed is held back is not known this time");

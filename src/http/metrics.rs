@@ -12,7 +12,7 @@ use crate::{
 #[utoipa::path(get, path = "/metrics", tag = "Health",
     responses((status = 200, body = String, content_type = "text/plain")))]
 pub(super) async fn render(doors: Data<Doors>) -> Result<Answer, Problem> {
-    match doors.archive.depths(None).await {
+    match doors.statistics.depths(None).await {
         Ok(depths) => set(Some(&depths)),
         // Whoever reads metrics wants them above all while the database is away.
         Err(error) => {

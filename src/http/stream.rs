@@ -41,7 +41,7 @@ pub(crate) async fn open(
     if doors.feed.clients() >= CLIENTS_MAX {
         return Err(Problem::unavailable("too many live feeds"));
     }
-    let newest = doors.archive.newest_event().await?;
+    let newest = doors.feed.events.newest_event().await?;
     let (listener, frames) = Listener::new(Arc::clone(&doors), caller, FRAMES_MAX);
     let main = doors.main.clone();
     let client = Client { at: after.unwrap_or_else(|| newest.clone()), doors, listener, view };
@@ -113,14 +113,14 @@ impl Client {
         loop {
             let frames = match self.doors.feed.after(&self.at) {
                 Some(frames) => frames,
-                None => match self.doors.archive.tail(Some(&self.at), READ_MAX).await {
+                None => match self.doors.feed.events.tail(Some(&self.at), READ_MAX).await {
                     Ok(Tail::Events(events)) => {
                         events.into_iter().map(|event| Arc::new(Frame::of(event))).collect()
                     }
                     Ok(Tail::Resync(id)) => return self.resync(id).await.map(|()| Caught::Up),
                     // An id that was not made here, or an event behind it that cannot be read.
                     Err(Error::NotACursor | Error::Refused(_)) => {
-                        match self.doors.archive.newest_event().await {
+                        match self.doors.feed.events.newest_event().await {
                             Ok(id) => return self.resync(id).await.map(|()| Caught::Up),
                             Err(_) => return Ok(Caught::NotYet),
                         }
@@ -174,7 +174,7 @@ impl Client {
 
     /// Events that the feed may not give yet are in the lists already. They come here too, once it may.
     async fn load_what_there_is(&mut self) -> Result<(), Ended> {
-        match self.doors.archive.newest_event().await {
+        match self.doors.feed.events.newest_event().await {
             Ok(id) => self.resync(id).await,
             // The reader of the feed has said so, and tells again.
             Err(_) => Ok(()),

@@ -6,11 +6,13 @@
 
 use std::{fmt, str::FromStr};
 
+use async_trait::async_trait;
+
 use crate::{
     adapters::sql::{Engine, Statement, Store, cell, decode, only_row},
     domain::event::Event,
     flow::{
-        archive::{HeldBack, Recorded, Tail},
+        archive::{EventFeed, HeldBack, Recorded, Tail},
         ledger::Error,
     },
 };
@@ -147,12 +149,6 @@ pub(in crate::adapters) fn recorded<S: Store>(
     Ok((place, Recorded { id: journal.name(S::ENGINE, place), event }))
 }
 
-/// The newest id.
-pub(super) async fn newest<S: Store>(store: &S) -> Result<String, Error> {
-    let place = newest_place(store).await?;
-    Ok(Journal::read(store).await?.name(S::ENGINE, place))
-}
-
 /// Where whoever begins to read now begins.
 pub(in crate::adapters) async fn newest_place<S: Store>(store: &S) -> Result<Place, Error> {
     let mut statement = Statement::new("select ");
@@ -214,43 +210,50 @@ fn next(engine: Engine, place: Place, limit: usize) -> Statement {
     statement
 }
 
-/// The feed after an id.
-pub(super) async fn tail<S: Store>(store: &S, after: Option<&str>, limit: usize) -> Result<Tail, Error> {
-    let Some(after) = after else { return Ok(Tail::Events(Vec::new())) };
-    let Some((generation, place)) = parse(S::ENGINE, after) else {
-        return newest(store).await.map(Tail::Resync);
-    };
-    let rows = store.rows(next(S::ENGINE, place, limit)).await?;
-    // Read last: what is removed while we read is then seen to be missing.
-    let journal = Journal::read(store).await?;
-    if !journal.reaches_back_to(generation, place) {
-        return newest(store).await.map(Tail::Resync);
+#[async_trait]
+impl<S: Store> EventFeed for S {
+    async fn tail(&self, after: Option<&str>, limit: usize) -> Result<Tail, Error> {
+        let Some(after) = after else { return Ok(Tail::Events(Vec::new())) };
+        let Some((generation, place)) = parse(S::ENGINE, after) else {
+            return self.newest_event().await.map(Tail::Resync);
+        };
+        let rows = self.rows(next(S::ENGINE, place, limit)).await?;
+        // Read last: what is removed while we read is then seen to be missing.
+        let journal = Journal::read(self).await?;
+        if !journal.reaches_back_to(generation, place) {
+            return self.newest_event().await.map(Tail::Resync);
+        }
+        let events: Result<Vec<Recorded>, Error> =
+            rows.iter().map(|row| recorded::<S>(&journal, row).map(|(_, event)| event)).collect();
+        events.map(Tail::Events)
     }
-    let events: Result<Vec<Recorded>, Error> =
-        rows.iter().map(|row| recorded::<S>(&journal, row).map(|(_, event)| event)).collect();
-    events.map(Tail::Events)
-}
 
-/// What is committed and may not be given yet, and whose fault it is. A transaction of any database of the server counts,
-/// also one that was prepared and forgotten. SQLite has one writer, so there is nothing.
-pub(super) async fn held_back<S: Store>(store: &S) -> Result<Option<HeldBack>, Error> {
-    if S::ENGINE == Engine::Sqlite {
-        return Ok(None);
+    async fn newest_event(&self) -> Result<String, Error> {
+        let place = newest_place(self).await?;
+        Ok(Journal::read(self).await?.name(S::ENGINE, place))
     }
-    let mut statement = Statement::new("select ");
-    statement.now(store).push(" - min(e.at) as ms from events e where not (").push(is_settled(S::ENGINE));
-    statement.push(") having min(e.at) is not null");
-    let Some(row) = store.row(statement).await? else { return Ok(None) };
-    let by = Statement::new(
-        "select held.by from ( \
-         select 'pid ' || a.pid || coalesce(' (' || a.datname || ', ' || nullif(a.application_name, '') || ')', '') as by, \
-             age(a.backend_xid) as age from pg_stat_activity a where a.backend_xid is not null \
-         union all \
-         select 'prepared transaction ' || p.gid, age(p.transaction) from pg_prepared_xacts p \
-         ) held order by held.age desc limit 1",
-    );
-    let by = store.row(by).await?.map(|row| cell::<String, _>(&row, "by")).transpose()?;
-    Ok(Some(HeldBack { ms: cell(&row, "ms")?, by: by.unwrap_or_default() }))
+
+    // What is committed and may not be given yet, and whose fault it is. A transaction of any database of the server counts,
+    // also one that was prepared and forgotten. SQLite has one writer, so there is nothing.
+    async fn held_back(&self) -> Result<Option<HeldBack>, Error> {
+        if S::ENGINE == Engine::Sqlite {
+            return Ok(None);
+        }
+        let mut statement = Statement::new("select ");
+        statement.now(self).push(" - min(e.at) as ms from events e where not (").push(is_settled(S::ENGINE));
+        statement.push(") having min(e.at) is not null");
+        let Some(row) = self.row(statement).await? else { return Ok(None) };
+        let by = Statement::new(
+            "select held.by from ( \
+             select 'pid ' || a.pid || coalesce(' (' || a.datname || ', ' || nullif(a.application_name, '') || ')', '') as by, \
+                 age(a.backend_xid) as age from pg_stat_activity a where a.backend_xid is not null \
+             union all \
+             select 'prepared transaction ' || p.gid, age(p.transaction) from pg_prepared_xacts p \
+             ) held order by held.age desc limit 1",
+        );
+        let by = self.row(by).await?.map(|row| cell::<String, _>(&row, "by")).transpose()?;
+        Ok(Some(HeldBack { ms: cell(&row, "ms")?, by: by.unwrap_or_default() }))
+    }
 }
 
 #[cfg(test)]

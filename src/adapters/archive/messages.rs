@@ -1,5 +1,6 @@
 //! Messages: windows of a conversation, all of them by time, one by its id, and what the model reads.
 
+use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
@@ -13,7 +14,7 @@ use crate::{
     },
     domain::{chat::ChatId, event::EventType, message::Message, time::Time},
     flow::{
-        archive::{Exchanged, MessageFilter, Page, PageOf, Placed, Window},
+        archive::{Exchanged, MessageFilter, Page, PageOf, Placed, UnknownSends, Window},
         ledger::Error,
     },
 };
@@ -178,31 +179,32 @@ pub(super) async fn beside<S: Store>(store: &S, ids: &[Uuid]) -> Result<Vec<(Uui
     found.iter().map(|row| Ok((cell(row, "conversation_id")?, decode(row)?))).collect()
 }
 
-/// Sends of unknown fate that were tried then or later, the latest attempt first, after that place.
-pub(super) async fn unknown<S: Store>(
-    store: &S,
-    since: Time,
-    after: Option<(Time, Uuid)>,
-    limit: usize,
-) -> Result<Vec<Placed>, Error> {
-    let mut statement = select_placed();
-    statement.push(" and m.state = 'unknown' and m.attempt_at >= ").bind(since);
-    if let Some((at, id)) = after {
-        statement.push(" and (m.attempt_at, m.id) < (").bind(at).push(", ").bind(id).push(")");
+#[async_trait]
+impl<S: Store> UnknownSends for S {
+    async fn unknown_sends(
+        &self,
+        since: Time,
+        after: Option<(Time, Uuid)>,
+        limit: usize,
+    ) -> Result<Vec<Placed>, Error> {
+        let mut statement = select_placed();
+        statement.push(" and m.state = 'unknown' and m.attempt_at >= ").bind(since);
+        if let Some((at, id)) = after {
+            statement.push(" and (m.attempt_at, m.id) < (").bind(at).push(", ").bind(id).push(")");
+        }
+        statement.push(" order by m.attempt_at desc, m.id desc limit ").bind(limit.min(MESSAGES_MAX));
+        self.rows(statement).await?.iter().map(placed).collect()
     }
-    statement.push(" order by m.attempt_at desc, m.id desc limit ").bind(limit.min(MESSAGES_MAX));
-    store.rows(statement).await?.iter().map(placed).collect()
-}
 
-/// Those that were tried before then, without the note that nobody looks for them any longer.
-pub(super) async fn abandoned<S: Store>(store: &S, before: Time, limit: usize) -> Result<Vec<Placed>, Error> {
-    let mut statement = select_placed();
-    statement.push(" and m.state = 'unknown' and m.attempt_at < ").bind(before);
-    statement.push(" and not exists (select 1 from events e where e.conversation_id = m.conversation_id");
-    statement.push(" and e.kind = ").bind(EventType::SendReconciled.as_str());
-    statement.push(" and e.action = 'gave_up' and e.message_id = m.id and e.at >= m.attempt_at)");
-    statement.push(" order by m.attempt_at desc, m.id desc limit ").bind(limit.min(MESSAGES_MAX));
-    store.rows(statement).await?.iter().map(placed).collect()
+    async fn abandoned_sends(&self, before: Time, limit: usize) -> Result<Vec<Placed>, Error> {
+        let mut statement = select_placed();
+        statement.push(" and m.state = 'unknown' and m.attempt_at < ").bind(before);
+        statement.push(" and not exists (select 1 from events e where e.conversation_id = m.conversation_id");
+        statement.push(" and e.kind = ").bind(EventType::SendReconciled.as_str());
+        statement.push(" and e.action = 'gave_up' and e.message_id = m.id and e.at >= m.attempt_at)");
+        statement.push(" order by m.attempt_at desc, m.id desc limit ").bind(limit.min(MESSAGES_MAX));
+        self.rows(statement).await?.iter().map(placed).collect()
+    }
 }
 
 fn select_placed() -> Statement {

@@ -50,14 +50,12 @@ use crate::{
         conversation::Lease,
         draft::Draft,
         message::Message,
-        time::Time,
         turn::{DeadLetter, FollowUp, Turn},
     },
     flow::{
         archive::{
-            Archive, Bucket, ConversationFilter, Counts, Depths, EventFilter, Exchanged, FollowUpFilter,
-            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Usage,
-            Window,
+            Archive, ConversationFilter, Counts, EventFilter, Exchanged, FollowUpFilter, LetterFilter,
+            MessageFilter, Overview, Page, PageOf, Placed, Recorded, Window,
         },
         ledger::Error,
     },
@@ -114,19 +112,6 @@ impl<S: Store> Archive for S {
         messages::of_ids(self, ids).await
     }
 
-    async fn unknown_sends(
-        &self,
-        since: Time,
-        after: Option<(Time, Uuid)>,
-        limit: usize,
-    ) -> Result<Vec<Placed>, Error> {
-        messages::unknown(self, since, after, limit).await
-    }
-
-    async fn abandoned_sends(&self, before: Time, limit: usize) -> Result<Vec<Placed>, Error> {
-        messages::abandoned(self, before, limit).await
-    }
-
     async fn has_message(&self, channel: &str, chat: &ChatId, key: &str) -> Result<bool, Error> {
         messages::has(self, channel, chat, key).await
     }
@@ -169,44 +154,6 @@ impl<S: Store> Archive for S {
 
     async fn events(&self, filter: &EventFilter, page: &PageOf) -> Result<Page<Recorded>, Error> {
         events::list(self, filter, page).await
-    }
-
-    async fn tail(&self, after: Option<&str>, limit: usize) -> Result<Tail, Error> {
-        feed::tail(self, after, limit).await
-    }
-
-    async fn newest_event(&self) -> Result<String, Error> {
-        feed::newest(self).await
-    }
-
-    async fn held_back(&self) -> Result<Option<HeldBack>, Error> {
-        feed::held_back(self).await
-    }
-
-    async fn buckets(
-        &self,
-        from: Time,
-        to: Time,
-        step_ms: i64,
-        channels: Option<&[String]>,
-    ) -> Result<Vec<Bucket>, Error> {
-        numbers::buckets(self, numbers::Span::new(from, to, step_ms)?, channels).await
-    }
-
-    async fn used(&self, conversation: Uuid) -> Result<Vec<Usage>, Error> {
-        numbers::used(self, conversation).await
-    }
-
-    async fn proactive(&self, channel: &str, from: Time, to: Time) -> Result<i64, Error> {
-        numbers::proactive(self, channel, from, to).await
-    }
-
-    async fn depths(&self, channels: Option<&[String]>) -> Result<Depths, Error> {
-        depths::now(self, channels).await
-    }
-
-    async fn modes(&self, channels: Option<&[String]>) -> Result<Vec<(String, i64)>, Error> {
-        depths::modes(self, channels).await
     }
 
     async fn leases(&self) -> Result<Vec<(Uuid, Lease)>, Error> {

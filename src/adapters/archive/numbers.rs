@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{few::Few, follow_ups::WITHDRAWN, waits};
+use super::{depths, few::Few, follow_ups::WITHDRAWN, waits};
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::time::Time,
     flow::{
-        archive::{Bucket, Usage},
+        archive::{Bucket, Depths, Statistics, Usage},
         ledger::Error,
         spending::Used,
     },
@@ -102,19 +102,53 @@ impl Span {
     }
 }
 
-/// A bucket for each step, those in which nothing happened too. A message counts when it came, a turn when it ended,
-/// a follow-up when it was due, a draft when it was written.
-pub(super) async fn buckets<S: Store>(
-    store: &S,
-    span: Span,
-    channels: Option<&[String]>,
-) -> Result<Vec<Bucket>, Error> {
-    let _turn = TURNS.turn().await?;
-    let mut buckets = Vec::new();
-    for part in span.parts() {
-        buckets.extend(of_part(store, part, channels).await?);
+#[async_trait]
+impl<S: Store> Statistics for S {
+    // A bucket for each step, those in which nothing happened too. A message counts when it came, a turn when it ended,
+    // a follow-up when it was due, a draft when it was written.
+    async fn buckets(
+        &self,
+        from: Time,
+        to: Time,
+        step_ms: i64,
+        channels: Option<&[String]>,
+    ) -> Result<Vec<Bucket>, Error> {
+        let span = Span::new(from, to, step_ms)?;
+        let _turn = TURNS.turn().await?;
+        let mut buckets = Vec::new();
+        for part in span.parts() {
+            buckets.extend(of_part(self, part, channels).await?);
+        }
+        Ok(buckets)
     }
-    Ok(buckets)
+
+    async fn depths(&self, channels: Option<&[String]>) -> Result<Depths, Error> {
+        depths::now(self, channels).await
+    }
+
+    async fn modes(&self, channels: Option<&[String]>) -> Result<Vec<(String, i64)>, Error> {
+        depths::modes(self, channels).await
+    }
+
+    async fn used(&self, conversation: Uuid) -> Result<Vec<Usage>, Error> {
+        let statement = Statement::new(
+            "select t.model, t.wasted, cast(sum(t.input_tokens) as bigint) as input_tokens, \
+             cast(sum(t.output_tokens) as bigint) as output_tokens \
+             from turns t where t.conversation_id = $1 group by 1, 2 order by 1, 2",
+        );
+        self.rows(statement.with(conversation)).await?.iter().map(usage::<S>).collect()
+    }
+
+    // Follow-ups of a channel whose attempt began then, but for those that certainly did not leave.
+    async fn proactive(&self, channel: &str, from: Time, to: Time) -> Result<i64, Error> {
+        let statement = Statement::new(
+            "select count(*) as found from messages m \
+             where m.lane = 'proactive' and m.channel = $1 and m.attempt_at >= $2 and m.attempt_at < $3 \
+             and m.state in ('sending', 'sent', 'delivered', 'read', 'unknown')",
+        );
+        let row = self.row(statement.with(channel).with(from).with(to)).await?;
+        row.map_or(Ok(0), |row| cell(&row, "found"))
+    }
 }
 
 async fn of_part<S: Store>(store: &S, span: Span, channels: Option<&[String]>) -> Result<Vec<Bucket>, Error> {
@@ -207,32 +241,6 @@ impl<S: Store> Used for S {
         let rows = self.rows(statement).await?;
         rows.iter().map(|row| Ok((cell(row, "channel")?, usage::<S>(row)?))).collect()
     }
-}
-
-/// Tokens of a conversation, by model.
-pub(super) async fn used<S: Store>(store: &S, conversation: Uuid) -> Result<Vec<Usage>, Error> {
-    let statement = Statement::new(
-        "select t.model, t.wasted, cast(sum(t.input_tokens) as bigint) as input_tokens, \
-         cast(sum(t.output_tokens) as bigint) as output_tokens \
-         from turns t where t.conversation_id = $1 group by 1, 2 order by 1, 2",
-    );
-    store.rows(statement.with(conversation)).await?.iter().map(usage::<S>).collect()
-}
-
-/// Follow-ups of a channel whose attempt began then, but for those that certainly did not leave.
-pub(super) async fn proactive<S: Store>(
-    store: &S,
-    channel: &str,
-    from: Time,
-    to: Time,
-) -> Result<i64, Error> {
-    let statement = Statement::new(
-        "select count(*) as found from messages m \
-         where m.lane = 'proactive' and m.channel = $1 and m.attempt_at >= $2 and m.attempt_at < $3 \
-         and m.state in ('sending', 'sent', 'delivered', 'read', 'unknown')",
-    );
-    let row = store.row(statement.with(channel).with(from).with(to)).await?;
-    row.map_or(Ok(0), |row| cell(&row, "found"))
 }
 
 fn usage<S: Store>(row: &S::Row) -> Result<Usage, Error> {

@@ -12,7 +12,7 @@ use crate::{
         turn::{LetterKind, LetterState},
     },
     flow::{
-        archive::{Archive, EventFilter, LetterFilter},
+        archive::{Archive, EventFilter, LetterFilter, Statistics},
         graves::{Erasing, Graves, Rows},
         ledger::Error,
     },

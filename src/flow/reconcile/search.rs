@@ -22,7 +22,7 @@ use crate::{
         time::Time,
     },
     flow::{
-        archive::{Archive, EventFilter, PageOf, Placed},
+        archive::{Archive, EventFilter, PageOf, Placed, UnknownSends},
         channels::{Channel, Channels},
         ledger::{self, Key, Ledger, Need, change, ignore_gone},
         outbox,
@@ -110,6 +110,7 @@ impl Lost {
 pub struct Reconciler {
     ledger: Arc<dyn Ledger>,
     archive: Arc<dyn Archive>,
+    sends: Arc<dyn UnknownSends>,
     registry: Arc<dyn Registry>,
     channels: Arc<Channels>,
     searches: Mutex<HashMap<Uuid, Search>>,
@@ -121,10 +122,19 @@ impl Reconciler {
     pub fn new(
         ledger: Arc<dyn Ledger>,
         archive: Arc<dyn Archive>,
+        sends: Arc<dyn UnknownSends>,
         registry: Arc<dyn Registry>,
         channels: Arc<Channels>,
     ) -> Self {
-        Self { ledger, archive, registry, channels, searches: Mutex::default(), round: Mutex::default() }
+        Self {
+            ledger,
+            archive,
+            sends,
+            registry,
+            channels,
+            searches: Mutex::default(),
+            round: Mutex::default(),
+        }
     }
 
     /// Looks for what is due to be looked for, on all channels at once.
@@ -148,7 +158,7 @@ impl Reconciler {
     /// is forgotten.
     async fn read_on(&self, now: Time) -> Result<Vec<Lost>, ledger::Error> {
         let after = self.round().after;
-        let page = self.archive.unknown_sends(now.plus_ms(-SEARCH_MS), after, ROWS_MAX).await?;
+        let page = self.sends.unknown_sends(now.plus_ms(-SEARCH_MS), after, ROWS_MAX).await?;
         let is_last = page.len() < ROWS_MAX;
         let lost: Vec<Lost> = page.into_iter().filter_map(Lost::of).collect();
         let mut round = self.round();
@@ -337,7 +347,7 @@ impl Reconciler {
         if self.round().gave_up_at.is_some_and(was_done) {
             return Ok(());
         }
-        let old = self.archive.abandoned_sends(now.plus_ms(-SEARCH_MS), ROWS_MAX).await?;
+        let old = self.sends.abandoned_sends(now.plus_ms(-SEARCH_MS), ROWS_MAX).await?;
         for lost in old.into_iter().filter_map(Lost::of) {
             if self.channels.get(&lost.placed.channel).is_some() {
                 self.give_up(&lost).await?;

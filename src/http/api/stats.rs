@@ -168,11 +168,11 @@ pub(crate) async fn stats(doors: Data<Doors>, caller: Caller, query: Query<Span>
     let stretches = stretches.unwrap_or_else(|| vec![as_asked]);
     let mut buckets = Vec::new();
     for Days { from, to: end, each_ms } in stretches {
-        buckets.extend(doors.archive.buckets(from, end.min(to), each_ms, channels.as_deref()).await?);
+        buckets.extend(doors.statistics.buckets(from, end.min(to), each_ms, channels.as_deref()).await?);
     }
-    let depths = doors.archive.depths(channels.as_deref()).await?;
+    let depths = doors.statistics.depths(channels.as_deref()).await?;
     // What waits is shown all the same.
-    let modes = doors.archive.modes(channels.as_deref()).await.unwrap_or_else(|error| {
+    let modes = doors.statistics.modes(channels.as_deref()).await.unwrap_or_else(|error| {
         tracing::warn!(error = error.cause(), "statistics lack how many conversations there are");
         Vec::new()
     });

@@ -24,7 +24,7 @@ pub(crate) async fn list(
     let page = query.0.page()?;
     seen(&doors, &caller, id.0).await?;
     let page = listed(doors.archive.turns(id.0, &page).await)?;
-    let used = doors.archive.used(id.0).await?;
+    let used = doors.statistics.used(id.0).await?;
     Ok(Answer::ok(&Turns::of(id.0, page, &used, &doors.prices)))
 }
 

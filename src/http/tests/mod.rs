@@ -150,6 +150,7 @@ impl World {
         });
         let doors = Arc::new(Doors {
             archive: shelf.clone(),
+            statistics: shelf.clone(),
             registry: house.clone(),
             people: crew.clone(),
             ledger: house.clone(),

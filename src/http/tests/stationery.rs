@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{World, fakes};
 use crate::{
     flow::{
-        archive::{Archive as _, Tail},
+        archive::{EventFeed as _, Tail},
         notify::Bodies as _,
         registry::Role,
     },

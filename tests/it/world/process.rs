@@ -231,7 +231,13 @@ impl Process {
             expiry: store.places(),
             tombstones: tombstones.clone(),
             eraser: eraser.clone(),
-            reconciler: Reconciler::new(ledger.clone(), archive.clone(), registry.clone(), channels.clone()),
+            reconciler: Reconciler::new(
+                ledger.clone(),
+                archive.clone(),
+                store.places(),
+                registry.clone(),
+                channels.clone(),
+            ),
             poller: Poller {
                 owner: name.to_owned(),
                 intake: intake.clone(),
@@ -274,6 +280,7 @@ impl Process {
             eraser,
             channels: house.clone(),
             vault: house.clone(),
+            statistics: store.places(),
             stationery: store.places(),
             repeats: store.places(),
             audit: store.places(),
@@ -290,7 +297,7 @@ impl Process {
             site: Site::new(None, Default::default()),
             people: store.places(),
             feed: Feed::open(
-                archive.clone(),
+                store.places(),
                 store.places(),
                 dispatch.feed.clone(),
                 stopping.clone(),
@@ -434,7 +441,7 @@ impl Process {
     pub(crate) async fn brake(&self, times: i64) -> bool {
         let brakes = Brakes {
             registry: self.chores.repair.registry.clone(),
-            archive: self.store.places(),
+            statistics: self.store.places(),
             ledger: self.chores.ledger.clone(),
             zone: "Asia/Singapore".to_owned(),
             times,

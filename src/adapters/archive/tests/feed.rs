@@ -8,7 +8,7 @@ use crate::{
         trial::{self, NOW, Trial, event, on_both_stores},
     },
     domain::event::EventType,
-    flow::archive::{Archive, EventFilter, Recorded, Tail},
+    flow::archive::{Archive, EventFeed, EventFilter, Recorded, Tail},
 };
 
 on_both_stores!(

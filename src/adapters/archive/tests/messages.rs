@@ -13,7 +13,7 @@ use crate::{
         },
     },
     flow::{
-        archive::{Archive, MessageFilter, Window},
+        archive::{Archive, MessageFilter, UnknownSends, Window},
         ledger::Error,
     },
 };

@@ -21,7 +21,7 @@ use crate::{
         turn::{DeadLetter, FollowUpState, LetterKind, LetterState, Purpose, Turn, TurnState},
     },
     flow::{
-        archive::{Archive, Bucket},
+        archive::{Bucket, Statistics},
         ledger::Error,
         outbox,
         registry::{self, Registry},

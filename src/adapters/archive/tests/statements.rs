@@ -21,8 +21,8 @@ use crate::{
     },
     flow::{
         archive::{
-            Archive, ConversationFilter, EventFilter, FollowUpFilter, Group, LetterFilter, MessageFilter,
-            PageOf, Sort, Window,
+            Archive, ConversationFilter, EventFeed, EventFilter, FollowUpFilter, Group, LetterFilter,
+            MessageFilter, PageOf, Sort, Statistics, UnknownSends, Window,
         },
         ledger::Error,
         registry::{Channel, Registry, Role, Token},

@@ -33,6 +33,7 @@ fn reconciler<S: Trial + Clone + 'static>(shop: &Shop<S>) -> Reconciler {
     Reconciler::new(
         Arc::clone(&shop.intake.ledger),
         Arc::new(shop.store.clone()),
+        Arc::new(shop.store.clone()),
         Arc::clone(&shop.intake.registry),
         Arc::clone(&shop.intake.channels),
     )

@@ -22,9 +22,9 @@ use crate::{
     },
     flow::{
         archive::{
-            Archive, Bucket, ConversationFilter, Counts, Depths, EventFilter, Exchanged, FollowUpFilter,
-            HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded, Tail, Usage,
-            Window,
+            Archive, Bucket, ConversationFilter, Counts, Depths, EventFeed, EventFilter, Exchanged,
+            FollowUpFilter, HeldBack, LetterFilter, MessageFilter, Overview, Page, PageOf, Placed, Recorded,
+            Statistics, Tail, Usage, Window,
         },
         ledger::Error,
     },
@@ -151,14 +151,6 @@ impl Archive for Shelf {
         Ok(all.iter().filter(|placed| ids.contains(&placed.message.id)).cloned().collect())
     }
 
-    async fn unknown_sends(&self, _: Time, _: Option<(Time, Uuid)>, _: usize) -> Result<Vec<Placed>, Error> {
-        Ok(Vec::new())
-    }
-
-    async fn abandoned_sends(&self, _: Time, _: usize) -> Result<Vec<Placed>, Error> {
-        Ok(Vec::new())
-    }
-
     async fn has_message(&self, _: &str, _: &ChatId, _: &str) -> Result<bool, Error> {
         Ok(false)
     }
@@ -222,6 +214,13 @@ impl Archive for Shelf {
         Ok(Page { items: self.recorded(0), next: None })
     }
 
+    async fn leases(&self) -> Result<Vec<(Uuid, Lease)>, Error> {
+        Ok(Vec::new())
+    }
+}
+
+#[async_trait]
+impl EventFeed for Shelf {
     async fn tail(&self, after: Option<&str>, limit: usize) -> Result<Tail, Error> {
         self.look()?;
         if after.is_some() && self.unreadable_after.lock().unwrap().take_if(|id| after == Some(id)).is_some()
@@ -249,7 +248,10 @@ impl Archive for Shelf {
     async fn held_back(&self) -> Result<Option<HeldBack>, Error> {
         Ok(self.held_back.lock().unwrap().clone())
     }
+}
 
+#[async_trait]
+impl Statistics for Shelf {
     async fn used(&self, _: Uuid) -> Result<Vec<Usage>, Error> {
         Ok(Vec::new())
     }
@@ -272,9 +274,5 @@ impl Archive for Shelf {
             true => Err(Error::Unavailable("it took too long".into())),
             false => Ok(vec![("AI".to_owned(), 2), ("HUMAN".to_owned(), 1)]),
         }
-    }
-
-    async fn leases(&self) -> Result<Vec<(Uuid, Lease)>, Error> {
-        Ok(Vec::new())
     }
 }
