@@ -96,8 +96,17 @@ use crate::{
     config::Settings,
     domain::time::{Time, duration},
     flow::{
-        archive::Archive, audit::Audit, channels::Channels, desk::Desk, dispatch::Dispatch, erase::Eraser,
-        ledger::Ledger, mode_switch::ModeSwitch, people::People, registry::Registry, retention::Retention,
+        archive::Archive,
+        audit::Audit,
+        channels::Channels,
+        desk::Desk,
+        dispatch::Dispatch,
+        erase::Eraser,
+        ledger::Ledger,
+        mode_switch::ModeSwitch,
+        people::People,
+        registry::{Registry, Tokens},
+        retention::Retention,
     },
 };
 
@@ -110,8 +119,10 @@ pub struct Opened {
     pub ledger: Arc<dyn Ledger>,
     /// Where they are read.
     pub archive: Arc<dyn Archive>,
-    /// Channels and tokens.
+    /// Channels.
     pub registry: Arc<dyn Registry>,
+    /// Tokens of the API.
+    pub tokens: Arc<dyn Tokens>,
     /// Agents.
     pub people: Arc<dyn People>,
     /// Who has done what to the installation.
@@ -155,6 +166,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     };
     let switch = parts.switch();
     Ok(Opened {
+        tokens: parts.store.places(),
         people: parts.store.places(),
         audit: parts.store.places(),
         lock,

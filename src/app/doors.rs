@@ -79,6 +79,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         archive: Arc::clone(&parts.archive),
         statistics: parts.store.places(),
         registry: Arc::clone(&parts.registry),
+        tokens: parts.store.places(),
         people: Arc::clone(&people),
         stationery: parts.store.places(),
         endpoints: Arc::clone(&parts.endpoints),
@@ -96,7 +97,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         health: Arc::new(Health::of(parts.store.clone(), behind.redis)),
         auth: Auth::new(
             settings.api_token.as_ref().map(|token| token.expose()),
-            Arc::clone(&parts.registry),
+            parts.store.places(),
             Arc::clone(&people),
             now,
         ),

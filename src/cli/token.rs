@@ -72,7 +72,7 @@ impl Token {
                 }
             }
             Self::List { format } => {
-                let tokens = opened.registry.tokens().await?;
+                let tokens = opened.tokens.tokens().await?;
                 if format.json {
                     print::json(&tokens.into_iter().map(wire::Token::from).collect::<Vec<_>>())?;
                 } else {
@@ -80,7 +80,7 @@ impl Token {
                 }
             }
             Self::Revoke { id } => {
-                if !opened.registry.revoke_token(id).await? {
+                if !opened.tokens.revoke_token(id).await? {
                     bail!("there is no token {id}");
                 }
                 let now = opened.ledger.now().await?;
@@ -112,7 +112,7 @@ async fn create(opened: &Opened, wish: Wish) -> anyhow::Result<(registry::Token,
         created_at: now,
     };
     let (secret, hash) = fresh()?;
-    opened.registry.add_token(&token, &hash).await?;
+    opened.tokens.add_token(&token, &hash).await?;
     let deed = Audited::new(now, actor::SHELL, Deed::TokenCreated).to(token.id);
     opened.audit.note(&deed.with("name", token.name.as_str()).with("role", token.role.as_str())).await?;
     Ok((token, secret))

@@ -10,7 +10,7 @@ use super::{
     graves::Graves,
     pace::Starts,
     people::People,
-    registry::Registry,
+    registry::{Registry, Tokens},
     repeats::Repeats,
     spending::Used,
     stationery::Stationery,
@@ -32,6 +32,7 @@ pub trait Places:
     + Starts
     + Stationery
     + Statistics
+    + Tokens
     + UnknownSends
     + Used
 {
@@ -52,6 +53,7 @@ impl<T> Places for T where
         + Starts
         + Stationery
         + Statistics
+        + Tokens
         + UnknownSends
         + Used
 {

@@ -170,18 +170,6 @@ pub trait Registry: Send + Sync {
     /// Releases it. False if it was not latched.
     async fn release_brake(&self, name: &str, now: Time) -> Result<bool, Error>;
 
-    /// A new token by its hash (hex of SHA-256).
-    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error>;
-
-    /// All tokens, newest first.
-    async fn tokens(&self) -> Result<Vec<Token>, Error>;
-
-    /// The token with that hash.
-    async fn token(&self, hash: &str) -> Result<Option<Token>, Error>;
-
-    /// Removes a token. False if there is none.
-    async fn revoke_token(&self, id: Uuid) -> Result<bool, Error>;
-
     /// Two ids of a chat are known to be one person: the one that has no conversation yet shares that of the other.
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
 
@@ -200,4 +188,20 @@ pub trait Registry: Send + Sync {
     /// The journal was looked through up to then by whoever had claimed it until then, and is due again at `next_at`: unless
     /// it was wound meanwhile.
     async fn end_repair(&self, name: &str, to: Time, until: Time, next_at: Time) -> Result<(), Error>;
+}
+
+/// The place of tokens.
+#[async_trait]
+pub trait Tokens: Send + Sync {
+    /// A new token by its hash (hex of SHA-256).
+    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error>;
+
+    /// All tokens, newest first.
+    async fn tokens(&self) -> Result<Vec<Token>, Error>;
+
+    /// The token with that hash.
+    async fn token(&self, hash: &str) -> Result<Option<Token>, Error>;
+
+    /// Removes a token. False if there is none.
+    async fn revoke_token(&self, id: Uuid) -> Result<bool, Error>;
 }

@@ -22,7 +22,7 @@ use crate::{
     domain::time::Time,
     flow::{
         people::{People, Session, hash_of},
-        registry::{Registry, Role},
+        registry::{Role, Tokens},
         sign_in::{IDLE_MS, RENEWED_MS},
     },
 };
@@ -63,7 +63,7 @@ impl Known {
 /// Knows tokens and sessions.
 pub struct Auth {
     environment: Option<[u8; 32]>,
-    registry: Arc<dyn Registry>,
+    tokens: Arc<dyn Tokens>,
     people: Arc<dyn People>,
     now: fn() -> Time,
     remembered: Mutex<HashMap<Credential, (Instant, Option<Known>)>>,
@@ -74,13 +74,13 @@ impl Auth {
     /// With the token of the environment, if there is one.
     pub fn new(
         environment: Option<&str>,
-        registry: Arc<dyn Registry>,
+        tokens: Arc<dyn Tokens>,
         people: Arc<dyn People>,
         now: fn() -> Time,
     ) -> Self {
         let environment = environment.filter(|token| !token.is_empty()).map(digest);
         let (remembered, changes) = (Mutex::default(), watch::Sender::new(()));
-        Self { environment, registry, people, now, remembered, changes }
+        Self { environment, tokens, people, now, remembered, changes }
     }
 
     /// The caller who shows that.
@@ -151,7 +151,7 @@ impl Auth {
         match credential {
             Credential::Environment => Ok(Some(Known { caller: Caller::environment(), until: None })),
             Credential::Token(hash) => {
-                let Some(token) = self.registry.token(hash).await? else { return Ok(None) };
+                let Some(token) = self.tokens.token(hash).await? else { return Ok(None) };
                 let (agent, until) = (token.agent, token.expires_at);
                 let caller = Caller::of_token(token, hash.clone());
                 let Some(agent) = agent else { return Ok(Some(Known { caller, until })) };

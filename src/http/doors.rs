@@ -26,7 +26,7 @@ use crate::{
         notify::Notifier,
         onlookers::Onlookers,
         people::{self, People},
-        registry::Registry,
+        registry::{Registry, Tokens},
         repeats::Repeats,
         sign_in::SignIn,
         stationery::Stationery,
@@ -40,8 +40,10 @@ pub struct Doors {
     pub archive: Arc<dyn Archive>,
     /// How much of it.
     pub statistics: Arc<dyn Statistics>,
-    /// Channels and tokens.
+    /// Channels.
     pub registry: Arc<dyn Registry>,
+    /// Tokens of the API.
+    pub tokens: Arc<dyn Tokens>,
     /// Agents and their sessions.
     pub people: Arc<dyn People>,
     /// Labels and canned replies.

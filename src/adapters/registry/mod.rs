@@ -23,7 +23,7 @@ use crate::{
     },
     flow::{
         ledger::Error,
-        registry::{Channel, Linked, Registry, Token},
+        registry::{Channel, Linked, Registry, Token, Tokens},
         restored,
     },
 };
@@ -147,38 +147,6 @@ impl<S: Store> Registry for S {
         Ok(self.write(statement.with(name).with(now)).await? > 0)
     }
 
-    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
-        let statement = Statement::new(
-            "insert into tokens (id, name, hash, role, channels, agent, expires_at, created_at) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8)",
-        )
-        .with(token.id)
-        .with(token.name.as_str())
-        .with(hash)
-        .with(token.role.as_str())
-        .with(token.channels.as_ref())
-        .with(token.agent.map(|agent| agent.to_string()))
-        .with(token.expires_at)
-        .with(token.created_at);
-        self.write(statement).await.map(drop)
-    }
-
-    async fn tokens(&self) -> Result<Vec<Token>, Error> {
-        let mut statement = Statement::new(TOKENS);
-        statement.push(" order by t.created_at desc, t.id desc limit ").bind(ROWS_MAX);
-        self.rows(statement).await?.iter().map(token).collect()
-    }
-
-    async fn token(&self, hash: &str) -> Result<Option<Token>, Error> {
-        let mut statement = Statement::new(TOKENS);
-        statement.push(" where t.hash = ").bind(hash);
-        self.row(statement).await?.as_ref().map(token).transpose()
-    }
-
-    async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
-        Ok(self.write(Statement::new("delete from tokens where id = $1").with(id)).await? > 0)
-    }
-
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error> {
         let both = |statement: Statement| statement.with(channel).with(chat.as_str()).with(alias.as_str());
         let known = Statement::new(
@@ -238,6 +206,41 @@ impl<S: Store> Registry for S {
              where name = $1",
         );
         self.write(statement.with(name).with(to).with(until).with(next_at)).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl<S: Store> Tokens for S {
+    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
+        let statement = Statement::new(
+            "insert into tokens (id, name, hash, role, channels, agent, expires_at, created_at) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        )
+        .with(token.id)
+        .with(token.name.as_str())
+        .with(hash)
+        .with(token.role.as_str())
+        .with(token.channels.as_ref())
+        .with(token.agent.map(|agent| agent.to_string()))
+        .with(token.expires_at)
+        .with(token.created_at);
+        self.write(statement).await.map(drop)
+    }
+
+    async fn tokens(&self) -> Result<Vec<Token>, Error> {
+        let mut statement = Statement::new(TOKENS);
+        statement.push(" order by t.created_at desc, t.id desc limit ").bind(ROWS_MAX);
+        self.rows(statement).await?.iter().map(token).collect()
+    }
+
+    async fn token(&self, hash: &str) -> Result<Option<Token>, Error> {
+        let mut statement = Statement::new(TOKENS);
+        statement.push(" where t.hash = ").bind(hash);
+        self.row(statement).await?.as_ref().map(token).transpose()
+    }
+
+    async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
+        Ok(self.write(Statement::new("delete from tokens where id = $1").with(id)).await? > 0)
     }
 }
 

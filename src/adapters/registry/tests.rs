@@ -20,7 +20,7 @@ use crate::{
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
         ledger::Error,
-        registry::{Channel, Linked, Registry, Role, Token},
+        registry::{Channel, Linked, Registry, Role, Token, Tokens},
     },
 };
 

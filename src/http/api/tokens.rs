@@ -87,7 +87,7 @@ async fn created(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         created_at: now,
     };
     let token = new_secret()?;
-    doors.registry.add_token(&kept, &people::hash_of(&token)).await?;
+    doors.tokens.add_token(&kept, &people::hash_of(&token)).await?;
     doors.auth.forget();
     let deed = doors.deed(caller, Deed::TokenCreated).to(kept.id);
     doors.note(deed.with("name", kept.name.as_str()).with("role", kept.role.as_str())).await;
@@ -144,7 +144,7 @@ pub(super) async fn named(
     responses((status = 204)))]
 pub(crate) async fn revoke(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
     let is_there = seen(&doors, &caller).await?.iter().any(|token| token.id == id.0);
-    if !is_there || !doors.registry.revoke_token(id.0).await? {
+    if !is_there || !doors.tokens.revoke_token(id.0).await? {
         return Err(Problem::not_found());
     }
     doors.auth.forget();
@@ -154,7 +154,7 @@ pub(crate) async fn revoke(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
 
 /// Tokens that see no more than the caller.
 async fn seen(doors: &Doors, caller: &Caller) -> Result<Vec<registry::Token>, Problem> {
-    let mut tokens = doors.registry.tokens().await?;
+    let mut tokens = doors.tokens.tokens().await?;
     tokens.retain(|token| caller.sees_all_of(token.channels.as_deref()));
     Ok(tokens)
 }

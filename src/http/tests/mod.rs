@@ -152,6 +152,7 @@ impl World {
             archive: shelf.clone(),
             statistics: shelf.clone(),
             registry: house.clone(),
+            tokens: house.clone(),
             people: crew.clone(),
             ledger: house.clone(),
             stationery: drawer.clone(),

@@ -15,7 +15,7 @@ use baton::{
             Arrival, Incoming, LinkCode, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered,
             Unreadable,
         },
-        registry::{Channel, Linked, Registry, Token},
+        registry::{Channel, Linked, Registry},
     },
 };
 use bytes::Bytes;
@@ -113,10 +113,6 @@ fused! {
         touch claim_look_up(name: &str, now: Time, every_ms: i64) -> Result<bool, Error>;
         touch latch_brake(name: &str, latched: Latched, released_at: Option<Time>) -> Result<bool, Error>;
         touch release_brake(name: &str, now: Time) -> Result<bool, Error>;
-        touch add_token(token: &Token, hash: &str) -> Result<(), Error>;
-        pass tokens() -> Result<Vec<Token>, Error>;
-        pass token(hash: &str) -> Result<Option<Token>, Error>;
-        touch revoke_token(id: Uuid) -> Result<bool, Error>;
         touch restored_at() -> Result<Option<Time>, Error>;
         touch link_chats(channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
         touch claim_poll(name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error>;

@@ -25,7 +25,7 @@ use crate::{
             MessageFilter, PageOf, Sort, Statistics, UnknownSends, Window,
         },
         ledger::Error,
-        registry::{Channel, Registry, Role, Token},
+        registry::{Channel, Registry, Role, Token, Tokens},
         repeats::Repeats,
         spending::Used,
     },

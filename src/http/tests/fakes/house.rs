@@ -22,7 +22,7 @@ use crate::{
     flow::{
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         provider::LinkCode,
-        registry::{Channel, Linked, Registry, Token},
+        registry::{Channel, Linked, Registry, Token, Tokens},
         vault::Vault,
     },
     http::ports::{Channels, Health, Readiness, Secret},
@@ -115,21 +115,6 @@ impl Registry for House {
         Ok(found.map(|channel| channel.brake = Brake { latched: None, released_at: Some(now) }).is_some())
     }
 
-    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
-        self.tokens.lock().unwrap().push((token.clone(), hash.to_owned()));
-        Ok(())
-    }
-
-    async fn tokens(&self) -> Result<Vec<Token>, Error> {
-        Ok(self.tokens.lock().unwrap().iter().map(|(token, _)| token.clone()).collect())
-    }
-
-    async fn token(&self, hash: &str) -> Result<Option<Token>, Error> {
-        self.look()?;
-        let all = self.tokens.lock().unwrap();
-        Ok(all.iter().find(|(_, kept)| kept == hash).map(|(token, _)| token.clone()))
-    }
-
     async fn restored_at(&self) -> Result<Option<Time>, Error> {
         Ok(None)
     }
@@ -152,6 +137,24 @@ impl Registry for House {
 
     async fn end_repair(&self, _: &str, _: Time, _: Time, _: Time) -> Result<(), Error> {
         Ok(())
+    }
+}
+
+#[async_trait]
+impl Tokens for House {
+    async fn add_token(&self, token: &Token, hash: &str) -> Result<(), Error> {
+        self.tokens.lock().unwrap().push((token.clone(), hash.to_owned()));
+        Ok(())
+    }
+
+    async fn tokens(&self) -> Result<Vec<Token>, Error> {
+        Ok(self.tokens.lock().unwrap().iter().map(|(token, _)| token.clone()).collect())
+    }
+
+    async fn token(&self, hash: &str) -> Result<Option<Token>, Error> {
+        self.look()?;
+        let all = self.tokens.lock().unwrap();
+        Ok(all.iter().find(|(_, kept)| kept == hash).map(|(token, _)| token.clone()))
     }
 
     async fn revoke_token(&self, id: Uuid) -> Result<bool, Error> {
