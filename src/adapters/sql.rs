@@ -61,6 +61,11 @@ impl Part {
     }
 }
 
+/// First of several statements: who begins so comes one after another, and what one asks of all rows holds until it is written.
+pub(crate) fn serialize_writes() -> Part {
+    Part::Must(Statement::new("update installation set one = one"))
+}
+
 /// Which database: the few places where the text of a statement differs match on it, side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     old,
     rows::Columns,
-    sql::{Part, Statement, Store, cell, texts},
+    sql::{Part, Statement, Store, cell, serialize_writes, texts},
 };
 use crate::{
     domain::time::Time,
@@ -65,7 +65,7 @@ impl<S: Store> People for S {
     ) -> Result<bool, Error> {
         let mut add = insertion(agent, password);
         add.push(" where true on conflict (email_folded) do nothing");
-        let mut parts = vec![turn(), Part::Must(add)];
+        let mut parts = vec![serialize_writes(), Part::Must(add)];
         parts.extend(link.map(|link| Part::Must(insertion_of(link))));
         self.write_together(parts).await
     }
@@ -73,12 +73,12 @@ impl<S: Store> People for S {
     async fn add_first_agent(&self, agent: &Agent, link: &Link) -> Result<bool, Error> {
         let mut add = insertion(agent, None);
         add.push(" where not exists (select 1 from agents)");
-        self.write_together(vec![turn(), Part::Must(add), Part::Must(insertion_of(link))]).await
+        self.write_together(vec![serialize_writes(), Part::Must(add), Part::Must(insertion_of(link))]).await
     }
 
     async fn change_agent(&self, id: Uuid, change: &Change, now: Time) -> Result<Outcome, Error> {
         let Some(before) = self.agent(id).await? else { return Ok(Outcome::Gone) };
-        let mut parts = vec![turn(), Part::Must(overwriting(id, change, now))];
+        let mut parts = vec![serialize_writes(), Part::Must(overwriting(id, change, now))];
         if change.ends_sessions(&before) {
             let spared = change.spared.clone().unwrap_or_default();
             let sessions = Statement::new("delete from sessions where agent = $1 and hash <> $2");
@@ -183,11 +183,6 @@ impl<S: Store> People for S {
         let sessions = old::remove(self, "sessions", "r.expires_at < $1", before).await?;
         Ok(sessions + old::remove(self, "sign_in_links", "r.expires_at < $1", before).await?)
     }
-}
-
-/// Changes of agents come one after another: what is asked of all of them holds until it is written.
-fn turn() -> Part {
-    Part::Must(Statement::new("update installation set one = one"))
 }
 
 fn insertion(agent: &Agent, password: Option<&str>) -> Statement {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{
     failure,
     rows::{Columns, Json},
-    sql::{Engine, Part, Statement, Store, cell, only_row, texts},
+    sql::{Engine, Part, Statement, Store, cell, only_row, serialize_writes, texts},
 };
 use crate::{
     domain::{
@@ -63,7 +63,7 @@ impl<S: Store> Registry for S {
              where not exists (select 1 from channels t where t.instance = $3) on conflict (name) do nothing",
         );
         let statement = described(statement, channel).with(channel.state.as_str()).with(channel.created_at);
-        self.write_together(vec![Part::May(accounts_stay()), Part::Must(statement)]).await
+        self.write_together(vec![serialize_writes(), Part::Must(statement)]).await
     }
 
     async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error> {
@@ -74,7 +74,7 @@ impl<S: Store> Registry for S {
              and (instance = $3 or not exists (select 1 from channels t where t.instance = $3 and t.name <> $9))",
         );
         let statement = described(statement, channel).with(changed_at);
-        self.write_together(vec![Part::May(accounts_stay()), Part::Must(statement)]).await
+        self.write_together(vec![serialize_writes(), Part::Must(statement)]).await
     }
 
     async fn remove_channel(&self, name: &str) -> Result<bool, Error> {
@@ -267,11 +267,6 @@ fn naming_no_more(engine: Engine, table: &'static str, name: &str) -> Statement 
         }
     }
     statement
-}
-
-/// Holds back whoever else gives an account to a channel until this transaction ends: of two, one sees what the other did.
-fn accounts_stay() -> Statement {
-    Statement::new("update installation set id = id")
 }
 
 /// The values that adding and overwriting have in common, in their order.
