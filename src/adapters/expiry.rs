@@ -267,6 +267,10 @@ impl<S: Store> Expiry for S {
         count(self, &mut counted, "conversations", empty).await?;
         Ok(counted)
     }
+
+    async fn forget_echoes(&self, before: Time) -> Result<u64, Error> {
+        old::remove(self, "tombstones", "r.until < $1", before).await
+    }
 }
 
 async fn count<S: Store>(

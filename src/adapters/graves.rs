@@ -15,7 +15,7 @@ use super::{
 use crate::{
     domain::{event::EventType, time::Time, turn::LetterKind},
     flow::{
-        graves::{Erasing, Graves, Leaf, Line, Of, Rows, Traces, Turned},
+        graves::{Erasing, Graves, Leaf, Line, Of, Rows, TombstoneKeys, Traces, Turned},
         ledger::Error,
         tombstones::Removal,
     },
@@ -57,21 +57,6 @@ const fn place(of: Of) -> Option<Place> {
 
 #[async_trait]
 impl<S: Store> Graves for S {
-    async fn tombstone_keys(&self) -> Result<Vec<Vec<u8>>, Error> {
-        let statement = Statement::new("select k.sealed from tombstone_keys k order by k.at desc, k.id desc");
-        let kept = self.rows(statement).await?;
-        kept.iter().map(|row| bytes(row, "sealed")).collect()
-    }
-
-    async fn keep_tombstone_key(&self, number: usize, sealed: Vec<u8>) -> Result<(), Error> {
-        // By its number: two who begin at once keep one.
-        let mut statement = Statement::new("insert into tombstone_keys (id, sealed, at) values ($1, $2, ")
-            .with(format!("{number:08}"))
-            .with(Some(sealed));
-        statement.now(self).push(") on conflict (id) do nothing");
-        self.write(statement).await.map(drop)
-    }
-
     async fn erasing(&self, conversation: Uuid) -> Result<Option<Erasing>, Error> {
         let statement = Statement::new(
             "select c.channel, x.actor, x.removed from erasures x join conversations c on c.id = x.conversation_id \
@@ -255,9 +240,23 @@ impl<S: Store> Graves for S {
         );
         self.rows(statement.with(since)).await?.iter().map(|row| cell(row, "conversation_id")).collect()
     }
+}
 
-    async fn forget_echoes(&self, before: Time) -> Result<u64, Error> {
-        old::remove(self, "tombstones", "r.until < $1", before).await
+#[async_trait]
+impl<S: Store> TombstoneKeys for S {
+    async fn tombstone_keys(&self) -> Result<Vec<Vec<u8>>, Error> {
+        let statement = Statement::new("select k.sealed from tombstone_keys k order by k.at desc, k.id desc");
+        let kept = self.rows(statement).await?;
+        kept.iter().map(|row| bytes(row, "sealed")).collect()
+    }
+
+    async fn keep_tombstone_key(&self, number: usize, sealed: Vec<u8>) -> Result<(), Error> {
+        // By its number: two who begin at once keep one.
+        let mut statement = Statement::new("insert into tombstone_keys (id, sealed, at) values ($1, $2, ")
+            .with(format!("{number:08}"))
+            .with(Some(sealed));
+        statement.now(self).push(") on conflict (id) do nothing");
+        self.write(statement).await.map(drop)
     }
 }
 

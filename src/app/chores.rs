@@ -193,7 +193,7 @@ impl Chores {
             ("old requests were", places.forget_requests(before)),
             ("old answers were", parts.answers.forget_answers(now.plus_ms(-answers::KEPT_MS))),
             ("files that no message carries were", parts.enclosures.forget_loose(before)),
-            ("words that nobody sends back any more were", self.eraser.graves.forget_echoes(now)),
+            ("words that nobody sends back any more were", places.forget_echoes(now)),
             (
                 "old deliveries to endpoints were",
                 parts.endpoints.forget_deliveries(now.plus_ms(-notify::KEPT_MS)),

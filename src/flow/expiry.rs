@@ -96,4 +96,7 @@ pub trait Expiry: Send + Sync {
 
     /// How many rows would go, by table. Conversations that would be empty only then are not counted.
     async fn count_expired(&self, before: Time) -> Result<Rows, Error>;
+
+    /// Forgets hashes of words that nobody would send back any more. Returns how many.
+    async fn forget_echoes(&self, before: Time) -> Result<u64, Error>;
 }

@@ -126,12 +126,6 @@ pub enum Turned {
 /// The place.
 #[async_trait]
 pub trait Graves: Send + Sync {
-    /// The sealed keys of tombstones, the newest first.
-    async fn tombstone_keys(&self) -> Result<Vec<Vec<u8>>, Error>;
-
-    /// Keeps another one, unless somebody has just kept one as the same.
-    async fn keep_tombstone_key(&self, number: usize, sealed: Vec<u8>) -> Result<(), Error>;
-
     /// One that is being erased; None: it never was, or is gone.
     async fn erasing(&self, conversation: Uuid) -> Result<Option<Erasing>, Error>;
 
@@ -184,7 +178,14 @@ pub trait Graves: Send + Sync {
 
     /// Conversations that were erased since that moment.
     async fn erased_since(&self, since: Time) -> Result<Vec<Uuid>, Error>;
+}
 
-    /// Forgets hashes of words that nobody would send back any more. Returns how many.
-    async fn forget_echoes(&self, before: Time) -> Result<u64, Error>;
+/// The place of the keys by which tombstones are known.
+#[async_trait]
+pub trait TombstoneKeys: Send + Sync {
+    /// The sealed keys of tombstones, the newest first.
+    async fn tombstone_keys(&self) -> Result<Vec<Vec<u8>>, Error>;
+
+    /// Keeps another one, unless somebody has just kept one as the same.
+    async fn keep_tombstone_key(&self, number: usize, sealed: Vec<u8>) -> Result<(), Error>;
 }

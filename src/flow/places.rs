@@ -7,7 +7,7 @@ use super::{
     enclosures::Enclosures,
     endpoints::Endpoints,
     expiry::Expiry,
-    graves::Graves,
+    graves::{Graves, TombstoneKeys},
     pace::Starts,
     people::People,
     registry::{Registry, Tokens},
@@ -33,6 +33,7 @@ pub trait Places:
     + Stationery
     + Statistics
     + Tokens
+    + TombstoneKeys
     + UnknownSends
     + Used
 {
@@ -54,6 +55,7 @@ impl<T> Places for T where
         + Stationery
         + Statistics
         + Tokens
+        + TombstoneKeys
         + UnknownSends
         + Used
 {

@@ -21,7 +21,7 @@ use crate::{
     },
     flow::{
         expiry::{Expired, Expiry, Kind},
-        graves::{Graves as _, Rows},
+        graves::Rows,
     },
 };
 

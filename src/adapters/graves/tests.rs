@@ -19,7 +19,8 @@ use crate::{
     },
     flow::{
         answers::{Answered, Answers as _, Question},
-        graves::{Erasing, Graves, Of, Turned},
+        expiry::Expiry as _,
+        graves::{Erasing, Graves, Of, TombstoneKeys, Turned},
         ledger::{Key, Need, change},
     },
 };

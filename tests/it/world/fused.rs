@@ -133,8 +133,6 @@ fused! {
 
 fused! {
     Graves {
-        pass tombstone_keys() -> Result<Vec<Vec<u8>>, Error>;
-        pass keep_tombstone_key(number: usize, sealed: Vec<u8>) -> Result<(), Error>;
         look erasing(conversation: Uuid) -> Result<Option<Erasing>, Error>;
         look left_behind(idle_ms: i64, limit: usize) -> Result<Vec<Uuid>, Error>;
         look leaf(conversation: Uuid, limit: usize) -> Result<Option<Leaf>, Error>;
@@ -151,7 +149,6 @@ fused! {
         touch remove_answers(erasing: &Erasing, keys: Vec<String>) -> Result<Turned, Error>;
         touch end(erasing: &Erasing) -> Result<bool, Error>;
         look erased_since(since: Time) -> Result<Vec<Uuid>, Error>;
-        touch forget_echoes(before: Time) -> Result<u64, Error>;
     }
 }
 
