@@ -52,8 +52,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// Every `crate::…` path in the code of a file, its first word; and every outside crate named by a `use`.
 fn looks_into(path: &Path) -> (Vec<String>, Vec<String>) {
     let text = fs::read_to_string(path).expect("the file can be read");
-    // What only tests import is their own business.
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    // What only tests import is their own business. Where they are a file, what stands below its name is code.
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code: String =
         code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
     let uses = code.lines().filter_map(|line| line.trim_start().strip_prefix("use "));
