@@ -3,9 +3,10 @@
 use std::io;
 
 use super::{
-    Error, Movable, Session, all,
+    Error, Movable, Session,
     file::{Read, Said},
     head::Opening,
+    number,
     tables::{self, Column, Table},
     whole,
 };
@@ -25,7 +26,7 @@ pub(crate) struct Found {
     /// A restore has begun here and not ended.
     pub(crate) is_half_done: bool,
     /// Rows of each table that has any.
-    pub(crate) rows: Vec<(&'static str, u64)>,
+    pub(crate) rows: Vec<(&'static str, i64)>,
 }
 
 /// Looks at what a database holds. Changes nothing.
@@ -34,8 +35,8 @@ pub(crate) async fn look<D: Movable>(store: &D) -> Result<Found, Error> {
     let schema = whole::schema(&mut session).await?;
     let mut rows = Vec::new();
     for table in tables::tables(&mut session).await? {
-        let told = all(&mut session, format!("select cast(count(*) as text) from {}", table.name)).await?;
-        let count = told.first().and_then(|count| count.parse().ok()).unwrap_or(0);
+        let count =
+            number(&mut session, format!("select cast(count(*) as text) from {}", table.name)).await?;
         if count > 0 && table.name != tables::MADE_BY_STARTS {
             rows.push((table.name, count));
         }

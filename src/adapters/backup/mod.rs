@@ -36,7 +36,7 @@ mod part;
 #[cfg(test)]
 mod tests;
 
-use std::io;
+use std::{io, num::ParseIntError};
 
 use sqlx::{AssertSqlSafe, PgConnection, SqliteConnection, migrate::MigrateError};
 
@@ -164,6 +164,13 @@ async fn all<S: Session>(session: &mut S, sql: String) -> Result<Vec<String>, Er
     Ok(texts)
 }
 
+/// The number that a statement answers with, as text.
+async fn number<S: Session>(session: &mut S, sql: String) -> Result<i64, Error> {
+    let told = all(session, sql).await?;
+    let number = told.first().ok_or(sqlx::Error::RowNotFound)?.parse();
+    number.map_err(|error: ParseIntError| sqlx::Error::Decode(error.into()).into())
+}
+
 /// The moment by the clock of the database.
 async fn moment<S: Session>(session: &mut S, store: &impl Store) -> Result<Time, Error> {
     if let Some(now) = store.moment() {
@@ -171,7 +178,5 @@ async fn moment<S: Session>(session: &mut S, store: &impl Store) -> Result<Time,
     }
     // Of the two databases only PostgreSQL is ever asked.
     let asked = "select ((extract(epoch from clock_timestamp()) * 1000)::bigint)::text";
-    let told = all(session, asked.to_owned()).await?;
-    let ms = told.first().and_then(|ms| ms.parse().ok()).ok_or(sqlx::Error::RowNotFound)?;
-    Ok(Time(ms))
+    number(session, asked.to_owned()).await.map(Time)
 }

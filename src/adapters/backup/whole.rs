@@ -1,7 +1,7 @@
 //! Whether a database is whole, and whose it is. While rows are taken in, the installation's generation is a word in place of
 //! a number: no migration is needed for the mark, and every version of the tables has room for it.
 
-use super::{Error, Movable, Session, all};
+use super::{Error, Movable, Session, all, number};
 use crate::{
     adapters::sql::{Engine, Statement, Store, cell},
     flow::ledger,
@@ -56,8 +56,7 @@ pub(super) async fn schema<S: Session>(session: &mut S) -> Result<i64, Error> {
         return Ok(0);
     }
     let asked = "select cast(coalesce(max(version), 0) as text) from _sqlx_migrations where success";
-    let told = all(session, asked.to_owned()).await?;
-    Ok(told.first().and_then(|version| version.parse().ok()).unwrap_or(0))
+    number(session, asked.to_owned()).await
 }
 
 /// Whether it has no tables of ours.
