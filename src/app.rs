@@ -74,18 +74,19 @@ use std::{sync::Arc, time::Duration};
 use execution::{key_store, redis_lock::Lock, redis_server};
 
 pub use alive::is_alive;
-pub use backup::{Destination, Saved, backup};
+pub use backup::{Destination, backup};
 pub use causes::with_causes;
 pub use check::{Finding, Standing, check};
 pub use connect::{Arrived, Connection, Proof, connections};
 pub use demo::demo;
 pub use instance::serve;
 pub use invitations::{base, invite};
-pub use moves::Seals;
 pub use own_api::{OwnApi, Said};
 pub use restore::{Examined, LetIn, Restored, Wish, examine};
 pub use secret_key::{Rotated, rotate};
 pub use simulator::simulator;
+
+pub use crate::adapters::backup::{Saved, Seals};
 
 use self::{
     parts::{Ground, Parts},

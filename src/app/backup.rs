@@ -1,7 +1,6 @@
 //! `baton backup`: everything that a database holds, in one file.
 
 use std::{
-    collections::BTreeMap,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -11,13 +10,12 @@ use anyhow::{Context as _, bail, ensure};
 
 use super::{
     key_file::{KeyFile, text_of},
-    moves::Seals,
     stores::Store,
     vault::{Key, Vault},
 };
 use crate::{
     adapters::{
-        backup::{self, LockedKeys, Packed, PartFile, Resealed},
+        backup::{self, LockedKeys, PartFile, Resealed, Saved, Seals},
         sqlite::{Sqlite, folder_of},
     },
     config::{Passphrase, Settings},
@@ -43,23 +41,6 @@ pub enum Destination {
     Output,
 }
 
-/// What was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saved {
-    /// Rows by table.
-    pub rows: BTreeMap<String, u64>,
-    /// Bytes before they were packed.
-    pub plain_bytes: u64,
-    /// Bytes of the file.
-    pub bytes: u64,
-}
-
-impl From<Packed> for Saved {
-    fn from(packed: Packed) -> Self {
-        Self { rows: packed.rows, plain_bytes: packed.plain, bytes: packed.packed }
-    }
-}
-
 /// Writes a backup, beside a server that goes on. With a passphrase, the keys of what is encrypted go with it.
 pub async fn backup(
     settings: &Settings,
@@ -77,17 +58,17 @@ pub async fn backup(
         Some(words) => Some(locked(&proven_keys(&store, settings).await?, words)?),
         None => None,
     };
-    let packed = match to {
+    let saved = match to {
         Destination::File { path, replaces } => {
             let file = PartFile::begin(&path, replaces)?;
-            let packed = store.save(keys, &file).await?;
+            let saved = store.save(keys, &file).await?;
             file.end().with_context(|| format!("{} cannot be written", path.display()))?;
-            packed
+            saved
         }
         Destination::Output => store.save(keys, io::stdout()).await?,
     };
     store.close().await;
-    Ok(packed.into())
+    Ok(saved)
 }
 
 /// Refuses a place that is the server's own, and one where another file lies than an earlier backup: that is all that

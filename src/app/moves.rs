@@ -6,38 +6,14 @@ use uuid::Uuid;
 
 use super::stores::{Store, on};
 use crate::adapters::{
-    backup::{self, Error, Found, LockedKeys, Movable, Packed, Read, Resealed},
+    backup::{self, Error, Found, LockedKeys, Movable, Read, Resealed, Saved, Seals},
     postgres::Postgres,
     sqlite::Sqlite,
 };
 
-/// How many values of one table became what.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seals {
-    /// The table.
-    pub table: &'static str,
-    /// As they are.
-    pub kept: usize,
-    /// Sealed anew, with the key that comes first.
-    pub resealed: usize,
-    /// That no key opens.
-    pub unopened: usize,
-}
-
-impl From<backup::Seals> for Seals {
-    fn from(seals: backup::Seals) -> Self {
-        let backup::Seals { table, kept, resealed, unopened } = seals;
-        Self { table, kept, resealed, unopened }
-    }
-}
-
 impl Store {
     /// Writes everything it holds, as it is at one moment.
-    pub(super) async fn save(
-        &self,
-        keys: Option<LockedKeys>,
-        to: impl Write + Send,
-    ) -> Result<Packed, Error> {
+    pub(super) async fn save(&self, keys: Option<LockedKeys>, to: impl Write + Send) -> Result<Saved, Error> {
         on!(self, store => backup::save(store, keys, to).await)
     }
 
@@ -61,8 +37,7 @@ impl Store {
         &self,
         each: impl FnMut(&[u8]) -> Resealed + Send,
     ) -> Result<Vec<Seals>, Error> {
-        let seals = on!(self, store => backup::reseal(store, each).await);
-        Ok(seals?.into_iter().map(Into::into).collect())
+        on!(self, store => backup::reseal(store, each).await)
     }
 
     /// It is whole now, and an installation of its own.

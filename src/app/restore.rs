@@ -12,12 +12,11 @@ use anyhow::{Context as _, bail, ensure};
 
 use super::{
     backup::{keys_of, unlocked},
-    moves::Seals,
     stores::Store,
     vault::Vault,
 };
 use crate::{
-    adapters::backup::{self, Found, Head, Resealed},
+    adapters::backup::{self, Found, Head, Resealed, Seals},
     config::{Passphrase, Settings},
     domain::time::Time,
     flow::{

@@ -9,11 +9,10 @@ use anyhow::{Context as _, ensure};
 
 use super::{
     key_file::{KeyFile, fresh, text_of},
-    moves::Seals,
     stores::Store,
     vault::{Key, Vault},
 };
-use crate::config::Settings;
+use crate::{adapters::backup::Seals, config::Settings};
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,13 +19,13 @@ const LINE_MAX: u64 = 64 * 1024 * 1024;
 
 /// How much was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Packed {
+pub struct Saved {
     /// Rows by table.
-    pub(crate) rows: BTreeMap<String, u64>,
-    /// Bytes of its lines.
-    pub(crate) plain: u64,
+    pub rows: BTreeMap<String, u64>,
+    /// Bytes before they were packed.
+    pub plain_bytes: u64,
     /// Bytes of the file.
-    pub(crate) packed: u64,
+    pub bytes: u64,
 }
 
 /// A file that is being written.
@@ -64,12 +64,12 @@ impl<W: Write> Writer<W> {
     }
 
     /// Ends the file. Whether it is on the disk is its owner's to see.
-    pub(super) fn end(mut self) -> Result<Packed, Error> {
+    pub(super) fn end(mut self) -> Result<Saved, Error> {
         let sha256 = hex::encode(std::mem::take(&mut self.hash).finalize());
         self.json(&Trailer { rows: self.rows.clone(), sha256 })?;
         let mut counted = self.gzip.finish()?;
         counted.to.flush()?;
-        Ok(Packed { rows: self.rows, plain: self.plain, packed: counted.bytes })
+        Ok(Saved { rows: self.rows, plain_bytes: self.plain, bytes: counted.bytes })
     }
 
     fn json(&mut self, value: &impl Serialize) -> Result<(), Error> {

@@ -40,12 +40,14 @@ use std::{io, num::ParseIntError};
 
 use sqlx::{AssertSqlSafe, PgConnection, SqliteConnection, migrate::MigrateError};
 
-pub(crate) use file::{Packed, Read, verify};
+pub use file::Saved;
+pub(crate) use file::{Read, verify};
 pub(crate) use head::{Head, LockedKeys};
 pub(crate) use load::{Found, load, look};
 pub(crate) use part::PartFile;
 pub(crate) use save::save;
-pub(crate) use seals::{Resealed, Seals, reseal};
+pub use seals::Seals;
+pub(crate) use seals::{Resealed, reseal};
 pub(crate) use unfinished::unfinished;
 pub(crate) use whole::{is_half_done, renew};
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{Error, Head, LockedKeys, Movable, Packed, Session, all, file::Writer, moment, tables, whole};
+use super::{Error, Head, LockedKeys, Movable, Saved, Session, all, file::Writer, moment, tables, whole};
 use crate::adapters::sql::Engine;
 
 /// Writes everything that is carried, and nothing that comes meanwhile. Whoever writes to the database is not held up;
@@ -11,7 +11,7 @@ pub(crate) async fn save<D: Movable>(
     store: &D,
     keys: Option<LockedKeys>,
     to: impl Write + Send,
-) -> Result<Packed, Error> {
+) -> Result<Saved, Error> {
     let mut session = store.reading().await?;
     let (begin, name) = match D::ENGINE {
         Engine::Postgres => ("begin isolation level repeatable read read only", "postgres"),
@@ -23,9 +23,9 @@ pub(crate) async fn save<D: Movable>(
     session.run(begin.to_owned(), None).await?;
     let saved = write(&mut session, keys, made_at.0, name, to).await;
     let ended = session.run("rollback".to_owned(), None).await;
-    let packed = saved?;
+    let saved = saved?;
     ended?;
-    Ok(packed)
+    Ok(saved)
 }
 
 async fn write<S: Session>(
@@ -34,7 +34,7 @@ async fn write<S: Session>(
     made_at: i64,
     store: &str,
     to: impl Write + Send,
-) -> Result<Packed, Error> {
+) -> Result<Saved, Error> {
     let schema = whole::schema(session).await?;
     let installation =
         all(session, "select id from installation".to_owned()).await?.pop().unwrap_or_default();

@@ -20,15 +20,15 @@ pub(crate) enum Resealed {
 
 /// How many values of one table became what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seals {
+pub struct Seals {
     /// The table.
-    pub(crate) table: &'static str,
-    /// Sealed as it should be.
-    pub(crate) kept: usize,
-    /// Sealed anew.
-    pub(crate) resealed: usize,
+    pub table: &'static str,
+    /// Sealed as they should be.
+    pub kept: usize,
+    /// Sealed anew, with the key that comes first.
+    pub resealed: usize,
     /// That no key opens.
-    pub(crate) unopened: usize,
+    pub unopened: usize,
 }
 
 /// Goes through everything that is sealed, in one transaction. A value that somebody else changes meanwhile stays theirs.
