@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 use super::{
     key_file::{KeyFile, text_of},
     stores::Store,
-    vault::{Key, Vault},
+    vault::{Key, Vault, random},
 };
 use crate::{
     adapters::{
@@ -119,8 +119,7 @@ async fn proven_keys(store: &Store, settings: &Settings) -> anyhow::Result<Vec<K
         );
     }
     let keys = keys_of(store, settings)?;
-    let (first, others) = keys.split_first().context("there is no key")?;
-    let vault = Vault::new(first, others).context("BATON_SECRET_KEY cannot be used")?;
+    let vault = Vault::new(&keys).context("BATON_SECRET_KEY cannot be used")?;
     let opens = |sealed: &[u8]| vault.open(sealed).is_some();
     let seals =
         store.reseal(|sealed| if opens(sealed) { Resealed::Kept } else { Resealed::Unopened }).await?;
@@ -150,8 +149,7 @@ pub(super) fn keys_of(store: &Store, settings: &Settings) -> anyhow::Result<Vec<
 }
 
 fn locked(keys: &[Key], passphrase: &Passphrase) -> anyhow::Result<LockedKeys> {
-    let mut salt = [0; 16];
-    getrandom::fill(&mut salt).context("the machine gives no random bytes")?;
+    let salt = random::<16>()?;
     let vault = Vault::of_passphrase(passphrase, &salt, Vault::by());
     let sealed = vault.and_then(|vault| vault.seal(text_of(keys).as_bytes()));
     let sealed = sealed.context("the machine cannot make a key of the passphrase")?;

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::vault::Key;
+use super::vault::{KEY_BYTES, Key, random};
 use crate::{
     adapters::{
         backup::PartFile,
@@ -63,7 +63,7 @@ impl KeyFile {
             match made {
                 Ok(mut file) => {
                     leave_to_owner(&file, &self.path);
-                    writeln!(file, "{}", hex::encode(fresh()?))?;
+                    writeln!(file, "{}", hex::encode(random::<KEY_BYTES>()?))?;
                     file.sync_all()?;
                 }
                 // Another command made it at the same moment.
@@ -129,13 +129,6 @@ pub(super) fn with_cure(told: String, path: &Path) -> String {
     cure(path).map_or(told.clone(), |cure| format!("{told} ({cure})"))
 }
 
-/// A key that nobody can guess.
-pub(super) fn fresh() -> anyhow::Result<Key> {
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).context("the machine gives no random bytes")?;
-    Ok(key)
-}
-
 /// Keys as a setting says them.
 pub(super) fn text_of(keys: &[Key]) -> String {
     keys.iter().map(hex::encode).collect::<Vec<_>>().join(",")
@@ -194,7 +187,7 @@ mod tests {
         let running = Vault::of_file(running, &before).expect("a vault");
         let sealed_before = running.seal(b"token").expect("sealed");
         file().replace(&[[5; 32], before[0]]).expect("replaced");
-        let new = Vault::new(&[5; 32], &[]).expect("a vault");
+        let new = Vault::new(&[[5; 32]]).expect("a vault");
         assert_eq!(running.open(&new.seal(b"other").expect("sealed")).as_deref(), Some(&b"other"[..]));
         assert_eq!(running.open(&sealed_before).as_deref(), Some(&b"token"[..]));
         assert_eq!(new.open(&running.seal(b"token").expect("sealed")).as_deref(), Some(&b"token"[..]));

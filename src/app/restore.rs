@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail, ensure};
 use super::{
     backup::{keys_of, unlocked},
     stores::Store,
-    vault::Vault,
+    vault::{Vault, random},
 };
 use crate::{
     adapters::backup::{self, Found, Head, Resealed, Seals},
@@ -128,10 +128,10 @@ impl Examined {
             false => Some(settle(&store, settings, self.made_at()).await?),
         };
         let let_in = if wish.moved { LetIn::default() } else { let_in(&store).await? };
-        let id = random::<16>()?;
+        let id = hex::encode(random::<16>()?);
         // Where nothing has gone on, what was missed was answered by nobody.
         let generation = match wish.moved {
-            true => random::<4>()?,
+            true => hex::encode(random::<4>()?),
             false => restored::generation_at(super::now()),
         };
         store.renew(&id, &generation).await?;
@@ -175,8 +175,7 @@ fn sealing(
     } else {
         let mut keys = keys_of(store, settings)?;
         keys.extend(brought.unwrap_or_default());
-        let (first, others) = keys.split_first().context("there is no key")?;
-        Some(Vault::new(first, others).context("BATON_SECRET_KEY cannot be used")?)
+        Some(Vault::new(&keys).context("BATON_SECRET_KEY cannot be used")?)
     };
     let is_brought = brought.is_some();
     Ok(move |sealed: &[u8]| match &vault {
@@ -209,10 +208,4 @@ async fn let_in(store: &Store) -> anyhow::Result<LetIn> {
     let tokens = store.places().tokens().await?.into_iter().filter(opens);
     let tokens = tokens.map(|token| token.name).collect();
     Ok(LetIn { agents: agents.into_iter().map(|agent| agent.email).collect(), tokens })
-}
-
-fn random<const N: usize>() -> anyhow::Result<String> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).context("the machine gives no random bytes")?;
-    Ok(hex::encode(bytes))
 }

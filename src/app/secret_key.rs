@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use anyhow::{Context as _, ensure};
 
 use super::{
-    key_file::{KeyFile, fresh, text_of},
+    key_file::{KeyFile, text_of},
     stores::Store,
-    vault::{Key, Vault},
+    vault::{Key, Vault, random},
 };
 use crate::{adapters::backup::Seals, config::Settings};
 
@@ -46,7 +46,7 @@ pub async fn rotate(settings: &Settings) -> anyhow::Result<Rotated> {
     let rotated = match (&settings.secret_key, store.key_file()) {
         (Some(keys), _) => match keys.expose() {
             [old] => {
-                let new = fresh()?;
+                let new = random()?;
                 let first = settings.is_postgres().then(|| text_of(&[*old, new]));
                 Rotated::ToSet { first, then: text_of(&[new, *old]) }
             }
@@ -71,7 +71,7 @@ async fn replace(store: &Store, file: &KeyFile) -> anyhow::Result<Rotated> {
         unopened(&before),
         file.path().display()
     );
-    let new = fresh()?;
+    let new = random()?;
     // The file first: whoever meets what is sealed with the new key finds it there.
     file.replace(&[new, old])?;
     let seals = seal_with(store, &[new, old]).await?;
@@ -80,7 +80,6 @@ async fn replace(store: &Store, file: &KeyFile) -> anyhow::Result<Rotated> {
 }
 
 async fn seal_with(store: &Store, keys: &[Key]) -> anyhow::Result<Vec<Seals>> {
-    let (first, others) = keys.split_first().context("there is no key")?;
-    let vault = Vault::new(first, others).context("BATON_SECRET_KEY cannot be used")?;
+    let vault = Vault::new(keys).context("BATON_SECRET_KEY cannot be used")?;
     Ok(store.reseal(|sealed| vault.reseal(sealed)).await?)
 }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 
 use super::{
     key_file::{KeyFile, with_cure},
-    vault::Vault,
+    vault::{Vault, random},
 };
 use crate::{
     adapters::{
@@ -183,9 +183,8 @@ impl Store {
                     vault.source()
                 );
             }
-            let mut fresh = [0; KEY_BYTES];
-            getrandom::fill(&mut fresh).context("the machine gives no random bytes")?;
-            let sealed = vault.seal(&fresh).context("the key of tombstones cannot be encrypted")?;
+            let sealed =
+                vault.seal(&random::<KEY_BYTES>()?).context("the key of tombstones cannot be encrypted")?;
             graves.keep_tombstone_key(kept.len(), sealed).await?;
         }
         bail!("another instance works on this database with another BATON_SECRET_KEY")
@@ -274,7 +273,7 @@ impl Store {
 
     fn vault_anew(&self, settings: &Settings) -> anyhow::Result<Vault> {
         let vault = match (&settings.secret_key, self.key_file()) {
-            (Some(keys), _) => keys.expose().split_first().and_then(|(first, rest)| Vault::new(first, rest)),
+            (Some(keys), _) => Vault::new(keys.expose()),
             (None, Some(file)) => {
                 let keys = file.keys()?;
                 Vault::of_file(file, &keys)

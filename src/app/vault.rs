@@ -2,6 +2,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
+use anyhow::Context as _;
 use argon2::{Algorithm, Argon2, Params, Version};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
@@ -33,10 +34,9 @@ pub(super) type Key = [u8; KEY_BYTES];
 const BY: (&str, u32, u32, u32) = ("argon2id m=65536 t=3 p=1", 65_536, 3, 1);
 
 impl Vault {
-    /// With at least one key.
-    pub(super) fn new(first: &Key, others: &[Key]) -> Option<Self> {
-        let keys = std::iter::once(first).chain(others).copied().collect::<Vec<Key>>();
-        Some(Self { keys: RwLock::new(ready(&keys)?), file: None })
+    /// With these keys; None without any.
+    pub(super) fn new(keys: &[Key]) -> Option<Self> {
+        Some(Self { keys: RwLock::new(ready(keys)?), file: None })
     }
 
     /// With the keys of a file, which are read again when it changes.
@@ -52,7 +52,7 @@ impl Vault {
         Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
             .hash_password_into(passphrase.expose().as_bytes(), salt, &mut key)
             .ok()?;
-        Self::new(&key, &[])
+        Self::new(&[key])
     }
 
     /// By which words a passphrase becomes a key now.
@@ -105,8 +105,7 @@ impl vault::Vault for Vault {
     // With the first key, under a fresh nonce.
     fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
         self.look_again();
-        let mut nonce = [0; NONCE_LEN];
-        getrandom::fill(&mut nonce).ok()?;
+        let nonce = random::<NONCE_LEN>().ok()?;
         let mut sealed = plain.to_vec();
         self.read()
             .first()?
@@ -122,6 +121,13 @@ impl vault::Vault for Vault {
         });
         opened.map(|(_, plain)| plain)
     }
+}
+
+/// Bytes that nobody can guess.
+pub(super) fn random<const N: usize>() -> anyhow::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).context("the machine gives no random bytes")?;
+    Ok(bytes)
 }
 
 /// Keys, for sealing and opening; None without any.
@@ -142,9 +148,9 @@ mod tests {
 
     #[test]
     fn what_is_sealed_opens_with_its_key_and_with_no_other() {
-        let old = Vault::new(&[1; KEY_BYTES], &[]).expect("a vault");
-        let new = Vault::new(&[2; KEY_BYTES], &[[1; KEY_BYTES]]).expect("a vault");
-        let other = Vault::new(&[3; KEY_BYTES], &[]).expect("a vault");
+        let old = Vault::new(&[[1; KEY_BYTES]]).expect("a vault");
+        let new = Vault::new(&[[2; KEY_BYTES], [1; KEY_BYTES]]).expect("a vault");
+        let other = Vault::new(&[[3; KEY_BYTES]]).expect("a vault");
         let sealed = old.seal(b"token").expect("sealed");
         assert!(!sealed.windows(5).any(|window| window == b"token"));
         assert_eq!(new.open(&sealed).as_deref(), Some(&b"token"[..]), "a key that was replaced still opens");
@@ -154,9 +160,9 @@ mod tests {
 
     #[test]
     fn what_an_older_key_sealed_is_sealed_anew_and_nothing_else_is() {
-        let old = Vault::new(&[1; KEY_BYTES], &[]).expect("a vault");
-        let new = Vault::new(&[2; KEY_BYTES], &[[1; KEY_BYTES]]).expect("a vault");
-        let alone = Vault::new(&[2; KEY_BYTES], &[]).expect("a vault");
+        let old = Vault::new(&[[1; KEY_BYTES]]).expect("a vault");
+        let new = Vault::new(&[[2; KEY_BYTES], [1; KEY_BYTES]]).expect("a vault");
+        let alone = Vault::new(&[[2; KEY_BYTES]]).expect("a vault");
         let Resealed::Anew(sealed) = new.reseal(&old.seal(b"token").expect("sealed")) else {
             panic!("it was sealed with the old one")
         };
@@ -179,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_was_tampered_with_does_not_open() {
-        let vault = Vault::new(&[1; KEY_BYTES], &[]).expect("a vault");
+        let vault = Vault::new(&[[1; KEY_BYTES]]).expect("a vault");
         let sealed = vault.seal(b"token").expect("sealed");
         for at in 0..sealed.len() {
             let mut bent = sealed.clone();

@@ -15,7 +15,7 @@ async fn numbers(set: &[(&str, &str)]) -> (Numbers, tempfile::TempDir) {
     let numbers = Numbers::new(
         Arc::new(store),
         Arc::new(settings),
-        Arc::new(Vault::new(&[1; KEY_BYTES], &[]).expect("a vault")),
+        Arc::new(Vault::new(&[[1; KEY_BYTES]]).expect("a vault")),
         http_client(super::super::CONNECT).expect("a client"),
         None,
     );
@@ -137,7 +137,7 @@ async fn what_another_key_has_sealed_is_not_written_over() {
     let environment =
         [("green_api_instance", "7105000001"), ("green_api_token", "token"), ("secret_key", &other_key)];
     let (numbers, _folder) = numbers(&environment).await;
-    let sealed = Vault::new(&[2; KEY_BYTES], &[]).expect("a vault").seal(b"of instances with the right key");
+    let sealed = Vault::new(&[[2; KEY_BYTES]]).expect("a vault").seal(b"of instances with the right key");
     let default = registry::Channel { sealed, ..row(&numbers, DEFAULT, "7105000001") };
     assert!(numbers.registry.add_channel(&default).await.expect("written"));
     numbers.register(Time(5)).await.expect("the start goes on");
