@@ -20,7 +20,7 @@ use crate::{
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
         outbox,
-        provider::Provider as _,
+        provider::{GREEN_API, Provider as _},
         registry::{Channel, Registry},
     },
 };
@@ -73,7 +73,7 @@ pub async fn connections(
     }
     let rows: Vec<_> = rows
         .iter()
-        .filter(|row| row.provider == "green_api" && only.is_none_or(|name| name == row.name))
+        .filter(|row| row.provider == GREEN_API && only.is_none_or(|name| name == row.name))
         .collect();
     if rows.is_empty() {
         match only {

@@ -28,7 +28,7 @@ use crate::{
     },
     flow::{
         channels::{Channel, Channels},
-        provider::{LinkCode, Provider},
+        provider::{GREEN_API, LinkCode, Provider},
         registry::{self, Registry},
         repair,
         vault::Vault as _,
@@ -36,10 +36,11 @@ use crate::{
     http::ports::{self, Secret, Secrets},
 };
 
+/// The channel on which a contact is played by hand.
+pub(super) use crate::flow::provider::SANDBOX;
+
 /// The channel that the environment sets up.
 pub(super) const DEFAULT: &str = "default";
-/// The channel on which a contact is played by hand.
-pub(super) const SANDBOX: &str = "sandbox";
 
 /// A name that nobody knows is not looked up again within this, and not more than so many at once.
 const UNKNOWN: Duration = Duration::from_secs(1);
@@ -122,7 +123,7 @@ impl Numbers {
                 api_url: Some(self.settings.green_api_url.clone()),
                 sealed: self.vault.seal(&secrets.to_bytes()),
                 managed_by_environment: true,
-                ..before.clone().unwrap_or_else(|| registry::Channel::new(DEFAULT, "green_api", now))
+                ..before.clone().unwrap_or_else(|| registry::Channel::new(DEFAULT, GREEN_API, now))
             };
             let other = rows.iter().find(|row| row.shares_account_with(&channel));
             if let Some(other) = other {

@@ -13,6 +13,12 @@ use crate::domain::{
     time::Time,
 };
 
+/// Green API, as the row of a channel names it. A row may hold the word of a later version, too.
+pub const GREEN_API: &str = "green_api";
+
+/// The sandbox: the name of the provider, and that of its one channel.
+pub const SANDBOX: &str = "sandbox";
+
 /// The state of an account that hears its contacts and can send.
 pub const AUTHORIZED: &str = "authorized";
 

@@ -19,7 +19,7 @@ use crate::{
     config::{Receive, Settings},
     flow::{
         outbox,
-        provider::Provider as _,
+        provider::{GREEN_API, Provider as _},
         registry::{Channel, Registry},
     },
 };
@@ -42,7 +42,7 @@ pub(super) async fn look(settings: &Settings, store: &Store) -> anyhow::Result<V
     let mut findings = look_for_twins(&rows);
     findings.extend(look_for_the_default(&settings, &rows));
     findings.extend(rows.iter().filter_map(|row| look_at_settings(&settings, row)));
-    for row in rows.iter().filter(|row| row.provider == "green_api") {
+    for row in rows.iter().filter(|row| row.provider == GREEN_API) {
         findings.extend(look_at_environment(&numbers, row));
         match numbers.account(row) {
             Ok(account) => look_at_account(&settings, &numbers, row, &account, &mut findings).await,

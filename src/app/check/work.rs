@@ -7,6 +7,7 @@ use crate::{
     flow::{
         archive::{Archive, ConversationFilter, Overview, PageOf},
         ledger::Error,
+        provider::SANDBOX,
         registry::Channel,
     },
 };
@@ -23,7 +24,7 @@ pub(super) fn look_at_prompts(settings: &Settings, rows: &[Channel]) -> Option<F
         return None;
     }
     let has_none = |row: &&Channel| row.settings.get("prompt").is_none_or(serde_json::Value::is_null);
-    let numbers = || rows.iter().filter(|row| row.provider != "sandbox");
+    let numbers = || rows.iter().filter(|row| row.provider != SANDBOX);
     let without: Vec<&str> = numbers().filter(has_none).map(|row| row.name.as_str()).collect();
     if without.is_empty() && numbers().next().is_some() {
         return None;

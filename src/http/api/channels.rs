@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::{Answered, gateways, page_of, shown, tokens::new_secret};
 use crate::{
     domain::{docket::Entry, event::EventType},
-    flow::{audit::Deed, registry},
+    flow::{audit::Deed, provider::GREEN_API, registry},
     http::{
         answer::Answer,
         auth::Caller,
@@ -86,8 +86,8 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     if !caller.sees(&wanted.name) {
         return Err(Problem::forbidden("a new channel is not among the channels that you are for"));
     }
-    if wanted.provider != "green_api" {
-        return Err(Problem::invalid("/provider", "must be green_api"));
+    if wanted.provider != GREEN_API {
+        return Err(Problem::invalid("/provider", format!("must be {GREEN_API}")));
     }
     let mut settings = wanted.settings;
     settings.retain(|_, value| !value.is_null());

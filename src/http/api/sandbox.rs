@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::Answered;
 use crate::{
-    flow::desk::TEXT_MAX,
+    flow::{desk::TEXT_MAX, provider::SANDBOX},
     http::{
         answer::Answer,
         auth::Caller,
@@ -21,15 +21,12 @@ use crate::{
     },
 };
 
-/// The name of its channel.
-pub(crate) const CHANNEL: &str = "sandbox";
-
 /// Longest delay of its model and provider.
 const DELAY_MAX_MS: i64 = 600_000;
 
 /// The sandbox, if it is on and there for the caller.
 pub(crate) fn open(doors: &Doors, caller: &Caller) -> Result<Arc<dyn SandboxDoor>, Problem> {
-    doors.sandbox.clone().filter(|_| caller.sees(CHANNEL)).ok_or_else(Problem::not_found)
+    doors.sandbox.clone().filter(|_| caller.sees(SANDBOX)).ok_or_else(Problem::not_found)
 }
 
 /// How the sandbox behaves.
