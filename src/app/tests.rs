@@ -33,9 +33,7 @@ use crate::{
         dispatch::Dispatch,
         intake::{Intake, Verdict},
         mode_switch::ModeSwitch,
-        provider::{
-            Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
-        },
+        provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
         tombstones::{KEY_BYTES, Tombstones},
     },
 };
@@ -63,32 +61,12 @@ impl Provider for Plain {
         unreachable!("nothing is sent here")
     }
 
-    async fn show_typing(&self, _: &ChatId, _: i64) {}
-
-    async fn mark_read(&self, _: &ChatId) {}
-
     async fn state(&self) -> Result<String, Unanswered> {
         Ok("authorized".to_owned())
     }
 
     async fn receive(&self, _: Duration) -> Result<Option<Notification>, Unanswered> {
         Ok(None)
-    }
-
-    async fn acknowledge(&self, _: i64) -> Result<(), Unanswered> {
-        Ok(())
-    }
-
-    async fn journal(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
-        Ok(Vec::new())
-    }
-
-    async fn look_up(&self, _: LookUp) -> Result<Vec<Trace>, Unanswered> {
-        Ok(Vec::new())
-    }
-
-    async fn queue_length(&self) -> Result<i64, Unanswered> {
-        Ok(0)
     }
 }
 

@@ -299,10 +299,10 @@ pub trait Provider: Send + Sync {
     async fn send(&self, message: &Outgoing) -> Sent;
 
     /// Shows that someone is typing, for about so long. Best effort.
-    async fn show_typing(&self, chat: &ChatId, ms: i64);
+    async fn show_typing(&self, _chat: &ChatId, _ms: i64) {}
 
     /// Marks all of the chat as read: marking one message marks no other. Best effort.
-    async fn mark_read(&self, chat: &ChatId);
+    async fn mark_read(&self, _chat: &ChatId) {}
 
     /// The state of the account, as the provider names it.
     async fn state(&self) -> Result<String, Unanswered>;
@@ -317,10 +317,14 @@ pub trait Provider: Send + Sync {
     async fn receive(&self, wait: Duration) -> Result<Option<Notification>, Unanswered>;
 
     /// That notification had its effect and need not come again.
-    async fn acknowledge(&self, receipt: i64) -> Result<(), Unanswered>;
+    async fn acknowledge(&self, _receipt: i64) -> Result<(), Unanswered> {
+        Ok(())
+    }
 
     /// What contacts wrote in these last minutes, oldest first, each as its webhook would have said it.
-    async fn journal(&self, minutes: i64) -> Result<Vec<Arrival>, Unanswered>;
+    async fn journal(&self, _minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
+        Ok(Vec::new())
+    }
 
     /// What a person of the business has typed on the phone in these last minutes, oldest first.
     async fn typed(&self, _minutes: i64) -> Result<Vec<Arrival>, Unanswered> {
@@ -328,7 +332,9 @@ pub trait Provider: Send + Sync {
     }
 
     /// What texts of our side are there. What is not listed may be there all the same: an empty list proves nothing.
-    async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered>;
+    async fn look_up(&self, _place: LookUp) -> Result<Vec<Trace>, Unanswered> {
+        Ok(Vec::new())
+    }
 
     /// Another address of the file of that message, where the one that came with it was none or opens it no more. None: there
     /// is no file, or no other address.
@@ -342,7 +348,9 @@ pub trait Provider: Send + Sync {
     }
 
     /// How many messages wait at the provider, of all chats.
-    async fn queue_length(&self) -> Result<i64, Unanswered>;
+    async fn queue_length(&self) -> Result<i64, Unanswered> {
+        Ok(0)
+    }
 }
 
 /// Time since the machine started, suspended time included (`CLOCK_BOOTTIME`): a process that slept past its

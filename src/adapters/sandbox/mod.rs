@@ -196,14 +196,6 @@ impl Provider for Sandbox {
         Ok(None)
     }
 
-    async fn acknowledge(&self, _: i64) -> Result<(), Unanswered> {
-        Ok(())
-    }
-
-    async fn journal(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
-        Ok(Vec::new())
-    }
-
     async fn look_up(&self, place: LookUp) -> Result<Vec<Trace>, Unanswered> {
         Ok(match place {
             // Whatever is accepted here arrives at once.
@@ -213,10 +205,6 @@ impl Provider for Sandbox {
                 held(&self.phones).sent_since(since, BY_API)
             }
         })
-    }
-
-    async fn queue_length(&self) -> Result<i64, Unanswered> {
-        Ok(0)
     }
 }
 

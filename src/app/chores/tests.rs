@@ -24,9 +24,7 @@ use crate::{
     flow::{
         channels,
         dispatch::Dispatch,
-        provider::{
-            Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace, Unanswered, Unreadable,
-        },
+        provider::{Arrival, Incoming, Notification, Outgoing, Provider, Sent, Unanswered, Unreadable},
     },
 };
 
@@ -49,10 +47,6 @@ impl Provider for Gateway {
         unreachable!("nothing is sent here")
     }
 
-    async fn show_typing(&self, _: &ChatId, _: i64) {}
-
-    async fn mark_read(&self, _: &ChatId) {}
-
     async fn state(&self) -> Result<String, Unanswered> {
         if self.hangs {
             pending::<()>().await;
@@ -64,20 +58,8 @@ impl Provider for Gateway {
         Ok(None)
     }
 
-    async fn acknowledge(&self, _: i64) -> Result<(), Unanswered> {
-        Ok(())
-    }
-
     async fn journal(&self, _: i64) -> Result<Vec<Arrival>, Unanswered> {
         Ok(vec![Arrival::plain(&mira(), "missed", "Anyone?".to_owned(), NOW.plus_ms(-3_600_000))])
-    }
-
-    async fn look_up(&self, _: LookUp) -> Result<Vec<Trace>, Unanswered> {
-        Ok(Vec::new())
-    }
-
-    async fn queue_length(&self) -> Result<i64, Unanswered> {
-        Ok(0)
     }
 }
 

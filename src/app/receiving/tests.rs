@@ -105,10 +105,6 @@ impl Provider for Gateway {
         Sent::TooLate
     }
 
-    async fn show_typing(&self, _: &ChatId, _: i64) {}
-
-    async fn mark_read(&self, _: &ChatId) {}
-
     async fn state(&self) -> Result<String, Unanswered> {
         if self.hangs.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
@@ -157,10 +153,6 @@ impl Provider for Gateway {
     async fn other_id(&self, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
         let other_ids = self.other_ids.lock().expect("whole");
         Ok(other_ids.iter().find(|(number, _)| number == chat).map(|(_, hidden)| hidden.clone()))
-    }
-
-    async fn queue_length(&self) -> Result<i64, Unanswered> {
-        Ok(0)
     }
 }
 

@@ -292,8 +292,6 @@ impl Provider for Gateway {
         }
     }
 
-    async fn show_typing(&self, _: &ChatId, _: i64) {}
-
     async fn mark_read(&self, chat: &ChatId) {
         self.marked_read.send_modify(|chats| chats.push(chat.to_string()));
     }
@@ -342,9 +340,5 @@ impl Provider for Gateway {
             return Err(Unanswered { detail: "status 429".to_owned(), is_refusal: false });
         }
         Ok(lock(&self.other_ids).get(chat).cloned())
-    }
-
-    async fn queue_length(&self) -> Result<i64, Unanswered> {
-        Ok(0)
     }
 }
