@@ -100,7 +100,7 @@ fn allow_files() {
 /// Invites the first agent, as soon as the store can say whether there is one: it may be away just then.
 async fn welcome(people: Arc<dyn People>, base: String, stop: CancellationToken) {
     let mut is_failing = false;
-    loop {
+    while !stop.is_cancelled() {
         match invitations::first(&*people, &base, now()).await {
             Ok(Some(link)) => return invite(&link),
             Ok(None) => return,
@@ -108,10 +108,7 @@ async fn welcome(people: Arc<dyn People>, base: String, stop: CancellationToken)
             Err(error) => tracing::warn!(error = format!("{error:#}"), "there is no first agent yet"),
         }
         is_failing = true;
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(AGAIN) => {}
-        }
+        stop.run_until_cancelled(tokio::time::sleep(AGAIN)).await;
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::sleep};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
@@ -70,7 +70,7 @@ impl All {
                     is_failing = true;
                 }
             }
-            self.wait(LOOK).await;
+            self.stop.run_until_cancelled(sleep(LOOK)).await;
         }
     }
 
@@ -83,7 +83,7 @@ impl All {
             let outcome = match courier.round().await {
                 Ok(Round::NotOurs) => {
                     // What is in hand is settled, whoever serves it now.
-                    self.wait(ELSEWHERE).await;
+                    self.stop.run_until_cancelled(sleep(ELSEWHERE)).await;
                     if !self.is_active(id).await {
                         break;
                     }
@@ -102,7 +102,7 @@ impl All {
                         tracing::warn!(endpoint = %id, error = error.cause(), "an endpoint of webhooks is not told");
                     }
                     let ms = retry::wait_ms(RETRY_MS, failures, RETRY_MAX_MS, fastrand::f64(), None);
-                    self.wait(duration(ms)).await;
+                    self.stop.run_until_cancelled(sleep(duration(ms))).await;
                 }
             }
         }
@@ -118,12 +118,12 @@ impl All {
         courier: &mut Courier,
         mut nudged: tokio::sync::watch::Receiver<()>,
     ) -> Result<(), Error> {
-        tokio::time::sleep(PAUSE).await;
+        sleep(PAUSE).await;
         let is_busy = courier.is_busy();
         tokio::select! {
             () = self.stop.cancelled() => Ok(()),
             _ = nudged.changed() => Ok(()),
-            () = tokio::time::sleep(LOOK) => Ok(()),
+            () = sleep(LOOK) => Ok(()),
             ended = courier.ended(), if is_busy => ended,
         }
     }
@@ -131,12 +131,5 @@ impl All {
     async fn is_active(&self, id: Uuid) -> bool {
         // A store that is away says nothing against it.
         self.notifier.endpoints.active().await.map_or(true, |active| active.contains(&id))
-    }
-
-    async fn wait(&self, pause: Duration) {
-        tokio::select! {
-            () = self.stop.cancelled() => {}
-            () = tokio::time::sleep(pause) => {}
-        }
     }
 }

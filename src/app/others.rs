@@ -10,12 +10,13 @@ use execution::{
     redis_server::Server,
 };
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::{parts::Parts, prefix, redis, shutdown::Shutdown};
 use crate::{
     config::Settings,
     domain::{mode::Mode, time::duration},
-    flow::{ledger::Standing, onlookers, registry::Registry},
+    flow::{dispatch::Dispatch, ledger::Standing, onlookers, registry::Registry},
 };
 
 /// A webhook's claim in the quick memory lasts this long if nobody confirms it.
@@ -53,47 +54,40 @@ impl Coordination {
 pub(super) fn listen(
     parts: &Parts,
     others: Option<Arc<dyn Broadcast>>,
-    mut told: mpsc::Receiver<Standing>,
+    told: mpsc::Receiver<Standing>,
     shutdown: &Shutdown,
 ) {
     let Some(others) = others else { return };
-    let dispatch = Arc::clone(&parts.dispatch);
-    let Shutdown { stopping, tasks, .. } = shutdown;
-    let (hears, stop) = (Arc::clone(&others), stopping.clone());
-    tasks.spawn(async move {
-        let mut heard = hears.subscribe(STANDINGS);
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                said = heard.recv() => match said {
-                    Some(Heard::Message(text)) => {
-                        if let Some(standing) = standing_of(&text) {
-                            dispatch.running.judge(&standing);
-                        }
-                    }
-                    // What was missed meanwhile is found by the look of every second.
-                    Some(Heard::Connected | Heard::Lost) => {}
-                    None => return,
-                },
-            }
-        }
-    });
-    let onlookers = Arc::clone(&parts.dispatch.onlookers);
-    tasks.spawn(onlookers::share(onlookers, Arc::clone(&others), stopping.clone()));
-    let stop = stopping.clone();
-    tasks.spawn(async move {
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                standing = told.recv() => {
-                    let Some(standing) = standing else { return };
-                    if let Err(error) = others.publish(STANDINGS, &text_of(&standing)).await {
-                        tracing::debug!(%error, "other instances were not told");
-                    }
+    let (dispatch, stop) = (&parts.dispatch, &shutdown.stopping);
+    shutdown.tasks.spawn(hear(Arc::clone(&others), Arc::clone(dispatch), stop.clone()));
+    let onlookers = Arc::clone(&dispatch.onlookers);
+    shutdown.tasks.spawn(onlookers::share(onlookers, Arc::clone(&others), stop.clone()));
+    shutdown.tasks.spawn(tell(others, told, stop.clone()));
+}
+
+/// Hears of permits that others have withdrawn.
+async fn hear(others: Arc<dyn Broadcast>, dispatch: Arc<Dispatch>, stop: CancellationToken) {
+    let mut heard = others.subscribe(STANDINGS);
+    while let Some(Some(said)) = stop.run_until_cancelled(heard.recv()).await {
+        match said {
+            Heard::Message(text) => {
+                if let Some(standing) = standing_of(&text) {
+                    dispatch.running.judge(&standing);
                 }
             }
+            // What was missed meanwhile is found by the look of every second.
+            Heard::Connected | Heard::Lost => {}
         }
-    });
+    }
+}
+
+/// Tells others of permits that were withdrawn here.
+async fn tell(others: Arc<dyn Broadcast>, mut told: mpsc::Receiver<Standing>, stop: CancellationToken) {
+    while let Some(Some(standing)) = stop.run_until_cancelled(told.recv()).await {
+        if let Err(error) = others.publish(STANDINGS, &text_of(&standing)).await {
+            tracing::debug!(%error, "other instances were not told");
+        }
+    }
 }
 
 /// A standing as instances tell it: conversation, version, fence.

@@ -4,7 +4,10 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use tokio::{task::JoinHandle, time::Instant};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
@@ -55,7 +58,7 @@ async fn look_after(poller: Arc<Poller>, numbers: Arc<Numbers>, tasks: TaskTrack
             let poller = Arc::clone(&poller);
             loops.entry(name.clone()).or_insert_with(|| tasks.spawn(fetch(poller, name)));
         }
-        wait(&poller, LOOK).await;
+        poller.stop.run_until_cancelled(sleep(LOOK)).await;
     }
 }
 
@@ -90,16 +93,9 @@ async fn fetch(poller: Arc<Poller>, channel: String) {
                 duration(ms)
             }
         };
-        wait(&poller, pause).await;
+        poller.stop.run_until_cancelled(sleep(pause)).await;
     }
     if let Err(error) = poller.leave(&channel).await {
         tracing::debug!(channel, %error, "others wait until the lease of the channel has run out");
-    }
-}
-
-async fn wait(poller: &Poller, pause: Duration) {
-    tokio::select! {
-        () = poller.stop.cancelled() => {}
-        () = tokio::time::sleep(pause) => {}
     }
 }
