@@ -65,16 +65,6 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
     let metrics = behind.metrics;
     let people: Arc<dyn People> = parts.store.places();
     let directory = Arc::new(Directory::new(Arc::clone(&people), Arc::clone(&fetching)));
-    let notifier = Arc::new(Notifier {
-        owner: Uuid::now_v7().simple().to_string(),
-        endpoints: Arc::clone(&parts.endpoints),
-        receivers: Arc::new(Outward::new(settings.webhook_hosts.clone())?),
-        bodies: Arc::new(Told { archive: Arc::clone(&parts.archive), directory: Arc::clone(&directory) }),
-        vault: Arc::clone(&parts.vault) as Arc<dyn vault::Vault>,
-        slots: Arc::new(Semaphore::new(AT_ONCE_IN_ALL)),
-        lease: duration(settings.lock_ttl_ms),
-        clock: now,
-    });
     Ok(Doors {
         archive: Arc::clone(&parts.archive),
         statistics: parts.store.places(),
@@ -83,7 +73,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         people: Arc::clone(&people),
         stationery: parts.store.places(),
         endpoints: Arc::clone(&parts.endpoints),
-        notifier,
+        notifier: Arc::new(notifier(parts, &directory)?),
         repeats: parts.store.places(),
         audit: parts.store.places(),
         ledger: Arc::clone(&parts.ledger),
@@ -124,6 +114,20 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         now,
         main: tokio::runtime::Handle::current(),
         stopping: behind.stopping,
+    })
+}
+
+/// Who tells those who asked to be told.
+fn notifier(parts: &Parts, directory: &Arc<Directory>) -> anyhow::Result<Notifier> {
+    Ok(Notifier {
+        owner: Uuid::now_v7().simple().to_string(),
+        endpoints: Arc::clone(&parts.endpoints),
+        receivers: Arc::new(Outward::new(parts.settings.webhook_hosts.clone())?),
+        bodies: Arc::new(Told { archive: Arc::clone(&parts.archive), directory: Arc::clone(directory) }),
+        vault: Arc::clone(&parts.vault) as Arc<dyn vault::Vault>,
+        slots: Arc::new(Semaphore::new(AT_ONCE_IN_ALL)),
+        lease: duration(parts.settings.lock_ttl_ms),
+        clock: now,
     })
 }
 
