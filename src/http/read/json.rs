@@ -152,13 +152,13 @@ mod tests {
     fn what_is_wrong_with_a_body_is_told_by_pointer() {
         #[derive(Debug, Deserialize)]
         #[serde(deny_unknown_fields)]
-        #[allow(dead_code)]
+        #[allow(dead_code, reason = "it is read, not used")]
         struct Item {
             limit: Option<i64>,
         }
         #[derive(Debug, Deserialize)]
         #[serde(deny_unknown_fields)]
-        #[allow(dead_code)]
+        #[allow(dead_code, reason = "it is read, not used")]
         struct Body {
             list: Vec<Item>,
         }
