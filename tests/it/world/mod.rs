@@ -19,6 +19,10 @@ mod fused;
 
 mod outside;
 
+mod parts;
+
+mod doors;
+
 mod process;
 
 mod steps;

@@ -9,84 +9,41 @@ use std::{
 };
 
 use actix_web::dev::ServerHandle;
-use async_trait::async_trait;
 use baton::{
-    adapters::{
-        files::{self, Storage},
-        otlp::{Collector, Traces},
-        receivers::Outward,
-    },
+    adapters::otlp::{Collector, Traces},
     domain::{docket::Docket, policy::Policy},
     flow::{
-        archive::Archive,
         brake::Brakes,
-        breaker::Breaker,
-        channel_breaker::ChannelBreaker,
         channels::{Channel, Channels},
-        desk::Desk,
         dispatch::Dispatch,
-        enclosures::Enclosures,
         erase::Eraser,
         expiry::Expiry,
-        gate::Gate,
-        graves::{Graves, Rows},
+        graves::Rows,
         intake::Intake,
         ledger::{self, Key, Ledger, Need, Observer, Work},
-        media::Fetching,
-        mode_switch::ModeSwitch,
-        model_breaker::ModelBreaker,
         notify::{Courier, Notifier, Round},
         onlookers::Onlookers,
         outbox,
         poll::{Polled, Poller},
-        provider::{LinkCode, Provider},
+        provider::Provider,
         reconcile::Reconciler,
         registry::{self, Registry},
         repair::Repair,
         retention::Retention,
-        sender::{self, Claimed, Sender},
-        sign_in::SignIn,
-        start::Start,
-        tend::Tend,
-        tombstones::{KEY_BYTES, Tombstones},
-        turn::{self, Perceiving, Turns},
-        vault::Vault,
+        sender::{self, Claimed},
+        tombstones::Tombstones,
+        turn,
     },
-    http::{
-        self,
-        auth::Auth,
-        counted::Counted,
-        doors::Doors,
-        feed::Feed,
-        names::Directory,
-        ports::{self, Readiness, Secret},
-        site::Site,
-        told::Told,
-    },
+    http,
 };
-use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
-use serde_json::{Map, Value};
-use tokio::{
-    runtime::Handle,
-    sync::{Notify, Semaphore},
-    task::JoinSet,
-};
+use tokio::task::JoinSet;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use super::{
-    API_TOKEN, BEGINNING, CHANNEL, Haste, WEBHOOK_TOKEN, database::Store, fuse::Fuse, fused::Fused,
-    machine_clock, outside::Outside, steps::Steps,
+    BEGINNING, CHANNEL, Haste, database::Store, doors, fuse::Fuse, machine_clock, outside::Outside,
+    parts::Parts, steps::Steps,
 };
-
-/// Longest wait of a switch for a send in flight. Tests let sends go; this only ends a test that forgot to.
-const SETTLE_MS: i64 = 10_000;
-
-/// How long an endpoint of webhooks stays with a process that says nothing.
-const ENDPOINT_LEASE: Duration = Duration::from_secs(30);
-
-/// Longer than any test lasts: what somebody who died has put there stays.
-const LOCK_TTL: Duration = Duration::from_secs(600);
 
 pub(crate) struct Process {
     pub(crate) address: SocketAddr,
@@ -117,207 +74,24 @@ impl Process {
     ) -> Self {
         store.recover().await;
         let fuse = Arc::new(fuse);
-        let Outside { provider, generator, transcriber, describer, look_ups, keys, collector } =
-            outside.behind(&fuse);
-        let (dispatch, channels) = (Arc::new(Dispatch::default()), Arc::new(Channels::default()));
+        let outside = outside.behind(&fuse);
+        let dispatch = Arc::new(Dispatch::default());
         // Nothing leaves in the transaction in which it becomes owed: each step is the test's.
         dispatch.set_crowded(CHANNEL, haste == Haste::Apart);
-        let archive: Arc<dyn Archive> = store.places();
-        let traces = collector.map(|endpoint| traced(endpoint, name, &store));
+        let traces = outside.collector.clone().map(|endpoint| traced(endpoint, name, &store));
         let observer: Arc<dyn Observer> = match &traces {
             Some(traces) => traces.after(dispatch.clone()),
             None => dispatch.clone(),
         };
-        let ledger: Arc<dyn Ledger> = Fused::over(&fuse, store.ledger(observer));
-        let registry: Arc<dyn Registry> = Fused::over(&fuse, store.places() as Arc<dyn Registry>);
-        let enclosures: Arc<dyn Enclosures> = Fused::over(&fuse, store.places() as Arc<dyn Enclosures>);
+        let parts = Parts::over(name, store, &fuse, dispatch, observer);
         // After a restart it is there already.
-        registry.add_channel(&row()).await.expect("the channel is kept");
-        let (stopping, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let sender = Arc::new(Sender {
-            ledger: ledger.clone(),
-            registry: registry.clone(),
-            channels: channels.clone(),
-            enclosures: enclosures.clone(),
-            breaker: Arc::new(ChannelBreaker {
-                ledger: ledger.clone(),
-                registry: registry.clone(),
-                failures: 5,
-                open_ms: 30_000,
-                stop: CancellationToken::new(),
-                missed: Mutex::default(),
-                open: Mutex::default(),
-            }),
-            late_files: Mutex::default(),
-            dispatch: dispatch.clone(),
-            clock: || BEGINNING,
-        });
-        // Only this machine, as if it were the provider's: and not by its name, which leads inside.
-        let hosts = "127.0.0.1".parse().expect("a list");
-        let storage = Storage::new(hosts, files::Limits::default()).expect("a client");
-        let fetching = Arc::new(Fetching::new(Arc::new(storage), enclosures.clone(), channels.clone()));
-        let turns = Arc::new(Turns {
-            instance: name.to_owned(),
-            ledger: ledger.clone(),
-            archive: archive.clone(),
-            channels: channels.clone(),
-            generator,
-            look_ups,
-            perceiving: Perceiving::new(
-                fetching.clone(),
-                Some(transcriber),
-                Some(describer),
-                Duration::from_secs(5),
-            ),
-            gate: Gate::new(100),
-            pace: None,
-            breaker: ModelBreaker::new(Breaker::new(5, 30_000), ledger.clone(), || BEGINNING),
-            answers: store.places(),
-            lock: keys.clone().map(|keys| Lock::new(keys, LOCK_TTL)),
-            dispatch: dispatch.clone(),
-            sender: sender.clone(),
-            tool_rounds: 4,
-            stop: stopping.clone(),
-            clock: || BEGINNING,
-        });
-        let steps = Steps {
-            turns,
-            sender,
-            tend: Tend { ledger: ledger.clone(), registry: registry.clone(), channels: channels.clone() },
-            ledger: ledger.clone(),
-            dispatch: dispatch.clone(),
-            channels: channels.clone(),
-            nudge: Notify::new(),
-        };
-        let mode_switch = Arc::new(ModeSwitch {
-            ledger: ledger.clone(),
-            channels: channels.clone(),
-            dispatch: dispatch.clone(),
-            settle_ms: SETTLE_MS,
-        });
-        let house = Arc::new(House { channels: channels.clone(), registry: registry.clone() });
-        // The same in every process, as if it had been kept.
-        let tombstones = Tombstones::new(&[7; KEY_BYTES]);
-        let eraser = Arc::new(Eraser {
-            ledger: ledger.clone(),
-            archive: archive.clone(),
-            graves: Fused::over(&fuse, store.places() as Arc<dyn Graves>),
-            tombstones: tombstones.clone(),
-            vault: house.clone(),
-            dispatch: dispatch.clone(),
-            heard: Mutex::default(),
-        });
-        let begins = if haste == Haste::Begins { stopping.clone() } else { CancellationToken::new() };
-        if haste != Haste::Begins {
-            begins.cancel();
-        }
-        let start = Start {
-            turns: steps.turns.clone(),
-            tasks: tasks.clone(),
-            runtime: Handle::current(),
-            stop: begins,
-        };
-        let intake = Arc::new(Intake {
-            ledger: ledger.clone(),
-            registry: registry.clone(),
-            channels: channels.clone(),
-            tombstones: tombstones.clone(),
-            deduplicator: keys.map(|keys| Arc::new(Deduplicator::new(keys, LOCK_TTL, LOCK_TTL))),
-            start: Some(start),
-            clock: || BEGINNING,
-        });
-        let chores = Chores {
-            ledger: ledger.clone(),
-            expiry: store.places(),
-            tombstones: tombstones.clone(),
-            eraser: eraser.clone(),
-            reconciler: Reconciler::new(
-                ledger.clone(),
-                archive.clone(),
-                store.places(),
-                registry.clone(),
-                channels.clone(),
-            ),
-            poller: Poller {
-                owner: name.to_owned(),
-                intake: intake.clone(),
-                registry: registry.clone(),
-                channels: channels.clone(),
-                stop: stopping.clone(),
-            },
-            repair: Repair {
-                intake: intake.clone(),
-                archive: archive.clone(),
-                registry: registry.clone(),
-                channels: channels.clone(),
-            },
-        };
-        let onlookers = dispatch.onlookers.clone();
-        let directory = Arc::new(Directory::new(store.places(), fetching.clone()));
-        let notifier = Arc::new(Notifier {
-            owner: name.to_owned(),
-            endpoints: store.places(),
-            // Only this machine, by its address: it is where tests listen.
-            receivers: Arc::new(Outward::new("127.0.0.1".parse().expect("a list")).expect("a client")),
-            bodies: Arc::new(Told { archive: archive.clone(), directory: directory.clone() }),
-            vault: house.clone(),
-            slots: Arc::new(Semaphore::new(64)),
-            lease: ENDPOINT_LEASE,
-            clock: machine_clock,
-        });
-        let doors = Doors {
-            intake: intake.clone(),
-            desk: Arc::new(Desk {
-                ledger: ledger.clone(),
-                archive: archive.clone(),
-                enclosures,
-                endpoints: store.places(),
-                channels: channels.clone(),
-                intake,
-                switch: mode_switch.clone(),
-            }),
-            mode_switch,
-            eraser,
-            channels: house.clone(),
-            vault: house.clone(),
-            statistics: store.places(),
-            tokens: store.places(),
-            stationery: store.places(),
-            repeats: store.places(),
-            audit: store.places(),
-            endpoints: store.places(),
-            notifier: notifier.clone(),
-            sandbox: None,
-            health: house,
-            auth: Auth::new(Some(API_TOKEN), store.places(), store.places(), || BEGINNING),
-            directory,
-            counted: Counted::default(),
-            language: None,
-            fetching,
-            sign_in: SignIn::new(store.places(), || BEGINNING),
-            site: Site::new(None, Default::default()),
-            people: store.places(),
-            feed: Feed::open(
-                store.places(),
-                store.places(),
-                dispatch.feed.clone(),
-                stopping.clone(),
-                &Handle::current(),
-            ),
-            onlookers: onlookers.clone(),
-            cors_origins: vec!["https://crm.example".to_owned()],
-            prices: "1/2".parse().expect("prices"),
-            time_zone: "Asia/Singapore".to_owned(),
-            settings: Vec::new(),
-            settle_ms: SETTLE_MS,
-            render_metrics: Box::new(String::new),
-            now: machine_clock,
-            main: Handle::current(),
-            stopping: stopping.clone(),
-            archive,
-            registry,
-            ledger,
-        };
+        parts.registry.add_channel(&row()).await.expect("the channel is kept");
+        let sender = parts.sender();
+        let turns = parts.turns(&outside, &sender);
+        let (eraser, tasks) = (parts.eraser(), TaskTracker::new());
+        let intake = parts.intake(outside.keys, parts.start(&turns, &tasks, haste));
+        let doors = doors::open(&parts, &intake, &eraser);
+        let notifier = doors.notifier.clone();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let running = http::serve(Arc::new(doors), listener, Duration::from_secs(1)).expect("a server");
@@ -326,16 +100,16 @@ impl Process {
         let process = Self {
             address,
             fuse,
-            channels,
-            provider,
-            steps,
-            chores,
+            channels: parts.channels.clone(),
+            provider: outside.provider,
+            steps: parts.steps(turns, sender),
+            chores: Chores::of(&parts, intake, eraser),
             notifier,
-            store,
-            onlookers,
+            onlookers: parts.dispatch.onlookers.clone(),
             traces: Mutex::new(traces),
             server,
-            stopping,
+            stopping: parts.stopping,
+            store: parts.store,
             tasks,
         };
         process.set(policy);
@@ -543,8 +317,40 @@ struct Chores {
     repair: Repair,
 }
 
+impl Chores {
+    fn of(parts: &Parts, intake: Arc<Intake>, eraser: Arc<Eraser>) -> Self {
+        let Parts { ledger, archive, registry, channels, .. } = parts;
+        Self {
+            ledger: ledger.clone(),
+            expiry: parts.store.places(),
+            tombstones: parts.tombstones.clone(),
+            eraser,
+            reconciler: Reconciler::new(
+                ledger.clone(),
+                archive.clone(),
+                parts.store.places(),
+                registry.clone(),
+                channels.clone(),
+            ),
+            poller: Poller {
+                owner: parts.name.clone(),
+                intake: intake.clone(),
+                registry: registry.clone(),
+                channels: channels.clone(),
+                stop: parts.stopping.clone(),
+            },
+            repair: Repair {
+                intake,
+                archive: archive.clone(),
+                registry: registry.clone(),
+                channels: channels.clone(),
+            },
+        }
+    }
+}
+
 /// What the row says of the brake holds from now on.
-async fn load_brake(registry: &dyn Registry, channels: &Channels) {
+pub(super) async fn load_brake(registry: &dyn Registry, channels: &Channels) {
     let row = registry.channels().await.expect("the store answers").remove(0);
     let channel = channels.get(&row.name).expect("the one channel");
     let policy = Policy { brake: row.brake, ..Policy::clone(&channel.policy) };
@@ -560,58 +366,5 @@ fn row() -> registry::Channel {
     registry::Channel {
         instance: Some(super::gateway::INSTANCE.to_string()),
         ..registry::Channel::new(CHANNEL, "green_api", BEGINNING)
-    }
-}
-
-/// The one channel, as the doors ask for it.
-struct House {
-    channels: Arc<Channels>,
-    registry: Arc<dyn Registry>,
-}
-
-#[async_trait]
-impl ports::Channels for House {
-    async fn knows(&self, channel: &str) -> bool {
-        let rows = self.registry.channels().await.expect("the channels");
-        rows.iter().any(|row| row.name == channel)
-    }
-
-    fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
-        self.channels.get(channel).map(|_| vec![Secret(WEBHOOK_TOKEN.to_owned())])
-    }
-
-    fn check(&self, _: &Map<String, Value>) -> Result<(), (String, String)> {
-        Ok(())
-    }
-
-    fn place(&self, url: &str) -> Option<(String, u16)> {
-        let url = reqwest::Url::parse(url.trim()).ok()?;
-        Some((url.host_str()?.to_owned(), url.port_or_known_default()?))
-    }
-
-    async fn changed(&self) {
-        load_brake(&*self.registry, &self.channels).await;
-    }
-
-    async fn link_code(&self, channel: &str) -> LinkCode {
-        let found = self.channels.get(channel).expect("the one channel");
-        found.provider.link_code().await.expect("an answer")
-    }
-}
-
-impl Vault for House {
-    fn seal(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        Some(plain.to_vec())
-    }
-
-    fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
-        Some(sealed.to_vec())
-    }
-}
-
-#[async_trait]
-impl ports::Health for House {
-    async fn look(&self) -> Readiness {
-        Readiness { migrated: Some(true), redis: None }
     }
 }
