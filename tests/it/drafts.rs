@@ -1,12 +1,9 @@
 //! Where a person answers with suggestions, the assistant writes what they could say, and says nothing itself.
 
-use baton::{
-    adapters::scripted::Step,
-    flow::generator::{FailureKind, Line},
-};
+use baton::flow::generator::{FailureKind, Line};
 use serde_json::{Value, json};
 
-use crate::world::{Chat, World, answered, on_both_stores};
+use crate::world::{Chat, Step, World, answered, on_both_stores};
 
 on_both_stores!(
     a_contact_is_drafted_and_hears_nothing_until_a_person_sends_it,

@@ -1,14 +1,13 @@
 //! Whoever is erased is gone everywhere, does not come back by what was on its way, and may write again.
 
 use baton::{
-    adapters::scripted::Step,
     domain::{chat::ChatId, policy::Groups, tool::Tool},
     flow::{generator::FailureKind, graves::Rows},
 };
 use serde_json::{Value, json};
 
 use crate::world::{
-    Answer, CHANNEL, Chat, End, Point, WEBHOOK_TOKEN, World, answered, green_api, on_both_stores,
+    Answer, CHANNEL, Chat, End, Point, Step, WEBHOOK_TOKEN, World, answered, green_api, on_both_stores,
 };
 
 on_both_stores!(

@@ -1,12 +1,9 @@
 //! Nothing vanishes: what fails is tried again, or put in front of a person.
 
-use baton::{
-    adapters::scripted::Step,
-    flow::generator::{FailureKind, Line},
-};
+use baton::flow::generator::{FailureKind, Line};
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Chat, World, green_api, on_both_stores};
+use crate::world::{Answer, Chat, Step, World, green_api, on_both_stores};
 
 on_both_stores!(
     a_model_that_fails_for_good_leaves_a_dead_letter_that_can_be_replayed,

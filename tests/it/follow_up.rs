@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use baton::{
-    adapters::scripted::Step,
-    domain::{hours::Hours, time::Time},
-};
+use baton::domain::{hours::Hours, time::Time};
 use serde_json::json;
 
-use crate::world::{World, on_both_stores};
+use crate::world::{Step, World, on_both_stores};
 
 on_both_stores!(
     a_reply_cancels_the_follow_up,

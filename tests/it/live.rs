@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use baton::{adapters::scripted::Step, flow::onlookers};
+use baton::flow::onlookers;
 use execution::{
     broadcast::{self, Broadcast},
     redis_server::Server,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::world::{Database, Haste, Process, World, on_both_stores};
+use crate::world::{Database, Haste, Process, Step, World, on_both_stores};
 
 on_both_stores!(
     a_takeover_ends_the_words_before_the_eyes_of_who_watches,

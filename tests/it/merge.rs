@@ -1,13 +1,12 @@
 //! Whom the provider knows under two ids is one person: one conversation, one who answers, from the moment it shows it.
 
 use baton::{
-    adapters::scripted::Step,
     domain::message::ECHO_AWAITED_MS,
     flow::generator::{FailureKind, Line},
 };
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Chat, World, green_api, on_both_stores};
+use crate::world::{Answer, Chat, Step, World, green_api, on_both_stores};
 
 on_both_stores!(
     two_that_have_begun_become_one,

@@ -1,8 +1,8 @@
 //! What a contact writes is taken in its order, one turn at a time, and what we answer leaves in its order.
 
-use baton::{adapters::scripted::Step, domain::policy::BurstPolicy, flow::generator::Line};
+use baton::{domain::policy::BurstPolicy, flow::generator::Line};
 
-use crate::world::{Database, Haste, World, green_api, on_both_stores};
+use crate::world::{Database, Haste, Step, World, green_api, on_both_stores};
 
 on_both_stores!(
     two_messages_a_moment_apart_get_one_answer_to_both_in_order,

@@ -1,10 +1,10 @@
 //! Pictures: looked at once, before the model reads them, where that is wanted; and when nobody can tell what is to be seen.
 
-use baton::{adapters::scripted::Step, domain::policy::BurstPolicy, flow::generator::FailureKind};
+use baton::{domain::policy::BurstPolicy, flow::generator::FailureKind};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
-use crate::world::{PNG_MARK, World, green_api, on_both_stores};
+use crate::world::{PNG_MARK, Step, World, green_api, on_both_stores};
 
 on_both_stores!(
     a_picture_is_looked_at_once_and_answered_with_what_was_written_under_it,

@@ -1,9 +1,9 @@
 //! What is older than allowed is removed, but for what somebody still waits for; and what was removed does not come back.
 
-use baton::{adapters::scripted::Step, flow::generator::FailureKind};
+use baton::flow::generator::FailureKind;
 use serde_json::{Value, json};
 
-use crate::world::{World, on_both_stores};
+use crate::world::{Step, World, on_both_stores};
 
 on_both_stores!(
     what_is_old_is_removed_and_what_is_young_stays,

@@ -1,16 +1,13 @@
 //! Nothing is sent twice, and nothing that is owed is lost: a send of unknown fate is looked up, and one that certainly did not
 //! go is tried again.
 
-use baton::{
-    adapters::scripted::{Hold, Step},
-    flow::{ledger, sender},
-};
+use baton::flow::{ledger, sender};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::{
     failures::only_letter,
-    world::{Answer, Chat, World, on_both_stores},
+    world::{Answer, Chat, Hold, Step, World, on_both_stores},
 };
 
 on_both_stores!(

@@ -1,9 +1,8 @@
 //! A person can take over at any moment, and nothing that the assistant wrote before leaves after.
 
-use baton::adapters::scripted::Step;
 use serde_json::json;
 
-use crate::world::{Answer, World, on_both_stores};
+use crate::world::{Answer, Step, World, on_both_stores};
 
 on_both_stores!(
     a_takeover_beats_a_reply_in_flight,

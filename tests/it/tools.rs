@@ -2,13 +2,12 @@
 //! of it; never for a reply that does not.
 
 use baton::{
-    adapters::scripted::Step,
     domain::tool::{LookUp, Tool},
     flow::generator::{FailureKind, Line, Offer},
 };
 use serde_json::{Value, json};
 
-use crate::world::{World, green_api, on_both_stores};
+use crate::world::{Step, World, green_api, on_both_stores};
 
 on_both_stores!(
     the_business_is_asked_and_the_assistant_goes_on_with_what_it_says,

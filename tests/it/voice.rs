@@ -1,13 +1,13 @@
 //! Voice notes: listened to once, before the model reads them, where that is wanted; and when nobody can tell what is said.
 
-use baton::{adapters::scripted::Step, flow::generator::FailureKind};
+use baton::flow::generator::FailureKind;
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
     matchers::{method, path},
 };
 
-use crate::world::{MARK, World, green_api, on_both_stores};
+use crate::world::{MARK, Step, World, green_api, on_both_stores};
 
 on_both_stores!(
     a_voice_note_is_listened_to_once_and_answered,

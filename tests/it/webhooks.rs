@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use baton::adapters::scripted::Step;
 use serde_json::Value;
 
-use crate::world::{World, on_both_stores};
+use crate::world::{Step, World, on_both_stores};
 
 on_both_stores!(
     every_known_webhook_is_taken_for_what_it_is_and_nothing_is_stuck,

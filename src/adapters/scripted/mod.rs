@@ -1,11 +1,9 @@
-//! Models without a model. `Scripted` answers by keyword for the demo and the sandbox, with faults on demand; `Script`
-//! says in tests what the test wrote down. In: a request of the flow. Out: an answer or a failure, word by word.
+//! The model without a model: answers by keyword for the demo and the sandbox, with faults on demand. In: a request of the
+//! flow. Out: an answer or a failure, word by word.
 
 mod demo;
 
 mod faults;
-
-mod script;
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -15,10 +13,7 @@ use std::{
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep, sleep_until};
 
-pub use self::{
-    faults::Faults,
-    script::{Hold, Script, Step},
-};
+pub use self::faults::Faults;
 use crate::domain::faults::ModelFault;
 use crate::flow::generator::{Failure, FailureKind, Generator, Progress, Request, Written};
 

@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
-use baton::{adapters::scripted::Hold, domain::policy::Policy, flow::poll::Polled};
+use baton::{domain::policy::Policy, flow::poll::Polled};
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::promises::{self, Promise};
 use crate::world::{
-    CHANNEL, Chat, End, File, PNG, Point, Process, Reply, WEBHOOK_TOKEN, Weakness, World, answered, green_api,
+    CHANNEL, Chat, End, File, Hold, PNG, Point, Process, Reply, WEBHOOK_TOKEN, Weakness, World, answered,
+    green_api,
 };
 
 pub(super) const SECOND_MS: i64 = 1_000;

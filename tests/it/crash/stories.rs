@@ -6,16 +6,13 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use baton::{
-    adapters::scripted::{Hold, Step},
-    flow::generator::FailureKind,
-};
+use baton::flow::generator::FailureKind;
 
 use super::{
     life::{HOUR_MS, Life, MINUTE_MS, SECOND_MS},
     promises::{Promise, Record, demand},
 };
-use crate::world::{Answer, Evidence, PNG};
+use crate::world::{Answer, Evidence, Hold, PNG, Step};
 
 /// The promises hold at rest, and again when a person has seen to what is unknown; then the phone shows these words,
 /// unless they were called off by name.

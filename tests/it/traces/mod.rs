@@ -4,16 +4,13 @@ mod collector;
 
 use std::{collections::HashSet, net::TcpListener};
 
-use baton::{
-    adapters::scripted::{Hold, Step},
-    flow::{generator::FailureKind, sender},
-};
+use baton::flow::{generator::FailureKind, sender};
 use serde_json::json;
 
 use self::collector::{Collector, attributes};
 use crate::{
     program::Program,
-    world::{Answer, Chat, World, on_both_stores},
+    world::{Answer, Chat, Hold, Step, World, on_both_stores},
 };
 
 on_both_stores!(

@@ -9,14 +9,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use baton::{
-    adapters::scripted::Hold,
-    flow::{
-        generator::{Failure, FailureKind},
-        look_ups::{LookUps, Question},
-    },
+use baton::flow::{
+    generator::{Failure, FailureKind},
+    look_ups::{LookUps, Question},
 };
 use serde_json::Value;
+
+use super::Hold;
 
 /// A question, as the business heard it: the tool, its arguments, and its number in the turn.
 pub(crate) type Heard = (String, Value, usize);

@@ -3,14 +3,13 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use baton::{
-    adapters::scripted::Hold,
-    flow::{
-        generator::{Failure, FailureKind},
-        transcriber::Transcriber,
-    },
+use baton::flow::{
+    generator::{Failure, FailureKind},
+    transcriber::Transcriber,
 };
 use bytes::Bytes;
+
+use super::Hold;
 
 /// How a voice note begins.
 pub(crate) const MARK: &[u8] = b"OggS";

@@ -6,13 +6,12 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use baton::{
-    adapters::scripted::Hold,
-    flow::{
-        describer::{Describer, Picture},
-        generator::{Failure, FailureKind},
-    },
+use baton::flow::{
+    describer::{Describer, Picture},
+    generator::{Failure, FailureKind},
 };
+
+use super::Hold;
 
 /// How a picture begins.
 pub(crate) const PNG_MARK: &[u8] = b"\x89PNG\r\n\x1a\n";

@@ -15,7 +15,6 @@ use baton::{
     adapters::{
         green_api::{Account, GreenApi},
         http_client::http_client,
-        scripted::Hold,
     },
     domain::{
         chat::ChatId,
@@ -33,7 +32,7 @@ use baton::{
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::{BEGINNING, green_api, lock};
+use super::{BEGINNING, Hold, green_api, lock};
 
 /// The account of every webhook in these tests, the fixtures included.
 pub(crate) const INSTANCE: i64 = 7_103_000_001;

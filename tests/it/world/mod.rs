@@ -11,6 +11,8 @@ mod eyes;
 
 mod gateway;
 
+mod script;
+
 pub(crate) mod green_api;
 
 mod fuse;
@@ -40,7 +42,6 @@ use std::{
 };
 
 use baton::{
-    adapters::scripted::{Hold, Script, Step},
     domain::{policy::Policy, time::Time},
     flow::clock::{Clock, ManualClock},
 };
@@ -61,6 +62,7 @@ pub(crate) use self::{
     fuse::{End, Fuse, Point, Weakness},
     gateway::{Answer, Evidence, Gateway, Post},
     process::Process,
+    script::{Hold, Script, Step},
 };
 use self::{database::Store, outside::Outside};
 

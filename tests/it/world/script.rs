@@ -8,14 +8,13 @@ use std::{
 };
 
 use async_trait::async_trait;
+use baton::flow::generator::{Failure, FailureKind, Generator, Line, Progress, Request, ToolCall, Written};
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-use crate::flow::generator::{Failure, FailureKind, Generator, Line, Progress, Request, ToolCall, Written};
-
 /// Answers by steps: each request takes the first step that fits it.
 #[derive(Debug, Default)]
-pub struct Script {
+pub(crate) struct Script {
     steps: Mutex<VecDeque<Step>>,
     requests: watch::Sender<Vec<Request>>,
     hang_ups: watch::Sender<usize>,
@@ -23,7 +22,7 @@ pub struct Script {
 
 /// One answer: what is said, to which request, and when.
 #[derive(Clone)]
-pub struct Step {
+pub(crate) struct Step {
     fits: Arc<dyn Fn(&Request) -> bool + Send + Sync>,
     outcome: Result<Written, Failure>,
     hold: Option<Hold>,
@@ -32,7 +31,7 @@ pub struct Step {
 
 /// Where a test holds an answer back: written, but without its end.
 #[derive(Debug, Clone, Default)]
-pub struct Hold(Arc<Gates>);
+pub(crate) struct Hold(Arc<Gates>);
 
 #[derive(Debug)]
 struct Gates {
@@ -48,37 +47,37 @@ impl Default for Gates {
 
 impl Script {
     /// Answers with these, in order.
-    pub fn answers(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub(crate) fn answers(steps: impl IntoIterator<Item = Step>) -> Self {
         Self { steps: Mutex::new(steps.into_iter().collect()), ..Self::default() }
     }
 
     /// One more, after all others.
-    pub fn add(&self, step: Step) {
+    pub(crate) fn add(&self, step: Step) {
         self.steps().push_back(step);
     }
 
     /// What it was asked, in order.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.borrow().clone()
     }
 
     /// Waits until it was asked so often.
-    pub async fn asked(&self, times: usize) {
+    pub(crate) async fn asked(&self, times: usize) {
         until(&self.requests, |requests| requests.len() >= times).await;
     }
 
     /// Waits until so many replies were dropped before their end.
-    pub async fn hung_up(&self, times: usize) {
+    pub(crate) async fn hung_up(&self, times: usize) {
         until(&self.hang_ups, |count| *count >= times).await;
     }
 
     /// How many replies were dropped before their end.
-    pub fn hang_ups(&self) -> usize {
+    pub(crate) fn hang_ups(&self) -> usize {
         *self.hang_ups.borrow()
     }
 
     /// Steps that were not asked for; those that stay are not counted.
-    pub fn steps_left(&self) -> usize {
+    pub(crate) fn steps_left(&self) -> usize {
         self.steps().iter().filter(|step| !step.stays).count()
     }
 
@@ -95,34 +94,34 @@ impl Script {
 
 impl Step {
     /// Says this.
-    pub fn says(text: &str) -> Self {
+    pub(crate) fn says(text: &str) -> Self {
         Self::ends(Ok(Written { text: text.to_owned(), ..Written::default() }))
     }
 
     /// Calls a tool, with nothing beside it.
-    pub fn calls(name: &str, arguments: &Value) -> Self {
+    pub(crate) fn calls(name: &str, arguments: &Value) -> Self {
         Self::says("").and_calls(name, arguments)
     }
 
     /// Fails.
-    pub fn fails(kind: FailureKind) -> Self {
+    pub(crate) fn fails(kind: FailureKind) -> Self {
         Self::ends(Err(Failure::new(kind, "as the test wants")))
     }
 
     /// Is asked too often, and says when to come again.
-    pub fn rate_limited(retry_after_ms: i64) -> Self {
+    pub(crate) fn rate_limited(retry_after_ms: i64) -> Self {
         let failure = Failure::new(FailureKind::RateLimited, "as the test wants");
         Self::ends(Err(Failure { retry_after_ms: Some(retry_after_ms), ..failure }))
     }
 
     /// Ends so.
-    pub fn ends(outcome: Result<Written, Failure>) -> Self {
+    pub(crate) fn ends(outcome: Result<Written, Failure>) -> Self {
         Self { fits: Arc::new(|_| true), outcome, hold: None, stays: false }
     }
 
     /// And calls a tool.
     #[must_use]
-    pub fn and_calls(mut self, name: &str, arguments: &Value) -> Self {
+    pub(crate) fn and_calls(mut self, name: &str, arguments: &Value) -> Self {
         if let Ok(written) = &mut self.outcome {
             let id = format!("call_{}", written.calls.len());
             let (name, arguments) = (name.to_owned(), arguments.to_string());
@@ -133,7 +132,7 @@ impl Step {
 
     /// And counts these tokens.
     #[must_use]
-    pub fn and_counts(mut self, input_tokens: i64, output_tokens: i64) -> Self {
+    pub(crate) fn and_counts(mut self, input_tokens: i64, output_tokens: i64) -> Self {
         self.outcome = match self.outcome {
             Ok(written) => Ok(Written { input_tokens, output_tokens, ..written }),
             Err(failure) => Err(failure.counting(input_tokens, output_tokens)),
@@ -143,14 +142,14 @@ impl Step {
 
     /// But only to such a request.
     #[must_use]
-    pub fn when(mut self, fits: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
+    pub(crate) fn when(mut self, fits: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
         self.fits = Arc::new(fits);
         self
     }
 
     /// But only if the contact's newest words hold this.
     #[must_use]
-    pub fn to(self, words: &'static str) -> Self {
+    pub(crate) fn to(self, words: &'static str) -> Self {
         self.when(move |request| {
             let newest = request.lines.iter().rev().find_map(|line| match line {
                 Line::Contact(text) => Some(text),
@@ -162,14 +161,14 @@ impl Step {
 
     /// But not before the test lets go.
     #[must_use]
-    pub fn held(mut self, hold: &Hold) -> Self {
+    pub(crate) fn held(mut self, hold: &Hold) -> Self {
         self.hold = Some(hold.clone());
         self
     }
 
     /// And again to every later request that fits.
     #[must_use]
-    pub fn always(mut self) -> Self {
+    pub(crate) fn always(mut self) -> Self {
         self.stays = true;
         self
     }
@@ -177,22 +176,22 @@ impl Step {
 
 impl Hold {
     /// Holds one answer; for each further one it must be released again.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Waits until an answer waits here.
-    pub async fn reached(&self) {
+    pub(crate) async fn reached(&self) {
         pass(&self.0.reached).await;
     }
 
     /// Lets one answer go, now or when it comes.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         self.0.released.add_permits(1);
     }
 
     /// Waits here as an answer does.
-    pub async fn wait(&self) {
+    pub(crate) async fn wait(&self) {
         self.0.reached.add_permits(1);
         pass(&self.0.released).await;
     }
@@ -262,10 +261,10 @@ impl fmt::Debug for Step {
 
 #[cfg(test)]
 mod tests {
+    use baton::flow::generator::{About, Offer};
     use serde_json::json;
 
     use super::*;
-    use crate::flow::generator::{About, Offer};
 
     struct Unheard;
 
