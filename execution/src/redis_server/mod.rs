@@ -25,7 +25,7 @@ pub(crate) use target::Target;
 /// The longest that anyone waits for an answer, unless told otherwise.
 pub const ANSWER_LIMIT: Duration = Duration::from_millis(500);
 
-/// Between two knocks at a server that is down.
+/// Between two knocks at a server that is down, unless told otherwise.
 const KNOCK_EVERY: Duration = Duration::from_secs(1);
 
 /// A knock may take longer than an answer: nobody waits for it, and a slow handshake is not a dead server.
@@ -38,6 +38,7 @@ pub struct Server(Arc<Inner>);
 struct Inner {
     target: Target,
     answer_limit: Duration,
+    knock_every: Duration,
     state: Mutex<State>,
     failures: AtomicU64,
     /// Where the knocking runs. Not where the question was asked: that thread may be on its way out.
@@ -83,11 +84,21 @@ impl Server {
 
     /// The same, with another limit on each answer.
     pub fn open_with_limit(address: &str, answer_limit: Duration) -> Result<Self, Error> {
+        Self::open_with_limits(address, answer_limit, KNOCK_EVERY)
+    }
+
+    /// The same, with another pause between two knocks as well.
+    pub fn open_with_limits(
+        address: &str,
+        answer_limit: Duration,
+        knock_every: Duration,
+    ) -> Result<Self, Error> {
         let target = Target::read(address).map_err(Error::Address)?;
         let link = target.link().map_err(Error::Address)?;
         let server = Self(Arc::new(Inner {
             target,
             answer_limit,
+            knock_every,
             state: Mutex::new(State { link, generation: 0, opened: Instant::now(), up: true }),
             failures: AtomicU64::new(0),
             runtime: Handle::current(),
@@ -157,21 +168,21 @@ impl Server {
         state.up = false;
         // A connection that merely broke is back in milliseconds. A server that lets us in and then fails us again
         // (no memory left, part of a cluster gone) is left alone for a while, or everybody would wait for it again.
-        let at_once = state.opened.elapsed() >= KNOCK_EVERY;
+        let at_once = state.opened.elapsed() >= self.0.knock_every;
         drop(state);
         let reason = std::error::Error::source(error).map(ToString::to_string);
         tracing::warn!(%error, reason, "redis is down: going on without it");
-        self.knock(if at_once { Duration::ZERO } else { KNOCK_EVERY });
+        self.knock(if at_once { Duration::ZERO } else { self.0.knock_every });
     }
 
     /// Knocks until the server answers over a new link, then opens. Ends with the last clone of the server.
     fn knock(&self, mut pause: Duration) {
         let server = Arc::downgrade(&self.0);
-        let target = self.0.target.clone();
+        let (target, knock_every) = (self.0.target.clone(), self.0.knock_every);
         self.0.runtime.spawn(async move {
             loop {
                 time::sleep(pause).await;
-                pause = KNOCK_EVERY;
+                pause = knock_every;
                 let opened = target.open(KNOCK_LIMIT).await;
                 let Some(server) = server.upgrade() else { return };
                 if let Some(link) = opened {

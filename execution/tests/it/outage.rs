@@ -51,14 +51,12 @@ async fn a_dead_redis_costs_one_command_its_limit_and_the_next_ones_nothing() {
     let lease = lock.try_lock("chat", "one").await.expect("redis is there").expect("it is free");
 
     redis.kill();
-    let (first, took) = timed(lease.renew()).await;
-    first.expect_err("redis is dead");
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    let first = lease.renew().await.expect_err("redis is dead");
+    assert_eq!(text(&first), "the key store is unavailable: redis failed", "it was not waited for");
     assert!(!lease.lost().is_cancelled(), "nobody has said that the lease is lost");
 
-    let (second, took) = timed(deduplicator.claim("fp")).await;
-    assert_eq!(text(&second.expect_err("redis is dead")), "the key store is unavailable: redis is down");
-    assert!(took < Duration::from_millis(100), "{took:?}");
+    let second = deduplicator.claim("fp").await.expect_err("redis is dead");
+    assert_eq!(text(&second), "the key store is unavailable: redis is down");
     assert!(!server.is_up() && !store.is_up().await);
     assert_eq!(server.failures(), 1, "what was not asked did not fail");
 
@@ -77,6 +75,7 @@ async fn a_redis_that_hangs_costs_one_command_its_limit_and_the_next_ones_nothin
     let server = Server::open_with_limit(&redis.url(), limit).expect("the address is valid");
     let store = store_of(&server);
     until_up(&*store).await;
+    let failed_before = server.failures();
 
     redis.hang();
     let (first, took) = timed(store.get("k")).await;
@@ -84,10 +83,10 @@ async fn a_redis_that_hangs_costs_one_command_its_limit_and_the_next_ones_nothin
         text(&first.expect_err("redis hangs")),
         "the key store is unavailable: redis did not answer within 300 ms"
     );
-    assert!(took >= limit && took < Duration::from_secs(1), "{took:?}");
-    let (second, took) = timed(store.get("k")).await;
-    second.expect_err("redis hangs");
-    assert!(took < Duration::from_millis(100), "{took:?}");
+    assert!(took >= limit, "{took:?}");
+    let second = store.get("k").await.expect_err("redis hangs");
+    assert_eq!(text(&second), "the key store is unavailable: redis is down");
+    assert_eq!(server.failures(), failed_before + 1, "what was not asked did not fail");
 
     redis.go_on();
     until_up(&*store).await;
@@ -97,14 +96,28 @@ async fn a_redis_that_hangs_costs_one_command_its_limit_and_the_next_ones_nothin
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_lets_us_in_and_then_refuses_is_tried_once_in_a_while() {
     let redis = PrivateRedis::start_with(&["--maxmemory", "1", "--maxmemory-policy", "noeviction"]);
-    let server = Server::open_with_limit(&redis.url(), PATIENCE).expect("the address is valid");
-    let store = store_of(&server);
-    let put = async || text(&store.put_if_absent("k", "x", TTL).await.expect_err("there is no memory"));
-    for tried in 1..=2 {
+    let put = async |server: &Server| {
+        let store = store_of(server);
         until_up(&*store).await;
-        assert_eq!(put().await, "the key store is unavailable: redis failed");
-        assert_eq!(put().await, "the key store is unavailable: redis is down");
-        assert_eq!(server.failures(), tried);
+        let put = async || text(&store.put_if_absent("k", "x", TTL).await.expect_err("there is no memory"));
+        [put().await, put().await]
+    };
+    // So long that it passes in no test.
+    let once_in_a_while = Duration::from_secs(600);
+    let server =
+        Server::open_with_limits(&redis.url(), PATIENCE, once_in_a_while).expect("the address is valid");
+    let told = put(&server).await;
+    assert_eq!(
+        told,
+        ["the key store is unavailable: redis failed", "the key store is unavailable: redis is down"]
+    );
+    assert_eq!(server.failures(), 1);
+
+    // And then it is tried again.
+    let server = Server::open_with_limit(&redis.url(), PATIENCE).expect("the address is valid");
+    for _ in 0..2 {
+        let [tried, _] = put(&server).await;
+        assert_eq!(tried, "the key store is unavailable: redis failed");
     }
 }
 
@@ -114,9 +127,7 @@ async fn a_redis_that_is_down_at_the_start_is_found_when_it_comes() {
     redis.kill();
     let server = Server::open(&redis.url()).expect("a server that is down has a valid address all the same");
     let store = store_of(&server);
-    let (first, took) = timed(store.get("k")).await;
-    first.expect_err("redis is not there yet");
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    store.get("k").await.expect_err("redis is not there yet");
     redis.restart();
     until_up(&*store).await;
     assert_eq!(store.get("k").await.expect("redis is there"), None);
