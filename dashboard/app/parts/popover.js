@@ -1,7 +1,7 @@
 // Something that opens over the page beside the button that opens it: the browser's own popover, so that Escape and a
 // click elsewhere close it and nothing lies above it.
 
-import { html, useId, useRef, useSignal } from "../vendor/preact.js";
+import { html, useId, useLayoutEffect, useRef, useSignal } from "../vendor/preact.js";
 import { Icon } from "./icon.js";
 
 /** Kept between the panel and the edge of the window. */
@@ -39,12 +39,13 @@ export function Popover({ label, words, icon, class: look = "bare", title, badge
   /** @param {ToggleEvent} event */
   function toggled(event) {
     isOpen.value = event.newState === "open";
-    if (event.newState === "open") requestAnimationFrame(() => {
-      if (!panel.current || !button.current) return;
-      place(panel.current, button.current);
-      onOpened?.(panel.current);
-    });
   }
+  // As soon as it is drawn, before anybody sees it: a click at where it stood until then would fall beside it.
+  useLayoutEffect(() => {
+    if (!isOpen.value || !panel.current || !button.current) return;
+    place(panel.current, button.current);
+    onOpened?.(panel.current);
+  }, [isOpen.value]);
   // A key pressed in here is for what is in here; Escape is the browser's.
   const keep = (/** @type {KeyboardEvent} */ event) => event.key !== "Escape" && event.stopPropagation();
 
