@@ -13,6 +13,8 @@ const PAGE = 50;
 const PAGE_MAX = 200;
 /** However much happens, a list is asked for again at most this often. */
 const AGAIN_MS = 1_000;
+/** Between two questions for what ends without a word. */
+const ON_ITS_WAY_MS = 2_000;
 
 /**
  * Asks one thing at a time: what is to be asked meanwhile is asked once after that, however often it is told. To cut off what is
@@ -150,6 +152,21 @@ async function kept(cancelled, problem, ask) {
     if (!(error instanceof Problem)) throw error;
     problem.value = error;
   }
+}
+
+/**
+ * Asks again now and then while something is on its way whose end the feed does not tell.
+ * @param {boolean} isOnItsWay
+ * @param {() => void} again
+ */
+export function useOnItsWay(isOnItsWay, again) {
+  const newest = useRef(again);
+  newest.current = again;
+  useEffect(() => {
+    if (!isOnItsWay) return;
+    const timer = setInterval(() => newest.current(), ON_ITS_WAY_MS);
+    return () => clearInterval(timer);
+  }, [isOnItsWay]);
 }
 
 /**

@@ -4,7 +4,7 @@ import { html } from "../../vendor/preact.js";
 import { post } from "../../wire/api.js";
 import { lately, moment, number, t, word } from "../../words/index.js";
 import { Ago } from "../../parts/ago.js";
-import { useHeard, useListed } from "../../parts/asked.js";
+import { useHeard, useListed, useOnItsWay } from "../../parts/asked.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Listing, Table } from "../../parts/listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
@@ -24,6 +24,7 @@ export function Deliveries({ title, path, onClose }) {
   /** @type {import("../../parts/asked.js").Listed<Wire.WebhookDelivery>} */
   const listed = useListed(`${path}/deliveries`);
   useHeard(() => true, listed.again);
+  useOnItsWay(listed.items?.some((it) => it.state === "pending") ?? false, listed.again);
 
   /** @param {Wire.WebhookDelivery} delivery */
   async function again(delivery) {

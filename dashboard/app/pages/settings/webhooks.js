@@ -5,7 +5,7 @@ import { patch, post, remove } from "../../wire/api.js";
 import { uuid } from "../../wire/random.js";
 import { t, word } from "../../words/index.js";
 import { Ago } from "../../parts/ago.js";
-import { useHeard, useListed } from "../../parts/asked.js";
+import { useHeard, useListed, useOnItsWay } from "../../parts/asked.js";
 import { ChannelsField, channelsOf } from "../../parts/channels_field.js";
 import { Copyable } from "../../parts/copy.js";
 import { Confirm, Dialog } from "../../parts/dialog.js";
@@ -43,6 +43,7 @@ export function Webhooks() {
   const shown = useSignal(null);
   // What is told to endpoints follows what happens.
   useHeard(() => true, listed.again);
+  useOnItsWay(listed.items?.some((it) => it.state === "active" && it.waiting > 0) ?? false, listed.again);
 
   /** @param {Wire.Endpoint} endpoint @param {"active" | "paused"} state */
   async function set(endpoint, state) {
