@@ -80,8 +80,12 @@ export function Pane({ open }) {
   function write(change = {}) {
     lay(open.id, change);
     // At once, for the next key; and again when what was put there has been drawn.
-    field.current?.focus();
+    const focused = field.current;
+    focused?.focus();
+    const has = document.activeElement === focused;
     requestAnimationFrame(() => {
+      // Whoever has left it meanwhile, with Escape, is not brought back: the next key is for the page.
+      if (has && focused?.isConnected && document.activeElement === document.body) return;
       const end = field.current?.value.length ?? 0;
       field.current?.focus();
       field.current?.setSelectionRange(end, end);
