@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use super::{
     by_key, opened, push,
-    store::{Heard, by_its_own_clock, create, remove, server},
+    store::{Heard, at_a_console, by_its_own_clock, create, remove, server},
     sweep,
 };
 use crate::{
@@ -142,7 +142,7 @@ async fn a_migration_that_must_wait_holds_up_nobody_who_serves() {
     let mut instance = Instance::start().await;
     instance.by_hand("delete from _sqlx_migrations").await;
     // As a backup by other tools holds all tables, for as long as it takes.
-    let mut dump = instance.store.pool.begin().await.expect("begun");
+    let mut dump = at_a_console(&instance.store).await;
     sqlx::query("lock table messages in access share mode").execute(&mut *dump).await.expect("held");
     let newer = migrator([("wide", "lock table messages; alter table messages add wide text")]);
     let mut migrating = Box::pin(instance.store.apply(&newer));

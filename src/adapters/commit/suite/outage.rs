@@ -6,14 +6,13 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
 };
 
 use futures_util::{future::join_all, poll};
 use sqlx::Connection as _;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
-    net::{TcpListener, TcpStream},
+    net::{TcpSocket, TcpStream},
     sync::{mpsc, oneshot, watch},
     task::{JoinHandle, JoinSet},
 };
@@ -25,7 +24,8 @@ use super::super::{
 use super::{
     NOW, by_key, from_us, opened, push,
     store::{
-        Database, Heard, by_its_own_clock, create, create_bare, on_postgres, on_sqlite, remove, server, soon,
+        Database, Heard, at_a_console, by_its_own_clock, create, create_bare, on_postgres, on_sqlite, remove,
+        server, soon,
     },
     sweep,
 };
@@ -101,15 +101,22 @@ async fn a_server_that_ends_all_connections_and_is_there_costs_nobody_an_answer(
 /// Stands between the ledger and its server, and can be taken away, or fall silent.
 struct Line {
     port: u16,
+    /// Keeps the port while nobody listens there.
+    kept: TcpSocket,
     task: JoinHandle<()>,
     silences: watch::Sender<usize>,
     losses: watch::Sender<usize>,
 }
 
 impl Line {
-    async fn open(port: u16) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("a free port");
-        let port = listener.local_addr().expect("bound").port();
+    fn open() -> Self {
+        Self::again(bound(0))
+    }
+
+    /// On the port that one had before that was cut.
+    fn again(kept: TcpSocket) -> Self {
+        let port = kept.local_addr().expect("bound").port();
+        let listener = bound(port).listen(1_024).expect("nobody listens there");
         let options = server();
         let target = (options.get_host().to_owned(), options.get_port());
         let (silences, silence) = watch::channel(0);
@@ -137,7 +144,7 @@ impl Line {
                 });
             }
         });
-        Self { port, task, silences, losses }
+        Self { port, kept, task, silences, losses }
     }
 
     /// The next answer is lost, and its connection with it. Once.
@@ -150,11 +157,21 @@ impl Line {
         self.silences.send_modify(|silences| *silences += 1);
     }
 
-    async fn cut(self) -> u16 {
+    /// From now on nobody listens there, and nobody else can.
+    async fn cut(self) -> TcpSocket {
         self.task.abort();
         assert!(self.task.await.is_err_and(|error| error.is_cancelled()), "the line is down");
-        self.port
+        self.kept
     }
+}
+
+/// A socket on that port, which others of ours may have too.
+fn bound(port: u16) -> TcpSocket {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_reuseaddr(true).expect("set");
+    socket.set_reuseport(true).expect("set");
+    socket.bind(([127, 0, 0, 1], port).into()).expect("a free port");
+    socket
 }
 
 /// Passes on what both say, until one of them asks for a step: the first such answer on any connection is lost. Less is asked
@@ -183,22 +200,20 @@ async fn until_lost(here: &mut TcpStream, there: &mut TcpStream, is_lost: &Atomi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_away_is_answered_in_time_and_found_again() {
     let name = create().await;
-    let line = Line::open(0).await;
+    let line = Line::open();
     let options = server().host("127.0.0.1").port(line.port).database(&name);
     let store = Postgres::open(options, 8, Arc::new(ManualClock::at(NOW))).await.expect("connected");
     let ledger = store.ledger(Arc::new(Heard::default()));
     let pushed = |text: &'static str| change(&*ledger, opened(1), by_key(text), push(text));
     pushed("before").await.expect("stored");
 
-    let port = line.cut().await;
-    let begun = Instant::now();
-    let during = join_all((0..300).map(|_| pushed("during"))).await;
-    let reads = sweep(&*ledger, Work::Turn, 10).await;
+    let kept = line.cut().await;
+    let during = soon(join_all((0..300).map(|_| pushed("during")))).await;
+    let reads = soon(sweep(&*ledger, Work::Turn, 10)).await;
     assert!(matches!(reads, Err(Error::Unavailable(_))), "{reads:?}");
     assert!(during.iter().all(|outcome| matches!(outcome, Err(Error::Unavailable(_)))), "all of them");
-    assert!(begun.elapsed() < Duration::from_secs(7), "two waits of the pool at most, and the read's own");
 
-    let line = Line::open(port).await;
+    let line = Line::again(kept);
     assert_eq!(pushed("after").await.expect("it comes back by itself"), 2);
     assert_eq!(pushed("before").await.expect("found"), 1);
     drop(ledger);
@@ -210,7 +225,7 @@ async fn a_server_that_is_away_is_answered_in_time_and_found_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_whose_commit_was_not_heard_of_is_not_run_again() {
     let name = create().await;
-    let line = Line::open(0).await;
+    let line = Line::open();
     let options = server().host("127.0.0.1").port(line.port).database(&name);
     let store = Postgres::open(options, 8, Arc::new(ManualClock::at(NOW))).await.expect("connected");
     let heard = Arc::new(Heard::default());
@@ -237,7 +252,7 @@ async fn a_step_whose_commit_was_not_heard_of_is_not_run_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lines_that_fall_silent_are_left_and_what_was_given_up_is_not_done_later() {
     let name = create().await;
-    let line = Line::open(0).await;
+    let line = Line::open();
     let options = server().host("127.0.0.1").port(line.port).database(&name);
     let store = Postgres::open(options, 8, Arc::new(ManualClock::at(NOW))).await.expect("connected");
     let ledger = store.ledger(Arc::new(Heard::default()));
@@ -249,12 +264,10 @@ async fn lines_that_fall_silent_are_left_and_what_was_given_up_is_not_done_later
     join_all((0..8).map(|_| sweep(&*ledger, Work::Turn, 10))).await;
 
     line.falls_silent();
-    let begun = Instant::now();
     let reads = join_all((0..8).map(|_| sweep(&*ledger, Work::Turn, 10)));
     let (during, reads) = soon(async { tokio::join!(pushed("during"), reads) }).await;
     assert!(matches!(during, Err(Error::Unavailable(_))), "{during:?}");
     assert!(reads.iter().all(|read| matches!(read, Err(Error::Unavailable(_)))), "{reads:?}");
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     // Longer than the writer waits for a batch.
     assert_eq!(soon(pushed("after")).await.expect("over a new line"), 4, "what was given up is not there");
     let reads = join_all((0..8).map(|_| sweep(&*ledger, Work::Turn, 10)));
@@ -269,7 +282,7 @@ async fn lines_that_fall_silent_are_left_and_what_was_given_up_is_not_done_later
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_looks_whether_a_silent_server_is_up_to_date_keeps_no_work_for_long() {
     let name = create().await;
-    let line = Line::open(0).await;
+    let line = Line::open();
     let options = server().host("127.0.0.1").port(line.port).database(&name);
     // The ledger has one connection, as for any number below eight.
     let store = Postgres::open(options, 4, Arc::new(ManualClock::at(NOW))).await.expect("connected");
@@ -283,10 +296,8 @@ async fn whoever_looks_whether_a_silent_server_is_up_to_date_keeps_no_work_for_l
     soon(given_back).await;
 
     line.falls_silent();
-    let begun = Instant::now();
     let looked = soon(store.is_migrated()).await;
     assert!(looked.is_err(), "{looked:?}");
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     // A new connection may take its time.
     let pushed = async {
         loop {
@@ -347,8 +358,9 @@ async fn a_disk_that_was_full_is_written_to_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_finds_no_server_is_told_why() {
-    let line = Line::open(0).await;
-    let options = server().host("127.0.0.1").port(line.cut().await);
+    let line = Line::open();
+    let options = server().host("127.0.0.1").port(line.port);
+    let _kept = line.cut().await;
     let clock = Arc::new(ManualClock::at(NOW));
     let error = Postgres::open(options, 8, clock).await.expect_err("nobody listens");
     assert!(error.to_string().contains("Connection refused"), "{error}");
@@ -377,9 +389,18 @@ async fn the_server_has_the_clock_and_reads_it_after_the_lock() {
     change(&*ledger, opened(1), Need::default(), push("a")).await.expect("stored");
 
     // Somebody holds the row; the step waits, and its moment is that of its lock.
-    let mut holder = store.pool.begin().await.expect("begun");
+    let mut holder = at_a_console(&store).await;
     sqlx::query("select id from conversations for update").execute(&mut *holder).await.expect("locked");
-    let waiting = change(&*ledger, opened(1), Need::default(), |docket: &mut Docket| docket.now);
+    // One that has waited for long is given up, and comes again.
+    let waiting = async {
+        loop {
+            let step = change(&*ledger, opened(1), Need::default(), |docket: &mut Docket| docket.now);
+            match step.await {
+                Err(Error::Unavailable(_)) => {}
+                outcome => return outcome,
+            }
+        }
+    };
     let freed = async {
         let waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
         while sqlx::query_scalar::<_, i64>(waits).fetch_one(&store.pool).await.expect("counted") == 0 {
@@ -499,14 +520,17 @@ async fn a_command_beside_the_server_of_sqlite_waits_its_turn() {
         let command = Sqlite::connect(&url, Arc::new(StoreClock)).await.expect("opened");
         command.migrate().await.expect("nothing to do");
         let beside = command.ledger(Arc::new(Heard::default()));
-        let both = (0..100_usize).map(|number| {
+        let step = |number: usize| {
             let text = format!("m{number}");
             let ledger: &dyn crate::flow::ledger::Ledger =
-                if number % 2 == 0 { &*store.ledger } else { &*beside };
+                if number.is_multiple_of(2) { &*store.ledger } else { &*beside };
             change(ledger, opened(number % 5), by_key(text.clone()), push(text))
-        });
-        for seq in soon(join_all(both)).await {
-            seq.expect("stored");
+        };
+        // In waves: a caller is told after a while that nothing has come of it, however many were before it.
+        for wave in (0..100).step_by(20) {
+            for seq in soon(join_all((wave..wave + 20).map(step))).await {
+                seq.expect("stored");
+            }
         }
         assert_eq!(store.number("select count(*) from messages").await, 100);
     })

@@ -129,20 +129,23 @@ async fn instances_that_meet_on_the_same_conversations_do_not_lock_each_other_ou
     let other = store.another(Arc::clone(&store.heard) as _);
     let ledgers: [&dyn Ledger; 2] = [&*store.ledger, &*other];
     let held: Vec<Held> = ids.iter().rev().map(|id| Held { conversation: *id, fence: 0 }).collect();
-    let work = (0..600_usize).map(|number| {
+    let step = |number: usize| {
         let text = format!("m{number}");
         // Forwards for one instance, backwards for the other.
-        let chat = if number % 2 == 0 { number % 30 } else { 29 - number % 30 };
-        let key = if number % 3 == 0 { Key::Id(ids[chat]) } else { opened(chat) };
+        let chat = if number.is_multiple_of(2) { number % 30 } else { 29 - number % 30 };
+        let key = if number.is_multiple_of(3) { Key::Id(ids[chat]) } else { opened(chat) };
         change(ledgers[number % 2], key, by_key(text.clone()), push(text))
-    });
-    let renewals = join_all((0..20).map(|_| store.ledger.standings(&held, Some(30_000))));
-    let (stored, renewed) = tokio::join!(join_all(work), renewals);
-    for seq in stored {
-        seq.expect("stored");
-    }
-    for standings in renewed {
-        standings.expect("looked after");
+    };
+    // In waves: a caller is told after a while that nothing has come of it, however many were before it.
+    for wave in (0..600).step_by(60) {
+        let renewals = join_all((0..2).map(|_| store.ledger.standings(&held, Some(30_000))));
+        let (stored, renewed) = tokio::join!(join_all((wave..wave + 60).map(step)), renewals);
+        for seq in stored {
+            seq.expect("stored");
+        }
+        for standings in renewed {
+            standings.expect("looked after");
+        }
     }
     assert_eq!(store.number("select count(*) from messages").await, 600);
     assert_eq!(store.number("select cast(sum(seq) as bigint) from conversations").await, 600);

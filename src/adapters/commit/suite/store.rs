@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use sqlx::{AssertSqlSafe, Executor as _, Row as _, postgres::PgConnectOptions};
+use sqlx::{AssertSqlSafe, Executor as _, PgTransaction, Row as _, postgres::PgConnectOptions};
 use uuid::Uuid;
 
 use super::{NOW, by_key, opened, push};
@@ -200,6 +200,14 @@ pub(super) async fn by_its_own_clock(name: &str) -> Postgres {
     Postgres::open(server().database(name), 8, Arc::new(StoreClock))
         .await
         .expect("the database can be opened")
+}
+
+/// A transaction that no limit of ours ends, as somebody at a console has it.
+pub(super) async fn at_a_console(store: &Postgres) -> PgTransaction<'static> {
+    let mut transaction = store.pool.begin().await.expect("begun");
+    let unlimited = sqlx::query("set local idle_in_transaction_session_timeout = 0");
+    unlimited.execute(&mut *transaction).await.expect("set");
+    transaction
 }
 
 /// Fails a test that hangs.
