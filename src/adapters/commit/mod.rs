@@ -144,6 +144,8 @@ pub(crate) struct Sql {
     /// Locks conversations in the order of their ids: `id`, `stamp`, and the moment after as `now` (may be null). Not those
     /// that are closed for good. `[id]`
     pub(crate) lock: String,
+    /// `id` of those that somebody else has locked. Waits for nobody. `[id]`
+    pub(crate) held: String,
     /// Conversations, whole. `[id]`
     pub(crate) conversations: String,
     /// Messages wanted, by number. [`load::Wanted`], as the seven after it.

@@ -2,13 +2,18 @@
 //!
 //! A batch that lost its connection is run once more, unless its commit did happen; where others have written since, so that
 //! this cannot be told, its steps find their own earlier effect.
-//! One that fails for its data, or waited too long for someone else's lock, is run step by step, so that one bad row or
-//! one locked conversation harms nobody else. What still fails is answered as such, and a step whose caller was told that it
-//! failed is not run any more.
+//! One that waited too long for someone else's lock is run without the conversations that somebody holds, and they after it;
+//! these, and one that fails for its data, are run step by step. So one locked conversation or one bad row harms nobody else.
+//! What still fails is answered as such, and a step whose caller was told that it failed is not run any more.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use super::{
     Dialect, Op,
@@ -16,9 +21,10 @@ use super::{
     clock::ServerClock,
     known,
     recent::Recent,
+    text,
 };
 use crate::{
-    adapters::{Trouble, failure},
+    adapters::{Trouble, failure, rows::Field as _},
     domain::docket::{ChannelStanding, Loaded},
     flow::ledger::{Committed, Error, Key, Observer},
 };
@@ -116,20 +122,52 @@ async fn batch<D: Dialect>(
     mut own: Option<D::Own>,
     mut ops: Vec<Op>,
 ) -> (Option<D::Own>, Rest) {
-    let mut rest = Rest::default();
-    match twice(&place, &mut own, &mut ops).await {
-        Ok(verdicts) => ops.into_iter().zip(verdicts).for_each(|(op, verdict)| rest.settle(op, verdict)),
+    let (mut rest, mut held) = (Rest::default(), Vec::new());
+    let mut outcome = twice(&place, &mut own, &mut ops).await;
+    if ops.len() > 1 && outcome.as_ref().is_err_and(|error| Trouble::of(error) == Trouble::Busy) {
+        held = set_aside(&place, &mut ops).await;
+        if !held.is_empty() && !ops.is_empty() {
+            outcome = twice(&place, &mut own, &mut ops).await;
+        }
+    }
+    match outcome {
+        Ok(verdicts) => {
+            ops.into_iter().zip(verdicts).for_each(|(op, verdict)| rest.settle(op, verdict));
+            one_by_one(&place, &mut own, held, &mut rest).await;
+        }
         Err(error) if Trouble::of(&error) == Trouble::Lost => {
             tracing::warn!(%error, steps = ops.len(), "the database of the ledger is unavailable");
             let outage = rest.outage.insert(Outage::of(&place, error));
-            ops.into_iter().for_each(|op| answer(op, Err(outage.error())));
+            ops.into_iter().chain(held).for_each(|op| answer(op, Err(outage.error())));
         }
         Err(error) => {
+            ops.extend(held);
             tracing::debug!(%error, steps = ops.len(), "a batch of the ledger failed; running its steps one by one");
             one_by_one(&place, &mut own, ops, &mut rest).await;
         }
     }
     (own, rest)
+}
+
+/// Takes out the steps about conversations that somebody else holds, all of each: the others need not wait as long, nor run
+/// one by one on a database that may be slow. None are where this cannot be told.
+async fn set_aside<D: Dialect>(place: &Place<D>, ops: &mut Vec<Op>) -> Vec<Op> {
+    let conversation = |op: &Op| match &op.key {
+        Key::Id(id) => Some(*id),
+        // The batch has looked them up. One that is not known has no row that somebody could hold.
+        Key::Chat { channel, chat, .. } => place.recent.conversation_of(channel, chat.as_str()),
+    };
+    let ids: BTreeSet<Uuid> = ops.iter().filter_map(conversation).collect();
+    let held = held(place, &ids).await.unwrap_or_default();
+    let is_held = |op: &Op| conversation(op).is_some_and(|id| held.contains(&id));
+    let (held, free) = std::mem::take(ops).into_iter().partition(is_held);
+    *ops = free;
+    held
+}
+
+async fn held<D: Dialect>(place: &Place<D>, ids: &BTreeSet<Uuid>) -> Result<BTreeSet<Uuid>, sqlx::Error> {
+    let rows = place.dialect.read(&D::sql().held, &text(ids)?).await?;
+    rows.iter().map(|row| Uuid::read(row, "id")).collect()
 }
 
 async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops: Vec<Op>, rest: &mut Rest) {

@@ -204,6 +204,13 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
             order by id for update)
         select id, stamp, {CLOCK} as now from locked"
     ),
+    // Those that it locks are free again as it ends.
+    held: "with free as materialized (
+            select id from conversations
+            where id = any (array(select json_array_elements_text($1::json))) for update skip locked)
+        select id from conversations
+        where id = any (array(select json_array_elements_text($1::json))) and id not in (select id from free)"
+        .to_owned(),
     conversations: format!(
         "select {} from conversations where id = any (array(select json_array_elements_text($1::json)))",
         ConversationRow::COLUMNS.join(", ")

@@ -125,6 +125,8 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
     lock: "select id, stamp, null as now from conversations
         where id in (select value from jsonb_each($1)) and erased_at is null"
         .to_owned(),
+    // Nobody locks one alone.
+    held: "select value as id from jsonb_each($1) where false".to_owned(),
     conversations: format!(
         "select {} from conversations where id in (select value from jsonb_each($1))",
         ConversationRow::COLUMNS.join(", ")

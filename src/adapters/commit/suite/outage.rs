@@ -3,7 +3,7 @@
 use std::{
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -38,7 +38,7 @@ use crate::{
     },
     flow::{
         clock::{ManualClock, StoreClock},
-        ledger::{Error, Need, Work, change},
+        ledger::{Committed, Erased, Error, Key, Need, Observer, Work, change},
     },
 };
 
@@ -419,6 +419,22 @@ async fn the_server_has_the_clock_and_reads_it_after_the_lock() {
     remove(&name).await;
 }
 
+/// How many commits each notice was of.
+#[derive(Default)]
+struct Told(Mutex<Vec<usize>>);
+
+impl Told {
+    fn all(&self) -> Vec<usize> {
+        self.0.lock().expect("no panic while it is held").clone()
+    }
+}
+
+impl Observer for Told {
+    fn committed(&self, commits: &[Committed]) {
+        self.0.lock().expect("no panic while it is held").push(commits.len());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_that_somebody_holds_for_too_long_harms_no_other() {
     on_postgres(|store| async move {
@@ -426,17 +442,42 @@ async fn a_conversation_that_somebody_holds_for_too_long_harms_no_other() {
             unreachable!("this is PostgreSQL")
         };
         let ids = join_all((0..20).map(|chat| store.conversation(chat))).await;
-        let mut holder = postgres.pool.begin().await.expect("begun");
-        // Somebody at a console: no time limit of ours ends their transaction.
-        let unlimited = sqlx::query("set local idle_in_transaction_session_timeout = 0");
-        unlimited.execute(&mut *holder).await.expect("set");
+        let mut holder = at_a_console(postgres).await;
         let lock =
             sqlx::query("select id from conversations where id = $1 for update").bind(ids[0].to_string());
         lock.execute(&mut *holder).await.expect("locked");
-        // Twenty for four writers: some share a transaction with the one that waits.
-        let outcomes = join_all((0..20).map(|chat| store.push(chat, "a"))).await;
+        let told = Arc::new(Told::default());
+        let place = Place {
+            dialect: postgres.clone(),
+            recent: Arc::default(),
+            clock: Arc::default(),
+            observer: Arc::clone(&told) as _,
+        };
+        // All of them are there when the writer begins; one conversation has two steps, under two names.
+        let (queue, steps) = mpsc::channel(32);
+        let keys = (0..20).map(opened).chain([Key::Id(ids[1])]);
+        let mut outcomes = Vec::new();
+        for (number, key) in keys.enumerate() {
+            let (answer, outcome) = oneshot::channel();
+            let text = format!("m{number}");
+            let (need, step) = (by_key(text.clone()), push(text));
+            let step: Erased = Arc::new(move |docket: &mut Docket| {
+                step(docket);
+            });
+            // Nobody gives up meanwhile, however slow the machine is.
+            let asked_at = tokio::time::Instant::now() + ANSWER * 100;
+            let op = Op { key, need, step, asked_at, answer, is_found_anew: false };
+            queue.send(op).await.expect("there is room");
+            outcomes.push(outcome);
+        }
+        tokio::spawn(writer::run(place, steps));
+        let outcomes: Vec<_> =
+            soon(join_all(outcomes)).await.into_iter().map(|outcome| outcome.expect("answered")).collect();
         assert!(matches!(outcomes[0], Err(Error::Unavailable(_))), "{:?}", outcomes[0]);
         assert!(outcomes[1..].iter().all(Result::is_ok), "{outcomes:?}");
+        assert_eq!(told.all(), [19], "the others are stored together, and have not waited for each other");
+        let order = "select count(*) from messages where (text, seq) in (('m1', 1), ('m20', 2))";
+        assert_eq!(store.number(order).await, 2, "in the order in which they came");
         holder.rollback().await.expect("freed");
         store.push(0, "a").await.expect("stored now");
     })
