@@ -13,16 +13,13 @@ use wiremock::{
 use super::*;
 use crate::flow::files::{Looks, Piece};
 
+/// A limit for what does not come, however long one waits.
+const SHORT: Duration = Duration::from_millis(50);
+
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and ten more bytes";
 
 fn storage(hosts: &str, change: impl FnOnce(&mut Limits)) -> Storage {
-    let mut limits = Limits {
-        bytes: 1_000_000,
-        turn: Duration::from_millis(50),
-        answer: Duration::from_millis(500),
-        idle: Duration::from_millis(200),
-        ..Limits::default()
-    };
+    let mut limits = Limits { bytes: 1_000_000, turn: SHORT, ..Limits::default() };
     change(&mut limits);
     Storage::new(hosts.parse().unwrap(), limits).unwrap()
 }
@@ -57,8 +54,8 @@ async fn whole(storage: &Storage, url: &str) -> Result<Vec<u8>, Unfetched> {
     Ok(bytes)
 }
 
-/// A server that says these bytes to whoever comes, and then neither ends nor goes on.
-async fn says(bytes: &'static [u8]) -> (String, Storage) {
+/// A server that says these bytes to whoever comes, and then neither ends nor goes on: a file of it, and who it is.
+async fn says(bytes: &'static [u8]) -> (String, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -70,7 +67,7 @@ async fn says(bytes: &'static [u8]) -> (String, Storage) {
             open.push(stream);
         }
     });
-    (format!("http://{address}/a"), storage(&address.to_string(), |_| {}))
+    (format!("http://{address}/a"), address.to_string())
 }
 
 #[tokio::test]
@@ -243,26 +240,29 @@ async fn a_file_that_is_too_large_is_not_fetched_whether_or_not_it_says_so() {
     assert_eq!(whole(&small, &url).await, Err(Unfetched::TooLarge));
     assert_eq!(small.fetch(&url, Some(Range::From(0, Some(9)))).await.unwrap_err(), Unfetched::TooLarge);
 
-    let (url, _) = says(
+    let (url, address) = says(
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
                           14\r\n01234567890123456789\r\n14\r\n01234567890123456789\r\n0\r\n\r\n",
     )
     .await;
-    let address = url.trim_start_matches("http://").trim_end_matches("/a");
-    let whole = storage(address, |limits| limits.bytes = 40).fetch(&url, None).await.unwrap();
+    let whole = storage(&address, |limits| limits.bytes = 40).fetch(&url, None).await.unwrap();
     assert_eq!(whole.size, None);
     assert!(read(whole).await.1);
-    let cut = storage(address, |limits| limits.bytes = 39).fetch(&url, None).await.unwrap();
+    let cut = storage(&address, |limits| limits.bytes = 39).fetch(&url, None).await.unwrap();
     assert_eq!(read(cut).await, (b"01234567890123456789".to_vec(), false));
 }
 
 #[tokio::test]
 async fn a_server_that_is_silent_is_given_up() {
-    let (url, storage) = says(b"").await;
+    let (url, address) = says(b"").await;
+    let storage = storage(&address, |limits| limits.answer = SHORT);
     assert_eq!(storage.fetch(&url, None).await.unwrap_err(), failed("no answer in time"));
-    let (url, storage) = says(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n").await;
+    let (url, address) = says(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n").await;
+    // Within this its head must have come.
+    let storage = self::storage(&address, |limits| limits.answer = Duration::from_secs(2));
     assert_eq!(storage.fetch(&url, None).await.unwrap_err(), failed("no byte in time"));
-    let (url, storage) = says(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n01234567890123456789").await;
+    let (url, address) = says(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n01234567890123456789").await;
+    let storage = self::storage(&address, |limits| limits.idle = SHORT);
     let file = storage.fetch(&url, None).await.unwrap();
     assert_eq!(read(file).await, (b"01234567890123456789".to_vec(), false), "its end never comes");
 }

@@ -60,7 +60,7 @@ use spacing::Spacing;
 const TYPING_MS: (i64, i64) = (1_000, 20_000);
 
 /// A webhook waits for it.
-const OTHER_ID: Duration = Duration::from_secs(1);
+const OTHER_ID: Duration = Duration::from_secs(if cfg!(test) { 20 } else { 1 });
 /// After it had none.
 const OTHER_IDS_AGAIN: Duration = Duration::from_secs(30);
 

@@ -1,9 +1,6 @@
 //! Against a mock server where it answers, and against a raw socket where it misbehaves.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
@@ -126,17 +123,16 @@ async fn a_service_that_takes_too_long_is_left() {
 async fn a_question_that_is_dropped_hangs_up_at_once() {
     let (tell, told) = oneshot::channel();
     let (address, mut served) = serve(vec![Act::Tell(tell), Act::AwaitHangUp]).await;
-    let services = Arc::new(at(&format!("http://{address}/"), LONG));
+    // Its own limit does not end within the time that the server is given to see it.
+    let services = Arc::new(at(&format!("http://{address}/"), LONG * 30));
     let asked = tokio::spawn({
         let services = Arc::clone(&services);
         async move { ask(&services).await }
     });
     told.await.expect("it is asked");
     assert!((&mut served).now_or_never().is_none(), "still connected");
-    let dropped_at = Instant::now();
     asked.abort();
     timeout(LONG, served).await.expect("the server sees it").expect("no panic");
-    assert!(dropped_at.elapsed() < Duration::from_secs(1), "after {:?}", dropped_at.elapsed());
 }
 
 #[tokio::test]

@@ -1,10 +1,7 @@
 //! What every protocol of a server of models must stand: against a mock server where it answers, and against a raw socket
 //! where it misbehaves. A protocol says how its server speaks; `suite!` runs all of this for it.
 
-use std::{
-    fmt::Debug,
-    time::{Duration, Instant},
-};
+use std::{fmt::Debug, time::Duration};
 
 use futures_util::FutureExt as _;
 use reqwest::Client;
@@ -175,7 +172,9 @@ pub(crate) async fn dropping_the_reply_hangs_up_at_once<S: Speaks>() {
         let (tell, told) = oneshot::channel();
         script.extend([Act::Tell(tell), Act::AwaitHangUp]);
         let (address, mut served) = serve(script).await;
-        let model = model_at::<S>(&format!("http://{address}"), LONG, LONG);
+        // No limit of its own ends within the time that the server is given to see it.
+        let never = LONG * 30;
+        let model = model_at::<S>(&format!("http://{address}"), never, never);
         let (request, heard) = (question(), Heard::default());
         let mut reply = model.reply(&request, &heard);
         tokio::select! {
@@ -183,10 +182,8 @@ pub(crate) async fn dropping_the_reply_hangs_up_at_once<S: Speaks>() {
             told = told => told.expect("the server plays its part"),
         }
         assert!((&mut served).now_or_never().is_none(), "still connected");
-        let dropped_at = Instant::now();
         drop(reply);
         timeout(LONG, served).await.expect("the server sees it").expect("no panic");
-        assert!(dropped_at.elapsed() < Duration::from_millis(100), "after {:?}", dropped_at.elapsed());
     }
 }
 

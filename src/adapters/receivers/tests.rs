@@ -6,7 +6,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 use super::*;
 
 fn outward(hosts: &str) -> Outward {
-    Outward::within(hosts.parse().expect("a list"), Duration::from_millis(300)).expect("a client")
+    Outward::new(hosts.parse().expect("a list")).expect("a client")
 }
 
 fn parcel(url: &str) -> Parcel {
@@ -115,7 +115,10 @@ async fn each_way_to_fail_has_a_name() {
     let busy = of(ResponseTemplate::new(503).insert_header("retry-after", "120")).await;
     assert_eq!((busy.trouble, busy.retry_after_ms), (Some(Trouble::Refused), Some(120_000)));
     assert_eq!(of(ResponseTemplate::new(410)).await.trouble, Some(Trouble::Gone));
-    let slow = of(ResponseTemplate::new(200).set_delay(Duration::from_secs(5))).await;
+    let silent = server(ResponseTemplate::new(200).set_delay(Duration::from_secs(600))).await;
+    let hosts = "127.0.0.1".parse().expect("a list");
+    let hasty = Outward::within(hosts, Duration::from_millis(300)).expect("a client");
+    let slow = hasty.post(parcel(&silent.uri())).await;
     assert_eq!((slow.status, slow.trouble), (None, Some(Trouble::Timeout)));
     let long = of(ResponseTemplate::new(400).set_body_string("no \0".repeat(2_000))).await;
     assert_eq!(long.trouble, Some(Trouble::Refused));

@@ -158,7 +158,7 @@ mod tests {
         scripted.reply(&request(), heard).await
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn words_come_one_after_another_and_take_their_time() {
         let scripted =
             Scripted::new(Faults { delay_ms: 250, fault: ModelFault::None }, Duration::from_secs(20));

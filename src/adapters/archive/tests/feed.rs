@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{
     adapters::{
+        postgres::Postgres,
         sql::{Statement, Store as _},
         trial::{self, NOW, Trial, event, on_both_stores},
     },
@@ -126,6 +127,14 @@ async fn of_whoever_is_being_erased_the_feed_tells_nothing<S: Trial>(store: &S) 
     assert_eq!(numbers(&found), [7], "what is of others comes as ever");
 }
 
+/// A transaction that no limit of ours ends, however long the machine does other things.
+async fn begun(store: &Postgres) -> sqlx::PgTransaction<'static> {
+    let mut transaction = store.pool.begin().await.expect("a transaction");
+    let unlimited = sqlx::query("set local idle_in_transaction_session_timeout = 0");
+    unlimited.execute(&mut *transaction).await.expect("set");
+    transaction
+}
+
 /// Two transactions at once, as [`Trial`] cannot hold them: one statement each, committed by hand.
 async fn insert(transaction: &mut sqlx::PgTransaction<'_>, n: i64) {
     sqlx::query(
@@ -141,8 +150,8 @@ async fn insert(transaction: &mut sqlx::PgTransaction<'_>, n: i64) {
 async fn an_event_committed_late_is_never_passed_by() {
     let (store, database) = trial::postgres().await;
     let start = store.newest_event().await.expect("an id");
-    let mut early = store.pool.begin().await.expect("a transaction");
-    let mut late = store.pool.begin().await.expect("another");
+    let mut early = begun(&store).await;
+    let mut late = begun(&store).await;
     insert(&mut early, 1).await;
     insert(&mut late, 2).await;
     late.commit().await.expect("commits first");
@@ -161,9 +170,9 @@ async fn an_event_committed_late_is_never_passed_by() {
 async fn ids_given_out_in_another_order_than_transactions_lose_nothing() {
     let (store, database) = trial::postgres().await;
     let start = store.newest_event().await.expect("an id");
-    let mut early = store.pool.begin().await.expect("a transaction");
+    let mut early = begun(&store).await;
     sqlx::query("select pg_current_xact_id()").execute(&mut *early).await.expect("it is numbered first");
-    let mut late = store.pool.begin().await.expect("another");
+    let mut late = begun(&store).await;
     insert(&mut late, 2).await;
     late.commit().await.expect("commits");
     assert_eq!(store.tail(Some(&start), 10).await.expect("reads"), Tail::Events(Vec::new()));
@@ -178,7 +187,7 @@ async fn ids_given_out_in_another_order_than_transactions_lose_nothing() {
 async fn a_transaction_that_does_not_end_holds_the_feed_back_and_is_named() {
     let (store, database) = trial::postgres().await;
     let start = store.newest_event().await.expect("an id");
-    let mut holder = store.pool.begin().await.expect("a transaction");
+    let mut holder = begun(&store).await;
     let (pid, _): (i32, String) = sqlx::query_as("select pg_backend_pid(), pg_current_xact_id()::text")
         .fetch_one(&mut *holder)
         .await

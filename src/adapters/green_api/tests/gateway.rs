@@ -87,7 +87,8 @@ async fn an_answer_that_comes_too_late_leaves_the_fate_unclear() {
     let server = MockServer::start().await;
     let answer = ResponseTemplate::new(200).set_delay(Duration::from_secs(60));
     Mock::given(any()).respond_with(answer).mount(&server).await;
-    let message = Outgoing { timeout: Duration::from_millis(100), ..outgoing("hi") };
+    // Within this the connection must be up.
+    let message = Outgoing { timeout: Duration::from_secs(2), ..outgoing("hi") };
     let sent = gateway_at(&server.uri()).send(&message).await;
     assert_eq!(sent, Sent::Unclear { detail: "timed out".to_owned() });
 }

@@ -15,7 +15,7 @@ use wiremock::{
 use super::*;
 use crate::{
     adapters::model_server::{
-        fake::{Act, Heard, LONG, SECRET, SHORT, head, kind, piece, question},
+        fake::{Act, Heard, LONG, SECRET, head, kind, piece, question},
         suite::{Speaks, acted, answered, events, model_at, suite},
     },
     flow::generator::{FailureKind, Line},
@@ -175,7 +175,7 @@ async fn a_rate_limit_names_its_wait_and_an_empty_purse_is_another_thing() {
 #[tokio::test]
 async fn a_finished_answer_does_not_wait_for_its_marker_for_ever() {
     let stalled = vec![head(), piece(&chunk("We open at nine.", Some("stop"))), Act::AwaitHangUp];
-    assert_eq!(acted::<OpenAi>(stalled, SHORT, LONG).await.expect("an answer").text, "We open at nine.");
+    assert_eq!(acted::<OpenAi>(stalled, LONG, LONG).await.expect("an answer").text, "We open at nine.");
 }
 
 #[tokio::test]
