@@ -40,7 +40,7 @@ async fn furnish(server: &Server) -> (String, MockServer) {
     server.asks("POST", "/api/v1/channels", Some(shop)).await;
     server.behaves(json!({ "model_delay_ms": 0 })).await;
     server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
-    server.until(|| server.phone(MEI), |sent| sent.len() == 1).await;
+    server.until(|| server.phone(MEI), |sent| !sent.is_empty()).await;
     let mode = format!("/api/v1/channels/sandbox/chats/{MEI}/mode");
     server.asks("PUT", &mode, Some(json!({ "mode": "HUMAN" }))).await;
     let id = server.conversation(MEI).await["id"].as_str().expect("an id").to_owned();

@@ -1,5 +1,7 @@
 //! Two agents at once: each sees what the other does, and one can take from the other.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::{Browser, MEI, Server, on_both_footings, open, reading_mei};
@@ -23,8 +25,12 @@ async fn two_agents_see_each_other_and_one_takes_from_the_other(server: &Server)
     second.sees(".mode-pill", "You").await;
     first.sees(".mode-pill", "Ana").await;
     second.click(".composer textarea").await;
-    second.press("Hello").await;
-    first.sees(".thread-head", "Ana is writing").await;
+    // It is told of for some seconds only: whoever writes goes on until it is seen.
+    let from = Instant::now();
+    while !first.text(".thread-head").await.contains("Ana is writing") {
+        assert!(from.elapsed() < Duration::from_secs(60), "{}", first.text(".thread-head").await);
+        second.press("o").await;
+    }
 
     // Who holds it is said before anybody talks over them.
     first.sees(".mode-acts", "Take from Ana").await;

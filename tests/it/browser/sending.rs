@@ -11,7 +11,7 @@ on_sqlite!(
 );
 
 async fn what_is_sent_takes_over_and_gets_its_ticks(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 600_000 })).await;
     server.writes(MEI, "Mei", &["Is the blue bowl still there?"]).await;
     let browser = reading_mei(server).await;
     browser.fill(".composer textarea", "Yes, and I have put it aside for you.").await;
@@ -83,7 +83,7 @@ const PASTES: &str = "
     }));";
 
 async fn a_pasted_picture_is_seen_before_it_goes_and_when_it_has_gone(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 600_000 })).await;
     server.writes(MEI, "Mei", &["What does it look like?"]).await;
     let browser = reading_mei(server).await;
     browser.click_named("Note").await;

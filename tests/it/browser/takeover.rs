@@ -14,15 +14,20 @@ on_both_footings!(
 async fn a_takeover_between_two_parts_says_how_many_had_gone(server: &Server) {
     let browser = reading_what_leaves_in_parts(server).await;
     browser.press("t").await;
-    browser.sees(".outcome", "1 of 3 messages had already gone. 2 were discarded.").await;
     browser.sees(".mode-pill", "You").await;
     browser.sees(".part.is-cancelled", "Withdrawn before it left").await;
-    assert_eq!(server.phone(MEI).await.len(), 2, "the greeting and one part");
+    // Beside the greeting.
+    let discarded = match server.phone(MEI).await.len() - 1 {
+        1 => "1 of 3 messages had already gone. 2 were discarded.",
+        2 => "2 of 3 messages had already gone. 1 was discarded.",
+        gone => panic!("{gone} parts have left"),
+    };
+    browser.sees(".outcome", discarded).await;
     browser.close().await;
 }
 
 async fn a_takeover_while_the_ai_writes_stops_it_in_the_middle_of_a_word(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 600_000 })).await;
     server.writes(MEI, "Mei", &["Tell me everything about delivery, please"]).await;
     let browser = reading_mei(server).await;
     browser.sees(".is-written", "AI is writing").await;
@@ -54,7 +59,7 @@ async fn what_was_taken_is_given_back_and_answered_at_once(server: &Server) {
 }
 
 async fn a_person_who_answers_on_the_phone_takes_over_before_everybodys_eyes(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.behaves(json!({ "model_delay_ms": 600_000 })).await;
     server.writes(MEI, "Mei", &["Hi"]).await;
     let browser = reading_mei(server).await;
     browser.sees(".is-written", "AI is writing").await;
