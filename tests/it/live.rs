@@ -200,7 +200,7 @@ async fn two_people_see_each_other(world: &World) {
 async fn words_are_seen_on_an_instance_that_does_not_write_them() {
     let server = std::env::var("TEST_REDIS_URL")
         .expect("TEST_REDIS_URL names no Redis server; `cargo xtask test` starts one and sets it");
-    let server = Server::open(&server).expect("an address");
+    let server = Server::open_with_limit(&server, Duration::from_secs(20)).expect("an address");
     let prefix = format!("it:{}:", Uuid::now_v7());
     let stop = CancellationToken::new();
     let joins = |process: &Arc<Process>| {

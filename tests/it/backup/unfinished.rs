@@ -13,8 +13,12 @@ const MEI: &str = "6580000001@c.us";
 const TOM: &str = "6580000002@c.us";
 const ANA: &str = "6580000003@c.us";
 
-/// A person would type for some seconds: a reply that is written stays owed for so long.
-const SLOWLY: &[&str] = &[
+/// A person would type for so long: a reply that is written stays owed until then.
+fn typing(max_ms: &'static str) -> Vec<&'static str> {
+    [COMMON, &["--typing-max-ms", max_ms]].concat()
+}
+
+const COMMON: &[&str] = &[
     "--ai-provider",
     "scripted",
     "--burst-quiet-ms",
@@ -25,8 +29,6 @@ const SLOWLY: &[&str] = &[
     "0",
     "--typing-ms-per-char",
     "1000",
-    "--typing-max-ms",
-    "4000",
     "--split-chars",
     "0",
 ];
@@ -58,11 +60,12 @@ async fn until_sent(server: &Server, chat: &str) -> Vec<String> {
 }
 
 async fn what_was_owed_when_the_backup_was_made_does_not_leave_a_second_time(from: Program, to: Program) {
-    let server = from.serves(SLOWLY);
+    // The backup is made before it is over.
+    let server = from.serves(&typing("20000"));
     server.hears(MEI, "Hello").await;
     until_reply(&server, MEI, "queued").await;
     // Tom's answer is being written all the while.
-    server.asks("PATCH", "/api/v1/sandbox", Some(&json!({ "model_delay_ms": 20_000 }))).await;
+    server.asks("PATCH", "/api/v1/sandbox", Some(&json!({ "model_delay_ms": 600_000 }))).await;
     server.hears(TOM, "Hello").await;
     let tom = server.conversation(TOM).await["id"].as_str().expect("an id").to_owned();
     server
@@ -82,7 +85,7 @@ async fn what_was_owed_when_the_backup_was_made_does_not_leave_a_second_time(fro
         "{told}"
     );
     assert!(told.contains("Handed over to people: 1 message of contacts"), "{told}");
-    let server = to.serves(SLOWLY);
+    let server = to.serves(&typing("50"));
     let held = reply(&server, MEI).await;
     assert_eq!(
         (&held["text"], &held["delivery"]["state"], &held["delivery"]["reason"]),
@@ -110,7 +113,7 @@ async fn what_was_owed_when_the_backup_was_made_does_not_leave_a_second_time(fro
 }
 
 async fn what_was_owed_leaves_once_where_the_server_has_not_run_since(from: Program, to: Program) {
-    let server = from.serves(SLOWLY);
+    let server = from.serves(&typing("4000"));
     server.hears(MEI, "Hello").await;
     until_reply(&server, MEI, "queued").await;
     drop(server);
@@ -118,7 +121,7 @@ async fn what_was_owed_leaves_once_where_the_server_has_not_run_since(from: Prog
 
     let told = to.does(&["restore", path_of(&file), "--moved"]);
     assert!(told.contains("What was owed leaves as if nothing had happened."), "{told}");
-    let server = to.serves(SLOWLY);
+    let server = to.serves(&typing("4000"));
     let owed = reply(&server, MEI).await["text"].clone();
     assert_eq!(until_sent(&server, MEI).await, [owed.as_str().expect("text")]);
     drop(server);
