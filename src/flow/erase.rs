@@ -276,7 +276,7 @@ fn close(docket: &mut Docket, tombstones: &Tombstones, chats: &[ChatId], actor: 
             .as_ref()
             .is_some_and(|delivery| delivery.state == DeliveryState::Sending || delivery.unclear > 0)
     };
-    let said = docket.messages().iter().filter(may_come_back).map(|message| message.text.as_str());
+    let said = docket.messages().iter().filter(may_come_back).map(Message::posted_words);
     let words: Vec<&str> = said.filter(|words| !words.trim().is_empty()).collect();
     let of = |chat| words.iter().map(move |words| (chat, words));
     let echoes = chats.iter().flat_map(of);
@@ -316,9 +316,9 @@ fn holds(text: &[u8], words: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        domain::{conversation::Memo, turn::TurnState},
+        domain::{conversation::Memo, enclosure::Enclosure, message::Gate, turn::TurnState},
         flow::{
-            outbox::{Claim, Settled},
+            outbox::{Claim, Owed, Settled, owe},
             play::Play,
             tombstones::KEY_BYTES,
         },
@@ -380,5 +380,24 @@ mod tests {
             });
             assert_eq!(echoes, Some(vec![echo.clone()]), "{settled:?}");
         }
+    }
+
+    #[test]
+    fn of_a_file_without_an_answer_the_words_under_it_are_kept() {
+        let mut play = Play::new();
+        let enclosure = Enclosure::of("offer.pdf", "application/pdf", None, 9);
+        let owed = Owed { enclosure, ..Owed::machine(Gate::Person, None) };
+        play.step(|docket, _| owe(docket, &["As promised.".to_owned()], &owed, "agent:ana"));
+        let (_, claim) = play.claims_send();
+        assert!(matches!(claim, Claim::Claimed(_)));
+        let tombstones = Tombstones::new(&[1; KEY_BYTES]);
+        let chats = [play.conversation.chat.clone()];
+        // The gateway's copy has these alone, without what we say of the file.
+        let echo = tombstones.of_words(&play.conversation.channel, &chats[0], "As promised.").hash;
+        let erasure = play.step(|docket, _| {
+            close(docket, &tombstones, &chats, "shell");
+            docket.clone().close().erasure
+        });
+        assert!(erasure.is_some_and(|erasure| erasure.echoes.contains(&echo)));
     }
 }
