@@ -19,7 +19,7 @@ use super::{
 /// The provider is asked to hold its answer back for so long until there is something.
 const WAIT: Duration = Duration::from_secs(10);
 /// How long a channel is the poller's own: longer than one round may take, with the wait and two slow answers.
-const LEASE_MS: i64 = 45_000;
+pub const LEASE_MS: i64 = 45_000;
 
 /// What a round came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

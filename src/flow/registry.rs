@@ -156,7 +156,7 @@ pub trait Registry: Send + Sync {
     async fn release_channel(&self, name: &str, held_until: Time, now: Time) -> Result<(), Error>;
 
     /// Takes the turn to ask the provider about sends of unknown fate. False if another instance, or this one, took one
-    /// less than `every_ms` ago.
+    /// less than `every_ms` ago. What was claimed before the store's clock was set back holds nobody up, here and below.
     async fn claim_look_up(&self, name: &str, now: Time, every_ms: i64) -> Result<bool, Error>;
 
     /// Latches the brake of a channel that is not latched and was last released then. False if it is, or was released since.

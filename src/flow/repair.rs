@@ -26,8 +26,9 @@ use crate::domain::{chat::ChatId, docket::Entry, event::EventType, time::Time};
 /// After a start or a new link the provider first delivers what it kept, and repeats a refused webhook only after a
 /// minute. What is left to it comes in its own order.
 const SETTLE_MS: i64 = 180_000;
-/// The journal is looked through this often, and again this soon if that failed.
-const EVERY_MS: i64 = 3_600_000;
+/// The journal is looked through this often: nobody puts the next look further ahead.
+pub const EVERY_MS: i64 = 3_600_000;
+/// And again this soon if that failed.
 const AGAIN_MS: i64 = 60_000;
 /// Whoever has not come to an end within this was stopped on the way: another looks. If not, what both find has its effect once.
 const LOOK_MS: i64 = 600_000;

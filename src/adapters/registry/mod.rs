@@ -23,13 +23,18 @@ use crate::{
     },
     flow::{
         ledger::Error,
+        poll,
         registry::{Channel, Linked, Registry, Token, Tokens},
-        restored,
+        repair, restored,
     },
 };
 
 /// Most channels and most tokens that are listed.
 const ROWS_MAX: i64 = 10_000;
+
+/// What is due further ahead than anybody sets it was set before the store's clock was set back, and is due now. Of two who
+/// ask at once, one may have looked at the clock this much before the other.
+const APART_MS: i64 = 60_000;
 
 const CHANNELS: &str = "select c.name, c.title, c.provider, c.instance, c.api_url, c.sealed, c.settings, c.state, \
     c.braked_at, c.braked_sends, c.braked_best, c.brake_released_at, \
@@ -120,9 +125,12 @@ impl<S: Store> Registry for S {
     }
 
     async fn claim_look_up(&self, name: &str, now: Time, every_ms: i64) -> Result<bool, Error> {
-        let statement =
-            Statement::new("update channels set look_up_at = $3 where name = $1 and look_up_at <= $2");
-        Ok(self.write(statement.with(name).with(now).with(now.plus_ms(every_ms))).await? > 0)
+        let statement = Statement::new(
+            "update channels set look_up_at = $3 where name = $1 and not (look_up_at > $2 and look_up_at <= $4)",
+        );
+        let next_at = now.plus_ms(every_ms);
+        Ok(self.write(statement.with(name).with(now).with(next_at).with(next_at.plus_ms(APART_MS))).await?
+            > 0)
     }
 
     async fn latch_brake(
@@ -179,7 +187,8 @@ impl<S: Store> Registry for S {
         let mut statement = Statement::new("update channels set poll_owner = ");
         statement.bind(owner).push(", poll_until = ").now(self).push(" + ").bind(ttl_ms);
         statement.push(" where name = ").bind(name).push(" and (poll_owner = ").bind(owner);
-        statement.push(" or poll_until <= ").now(self).push(")");
+        statement.push(" or poll_until <= ").now(self);
+        statement.push(" or poll_until > ").now(self).push(" + ").bind(poll::LEASE_MS + APART_MS).push(")");
         Ok(self.write(statement).await? > 0)
     }
 
@@ -190,8 +199,10 @@ impl<S: Store> Registry for S {
     }
 
     async fn claim_repair(&self, name: &str, now: Time, until: Time) -> Result<Option<Time>, Error> {
-        let claim = Statement::new("update channels set repair_at = $3 where name = $1 and repair_at <= $2");
-        let claim = claim.with(name).with(now).with(until);
+        let claim = Statement::new(
+            "update channels set repair_at = $3 where name = $1 and not (repair_at > $2 and repair_at <= $4)",
+        );
+        let claim = claim.with(name).with(now).with(until).with(now.plus_ms(repair::EVERY_MS + APART_MS));
         if self.write(claim).await? == 0 {
             return Ok(None);
         }

@@ -20,6 +20,7 @@ use crate::{
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
         ledger::Error,
+        poll,
         registry::{Channel, Linked, Registry, Role, Token, Tokens},
     },
 };
@@ -38,9 +39,12 @@ on_both_stores!(
     a_brake_is_latched_once_and_stays_until_it_is_released,
     a_brake_is_not_latched_by_what_was_counted_before_a_release,
     the_turn_to_look_up_belongs_to_one_at_a_time,
+    what_was_claimed_before_the_clock_was_set_back_holds_nobody_up,
     tokens_are_found_by_their_hash_until_they_are_revoked,
     two_ids_of_one_person_share_a_conversation,
 );
+
+const HOUR_MS: i64 = 3_600_000;
 
 fn channel(name: &str) -> Channel {
     Channel {
@@ -350,6 +354,27 @@ async fn the_turn_to_look_up_belongs_to_one_at_a_time<S: Trial>(store: &S) {
     assert!(!claim("nobody", 0).await);
     let at_once = futures_util::future::join_all((0..8).map(|_| claim("shop", 5_000))).await;
     assert_eq!(at_once.into_iter().filter(|is_mine| *is_mine).count(), 1);
+}
+
+async fn what_was_claimed_before_the_clock_was_set_back_holds_nobody_up<S: Trial>(store: &S) {
+    store.add_channel(&channel("shop")).await.expect("writes");
+    let (back, further_back) = (NOW.plus_ms(-HOUR_MS), NOW.plus_ms(-3 * HOUR_MS));
+    let look_up = async |now| store.claim_look_up("shop", now, 1_000).await.expect("writes");
+    assert!(look_up(NOW).await);
+    assert!(!look_up(NOW.plus_ms(-1)).await, "of two at once one had looked at the clock before the other");
+    assert!(look_up(back).await && !look_up(back).await);
+    let repair = async |now: Time| {
+        let claimed = store.claim_repair("shop", now, now.plus_ms(HOUR_MS)).await.expect("writes");
+        claimed.is_some()
+    };
+    assert!(repair(NOW).await);
+    assert!(!repair(NOW.plus_ms(-1)).await);
+    assert!(repair(further_back).await && !repair(further_back).await);
+    let poll = async |owner| store.claim_poll("shop", owner, poll::LEASE_MS).await.expect("writes");
+    assert!(poll("gone").await && !poll("other").await);
+    let ahead = Statement::new("update channels set poll_until = poll_until + $1").with(HOUR_MS);
+    store.write(ahead).await.expect("writes");
+    assert!(poll("other").await && !poll("third").await);
 }
 
 async fn two_ids_of_one_person_share_a_conversation<S: Trial>(store: &S) {
