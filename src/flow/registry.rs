@@ -180,6 +180,9 @@ pub trait Registry: Send + Sync {
     /// The journal of this channel is to be looked through in so long, by the store's clock, and not before.
     async fn wind_repair(&self, name: &str, in_ms: i64) -> Result<(), Error>;
 
+    /// The same, unless it is to be looked through sooner anyway, and is not due yet.
+    async fn begin_repair(&self, name: &str, in_ms: i64) -> Result<(), Error>;
+
     /// If the journal is due, the caller looks through it, and it is due again then, for the caller may never come to an
     /// end. Returns up to when it was looked through before: at first, when the channel was made. Of several callers one
     /// gets it.

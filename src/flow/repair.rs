@@ -82,9 +82,10 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// An instance has started: what came while none ran is due, when what the provider kept has come.
+    /// An instance has started: what came while none ran is due, when what the provider kept has come. One that starts over
+    /// and over does not put it off each time.
     pub async fn begin(&self, name: &str) -> Result<(), ledger::Error> {
-        self.registry.wind_repair(name, SETTLE_MS).await
+        self.registry.begin_repair(name, SETTLE_MS).await
     }
 
     /// Looks through the channel's journal, if it is due and nobody else does. Returns how many messages had been missed.

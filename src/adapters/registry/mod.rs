@@ -198,6 +198,14 @@ impl<S: Store> Registry for S {
         self.write(statement).await.map(drop)
     }
 
+    async fn begin_repair(&self, name: &str, in_ms: i64) -> Result<(), Error> {
+        let mut statement = Statement::new("update channels set repair_at = ");
+        statement.now(self).push(" + ").bind(in_ms).push(" where name = ").bind(name);
+        statement.push(" and not (repair_at > ").now(self);
+        statement.push(" and repair_at <= ").now(self).push(" + ").bind(in_ms).push(")");
+        self.write(statement).await.map(drop)
+    }
+
     async fn claim_repair(&self, name: &str, now: Time, until: Time) -> Result<Option<Time>, Error> {
         let claim = Statement::new(
             "update channels set repair_at = $3 where name = $1 and not (repair_at > $2 and repair_at <= $4)",

@@ -40,6 +40,7 @@ on_both_stores!(
     a_brake_is_not_latched_by_what_was_counted_before_a_release,
     the_turn_to_look_up_belongs_to_one_at_a_time,
     what_was_claimed_before_the_clock_was_set_back_holds_nobody_up,
+    an_instance_that_starts_over_and_over_does_not_put_off_the_look,
     tokens_are_found_by_their_hash_until_they_are_revoked,
     two_ids_of_one_person_share_a_conversation,
 );
@@ -375,6 +376,32 @@ async fn what_was_claimed_before_the_clock_was_set_back_holds_nobody_up<S: Trial
     let ahead = Statement::new("update channels set poll_until = poll_until + $1").with(HOUR_MS);
     store.write(ahead).await.expect("writes");
     assert!(poll("other").await && !poll("third").await);
+}
+
+async fn an_instance_that_starts_over_and_over_does_not_put_off_the_look<S: Trial>(store: &S) {
+    const SETTLE_MS: i64 = 180_000;
+    store.add_channel(&channel("shop")).await.expect("writes");
+    let begin = async || store.begin_repair("shop", SETTLE_MS).await.expect("writes");
+    let in_ms = async || {
+        let row = store.row(Statement::new("select repair_at from channels")).await.expect("reads");
+        cell::<Time, _>(&row.expect("the channel"), "repair_at").expect("a time").since(NOW)
+    };
+    let passes = async |ms: i64| {
+        let statement = Statement::new("update channels set repair_at = repair_at - $1").with(ms);
+        store.write(statement).await.expect("writes");
+    };
+    begin().await;
+    assert_eq!(in_ms().await, SETTLE_MS, "what the provider kept comes first");
+    passes(120_000).await;
+    begin().await;
+    assert_eq!(in_ms().await, SETTLE_MS - 120_000, "it is due as it was");
+    // It was down by then.
+    passes(120_000).await;
+    begin().await;
+    assert_eq!(in_ms().await, SETTLE_MS);
+    store.wind_repair("shop", HOUR_MS).await.expect("writes");
+    begin().await;
+    assert_eq!(in_ms().await, SETTLE_MS, "what came while none ran does not wait for the hour");
 }
 
 async fn two_ids_of_one_person_share_a_conversation<S: Trial>(store: &S) {

@@ -131,6 +131,10 @@ impl Registry for House {
         Ok(())
     }
 
+    async fn begin_repair(&self, _: &str, _: i64) -> Result<(), Error> {
+        Ok(())
+    }
+
     async fn claim_repair(&self, _: &str, _: Time, _: Time) -> Result<Option<Time>, Error> {
         Ok(None)
     }
