@@ -93,7 +93,7 @@ use self::{
     stores::Store,
 };
 use crate::{
-    adapters::{self, http_client::http_client, sandbox::Sandbox},
+    adapters::{self, sandbox::Sandbox},
     config::Settings,
     domain::time::{Time, duration},
     flow::{
@@ -152,7 +152,6 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
     let dispatch = Arc::new(Dispatch::default());
     let parts = Parts::over(Ground {
         vault: Arc::new(store.vault(&settings).await?),
-        http: http_client(CONNECT)?,
         sandbox: settings.sandbox.then(|| Arc::new(Sandbox::new(now).0)),
         observer: dispatch.clone(),
         dispatch,

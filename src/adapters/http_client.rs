@@ -30,6 +30,16 @@ pub fn http_client(connect_timeout: Duration) -> Result<reqwest::Client, NoClien
     Ok(builder(connect_timeout)?.build()?)
 }
 
+/// The same for requests that end within that limit: when one has, nothing of it arrives any more.
+pub fn http_client_within(limit: Duration, connect_timeout: Duration) -> Result<reqwest::Client, NoClient> {
+    let client = builder(connect_timeout)?;
+    #[cfg(target_os = "linux")]
+    let client = client.tcp_user_timeout(limit.min(UNACKNOWLEDGED));
+    #[cfg(not(target_os = "linux"))]
+    let _ = limit;
+    Ok(client.build()?)
+}
+
 /// The same before its last step, for tests that find hosts in their own way.
 pub(super) fn builder(connect_timeout: Duration) -> Result<reqwest::ClientBuilder, rustls::Error> {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
@@ -49,4 +59,22 @@ pub(super) fn builder(connect_timeout: Duration) -> Result<reqwest::ClientBuilde
     #[cfg(target_os = "linux")]
     let client = client.tcp_user_timeout(UNACKNOWLEDGED);
     Ok(client)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_nobody_takes_is_given_up_when_its_request_has_ended() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let client = http_client_within(Duration::from_millis(300), POOL_IDLE).expect("a client");
+        // More than the two ends of a connection hold. It is accepted, and never read.
+        let posted = client.post(url).body(vec![0; 64 << 20]).send();
+        let posted = tokio::time::timeout(UNACKNOWLEDGED / 2, posted);
+        let (_held, posted) = tokio::join!(listener.accept(), posted);
+        assert!(posted.expect("given up, and before anything else").is_err());
+    }
 }

@@ -169,7 +169,6 @@ impl Instance {
             vault: Arc::new(store.vault_of_server(&settings).await?),
             settings: Arc::clone(&settings),
             store,
-            http: http.clone(),
             sandbox: sandbox.clone(),
             observer: traces.after(dispatch.clone()),
             dispatch,

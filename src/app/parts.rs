@@ -6,6 +6,7 @@ use execution::{deduplicate_webhook::Deduplicator, redis_lock::Lock};
 use tokio::sync::mpsc;
 
 use super::{
+    CONNECT,
     generators::Models,
     now,
     numbers::{Numbers, SANDBOX},
@@ -16,6 +17,7 @@ use super::{
 use crate::{
     adapters::{
         files::{self, Storage},
+        http_client::http_client_within,
         sandbox::Sandbox,
     },
     config::Settings,
@@ -55,7 +57,6 @@ pub(super) struct Ground {
     pub(super) settings: Arc<Settings>,
     pub(super) store: Store,
     pub(super) vault: Arc<Vault>,
-    pub(super) http: reqwest::Client,
     pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) dispatch: Arc<Dispatch>,
     /// Hears of every commit: the dispatch, and whoever else wants to.
@@ -84,13 +85,13 @@ pub(super) struct Parts {
 impl Parts {
     /// Over a store that is up to date. Its channels are not loaded yet.
     pub(super) async fn over(ground: Ground) -> anyhow::Result<Self> {
-        let Ground { settings, store, vault, http, sandbox, dispatch, observer } = ground;
+        let Ground { settings, store, vault, sandbox, dispatch, observer } = ground;
         let registry: Arc<dyn Registry> = store.places();
         let numbers = Arc::new(Numbers::new(
             Arc::clone(&registry),
             Arc::clone(&settings),
             Arc::clone(&vault),
-            http,
+            http_client_within(duration(settings.green_api_timeout_ms), CONNECT)?,
             sandbox,
         ));
         let storage = Arc::new(Storage::new(settings.media_hosts.clone(), files::Limits::default())?);

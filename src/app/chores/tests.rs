@@ -71,7 +71,6 @@ async fn chores() -> (Arc<Chores>, tempfile::TempDir) {
         settings: Arc::new(Settings::default()),
         store: Store::Sqlite(store),
         vault: Arc::new(Vault::new(&[[1; KEY_BYTES]]).expect("a vault")),
-        http: http_client(CONNECT).expect("a client"),
         sandbox: None,
         observer: dispatch.clone(),
         dispatch,
