@@ -267,7 +267,7 @@ impl Eraser {
 }
 
 /// The rule: nobody finds it any more, whatever works on it stops. Of what may have left without an answer only the words
-/// are known, and they are all that will tell its echo.
+/// are known, and they are all that will tell its echo; of what the contact wrote and is still on its way, only when.
 fn close(docket: &mut Docket, tombstones: &Tombstones, chats: &[ChatId], actor: &str) {
     let channel = docket.conversation.channel.clone();
     let may_come_back = |message: &&Message| {
@@ -280,7 +280,9 @@ fn close(docket: &mut Docket, tombstones: &Tombstones, chats: &[ChatId], actor: 
     let words: Vec<&str> = said.filter(|words| !words.trim().is_empty()).collect();
     let of = |chat| words.iter().map(move |words| (chat, words));
     let echoes = chats.iter().flat_map(of);
-    let echoes = echoes.map(|(chat, words)| tombstones.of_words(&channel, chat, words).hash).collect();
+    let echoes = echoes.map(|(chat, words)| tombstones.of_words(&channel, chat, words).hash);
+    let unheard = chats.iter().map(|chat| tombstones.of_chat(&channel, chat, docket.now).hash);
+    let echoes = echoes.chain(unheard).collect();
     let echoed_until = docket.now.plus_ms(ECHO_AWAITED_MS);
     let chats = chats.to_vec();
     docket.erase(Erasure { actor: actor.to_owned(), chats, echoes, echoed_until });
@@ -369,6 +371,7 @@ mod tests {
         let tombstones = Tombstones::new(&[1; KEY_BYTES]);
         let chats = [play.conversation.chat.clone()];
         let echo = tombstones.of_words(&play.conversation.channel, &chats[0], "I am here.").hash;
+        let unheard = tombstones.of_chat(&play.conversation.channel, &chats[0], play.now).hash;
         for settled in [None, Some(Settled::Unclear("timed out".into()))] {
             let mut play = play.clone();
             if let Some(settled) = &settled {
@@ -378,7 +381,7 @@ mod tests {
                 close(docket, &tombstones, &chats, "shell");
                 docket.clone().close().erasure.map(|erasure| erasure.echoes)
             });
-            assert_eq!(echoes, Some(vec![echo.clone()]), "{settled:?}");
+            assert_eq!(echoes, Some(vec![echo.clone(), unheard.clone()]), "{settled:?}");
         }
     }
 

@@ -29,7 +29,7 @@ use super::{
     registry::Registry,
     repair,
     start::Start,
-    tombstones::{Removal, Tombstones},
+    tombstones::{Removal, Tombstone, Tombstones},
 };
 use crate::domain::{
     chat::ChatId,
@@ -192,7 +192,9 @@ impl Intake {
         let Some(first) = arrivals.first() else { return Ok(Vec::new()) };
         let key = key(channel, &first.chat, Some(channel.opening(&first.chat)));
         let keys: Vec<String> = arrivals.iter().map(inbox::key_of).collect();
-        let tombstones = keys.iter().map(|key| self.tombstones.of(&channel.name, &first.chat, key)).collect();
+        let of =
+            |arrival: &Arrival| self.tombstones_of(channel, &first.chat, &inbox::key_of(arrival), arrival.at);
+        let tombstones = arrivals.iter().flat_map(of).collect();
         let need = Need { keys, tombstones, ..Need::default() };
         let (policy, together) = (Arc::clone(&channel.policy), arrivals.clone());
         let step = move |docket: &mut Docket| {
@@ -241,7 +243,7 @@ impl Intake {
         let key = key(channel, &arrival.chat, Some(opening));
         // A turn may begin with it, and reads what was said before.
         let newest = if self.start.is_some() { channel.policy.ai_history } else { 0 };
-        let need = self.need_of(channel, &arrival.chat, &inbox::key_of(&arrival));
+        let need = self.need_of(channel, &arrival.chat, &inbox::key_of(&arrival), arrival.at);
         let need = Need { keys_are_new: claim.is_some(), newest, ..need };
         let policy = Arc::clone(&channel.policy);
         let start = self.start.clone().map(|start| (start.claimant(), start));
@@ -298,7 +300,7 @@ impl Intake {
         let key = key(channel, &amendment.chat, opening);
         // Whether the contact still waits for something.
         let newest = if is_deletion { ANSWER_NOW_MESSAGES } else { 0 };
-        let need = Need { newest, ..self.need_of(channel, &amendment.chat, &amendment.of) };
+        let need = Need { newest, ..self.need_of(channel, &amendment.chat, &amendment.of, amendment.at) };
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             let goes_on = inbox::amend(docket, &policy, &amendment, is_deletion);
@@ -324,10 +326,16 @@ impl Intake {
         Ok(verdict)
     }
 
-    /// A message that is known by that key, unless it was removed.
-    fn need_of(&self, channel: &Channel, chat: &ChatId, key: &str) -> Need {
-        let tombstones = vec![self.tombstones.of(&channel.name, chat, key)];
+    /// A message that is known by that key, unless it was removed, or written before its chat was erased.
+    fn need_of(&self, channel: &Channel, chat: &ChatId, key: &str, at: Option<Time>) -> Need {
+        let tombstones = self.tombstones_of(channel, chat, key, at);
         Need { keys: vec![key.to_owned()], tombstones, ..Need::default() }
+    }
+
+    fn tombstones_of(&self, channel: &Channel, chat: &ChatId, key: &str, at: Option<Time>) -> Vec<Tombstone> {
+        let mut tombstones = vec![self.tombstones.of(&channel.name, chat, key)];
+        tombstones.extend(at.map(|at| self.tombstones.of_chat(&channel.name, chat, at)));
+        tombstones
     }
 
     async fn state(&self, channel: &Arc<Channel>, state: &str) -> Result<Verdict, Error> {

@@ -1,12 +1,12 @@
 //! What is still known of a message that was removed: a keyed hash, by which its late or repeated webhook is found out.
 //!
-//! In: channel, chat, and the key of a message, or words whose send was unclear; a body that cannot be read. Out: hashes that
-//! say nothing to anybody without the key: who was erased cannot be found out by trying all phone numbers.
+//! In: channel, chat, and the key of a message, or words whose send was unclear, or when it was written; a body that cannot be
+//! read. Out: hashes that say nothing to anybody without the key: who was erased cannot be found out by trying all phone numbers.
 
 use ring::{digest::SHA256_OUTPUT_LEN, hmac};
 use uuid::{Builder, Uuid};
 
-use crate::domain::{chat::ChatId, words::words};
+use crate::domain::{chat::ChatId, message::ECHO_AWAITED_MS, time::Time, words::words};
 
 words! {
     /// Why a message is no longer there.
@@ -33,7 +33,12 @@ pub struct Tombstone {
     pub key: Option<String>,
     /// The hash.
     pub hash: String,
+    /// It counts only if it is kept until then or longer; None: if it is there.
+    pub kept_until: Option<Time>,
 }
+
+/// The provider's times are whole seconds: something was written at some moment of its own.
+const SECOND_MS: i64 = 1_000;
 
 /// A key is so many bytes.
 pub const KEY_BYTES: usize = SHA256_OUTPUT_LEN;
@@ -47,14 +52,28 @@ impl Tombstones {
     /// Of the message with that key, in that chat.
     pub fn of(&self, channel: &str, chat: &ChatId, key: &str) -> Tombstone {
         let hash = self.hash(&["message", channel, chat.as_str(), key]);
-        Tombstone { channel: channel.to_owned(), chat: chat.clone(), key: Some(key.to_owned()), hash }
+        Tombstone {
+            channel: channel.to_owned(),
+            chat: chat.clone(),
+            key: Some(key.to_owned()),
+            hash,
+            kept_until: None,
+        }
     }
 
     /// Of a message with these words, whatever its key.
     pub fn of_words(&self, channel: &str, chat: &ChatId, text: &str) -> Tombstone {
         let words: Vec<&str> = text.split_whitespace().collect();
         let hash = self.hash(&["words", channel, chat.as_str(), &words.join(" ")]);
-        Tombstone { channel: channel.to_owned(), chat: chat.clone(), key: None, hash }
+        Tombstone { channel: channel.to_owned(), chat: chat.clone(), key: None, hash, kept_until: None }
+    }
+
+    /// Of whatever was written in that chat then, if it was erased later. The tombstone of an erasure is kept for so long
+    /// after it, longer than anything is on its way, and tells so when it was.
+    pub fn of_chat(&self, channel: &str, chat: &ChatId, written_at: Time) -> Tombstone {
+        let hash = self.hash(&["chat", channel, chat.as_str()]);
+        let kept_until = Some(written_at.plus_ms(SECOND_MS + ECHO_AWAITED_MS));
+        Tombstone { channel: channel.to_owned(), chat: chat.clone(), key: None, hash, kept_until }
     }
 
     /// The id under which a webhook that cannot be read is kept: the same for every copy of it. Events name it for longer than
@@ -95,10 +114,12 @@ mod tests {
             ours.of("home", &mei, "M1"),
             theirs.of("shop", &mei, "M1"),
             ours.of_words("shop", &mei, "M1"),
+            ours.of_chat("shop", &mei, Time(1)),
         ];
         let hashes: std::collections::BTreeSet<&str> = all.iter().map(|it| it.hash.as_str()).collect();
         assert_eq!(hashes.len(), all.len());
         assert_eq!(ours.of("shop", &mei, "M1"), all[0]);
+        assert_eq!(ours.of_chat("shop", &mei, Time(2)).hash, all[6].hash, "whenever it was written");
         let ids = [
             ours.id_of("shop", b"{"),
             ours.id_of("shop", b"\xff"),

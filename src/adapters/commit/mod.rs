@@ -65,8 +65,8 @@ const ANSWER: Duration = Duration::from_millis(4_500);
 pub(crate) type Statements = Vec<(&'static str, String)>;
 
 /// What must still be so, each as JSON text: conversations and their stamps, `[[id, stamp]]`; keys that no message of theirs
-/// has, `[[id, key]]`; what must not have been removed, `[[channel, chat, key, hash]]`; how channels stand, `[[name, state,
-/// next_send_at, sends]]`.
+/// has, `[[id, key]]`; what must not have been removed, `[[channel, chat, key, hash, kept until]]`; how channels stand, `[[name,
+/// state, next_send_at, sends]]`.
 pub(crate) type Guard = [String; 4];
 
 /// What each database does in its own way. Every statement takes one parameter, JSON text: sets go in whole.
@@ -210,9 +210,10 @@ pub(crate) struct Sql {
     pub(crate) move_chats: String,
     /// New erasures.
     pub(crate) insert_erasures: String,
-    /// Hashes, new ones and those that are there.
+    /// Hashes, new ones and those that are there, of which the one that is kept for longer counts.
     pub(crate) put_tombstones: String,
-    /// Of these, `hash` and `kind` of those that are of a removed message. `[[channel, chat, key, hash]]`
+    /// Of these, `hash`, `kept_until` and `kind` of those that are of a removed message: whose hash is kept until then, if it
+    /// says when. `[[channel, chat, key, hash, kept until]]`
     pub(crate) tombstones: String,
     /// `number` and `id` of conversations that have a message with that key. `[[number, id, key]]`
     pub(crate) having_message: String,

@@ -114,6 +114,9 @@ impl Save {
         self.drafts.sort_by_key(|row| row.state == DraftState::Fresh);
         // In one order everywhere: two transactions that keep the same keys wait for each other, never in a circle.
         self.requests.sort_by(|one, other| one.key.cmp(&other.key));
+        // Conversations with the same person keep the same, and no statement writes a row twice.
+        self.tombstones.sort_by(|one, other| one.hash.cmp(&other.hash));
+        self.tombstones.dedup_by(|one, other| one.hash == other.hash);
         let channels: Vec<ChannelRow> = self.channels.into_values().collect();
         let mut statements = Vec::new();
         add(&mut statements, &sql.save_conversations, &changed(&self.conversations))?;

@@ -10,29 +10,30 @@ use serde::{Serialize, Serializer};
 use super::{Dialect, Op, Transaction, text};
 use crate::{
     adapters::rows::Field as _,
+    domain::time::Time,
     flow::tombstones::{Removal, Tombstone},
 };
 
 /// One of them, as statements take it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Asked<'a>(&'a str, &'a str, Option<&'a str>, &'a str);
+pub(super) struct Asked<'a>(&'a str, &'a str, Option<&'a str>, &'a str, Option<i64>);
 
 impl<'a> Asked<'a> {
     pub(super) fn of(tombstone: &'a Tombstone) -> Self {
-        let Tombstone { channel, chat, key, hash } = tombstone;
-        Self(channel, chat.as_str(), key.as_deref(), hash)
+        let Tombstone { channel, chat, key, hash, kept_until } = tombstone;
+        Self(channel, chat.as_str(), key.as_deref(), hash, kept_until.map(|until| until.0))
     }
 }
 
 impl Serialize for Asked<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.0, self.1, self.2, self.3).serialize(serializer)
+        (self.0, self.1, self.2, self.3, self.4).serialize(serializer)
     }
 }
 
 /// What was removed of all that these steps are about.
 #[derive(Default)]
-pub(super) struct Removed(HashMap<String, Removal>);
+pub(super) struct Removed(HashMap<(String, Option<Time>), Removal>);
 
 impl Removed {
     /// Looks.
@@ -45,7 +46,8 @@ impl Removed {
         let mut removed = HashMap::new();
         if !asked.is_empty() {
             for row in &transaction.fetch(&D::sql().tombstones, &text(&asked)?).await? {
-                removed.insert(String::read(row, "hash")?, Removal::read(row, "kind")?);
+                let asked = (String::read(row, "hash")?, Option::read(row, "kept_until")?);
+                removed.insert(asked, Removal::read(row, "kind")?);
             }
         }
         Ok(Self(removed))
@@ -53,6 +55,7 @@ impl Removed {
 
     /// Why the step does not run, if it does not.
     pub(super) fn bars(&self, op: &Op) -> Option<Removal> {
-        op.need.tombstones.iter().find_map(|tombstone| self.0.get(&tombstone.hash)).copied()
+        let why = |it: &Tombstone| self.0.get(&(it.hash.clone(), it.kept_until)).copied();
+        op.need.tombstones.iter().find_map(why)
     }
 }

@@ -334,9 +334,10 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         join messages m on m.conversation_id = k ->> 1 and (m.key = k ->> 2 or m.provider_message_id = k ->> 2)"
         .to_owned(),
     insert_erasures: insert::<ErasureRow>(),
-    put_tombstones: format!("{} on conflict do nothing", insert::<TombstoneRow>()),
-    tombstones: "select k ->> 3 as hash, coalesce(t.kind, 'erased') as kind
+    put_tombstones: format!("{} {}", insert::<TombstoneRow>(), TombstoneRow::OR_LONGER),
+    tombstones: "select k ->> 3 as hash, (k ->> 4)::bigint as kept_until, coalesce(t.kind, 'erased') as kind
         from json_array_elements($1::json) k left join tombstones t on t.hash = k ->> 3
+            and (k ->> 4 is null or t.until >= (k ->> 4)::bigint)
         where t.hash is not null
         or exists (select from erased_chats e join messages m on m.conversation_id = e.conversation_id
             where e.channel = k ->> 0 and e.chat_id = k ->> 1

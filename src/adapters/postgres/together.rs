@@ -23,7 +23,7 @@ const GUARD: &str = "mine as materialized (
             (select from messages where conversation_id = k ->> 0 and provider_message_id = k ->> 1) offset 0) m),
     removed as materialized (
         select from json_array_elements($3::json) k
-        where exists (select from tombstones where hash = k ->> 3)
+        where exists (select from tombstones where hash = k ->> 3 and (k ->> 4 is null or until >= (k ->> 4)::bigint))
         or exists (select from erased_chats e join messages m on m.conversation_id = e.conversation_id
             where e.channel = k ->> 0 and e.chat_id = k ->> 1
             and (m.key = k ->> 2 or m.provider_message_id = k ->> 2))),

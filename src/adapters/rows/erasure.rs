@@ -46,6 +46,10 @@ table! {
 }
 
 impl TombstoneRow {
+    /// Of one that is there already, what is kept for longer counts: the person may be erased again.
+    pub(crate) const OR_LONGER: &str =
+        "on conflict (hash) do update set until = excluded.until where tombstones.until < excluded.until";
+
     /// Of words that may come back as an echo.
     pub(crate) fn of_echoes(erasure: &Erasure) -> impl Iterator<Item = Self> + '_ {
         let until = Some(erasure.echoed_until);

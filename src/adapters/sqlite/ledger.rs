@@ -239,9 +239,10 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         and (m.key = k.value ->> 2 or m.provider_message_id = k.value ->> 2)"
         .to_owned(),
     insert_erasures: insert::<ErasureRow>(),
-    put_tombstones: format!("{} on conflict do nothing", insert::<TombstoneRow>()),
-    tombstones: "select k.value ->> 3 as hash, coalesce(t.kind, 'erased') as kind
+    put_tombstones: format!("{} {}", insert::<TombstoneRow>(), TombstoneRow::OR_LONGER),
+    tombstones: "select k.value ->> 3 as hash, k.value ->> 4 as kept_until, coalesce(t.kind, 'erased') as kind
         from jsonb_each($1) k left join tombstones t on t.hash = k.value ->> 3
+            and (k.value ->> 4 is null or t.until >= k.value ->> 4)
         where t.hash is not null
         or exists (select 1 from erased_chats e cross join messages m on m.conversation_id = e.conversation_id
             where e.channel = k.value ->> 0 and e.chat_id = k.value ->> 1

@@ -16,9 +16,10 @@ pub struct Erasure {
     pub actor: String,
     /// The ids by which they are known, those of other conversations with them included.
     pub chats: Vec<ChatId>,
-    /// Hashes of words that may have left without an answer: their echo is of nobody else.
+    /// Hashes of words that may have left without an answer: their echo is of nobody else. And those of the chats, for what
+    /// was written there before.
     pub echoes: Vec<String>,
-    /// No echo comes later.
+    /// Nothing of it comes later.
     pub echoed_until: Time,
 }
 

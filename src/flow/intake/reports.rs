@@ -34,7 +34,7 @@ impl Intake {
         copy: Copy,
     ) -> Result<Verdict, Error> {
         let chat = arrival.chat.clone();
-        let mut need = self.need_of(channel, &chat, &inbox::key_of(&arrival));
+        let mut need = self.need_of(channel, &chat, &inbox::key_of(&arrival), arrival.at);
         if copy == Copy::Phone {
             // What it may be no answer to came between its writing and its webhook.
             need.newest = WRITTEN_AFTER_MAX;
@@ -76,8 +76,10 @@ impl Intake {
         is_deletion: bool,
         copy: Copy,
     ) -> Result<Verdict, Error> {
-        let (key, need) =
-            (key(channel, &amendment.chat, None), self.need_of(channel, &amendment.chat, &amendment.of));
+        let (key, need) = (
+            key(channel, &amendment.chat, None),
+            self.need_of(channel, &amendment.chat, &amendment.of, None),
+        );
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_amendment(docket, &amendment, is_deletion, copy);
             as_verdict(docket, matched)
@@ -94,7 +96,7 @@ impl Intake {
             return self.ignore(channel, &status.detail).await;
         };
         let key = key(channel, &chat, None);
-        let need = self.need_of(channel, &chat, &status.id);
+        let need = self.need_of(channel, &chat, &status.id, None);
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             let matched = reconcile::take_status(docket, &policy, &status.id, state, status.reason);

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use uuid::Uuid;
 
-use super::{Shared, by_key, chat, from_us, look, opened, over_both_stores, push, store::soon, sweep};
+use super::{NOW, Shared, by_key, chat, from_us, look, opened, over_both_stores, push, store::soon, sweep};
 use crate::{
     domain::{
         docket::{Docket, Erasure},
+        message::ECHO_AWAITED_MS,
+        time::Time,
         turn::TurnState,
     },
     flow::{
         ledger::{Error, Key, Need, Work, change},
-        tombstones::{Removal, Tombstone},
+        tombstones::{KEY_BYTES, Removal, Tombstone, Tombstones},
     },
 };
 
@@ -22,6 +24,7 @@ over_both_stores!(
     what_is_known_elsewhere_of_an_erased_conversation_is_never_saved,
     a_message_of_a_conversation_that_is_being_erased_begins_nothing,
     a_hash_alone_bars_a_message_and_only_of_its_chat,
+    what_was_written_before_the_erasure_and_comes_after_it_begins_nothing,
     among_others_only_the_removed_one_is_turned_away,
     what_an_instance_is_told_to_forget_it_reads_again,
 );
@@ -38,6 +41,7 @@ fn barred(number: usize, key: &str) -> Need {
         chat: chat(number),
         key: Some(key.to_owned()),
         hash: format!("{number} {key}"),
+        kept_until: None,
     };
     Need { tombstones: vec![tombstone], keys_are_new: true, ..by_key(key) }
 }
@@ -135,6 +139,50 @@ async fn a_hash_alone_bars_a_message_and_only_of_its_chat(store: Shared) {
         store.change(opened(2), barred(2, key), push(key)).await.expect("of another chat");
         store.execute("delete from conversations").await.expect("gone");
     }
+}
+
+/// A message with that key that was written then, and that nobody has heard of before.
+fn written(key: &str, at: Time) -> Need {
+    let tombstones = Tombstones::new(&[1; KEY_BYTES]);
+    let tombstones = vec![tombstones.of("main", &chat(1), key), tombstones.of_chat("main", &chat(1), at)];
+    Need { tombstones, keys_are_new: true, ..by_key(key) }
+}
+
+async fn what_was_written_before_the_erasure_and_comes_after_it_begins_nothing(store: Shared) {
+    const MINUTE_MS: i64 = 60_000;
+    let erase_person = async || {
+        let known_by = |docket: &mut Docket| {
+            let echoes = vec![Tombstones::new(&[1; KEY_BYTES]).of_chat("main", &chat(1), docket.now).hash];
+            let echoed_until = docket.now.plus_ms(ECHO_AWAITED_MS);
+            docket.erase(Erasure { actor: "shell".to_owned(), chats: Vec::new(), echoes, echoed_until });
+        };
+        let begun = store.conversation(1).await;
+        store.change(Key::Id(begun), Need::default(), known_by).await.expect("closed");
+    };
+    let comes = async |key: &str, at: Time| store.change(opened(1), written(key, at), push(key)).await;
+    let is_late = |outcome: Result<i64, Error>| matches!(outcome, Err(Error::Removed(Removal::Erased)));
+    let before = NOW.plus_ms(-MINUTE_MS);
+    comes("m0", before).await.expect("as long as nobody is erased, nothing is late");
+    erase_person().await;
+    assert!(is_late(comes("m1", before).await));
+    assert_eq!(store.number("select count(*) from conversations where erased_at is null").await, 0);
+    // Together, so that they share a transaction: what is new is taken, and what is late is not.
+    let (late, new, late_too) =
+        soon(async { tokio::join!(comes("m2", before), comes("m3", NOW), comes("m4", before)) }).await;
+    assert!(is_late(late) && is_late(late_too));
+    assert_eq!(new.expect("begins another"), 1);
+    for key in ["m5", "m6", "m7"] {
+        // Also where the new conversation is known.
+        assert!(is_late(comes(key, before).await));
+        assert!(comes(&format!("{key} new"), NOW).await.is_ok());
+    }
+    let later = NOW.plus_ms(10 * MINUTE_MS);
+    store.clock.advance_ms(10 * MINUTE_MS);
+    erase_person().await;
+    assert!(is_late(comes("m8", later.plus_ms(-MINUTE_MS)).await), "erased again");
+    assert!(comes("m9", later.plus_ms(MINUTE_MS)).await.is_ok());
+    let late = "select count(*) from messages where text in ('m1', 'm2', 'm4', 'm5', 'm6', 'm7', 'm8')";
+    assert_eq!(store.number(late).await, 0);
 }
 
 async fn among_others_only_the_removed_one_is_turned_away(store: Shared) {
