@@ -350,4 +350,4 @@ fn show_channels(rows: Vec<Channel>, measured: &mut BTreeSet<String>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
-use super::{now, vault::Vault};
+use super::vault::Vault;
 use crate::{
     adapters::{
         green_api::{Account, GreenApi},
@@ -369,7 +369,11 @@ impl Numbers {
     /// webhook comes.
     async fn look_again(&self, channel: &Channel) {
         let Ok(state) = channel.provider.state().await else { return };
-        if let Err(error) = repair::keep_state(&*self.registry, &channel.name, &state, now()).await {
+        let kept = async {
+            let now = self.registry.now().await?;
+            repair::keep_state(&*self.registry, &channel.name, &state, now).await
+        };
+        if let Err(error) = kept.await {
             tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
         }
     }

@@ -146,6 +146,9 @@ pub trait Registry: Send + Sync {
     /// sees nothing instead. False if there is none, or it has some.
     async fn remove_channel(&self, name: &str) -> Result<bool, Error>;
 
+    /// The moment by the store's clock, which all instances share.
+    async fn now(&self) -> Result<Time, Error>;
+
     /// The provider reports this state. Where it differs from the one before, records `channel_state_changed`, and says so.
     async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<bool, Error>;
 

@@ -93,6 +93,13 @@ impl<S: Store> Registry for S {
         self.write_together(parts).await
     }
 
+    async fn now(&self) -> Result<Time, Error> {
+        let mut statement = Statement::new("select ");
+        statement.now(self).push(" as now");
+        let row = self.row(statement).await?;
+        cell(&row.ok_or_else(|| Error::Unavailable("the store does not say what time it is".into()))?, "now")
+    }
+
     async fn set_channel_state(&self, name: &str, state: &str, now: Time) -> Result<bool, Error> {
         // Two reports at once: the second waits for the row, and compares itself with what the first has written.
         let lock = Statement::new("update channels set state = state where name = $1 and state <> $2");

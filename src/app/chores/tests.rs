@@ -33,8 +33,8 @@ fn mira() -> ChatId {
 }
 
 /// A gateway that hangs, or whose phone is linked and has one message that never came.
-struct Gateway {
-    hangs: bool,
+pub(in crate::app) struct Gateway {
+    pub(in crate::app) hangs: bool,
 }
 
 #[async_trait]

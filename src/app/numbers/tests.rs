@@ -4,8 +4,11 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    adapters::{http_client::http_client, trial},
-    app::vault::KEY_BYTES,
+    adapters::{
+        http_client::http_client,
+        trial::{self, NOW},
+    },
+    app::{chores::tests::Gateway, vault::KEY_BYTES},
 };
 
 /// Numbers over a SQLite file of their own, where these settings are set.
@@ -150,4 +153,17 @@ async fn what_another_key_has_sealed_is_not_written_over() {
     numbers.register(Time(6)).await.expect("written");
     let anew = numbers.registry.channels().await.expect("read").remove(0);
     assert_eq!(numbers.secrets(&anew).expect("it opens").webhook_token.as_deref(), Some("hook-of-ours"));
+}
+
+#[tokio::test]
+async fn a_state_that_was_asked_for_is_known_since_then_by_the_clock_of_the_store() {
+    let (numbers, _folder) = numbers(&[]).await;
+    let shop = row(&numbers, "shop", "7105000001");
+    assert!(numbers.registry.add_channel(&shop).await.expect("written"));
+    numbers.load().await.expect("loaded");
+    let loaded = numbers.channels.get("shop").expect("loaded");
+    let provider = Arc::new(Gateway { hangs: false });
+    numbers.look_again(&Channel { provider, ..Channel::clone(&loaded) }).await;
+    let shop = numbers.registry.channels().await.expect("read").remove(0);
+    assert_eq!((shop.state.as_str(), shop.updated_at), ("authorized", NOW));
 }

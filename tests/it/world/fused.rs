@@ -107,6 +107,7 @@ fused! {
         touch add_channel(channel: &Channel) -> Result<bool, Error>;
         touch put_channel(channel: &Channel, changed_at: Time) -> Result<bool, Error>;
         touch remove_channel(name: &str) -> Result<bool, Error>;
+        look now() -> Result<Time, Error>;
         touch set_channel_state(name: &str, state: &str, now: Time) -> Result<bool, Error>;
         touch hold_channel(name: &str, until: Time) -> Result<(), Error>;
         touch release_channel(name: &str, held_until: Time, now: Time) -> Result<(), Error>;

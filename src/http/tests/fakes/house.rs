@@ -87,6 +87,10 @@ impl Registry for House {
         Ok(all.len() < before)
     }
 
+    async fn now(&self) -> Result<Time, Error> {
+        Ok(Time(1))
+    }
+
     async fn set_channel_state(&self, _: &str, _: &str, _: Time) -> Result<bool, Error> {
         Ok(false)
     }
