@@ -6,7 +6,11 @@ use serde::{Serialize, Serializer, de::DeserializeOwned};
 use sqlx::{Row as _, postgres::PgRow, sqlite::SqliteRow};
 use uuid::Uuid;
 
-use crate::domain::{chat::ChatId, time::Time, words::Vocabulary};
+use crate::domain::{
+    chat::ChatId,
+    time::Time,
+    words::{UnknownWord, Vocabulary},
+};
 
 /// A row of either driver. The spine knows three types only, and bytes for what is sealed.
 pub(crate) trait Columns {
@@ -192,13 +196,24 @@ pub(crate) struct Json<T>(pub(crate) T);
 impl<T: Serialize + DeserializeOwned> Value for Json<T> {
     fn read_opt<R: Columns>(row: &R, column: &str) -> Result<Option<Self>, sqlx::Error> {
         let Some(text) = row.text(column)? else { return Ok(None) };
-        serde_json::from_str(&text).map(|value| Some(Self(value))).map_err(|e| broken(column, e))
+        serde_json::from_str(&text).map(|value| Some(Self(value))).map_err(|e| match unknown_word(&e) {
+            Some(unknown) => broken(column, unknown),
+            None => broken(column, e),
+        })
     }
 
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = serde_json::to_string(&self.0).map_err(serde::ser::Error::custom)?;
         serializer.serialize_str(&text)
     }
+}
+
+/// The variant that this version does not know, if that is what is wrong: a newer one beside it has written it. Only the
+/// words of the error tell.
+fn unknown_word(error: &serde_json::Error) -> Option<UnknownWord> {
+    let error = error.to_string();
+    let (word, _) = error.strip_prefix("unknown variant `")?.split_once('`')?;
+    Some(UnknownWord { word: word.chars().take(64).collect(), known: &["what this version knows"] })
 }
 
 /// A column of that type, and the same in a domain value.
@@ -247,5 +262,42 @@ impl Kept<Option<Cow<'static, str>>> for Option<String> {
 
     fn give(self) -> Option<Cow<'static, str>> {
         self.map(Cow::Owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{adapters::Trouble, domain::docket::Report};
+
+    /// A row with that text in every column.
+    struct Holding(&'static str);
+
+    impl Columns for Holding {
+        fn text(&self, _: &str) -> Result<Option<String>, sqlx::Error> {
+            Ok(Some(self.0.to_owned()))
+        }
+        fn number(&self, _: &str) -> Result<Option<i64>, sqlx::Error> {
+            Ok(None)
+        }
+        fn flag(&self, _: &str) -> Result<Option<bool>, sqlx::Error> {
+            Ok(None)
+        }
+        fn bytes(&self, _: &str) -> Result<Option<Vec<u8>>, sqlx::Error> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn a_word_of_a_newer_version_inside_a_structure_is_not_the_datas_fault() {
+        let trouble = |text| {
+            let read = <Json<Report> as Field>::read(&Holding(text), "report");
+            read.err().map(|error| Trouble::of(&error))
+        };
+        assert_eq!(trouble(r#"{"report":"deletion"}"#), None);
+        assert_eq!(trouble(r#"{"report":"translation","text":"Hi"}"#), Some(Trouble::Busy));
+        for damaged in [r#"{"report":"edit"}"#, r#"{"report":"deletion""#, "7"] {
+            assert_eq!(trouble(damaged), Some(Trouble::Data), "{damaged}");
+        }
     }
 }
