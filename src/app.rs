@@ -76,7 +76,7 @@ use execution::{key_store, redis_lock::Lock, redis_server};
 pub use alive::is_alive;
 pub use backup::{Destination, backup};
 pub use causes::with_causes;
-pub use check::{Finding, Standing, check};
+pub use check::{Finding, Severity, check};
 pub use connect::{Arrived, Connection, Proof, connections};
 pub use demo::demo;
 pub use instance::serve;

@@ -76,7 +76,7 @@ use crate::{domain::words::UnknownWord, flow::ledger};
 
 /// What an error of a database asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum ErrorClass {
     /// The connection or the whole database is gone: another attempt needs another connection.
     Lost,
     /// Somebody else was in the way for too long, or has changed the database under us: another attempt may get through.
@@ -85,16 +85,16 @@ pub(crate) enum Trouble {
     Data,
 }
 
-impl Trouble {
+impl ErrorClass {
     /// Sorts an error. Whatever isn't plainly the data's fault counts as lost, so that nobody is told "refused" wrongly.
     pub(crate) fn of(error: &sqlx::Error) -> Self {
         match error {
             sqlx::Error::Database(database) => {
                 let code = database.code().unwrap_or_default();
                 if database.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some() {
-                    sqlite::trouble(&code)
+                    sqlite::class_of(&code)
                 } else {
-                    postgres::trouble(&code)
+                    postgres::class_of(&code)
                 }
             }
             // Of a newer version beside this one, which can read it.
@@ -114,9 +114,9 @@ impl Trouble {
 
 /// What a place answers for an error of its database.
 pub(crate) fn failure(error: sqlx::Error) -> ledger::Error {
-    match Trouble::of(&error) {
-        Trouble::Lost | Trouble::Busy => ledger::Error::Unavailable(error.into()),
-        Trouble::Data => ledger::Error::Refused(error.into()),
+    match ErrorClass::of(&error) {
+        ErrorClass::Lost | ErrorClass::Busy => ledger::Error::Unavailable(error.into()),
+        ErrorClass::Data => ledger::Error::Refused(error.into()),
     }
 }
 
@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn a_word_of_a_newer_version_is_not_the_datas_fault() {
         let decode = |source: sqlx::error::BoxDynError| {
-            Trouble::of(&sqlx::Error::ColumnDecode { index: "mode".to_owned(), source })
+            ErrorClass::of(&sqlx::Error::ColumnDecode { index: "mode".to_owned(), source })
         };
         let unknown = "BOTH".parse::<Mode>().expect_err("there is no such mode");
-        assert_eq!(decode(unknown.into()), Trouble::Busy);
-        assert_eq!(decode("no number".into()), Trouble::Data);
+        assert_eq!(decode(unknown.into()), ErrorClass::Busy);
+        assert_eq!(decode("no number".into()), ErrorClass::Data);
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{CONNECT, Finding, Standing, with_causes};
+use super::{CONNECT, Finding, Severity, with_causes};
 use crate::{adapters::http_client::http_client, config::Settings};
 
 /// A server that takes longer to say that it lives does not.
@@ -16,12 +16,12 @@ const ANSWER: Duration = Duration::from_secs(2);
 pub async fn is_alive(settings: &Settings) -> Finding {
     let url = format!("http://{}/healthz", near(settings.listen));
     let (standing, detail) = match ask(&url).await {
-        Ok(status) if status.is_success() => (Standing::Right, format!("{url} answers")),
-        Ok(status) => (Standing::Wrong, format!("{url} answers {status}")),
-        Err(error) => (Standing::Wrong, format!("{url} does not answer: {}", with_causes(&error))),
+        Ok(status) if status.is_success() => (Severity::Right, format!("{url} answers")),
+        Ok(status) => (Severity::Wrong, format!("{url} answers {status}")),
+        Err(error) => (Severity::Wrong, format!("{url} does not answer: {}", with_causes(&error))),
     };
     let cure = "start `baton serve`, or name its address with BATON_LISTEN";
-    let remedy = (standing == Standing::Wrong).then(|| cure.to_owned());
+    let remedy = (standing == Severity::Wrong).then(|| cure.to_owned());
     Finding { subject: "server", standing, detail, remedy }
 }
 

@@ -26,7 +26,7 @@ const PING: Duration = Duration::from_secs(2);
 
 /// How something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Severity {
     /// As it should be.
     Right,
     /// Allowed, but somebody should know.
@@ -41,7 +41,7 @@ pub struct Finding {
     /// What.
     pub subject: &'static str,
     /// Whether it is as it should be.
-    pub standing: Standing,
+    pub standing: Severity,
     /// How it is.
     pub detail: String,
     /// How to mend it.
@@ -50,15 +50,15 @@ pub struct Finding {
 
 impl Finding {
     fn right(subject: &'static str, detail: impl Into<String>) -> Self {
-        Self { subject, standing: Standing::Right, detail: detail.into(), remedy: None }
+        Self { subject, standing: Severity::Right, detail: detail.into(), remedy: None }
     }
 
     fn odd(subject: &'static str, detail: impl Into<String>, remedy: &str) -> Self {
-        Self { subject, standing: Standing::Odd, detail: detail.into(), remedy: Some(remedy.to_owned()) }
+        Self { subject, standing: Severity::Odd, detail: detail.into(), remedy: Some(remedy.to_owned()) }
     }
 
     fn wrong(subject: &'static str, detail: impl Into<String>, remedy: &str) -> Self {
-        Self { subject, standing: Standing::Wrong, detail: detail.into(), remedy: Some(remedy.to_owned()) }
+        Self { subject, standing: Severity::Wrong, detail: detail.into(), remedy: Some(remedy.to_owned()) }
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::print::{self, Format};
 use crate::{
-    app::{self, Finding, Standing},
+    app::{self, Finding, Severity},
     config::Settings,
 };
 
@@ -28,7 +28,7 @@ impl Check {
         } else {
             print::text(&lines(&findings))?;
         }
-        let is_wrong = findings.iter().any(|finding| finding.standing == Standing::Wrong);
+        let is_wrong = findings.iter().any(|finding| finding.standing == Severity::Wrong);
         Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }
@@ -39,7 +39,7 @@ async fn all(settings: &Settings) -> Vec<Finding> {
         .into_iter()
         .map(|warning| Finding {
             subject: "settings",
-            standing: Standing::Odd,
+            standing: Severity::Odd,
             detail: warning,
             remedy: None,
         })
@@ -60,11 +60,11 @@ fn lines(findings: &[Finding]) -> String {
     print::table(["", "WHAT", "HOW IT IS"], &rows)
 }
 
-const fn mark(standing: Standing) -> &'static str {
+const fn mark(standing: Severity) -> &'static str {
     match standing {
-        Standing::Right => "ok",
-        Standing::Odd => "note",
-        Standing::Wrong => "wrong",
+        Severity::Right => "ok",
+        Severity::Odd => "note",
+        Severity::Wrong => "wrong",
     }
 }
 

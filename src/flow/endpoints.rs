@@ -58,7 +58,7 @@ pub struct Delivery {
 
 /// An endpoint, and how it is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct Summary {
     /// The facts.
     pub endpoint: Endpoint,
     /// Deliveries that wait, as far as they are written down.
@@ -125,10 +125,10 @@ pub struct Ended {
 #[async_trait]
 pub trait Endpoints: Send + Sync {
     /// All endpoints, the oldest first.
-    async fn endpoints(&self) -> Result<Vec<Standing>, Error>;
+    async fn endpoints(&self) -> Result<Vec<Summary>, Error>;
 
     /// One of them.
-    async fn endpoint(&self, id: Uuid) -> Result<Option<Standing>, Error>;
+    async fn endpoint(&self, id: Uuid) -> Result<Option<Summary>, Error>;
 
     /// A new one, told of what happens from now on. False if there are as many as there may be.
     async fn add_endpoint(&self, endpoint: &Endpoint, sealed: Vec<u8>) -> Result<bool, Error>;

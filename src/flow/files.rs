@@ -16,7 +16,7 @@ use crate::domain::words::words;
 
 words! {
     /// Whether a file can be had, as far as that is known.
-    Standing {
+    Availability {
         /// It is worth asking for.
         Available = "available",
         /// Where it is, nothing may be fetched from.

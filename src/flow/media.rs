@@ -16,7 +16,7 @@ use super::{
     archive::Placed,
     channels::Channels,
     enclosures::Enclosures,
-    files::{File, Files, Range, Standing, Unfetched},
+    files::{Availability, File, Files, Range, Unfetched},
 };
 use crate::domain::message::Message;
 
@@ -42,18 +42,18 @@ impl Fetching {
     }
 
     /// Whether the file of a message can be had, as far as the message tells; None: it has none.
-    pub fn standing(&self, message: &Message) -> Option<Standing> {
+    pub fn standing(&self, message: &Message) -> Option<Availability> {
         let media = message.media.as_ref()?;
         Some(if media.is_kept {
-            Standing::Available
+            Availability::Available
         } else if media.is_too_large {
-            Standing::TooLarge
+            Availability::TooLarge
         } else if !self.files.are_fetched() || !(media.url.is_empty() || self.files.allows(&media.url)) {
-            Standing::HostNotAllowed
+            Availability::HostNotAllowed
         } else if media.url.is_empty() && message.provider_message_id.is_none() {
-            Standing::Gone
+            Availability::Gone
         } else {
-            Standing::Available
+            Availability::Available
         })
     }
 
@@ -61,10 +61,10 @@ impl Fetching {
     pub async fn fetch(&self, placed: &Placed, range: Option<Range>) -> Result<File, Unfetched> {
         let message = &placed.message;
         match self.standing(message) {
-            None | Some(Standing::Gone) => return Err(Unfetched::Gone),
-            Some(Standing::HostNotAllowed) => return Err(Unfetched::HostNotAllowed),
-            Some(Standing::TooLarge) => return Err(Unfetched::TooLarge),
-            Some(Standing::Available) => {}
+            None | Some(Availability::Gone) => return Err(Unfetched::Gone),
+            Some(Availability::HostNotAllowed) => return Err(Unfetched::HostNotAllowed),
+            Some(Availability::TooLarge) => return Err(Unfetched::TooLarge),
+            Some(Availability::Available) => {}
         }
         if message.media.as_ref().is_some_and(|media| media.is_kept) {
             return match self.enclosures.enclosed(message.id).await {

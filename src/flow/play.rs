@@ -14,7 +14,7 @@ use super::{
     outbox::{self, Settled},
     provider::Arrival,
     reconcile::{self, Copy, Matched},
-    reply::{self, Answer, Committed},
+    reply::{self, Answer, TurnEnd},
 };
 use crate::domain::{
     chat::ChatId,
@@ -225,17 +225,17 @@ impl Play {
     }
 
     /// The model has written this.
-    pub(crate) fn writes(&mut self, begun: &Begun, text: &str) -> Committed {
+    pub(crate) fn writes(&mut self, begun: &Begun, text: &str) -> TurnEnd {
         let answer = Answer { text: text.to_owned(), ..Answer::default() };
         self.commits(begun, &answer)
     }
 
-    pub(crate) fn commits(&mut self, begun: &Begun, answer: &Answer) -> Committed {
+    pub(crate) fn commits(&mut self, begun: &Begun, answer: &Answer) -> TurnEnd {
         self.step(|docket, policy| reply::commit(docket, policy, begun, answer, 0.5))
     }
 
     /// The model fails.
-    pub(crate) fn fails(&mut self, begun: &Begun) -> Committed {
+    pub(crate) fn fails(&mut self, begun: &Begun) -> TurnEnd {
         self.fails_with(begun, FailureKind::Server, None)
     }
 
@@ -245,7 +245,7 @@ impl Play {
         begun: &Begun,
         kind: FailureKind,
         retry_after_ms: Option<i64>,
-    ) -> Committed {
+    ) -> TurnEnd {
         let failure = Failure { retry_after_ms, ..Failure::new(kind, "status 500") };
         self.step(|docket, policy| reply::fail(docket, policy, begun, &failure, reply::Cost::default(), 0.5))
     }

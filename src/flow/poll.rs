@@ -38,7 +38,7 @@ pub enum Polled {
 
 /// What kept a round from its end. Try again later: nothing is lost.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum PollError {
     /// The provider.
     #[error("the provider does not give its notifications: {0}")]
     Provider(#[from] Unanswered),
@@ -63,7 +63,7 @@ pub struct Poller {
 
 impl Poller {
     /// One round for a channel.
-    pub async fn poll(&self, name: &str) -> Result<Polled, Trouble> {
+    pub async fn poll(&self, name: &str) -> Result<Polled, PollError> {
         let Some(channel) = self.channels.get(name) else { return Ok(Polled::Gone) };
         // Two who fetch would do no harm but halve the provider's limit for both.
         if !self.registry.claim_poll(name, &self.owner, LEASE_MS).await? {

@@ -39,7 +39,7 @@ const BACK_MS: i64 = 86_400_000;
 
 /// What kept the journal from being looked through.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum RepairError {
     /// The provider.
     #[error("the provider does not show its journal: {0}")]
     Provider(#[from] Unanswered),
@@ -89,7 +89,7 @@ impl Repair {
     }
 
     /// Looks through the channel's journal, if it is due and nobody else does. Returns how many messages had been missed.
-    pub async fn repair(&self, name: &str) -> Result<usize, Trouble> {
+    pub async fn repair(&self, name: &str) -> Result<usize, RepairError> {
         // There at 0 before anything is missed: the first rise of a counter that appears with it is seen by nobody.
         count_missed(name, 0);
         // By the clock that all instances share: one that is ahead would have the others wait, and pass over what came meanwhile.
@@ -108,13 +108,13 @@ impl Repair {
         result
     }
 
-    async fn look_through(&self, name: &str, since: Time, now: Time) -> Result<usize, Trouble> {
+    async fn look_through(&self, name: &str, since: Time, now: Time) -> Result<usize, RepairError> {
         let Some(channel) = self.channels.get(name) else { return Ok(0) };
         // An empty journal of an account that is not linked proves nothing.
         let state = channel.provider.state().await?;
         if state != AUTHORIZED {
             keep_state(&*self.registry, name, &state, now).await?;
-            return Err(Trouble::NotLinked);
+            return Err(RepairError::NotLinked);
         }
         let from = since.max(now.plus_ms(-BACK_MS));
         let minutes = now.since(from) / 60_000 + 1;

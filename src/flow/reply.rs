@@ -95,7 +95,7 @@ words! {
 
 /// What became of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Committed {
+pub enum TurnEnd {
     /// Its reply is owed.
     Owed,
     /// It has said nothing, on purpose.
@@ -111,20 +111,14 @@ pub enum Committed {
 }
 
 /// Commits what the model wrote, if the permit still holds.
-pub fn commit(
-    docket: &mut Docket,
-    policy: &Policy,
-    begun: &Begun,
-    answer: &Answer,
-    jitter: f64,
-) -> Committed {
+pub fn commit(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, jitter: f64) -> TurnEnd {
     if docket.turn(begun.turn.id).is_some_and(|turn| turn.state == TurnState::Completed) {
         // A commit whose answer was lost on the way.
-        return if begun.turn.purpose == Purpose::Draft { Committed::Drafted } else { Committed::Owed };
+        return if begun.turn.purpose == Purpose::Draft { TurnEnd::Drafted } else { TurnEnd::Owed };
     }
     if let Some(reason) = refusal(docket, begun) {
         discard(docket, begun, answer.cost, reason);
-        return Committed::Discarded(reason);
+        return TurnEnd::Discarded(reason);
     }
     end_turn(docket, begun, TurnState::Completed, None, answer.cost);
     docket.record(completed(begun, answer));
@@ -136,9 +130,9 @@ pub fn commit(
         Purpose::FollowUp => {
             if agenda::queue(docket, policy, &answer.text, Some(begun.turn.id)) {
                 notes::put_away(docket, begun);
-                Committed::Owed
+                TurnEnd::Owed
             } else {
-                Committed::Silent
+                TurnEnd::Silent
             }
         }
         Purpose::Reply => {
@@ -152,7 +146,7 @@ pub fn commit(
         }
         Purpose::Draft => {
             drafts::keep(docket, begun, &answer.text);
-            Committed::Drafted
+            TurnEnd::Drafted
         }
     }
 }
@@ -209,7 +203,7 @@ fn refusal(docket: &Docket, begun: &Begun) -> Option<Discarded> {
     }
 }
 
-fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, jitter: f64) -> Committed {
+fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, jitter: f64) -> TurnEnd {
     notes::put_away(docket, begun);
     docket.conversation.memo.answer_now = false;
     docket.conversation.memo.failures = 0;
@@ -240,7 +234,7 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         if let Some(wish) = &answer.follow_up {
             agenda::schedule(docket, policy, wish, actor::ASSISTANT);
         }
-        return Committed::Silent;
+        return TurnEnd::Silent;
     }
     let now = docket.now;
     docket.conversation.memo.answered.push(now.0);
@@ -271,17 +265,11 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
     if let Some(wish) = &answer.follow_up {
         agenda::schedule(docket, policy, wish, actor::ASSISTANT);
     }
-    Committed::Owed
+    TurnEnd::Owed
 }
 
 /// The assistant hands over: its words, or those of the settings, are the last; then a person answers.
-fn hand_over(
-    docket: &mut Docket,
-    policy: &Policy,
-    begun: &Begun,
-    answer: &Answer,
-    reason: &str,
-) -> Committed {
+fn hand_over(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, reason: &str) -> TurnEnd {
     let own_words = Some(answer.text.trim()).filter(|text| !text.is_empty());
     // They say that somebody comes.
     let set_words =
@@ -309,13 +297,13 @@ fn hand_over(
                 ..Owed::machine(Gate::Farewell, Some(begun.turn.id))
             };
             outbox::owe(docket, &parts, &owed, actor::ASSISTANT);
-            Committed::Owed
+            TurnEnd::Owed
         }
         (None, Some(text)) => {
             outbox::say_farewell(docket, policy, text, Some(begun.turn.id));
-            Committed::Owed
+            TurnEnd::Owed
         }
-        (None, None) => Committed::Silent,
+        (None, None) => TurnEnd::Silent,
     }
 }
 

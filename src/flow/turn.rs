@@ -42,7 +42,7 @@ use super::{
     measure::{Stopwatch, seconds},
     model_breaker::ModelBreaker,
     pace::Pace,
-    reply::{Answer, Committed, Cost, Discarded},
+    reply::{Answer, Cost, Discarded, TurnEnd},
     sender::Sender,
 };
 use crate::domain::{
@@ -60,7 +60,7 @@ const CONTENDED_MS: i64 = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// A turn ran and ended so.
-    Worked(Committed),
+    Worked(TurnEnd),
     /// Nothing is ripe.
     Idle,
     /// Not for so many milliseconds.
@@ -74,7 +74,7 @@ enum Prepared {
     /// It is asked this.
     Request(Box<Request>),
     /// It is not asked: it would not understand anything.
-    Ended(Committed),
+    Ended(TurnEnd),
     /// Not now.
     Failed(Failure),
 }
@@ -182,7 +182,7 @@ impl Turns {
                 let ended = self.run(&channel, begun, None).await?;
                 self.deliver(ended).await
             }
-            Ok(Some((_, agenda::Fired::Owed, _))) => Ok(Outcome::Worked(Committed::Owed)),
+            Ok(Some((_, agenda::Fired::Owed, _))) => Ok(Outcome::Worked(TurnEnd::Owed)),
             Ok(Some((_, agenda::Fired::NotYet(at), now))) => Ok(Outcome::not_before(at, now)),
             Ok(Some((_, agenda::Fired::Braked | agenda::Fired::Nothing, _)) | None)
             | Err(ledger::Error::Gone) => Ok(Outcome::Idle),
@@ -232,7 +232,7 @@ impl Turns {
                 return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
             }
             // No attempt of the model; and nobody waits for the end of its lease.
-            Err(ledger::Error::Gone) => return Ok(Ended::from(Committed::Discarded(Discarded::Gone))),
+            Err(ledger::Error::Gone) => return Ok(Ended::from(TurnEnd::Discarded(Discarded::Gone))),
             Err(error) => {
                 tracing::warn!(error = error.cause(), turn = %begun.turn.id, "what the model is to read was not read");
                 let failure = Failure::new(FailureKind::Store, error.to_string());
@@ -262,7 +262,7 @@ impl Turns {
                 let is_drafted = begun.turn.purpose == Purpose::Draft;
                 // In a box, as all that comes after the model: a task is as large as its largest step, and many wait here.
                 let ended = Box::pin(self.commit(channel, begun, answer)).await;
-                if let (Ok(Ended { committed: Committed::Owed, .. }), Some(answered)) = (&ended, answered) {
+                if let (Ok(Ended { committed: TurnEnd::Owed, .. }), Some(answered)) = (&ended, answered) {
                     answers::remember(&*self.answers, &answered).await;
                 }
                 if !is_drafted {
@@ -293,7 +293,7 @@ impl Turns {
     ) -> Result<Prepared, ledger::Error> {
         match self.perceive(channel, begun, stopped).await? {
             Perception::Whole => {}
-            Perception::Nothing => return Ok(Prepared::Ended(Committed::Discarded(Discarded::Unreadable))),
+            Perception::Nothing => return Ok(Prepared::Ended(TurnEnd::Discarded(Discarded::Unreadable))),
             Perception::Failed(failure) => return Ok(Prepared::Failed(failure)),
         }
         let mut request = context::request(&*self.archive, channel, begun, self.tool_rounds).await?;

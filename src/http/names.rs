@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::auth::REMEMBERED;
 use crate::{
     domain::message::Message,
-    flow::{files::Standing, media::Fetching, people::People},
+    flow::{files::Availability, media::Fetching, people::People},
 };
 
 /// All of them, at one moment.
@@ -25,7 +25,7 @@ impl Names {
     }
 
     /// Whether the file of a message can be had; None: it has none.
-    pub(super) fn standing(&self, message: &Message) -> Option<Standing> {
+    pub(super) fn standing(&self, message: &Message) -> Option<Availability> {
         self.fetching.standing(message)
     }
 }

@@ -18,7 +18,7 @@ use super::{
     writer::Place,
 };
 use crate::{
-    adapters::Trouble,
+    adapters::ErrorClass,
     domain::docket::{ChannelStanding, Loaded},
     flow::{
         ledger::{Key, Need},
@@ -49,7 +49,7 @@ pub(super) async fn commit<D: Dialect>(
     let now = match saved {
         Ok(now) => now,
         // Its data: the long way finds out whose.
-        Err(error) if Trouble::of(&error) == Trouble::Data => None,
+        Err(error) if ErrorClass::of(&error) == ErrorClass::Data => None,
         Err(error) => {
             place.recent.forget_channels();
             let Played { stamp, commits, .. } = played;

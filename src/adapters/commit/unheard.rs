@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Dialect, Transaction, batch::Verdict, text, writer::Place};
 use crate::{
-    adapters::{Trouble, rows::Field as _},
+    adapters::{ErrorClass, rows::Field as _},
     flow::ledger::Committed,
 };
 
@@ -34,7 +34,7 @@ impl Unheard {
         let mut locked = lock(place, &text(&ids)?).await;
         // It has not ended: a server that waits for another holds what is locked for longer than anybody here may wait.
         for _ in 1..TRIES {
-            if locked.as_ref().is_err_and(|error| Trouble::of(error) == Trouble::Busy) {
+            if locked.as_ref().is_err_and(|error| ErrorClass::of(error) == ErrorClass::Busy) {
                 locked = lock(place, &text(&ids)?).await;
             }
         }

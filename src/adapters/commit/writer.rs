@@ -24,7 +24,7 @@ use super::{
     text,
 };
 use crate::{
-    adapters::{Trouble, failure, rows::Field as _},
+    adapters::{ErrorClass, failure, rows::Field as _},
     domain::docket::{ChannelStanding, Loaded},
     flow::ledger::{Committed, Error, Key, Observer},
 };
@@ -124,7 +124,7 @@ async fn batch<D: Dialect>(
 ) -> (Option<D::Own>, Rest) {
     let (mut rest, mut held) = (Rest::default(), Vec::new());
     let mut outcome = twice(&place, &mut own, &mut ops).await;
-    if ops.len() > 1 && outcome.as_ref().is_err_and(|error| Trouble::of(error) == Trouble::Busy) {
+    if ops.len() > 1 && outcome.as_ref().is_err_and(|error| ErrorClass::of(error) == ErrorClass::Busy) {
         held = set_aside(&place, &mut ops).await;
         if !held.is_empty() && !ops.is_empty() {
             outcome = twice(&place, &mut own, &mut ops).await;
@@ -135,7 +135,7 @@ async fn batch<D: Dialect>(
             ops.into_iter().zip(verdicts).for_each(|(op, verdict)| rest.settle(op, verdict));
             one_by_one(&place, &mut own, held, &mut rest).await;
         }
-        Err(error) if Trouble::of(&error) == Trouble::Lost => {
+        Err(error) if ErrorClass::of(&error) == ErrorClass::Lost => {
             tracing::warn!(%error, steps = ops.len(), "the database of the ledger is unavailable");
             let outage = rest.outage.insert(Outage::of(&place, error));
             ops.into_iter().chain(held).for_each(|op| answer(op, Err(outage.error())));
@@ -198,16 +198,16 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
                     postponed.push(key);
                 }
             }
-            Err(error) => match Trouble::of(&error) {
-                Trouble::Lost => {
+            Err(error) => match ErrorClass::of(&error) {
+                ErrorClass::Lost => {
                     let outage = rest.outage.insert(Outage::of(place, error));
                     answer(op, Err(outage.error()));
                 }
-                Trouble::Busy => {
+                ErrorClass::Busy => {
                     stuck.push(op.key.clone());
                     answer(op, Err(failure(error)));
                 }
-                Trouble::Data => {
+                ErrorClass::Data => {
                     tracing::warn!(%error, "the database refused a step");
                     answer(op, Err(failure(error)));
                 }
@@ -251,7 +251,7 @@ async fn twice<D: Dialect>(
 fn deserves_another(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => false,
-        _ => Trouble::of(error) == Trouble::Lost,
+        _ => ErrorClass::of(error) == ErrorClass::Lost,
     }
 }
 

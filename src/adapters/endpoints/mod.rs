@@ -30,7 +30,7 @@ use crate::{
     },
     flow::{
         archive::{Page, PageOf},
-        endpoints::{Change, Delivery, Due, ENDPOINTS_MAX, Ended, Endpoints, Served, Standing},
+        endpoints::{Change, Delivery, Due, ENDPOINTS_MAX, Ended, Endpoints, Served, Summary},
         ledger::Error,
     },
 };
@@ -41,11 +41,11 @@ const ROWS_MAX: i64 = 1_000;
 
 #[async_trait]
 impl<S: Store> Endpoints for S {
-    async fn endpoints(&self) -> Result<Vec<Standing>, Error> {
+    async fn endpoints(&self) -> Result<Vec<Summary>, Error> {
         standings(self, None).await
     }
 
-    async fn endpoint(&self, id: Uuid) -> Result<Option<Standing>, Error> {
+    async fn endpoint(&self, id: Uuid) -> Result<Option<Summary>, Error> {
         Ok(standings(self, Some(id)).await?.into_iter().next())
     }
 
@@ -291,7 +291,7 @@ const READY: &str = "(select cast(coalesce(sum(l.waiting), 0) as bigint) from (s
     where (select h.next_at from deliveries h where h.endpoint_id = p.id and h.lane = l.lane and h.state = 'pending' \
     order by h.event_xact, h.event_id limit 1) <= ";
 
-async fn standings<S: Store>(store: &S, id: Option<Uuid>) -> Result<Vec<Standing>, Error> {
+async fn standings<S: Store>(store: &S, id: Option<Uuid>) -> Result<Vec<Summary>, Error> {
     let mut statement = Statement::new("select ");
     statement.push(read::ENDPOINT).push(", ").push(WAITING).push(" from endpoints p");
     if let Some(id) = id {
@@ -305,7 +305,7 @@ async fn standings<S: Store>(store: &S, id: Option<Uuid>) -> Result<Vec<Standing
         let endpoint = read::endpoint(row)?;
         let at = lasts.iter().position(|last| last.endpoint == endpoint.id);
         let last = at.map(|at| lasts.swap_remove(at));
-        standings.push(Standing { endpoint, waiting: cell(row, "waiting")?, last });
+        standings.push(Summary { endpoint, waiting: cell(row, "waiting")?, last });
     }
     Ok(standings)
 }

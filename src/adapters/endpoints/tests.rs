@@ -110,7 +110,7 @@ async fn an_endpoint_is_kept_changed_and_removed<S: Trial>(store: &S) {
         ..endpoint()
     };
     let id = added(store, made.clone()).await;
-    let standing = Standing { endpoint: made.clone(), waiting: 0, last: None };
+    let standing = Summary { endpoint: made.clone(), waiting: 0, last: None };
     assert_eq!(store.endpoints().await.expect("read"), std::slice::from_ref(&standing));
     assert_eq!(store.endpoint(id).await.expect("read"), Some(standing));
     let change = Change {

@@ -31,7 +31,7 @@ use sqlx::{
 
 use retired::Retired;
 
-use super::{Trouble, room::Room};
+use super::{ErrorClass, room::Room};
 use crate::flow::clock::Clock;
 
 /// A statement that runs longer is given up: nothing here has reason to.
@@ -207,23 +207,23 @@ fn of_ledger(options: PgPoolOptions, retired: Retired) -> PgPoolOptions {
 }
 
 /// What a SQLSTATE asks for.
-pub(crate) fn trouble(code: &str) -> Trouble {
+pub(crate) fn class_of(code: &str) -> ErrorClass {
     let is_of = |classes: &[&str]| classes.iter().any(|class| code.starts_with(class));
     match code {
         // Lock and statement timeouts.
-        "55P03" | "57014" => Trouble::Busy,
+        "55P03" | "57014" => ErrorClass::Busy,
         // What this connection has prepared no longer fits, is not there or stands in the way: something between us and
         // the server lends its connections to others.
-        retired::OUTDATED | "26000" | "42P05" => Trouble::Lost,
+        retired::OUTDATED | "26000" | "42P05" => ErrorClass::Lost,
         // A damaged row or index: whoever else is in the batch must not wait for somebody to mend it.
-        "XX001" | "XX002" => Trouble::Busy,
+        "XX001" | "XX002" => ErrorClass::Busy,
         // Values, constraints, sizes.
-        _ if is_of(&["21", "22", "23", "54"]) => Trouble::Data,
+        _ if is_of(&["21", "22", "23", "54"]) => ErrorClass::Data,
         // Connection, transaction (a server that turned into a standby refuses writes), who we are, which database,
         // insufficient resources, operator intervention, system error, internal error.
-        _ if is_of(&["08", "25", "28", "3D", "53", "57", "58", "XX"]) => Trouble::Lost,
+        _ if is_of(&["08", "25", "28", "3D", "53", "57", "58", "XX"]) => ErrorClass::Lost,
         // Deadlocks, serialization failures; rights and tables that somebody has changed, and may mend.
-        _ => Trouble::Busy,
+        _ => ErrorClass::Busy,
     }
 }
 
@@ -237,13 +237,13 @@ mod tests {
             "08006", "0A000", "25006", "25P02", "26000", "28P01", "3D000", "42P05", "53300", "57P01",
             "58030", "XX000",
         ] {
-            assert_eq!(trouble(code), Trouble::Lost, "{code}");
+            assert_eq!(class_of(code), ErrorClass::Lost, "{code}");
         }
         for code in ["40001", "40003", "40P01", "42501", "42703", "42P01", "55P03", "57014", "XX001"] {
-            assert_eq!(trouble(code), Trouble::Busy, "{code}");
+            assert_eq!(class_of(code), ErrorClass::Busy, "{code}");
         }
         for code in ["22021", "22P05", "23505", "54000"] {
-            assert_eq!(trouble(code), Trouble::Data, "{code}");
+            assert_eq!(class_of(code), ErrorClass::Data, "{code}");
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::adapters::Trouble;
+use crate::adapters::ErrorClass;
 
 /// "Cached plan must not change result type": to the server, a feature that is not supported. Nothing of ours asks for another.
 pub(super) const OUTDATED: &str = "0A000";
@@ -38,7 +38,7 @@ impl Retired {
         let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
         if code.is_some_and(|code| [OUTDATED, READ_ONLY].contains(&&*code)) {
             self.all();
-        } else if Trouble::of(&error) == Trouble::Lost {
+        } else if ErrorClass::of(&error) == ErrorClass::Lost {
             self.found().lost = Some(Instant::now());
         }
         error

@@ -268,7 +268,7 @@ impl Kept<Option<Cow<'static, str>>> for Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{adapters::Trouble, domain::docket::Report};
+    use crate::{adapters::ErrorClass, domain::docket::Report};
 
     /// A row with that text in every column.
     struct Holding(&'static str);
@@ -290,14 +290,14 @@ mod tests {
 
     #[test]
     fn a_word_of_a_newer_version_inside_a_structure_is_not_the_datas_fault() {
-        let trouble = |text| {
+        let class_of = |text| {
             let read = <Json<Report> as Field>::read(&Holding(text), "report");
-            read.err().map(|error| Trouble::of(&error))
+            read.err().map(|error| ErrorClass::of(&error))
         };
-        assert_eq!(trouble(r#"{"report":"deletion"}"#), None);
-        assert_eq!(trouble(r#"{"report":"translation","text":"Hi"}"#), Some(Trouble::Busy));
+        assert_eq!(class_of(r#"{"report":"deletion"}"#), None);
+        assert_eq!(class_of(r#"{"report":"translation","text":"Hi"}"#), Some(ErrorClass::Busy));
         for damaged in [r#"{"report":"edit"}"#, r#"{"report":"deletion""#, "7"] {
-            assert_eq!(trouble(damaged), Some(Trouble::Data), "{damaged}");
+            assert_eq!(class_of(damaged), Some(ErrorClass::Data), "{damaged}");
         }
     }
 }

@@ -33,7 +33,7 @@ use sqlx::{
 };
 
 use self::open_file::OpenFile;
-use super::{Trouble, room::Room};
+use super::{ErrorClass, room::Room};
 use crate::{domain::time::Time, flow::clock::Clock};
 
 /// Short writers of other processes (commands of the shell) are waited for so long.
@@ -205,15 +205,15 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 }
 
 /// What a result code asks for. Extended codes hold the primary one in their low byte.
-pub(crate) fn trouble(code: &str) -> Trouble {
+pub(crate) fn class_of(code: &str) -> ErrorClass {
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;
     // Memory, read-only, input or output, corrupt, full, cannot open, protocol, not a database.
     const LOST: [i32; 8] = [7, 8, 10, 11, 13, 14, 15, 26];
     match code.parse::<i32>().map(|code| code & 0xff) {
-        Ok(BUSY | LOCKED) => Trouble::Busy,
-        Ok(code) if LOST.contains(&code) => Trouble::Lost,
-        Ok(_) => Trouble::Data,
-        Err(_) => Trouble::Lost,
+        Ok(BUSY | LOCKED) => ErrorClass::Busy,
+        Ok(code) if LOST.contains(&code) => ErrorClass::Lost,
+        Ok(_) => ErrorClass::Data,
+        Err(_) => ErrorClass::Lost,
     }
 }

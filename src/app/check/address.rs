@@ -79,7 +79,7 @@ mod tests {
     use serde_json::json;
     use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
-    use super::{super::Standing, *};
+    use super::{super::Severity, *};
 
     /// What is found where that is answered.
     async fn found(answer: ResponseTemplate) -> Vec<Finding> {
@@ -93,7 +93,7 @@ mod tests {
     #[tokio::test]
     async fn the_public_address_is_tried() {
         let ours = found(ResponseTemplate::new(200).set_body_json(json!({ "status": "ok" }))).await;
-        assert_eq!(ours.last().map(|last| last.standing), Some(Standing::Right));
+        assert_eq!(ours.last().map(|last| last.standing), Some(Severity::Right));
         assert!(ours[0].detail.contains("is not https"), "{}", ours[0].detail);
         let elsewhere = ResponseTemplate::new(301).insert_header("location", "https://baton.example/healthz");
         for (answer, why) in [
@@ -102,7 +102,7 @@ mod tests {
             (ResponseTemplate::new(200).set_body_string("It works!"), "(somebody else answers)"),
         ] {
             let told = found(answer).await.pop().expect("told");
-            assert_eq!(told.standing, Standing::Odd, "it may be reached from outside");
+            assert_eq!(told.standing, Severity::Odd, "it may be reached from outside");
             assert!(told.detail.ends_with(why), "{}", told.detail);
             assert!(told.remedy.is_some_and(|it| it.contains("/healthz from outside")));
         }
@@ -113,9 +113,9 @@ mod tests {
         let mut settings = Settings::default();
         settings.public_url = Some("https://127.0.0.1:9".to_owned());
         let told = look(&settings).await;
-        assert_eq!(told.iter().map(|it| it.standing).collect::<Vec<_>>(), [Standing::Odd]);
+        assert_eq!(told.iter().map(|it| it.standing).collect::<Vec<_>>(), [Severity::Odd]);
         assert_eq!(told[0].detail.matches("127.0.0.1:9").count(), 1, "{}", told[0].detail);
         settings.green_api_receive = Receive::Poll;
-        assert_eq!(look(&settings).await[0].standing, Standing::Right);
+        assert_eq!(look(&settings).await[0].standing, Severity::Right);
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::{
         adapters::trial::{NOW, Trial, begun, event, from_contact, on_both_stores},
-        app::check::Standing,
+        app::check::Severity,
         domain::{event::Event, message::Kind},
     };
 
@@ -145,7 +145,7 @@ mod tests {
         assert!(look(store, NOW).await.expect("reads").is_empty(), "twice may be chance");
         taken_over(store, 30, 0, &format!("{GREETING} "), Reason::AgentPhone).await;
         let found = look(store, NOW).await.expect("reads");
-        assert_eq!(found.iter().map(|it| it.standing).collect::<Vec<_>>(), [Standing::Odd]);
+        assert_eq!(found.iter().map(|it| it.standing).collect::<Vec<_>>(), [Severity::Odd]);
         let told = format!("{} {:?}", found[0].detail, found[0].remedy);
         assert!(told.contains("shop: the same words from the phone took 3 conversations over"), "{told}");
         assert!(told.contains(&NOW.plus_ms(30).to_string()), "the first of them: {told}");

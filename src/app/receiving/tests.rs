@@ -37,7 +37,7 @@ use crate::{
         channels::{self, Channels},
         intake::{Intake, Verdict},
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
-        poll::{Polled, Poller, Trouble},
+        poll::{PollError, Polled, Poller},
         provider::{
             Arrival, CREDENTIALS_REFUSED, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Trace,
             Unanswered, Unreadable,
@@ -286,7 +286,7 @@ async fn what_is_fetched_has_one_effect_however_often_it_comes<S: Trial + Clone 
     // The crash between the commit and the word to the provider.
     shop.gateway.loses_acknowledgement.store(true, Ordering::SeqCst);
     let lost = poller.poll("shop").await;
-    assert!(matches!(lost, Err(Trouble::Provider(_))), "{lost:?}");
+    assert!(matches!(lost, Err(PollError::Provider(_))), "{lost:?}");
     assert_eq!((shop.texts().await.len(), shop.queued()), (1, 2));
     let again = poller.poll("shop").await.expect("works");
     assert!(matches!(again, Polled::Took(Verdict::Duplicate(_))), "{again:?}");
@@ -303,7 +303,7 @@ async fn what_cannot_be_read_is_kept_once_and_holds_nothing_up<S: Trial + Clone 
     shop.queue(&["garbled", "garbled", "A1"]);
     shop.gateway.loses_acknowledgement.store(true, Ordering::SeqCst);
     let lost = poller.poll("shop").await;
-    assert!(matches!(lost, Err(Trouble::Provider(_))), "{lost:?}");
+    assert!(matches!(lost, Err(PollError::Provider(_))), "{lost:?}");
     for _ in 0..2 {
         assert_eq!(poller.poll("shop").await.expect("works"), Polled::Took(Verdict::Duplicate(None)));
     }
@@ -341,7 +341,7 @@ async fn what_was_not_stored_is_not_acknowledged<S: Trial + Clone + 'static>(sto
     let intake = shop.intake_over(Away);
     let poller = Poller { intake: Arc::new(intake), ..shop.poller("a") };
     let result = poller.poll("shop").await;
-    assert!(matches!(result, Err(Trouble::Store(_))), "{result:?}");
+    assert!(matches!(result, Err(PollError::Store(_))), "{result:?}");
     assert_eq!(shop.queued(), 1);
     shop.poller("a").poll("shop").await.expect("works");
     assert_eq!((shop.texts().await.len(), shop.queued()), (1, 0));
@@ -376,7 +376,7 @@ async fn told_to_stop_nothing_is_taken_in_hand<S: Trial + Clone + 'static>(store
 async fn credentials_that_are_refused_are_the_state_of_their_channel<S: Trial + Clone + 'static>(store: &S) {
     let shop = Shop::open(store).await;
     shop.gateway.refuses.store(true, Ordering::SeqCst);
-    assert!(matches!(shop.poller("a").poll("shop").await, Err(Trouble::Provider(_))));
+    assert!(matches!(shop.poller("a").poll("shop").await, Err(PollError::Provider(_))));
     let row = store.channels().await.expect("reads").remove(0);
     assert_eq!(row.state, CREDENTIALS_REFUSED);
 }

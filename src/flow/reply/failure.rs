@@ -5,7 +5,7 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Committed, Cost, discard, end_burst_as, end_turn, refusal};
+use super::{Cost, TurnEnd, discard, end_burst_as, end_turn, refusal};
 use crate::{
     domain::{
         conversation::AttentionReason,
@@ -36,24 +36,24 @@ pub fn fail(
     failure: &Failure,
     cost: Cost,
     jitter: f64,
-) -> Committed {
+) -> TurnEnd {
     if docket.turn(begun.turn.id).is_some_and(|turn| turn.state == TurnState::Failed) {
-        return Committed::WillRetry;
+        return TurnEnd::WillRetry;
     }
     if let Some(reason) = refusal(docket, begun) {
         discard(docket, begun, cost, reason);
-        return Committed::Discarded(reason);
+        return TurnEnd::Discarded(reason);
     }
     end_turn(docket, begun, TurnState::Failed, Some(failure.kind.as_str()), cost);
     if begun.turn.purpose == Purpose::FollowUp {
         record_failure(docket, begun, failure, "retried");
         agenda::put_off(docket, policy, failure, jitter);
-        return Committed::WillRetry;
+        return TurnEnd::WillRetry;
     }
     if begun.turn.purpose == Purpose::Draft {
         let goes_on = drafts::fail(docket, policy, begun, failure, jitter);
         record_failure(docket, begun, failure, if goes_on { "retried" } else { "handed_over" });
-        return if goes_on { Committed::WillRetry } else { Committed::GivenUp };
+        return if goes_on { TurnEnd::WillRetry } else { TurnEnd::GivenUp };
     }
     let failures = failures_with(docket, failure);
     if is_tried_again(docket, policy, begun, failure) {
@@ -66,11 +66,11 @@ pub fn fail(
         memo.retry_at = Some(docket.now.plus_ms(wait_ms).0);
         memo.answer_now = false;
         inbox::wind(docket, policy);
-        return Committed::WillRetry;
+        return TurnEnd::WillRetry;
     }
     record_failure(docket, begun, failure, "handed_over");
     give_up(docket, policy, begun, failure.kind, failures);
-    Committed::GivenUp
+    TurnEnd::GivenUp
 }
 
 /// Whether the burst is tried again after this failure.

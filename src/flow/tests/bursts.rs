@@ -18,7 +18,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         provider::Arrival,
-        reply::{Answer, Committed, Discarded},
+        reply::{Answer, Discarded, TurnEnd},
     },
 };
 
@@ -59,7 +59,7 @@ fn a_newer_message_restarts_the_answer() {
     play.says("m1");
     let first = play.begins();
     play.says("m2");
-    assert_eq!(play.writes(&first, "to m1"), Committed::Discarded(Discarded::FenceMoved));
+    assert_eq!(play.writes(&first, "to m1"), TurnEnd::Discarded(Discarded::FenceMoved));
     let second = play.begins();
     assert_eq!(second.burst.len(), 2);
     play.writes(&second, "to both");
@@ -114,7 +114,7 @@ fn a_steady_writer_is_answered_in_the_end() {
         play.wait(1_000);
         if let Some((begun, done_at)) = running.take() {
             if play.now.0 >= done_at {
-                if play.writes(&begun, "answer") == Committed::Owed {
+                if play.writes(&begun, "answer") == TurnEnd::Owed {
                     answered += play.sends().len();
                 }
             } else {
@@ -136,11 +136,11 @@ fn three_failures_go_to_a_person_and_the_next_text_is_answered() {
     let question = play.says("m1");
     for _ in 0..2 {
         let begun = play.begins();
-        assert_eq!(play.fails(&begun), Committed::WillRetry);
+        assert_eq!(play.fails(&begun), TurnEnd::WillRetry);
     }
     let begun = play.begins();
     assert_eq!(begun.turn.attempt, 3);
-    assert_eq!(play.fails(&begun), Committed::GivenUp);
+    assert_eq!(play.fails(&begun), TurnEnd::GivenUp);
     assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::HandedOver);
     assert_eq!(play.letters.len(), 1);
     assert_eq!(play.letters[0].attempts, 3);
@@ -160,7 +160,7 @@ fn a_lease_that_ran_out_is_taken_over_and_costs_no_attempt() {
     let begun = play.begins();
     assert_eq!(begun.turn.attempt, 1);
     assert_eq!(play.happened(EventType::LeaseTakenOver), 1);
-    assert_eq!(play.writes(&lost, "from the dead"), Committed::Discarded(Discarded::FenceMoved));
+    assert_eq!(play.writes(&lost, "from the dead"), TurnEnd::Discarded(Discarded::FenceMoved));
     play.writes(&begun, "from the living");
     assert_eq!(play.sends(), ["from the living"]);
 }
@@ -273,7 +273,7 @@ fn a_newer_message_while_a_send_fails_restarts_both() {
     play.says("m2");
     let blind = play.begins();
     play.settles(attempt, &Settled::Again(None, "connection refused".into()));
-    assert!(matches!(play.writes(&blind, "to m2 alone"), Committed::Discarded(_)));
+    assert!(matches!(play.writes(&blind, "to m2 alone"), TurnEnd::Discarded(_)));
     assert_eq!(play.begins().burst.len(), 2);
 }
 
@@ -286,8 +286,8 @@ fn a_model_that_is_not_asked_costs_no_attempts_and_nobody_waits_for_it_for_long(
         let begun = play.begins();
         tries += 1;
         match play.fails_with(&begun, FailureKind::Unasked, Some(25_000)) {
-            Committed::WillRetry => {}
-            outcome => break assert_eq!(outcome, Committed::GivenUp),
+            TurnEnd::WillRetry => {}
+            outcome => break assert_eq!(outcome, TurnEnd::GivenUp),
         }
         play.wait(60_000);
         waited += 60_000;
@@ -307,7 +307,7 @@ fn a_model_that_is_not_asked_costs_no_attempts_and_nobody_waits_for_it_for_long(
 
 #[test]
 fn a_server_that_wants_to_be_asked_in_hours_is_not_waited_for() {
-    for (retry_after_ms, outcome) in [(600_000, Committed::WillRetry), (43_200_000, Committed::GivenUp)] {
+    for (retry_after_ms, outcome) in [(600_000, TurnEnd::WillRetry), (43_200_000, TurnEnd::GivenUp)] {
         let mut play = Play::new();
         play.says("m1");
         let begun = play.begins();
@@ -324,7 +324,7 @@ fn answer_now_takes_what_only_batons_own_words_have_followed() {
     play.exchange("m0", "a0");
     play.says("m1");
     let begun = play.begins();
-    assert_eq!(play.fails(&begun), Committed::GivenUp);
+    assert_eq!(play.fails(&begun), TurnEnd::GivenUp);
     assert_eq!(play.sends(), ["A colleague comes."]);
     assert!(play.step(|docket, _| inbox::answer_now(docket)));
     let burst = play.begins().burst;
@@ -336,7 +336,7 @@ fn answer_now_takes_what_the_model_gave_up_on_also_when_closed() {
     let mut play = Play::by(|policy| policy.ai_attempts = 1);
     play.says("m1");
     let begun = play.begins();
-    assert_eq!(play.fails(&begun), Committed::GivenUp);
+    assert_eq!(play.fails(&begun), TurnEnd::GivenUp);
     play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
     assert!(play.step(|docket, _| inbox::answer_now(docket)));
     assert_eq!(play.begins().burst.len(), 1);
@@ -361,7 +361,7 @@ fn who_stays_silent_says_nothing_and_the_reason_is_told() {
         let begun = play.begins();
         let answer =
             Answer { text: words.into(), stay_silent: Some("only thanks".into()), ..Answer::default() };
-        assert_eq!(play.commits(&begun, &answer), Committed::Silent, "{words}");
+        assert_eq!(play.commits(&begun, &answer), TurnEnd::Silent, "{words}");
         assert_eq!(play.sends(), [""; 0], "{words}");
         let completed = play.events.iter().find(|event| event.kind == EventType::TurnCompleted).unwrap();
         assert_eq!(completed.details["stayed_silent"], "only thanks");

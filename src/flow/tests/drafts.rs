@@ -22,7 +22,7 @@ use crate::{
         outbox::Settled,
         play::Play,
         reconcile::Copy,
-        reply::{self, Answer, Committed, Cost, Discarded},
+        reply::{self, Answer, Cost, Discarded, TurnEnd},
     },
 };
 
@@ -38,7 +38,7 @@ fn drafted() -> Play {
 fn suggests(play: &mut Play, text: &str) -> Begun {
     let begun = play.begins();
     assert_eq!((begun.turn.purpose, begun.turn.messages.len()), (Purpose::Draft, 0));
-    assert_eq!(play.writes(&begun, text), Committed::Drafted);
+    assert_eq!(play.writes(&begun, text), TurnEnd::Drafted);
     begun
 }
 
@@ -181,7 +181,7 @@ fn a_newer_message_starts_the_draft_again_with_everything() {
     let begun = play.begins();
     play.says("On Sunday?");
     assert_eq!(play.turns[0].state, TurnState::Superseded);
-    assert_eq!(play.writes(&begun, "Yes."), Committed::Discarded(Discarded::FenceMoved));
+    assert_eq!(play.writes(&begun, "Yes."), TurnEnd::Discarded(Discarded::FenceMoved));
     let again = suggests(&mut play, "Not on Sundays.");
     assert_eq!(again.draft, begun.draft, "it is the same draft that is to be written");
     assert_eq!(play.suggested(), [("Not on Sundays.", D::Fresh)]);
@@ -202,7 +202,7 @@ fn a_steady_writer_is_drafted_all_the_same_and_what_has_not_read_the_newest_is_s
         play.wait(100);
         play.says("and more");
     }
-    assert_eq!(play.writes(&last, "One moment."), Committed::Drafted);
+    assert_eq!(play.writes(&last, "One moment."), TurnEnd::Drafted);
     assert_eq!(play.suggested(), [("One moment.", D::Stale)]);
     let next = suggests(&mut play, "I have read it all.");
     assert_eq!((next.turn.attempt, next.draft != last.draft), (1, true));
@@ -218,7 +218,7 @@ fn messages_that_are_collected_have_one_draft_and_those_that_come_meanwhile_anot
     play.says("Are you open?");
     let begun = play.begins();
     play.says("On Sunday?");
-    assert_eq!(play.writes(&begun, "Yes."), Committed::Drafted);
+    assert_eq!(play.writes(&begun, "Yes."), TurnEnd::Drafted);
     suggests(&mut play, "Not on Sundays.");
     assert_eq!(play.suggested(), [("Yes.", D::Stale), ("Not on Sundays.", D::Fresh)]);
 }
@@ -251,7 +251,7 @@ fn who_does_not_want_a_draft_any_more_stops_it() {
             act(&mut play);
             if let Some(begun) = begun {
                 assert_eq!(play.turns[0].state, TurnState::Cancelled, "{what}");
-                assert!(matches!(play.writes(&begun, "Yes."), Committed::Discarded(_)), "{what}");
+                assert!(matches!(play.writes(&begun, "Yes."), TurnEnd::Discarded(_)), "{what}");
             }
             assert!(play.drafts.is_empty() && is_at_rest(&play), "{what}, {has_begun}");
             assert_eq!(play.conversation.memo.draft_wish, None, "{what}");
@@ -271,7 +271,7 @@ fn the_same_mode_again_stops_no_draft() {
     let begun = play.begins();
     let switched = play.switches(Mode::Human);
     assert_eq!((switched.changed, switched.generation_ms), (false, None));
-    assert_eq!(play.writes(&begun, "Yes."), Committed::Drafted);
+    assert_eq!(play.writes(&begun, "Yes."), TurnEnd::Drafted);
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn what_the_contact_waits_with_is_drafted_when_suggestions_begin() {
         play.says("Are you open?");
         let begun = play.begins();
         way(&mut play);
-        assert_eq!(play.writes(&begun, "Yes."), Committed::Discarded(Discarded::HumanAnswers));
+        assert_eq!(play.writes(&begun, "Yes."), TurnEnd::Discarded(Discarded::HumanAnswers));
         suggests(&mut play, "Yes, until nine.");
         assert_eq!(play.suggested(), [("Yes, until nine.", D::Fresh)]);
         assert!(play.sends().is_empty());
@@ -318,7 +318,7 @@ fn in_ai_a_draft_is_written_for_who_asks_and_no_reply_waits_for_it() {
     assert_eq!(play.turns.last().unwrap().state, TurnState::Superseded);
     let reply = play.begins();
     assert_eq!((reply.turn.purpose, reply.burst.len()), (Purpose::Reply, 1));
-    assert!(matches!(play.writes(&begun, "Hm."), Committed::Discarded(_)));
+    assert!(matches!(play.writes(&begun, "Hm."), TurnEnd::Discarded(_)));
     play.writes(&reply, "Not on Sundays.");
     assert_eq!(play.sends(), ["Not on Sundays."]);
     suggests(&mut play, "Shall I book a table?");
@@ -335,7 +335,7 @@ fn a_takeover_keeps_what_was_asked_for_and_says_nothing_of_it() {
     let begun = play.begins();
     let switched = play.switches(Mode::Human);
     assert_eq!(switched.generation_ms, None, "no answer was being generated");
-    assert_eq!(play.writes(&begun, "Hm."), Committed::Discarded(Discarded::VersionMoved));
+    assert_eq!(play.writes(&begun, "Hm."), TurnEnd::Discarded(Discarded::VersionMoved));
     suggests(&mut play, "Shall I book a table?");
     assert_eq!(draft_of(&play), id);
 }
@@ -495,7 +495,7 @@ fn a_model_that_fails_is_tried_again_and_then_left_without_calling_anybody() {
     for attempt in 1..=3 {
         let begun = play.begins();
         assert_eq!((begun.turn.purpose, begun.turn.attempt), (Purpose::Draft, attempt));
-        let wanted = if attempt < 3 { Committed::WillRetry } else { Committed::GivenUp };
+        let wanted = if attempt < 3 { TurnEnd::WillRetry } else { TurnEnd::GivenUp };
         assert_eq!(play.fails(&begun), wanted);
     }
     assert!(is_at_rest(&play) && play.letters.is_empty() && play.sends().is_empty());
@@ -516,7 +516,7 @@ fn a_model_that_fails_is_tried_again_and_then_left_without_calling_anybody() {
     let fails = |docket: &mut Docket, policy: &Policy| {
         reply::fail(docket, policy, &begun, &quota, Cost::default(), 0.5)
     };
-    assert_eq!(play.step(fails), Committed::GivenUp);
+    assert_eq!(play.step(fails), TurnEnd::GivenUp);
 }
 
 #[test]
@@ -526,7 +526,7 @@ fn a_draft_whose_writer_is_gone_or_stops_is_written_by_another() {
     let lost = play.begins();
     let again = suggests(&mut play, "Yes.");
     assert_ne!(again.turn.id, lost.turn.id);
-    assert!(matches!(play.writes(&lost, "Too late."), Committed::Discarded(_)));
+    assert!(matches!(play.writes(&lost, "Too late."), TurnEnd::Discarded(_)));
     assert_eq!(play.suggested(), [("Yes.", D::Fresh)]);
 
     let mut play = Play::with_drafts();
@@ -545,7 +545,7 @@ fn a_commit_whose_answer_was_lost_leaves_one_draft() {
     play.says("Are you open?");
     let begun = play.begins();
     for _ in 0..2 {
-        assert_eq!(play.writes(&begun, "Yes."), Committed::Drafted);
+        assert_eq!(play.writes(&begun, "Yes."), TurnEnd::Drafted);
     }
     assert_eq!(play.suggested(), [("Yes.", D::Fresh)]);
 }
@@ -564,7 +564,7 @@ fn what_a_model_wants_done_besides_a_draft_is_not_done() {
         follow_up: Some(wish),
         ..Answer::default()
     };
-    assert_eq!(play.commits(&begun, &answer), Committed::Drafted);
+    assert_eq!(play.commits(&begun, &answer), TurnEnd::Drafted);
     assert_eq!((play.conversation.mode.mode, play.pending_follow_ups()), (Mode::Ai, 0));
     assert!(play.messages.is_empty());
     assert_eq!(play.suggested(), [("A colleague comes.", D::Fresh)]);

@@ -15,7 +15,7 @@ use crate::{
         play::Play,
         provider::Amendment,
         reconcile::{self, Copy, Matched},
-        reply::Committed,
+        reply::TurnEnd,
     },
 };
 
@@ -144,7 +144,7 @@ fn what_is_edited_to_a_wish_is_one() {
         (play.conversation.mode.mode, play.conversation.mode.reason),
         (Mode::Human, Reason::ContactAsked)
     );
-    assert!(matches!(play.writes(&begun, "Humna?"), Committed::Discarded(_)));
+    assert!(matches!(play.writes(&begun, "Humna?"), TurnEnd::Discarded(_)));
 
     let mut play = Play::new();
     let id = play.says("stpo");
@@ -153,7 +153,7 @@ fn what_is_edited_to_a_wish_is_one() {
     assert!(play.conversation.opted_out);
     let inbound = play.message(id).inbound.unwrap();
     assert_eq!((inbound.outcome, inbound.reason), (Outcome::Ignored, Some(OutcomeReason::OptedOut)));
-    assert!(matches!(play.writes(&begun, "Stpo?"), Committed::Discarded(_)));
+    assert!(matches!(play.writes(&begun, "Stpo?"), TurnEnd::Discarded(_)));
     assert_eq!(play.claim(), Claim::Nothing);
     assert_eq!(play.conversation.waiting_since, None);
 }

@@ -11,7 +11,7 @@ use crate::{
         outbox::{self, Claim, Settled},
         play::Play,
         provider::Amendment,
-        reply::{Answer, Committed},
+        reply::{Answer, TurnEnd},
         tools::Asking,
     },
 };
@@ -30,7 +30,7 @@ fn books(text: &str, table: &str) -> Answer {
 fn owed(play: &mut Play) -> Begun {
     play.says("A table, please");
     let begun = play.begins();
-    assert_eq!(play.commits(&begun, &books("It is booked.", "7")), Committed::Owed);
+    assert_eq!(play.commits(&begun, &books("It is booked.", "7")), TurnEnd::Owed);
     begun
 }
 
@@ -94,7 +94,7 @@ fn of_a_reply_that_a_takeover_stops_nothing_is_told() {
             play.switches(Mode::Human);
         }
         let committed = play.commits(&begun, &books("It is booked.", "7"));
-        assert_eq!(matches!(committed, Committed::Discarded(_)), before_its_commit);
+        assert_eq!(matches!(committed, TurnEnd::Discarded(_)), before_its_commit);
         play.switches(Mode::Human);
         play.switches(Mode::Ai);
         assert_eq!((play.sends(), told(&play)), (vec![], vec![]));
@@ -130,7 +130,7 @@ fn who_says_nothing_or_hands_over_has_errands_too() {
         let mut play = Play::new();
         play.says("A table, please");
         let begun = play.begins();
-        assert_eq!(play.commits(&begun, &answer), Committed::Silent);
+        assert_eq!(play.commits(&begun, &answer), TurnEnd::Silent);
         assert_eq!(told(&play), [(begun.turn.id, json!("7"))], "there are no words to wait for");
     }
     let mut play = Play::new();
@@ -174,7 +174,7 @@ fn what_a_reply_has_scheduled_goes_with_it() {
     let begun = play.begins();
     let wish = Wish { delay_ms: Some(60_000), text: Some("You asked me to.".into()), ..Wish::default() };
     let answer = Answer { text: "I will.".into(), follow_up: Some(wish), ..Answer::default() };
-    assert_eq!(play.commits(&begun, &answer), Committed::Owed);
+    assert_eq!(play.commits(&begun, &answer), TurnEnd::Owed);
     assert_eq!(play.pending_follow_ups(), 1);
     let chat = play.conversation.chat.clone();
     let edit = Amendment { chat, of: "IN1".into(), text: "Forget it, thanks".into(), at: None };

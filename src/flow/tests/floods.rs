@@ -8,7 +8,7 @@ use crate::{
         mode::Mode,
         policy::BurstPolicy,
     },
-    flow::{inbox::Claim, play::Play, reply::Committed},
+    flow::{inbox::Claim, play::Play, reply::TurnEnd},
 };
 
 #[test]
@@ -60,7 +60,7 @@ fn in_a_flood_only_as_many_wait_as_a_turn_reads_and_the_rest_is_left_to_people()
     let begun = play.begins();
     assert_eq!(begun.burst.iter().map(|message| message.id).collect::<Vec<_>>(), ids[300..]);
     play.says("and this");
-    assert_eq!(play.writes(&begun, "Slowly, please."), Committed::Owed, "a flood restarts nothing");
+    assert_eq!(play.writes(&begun, "Slowly, please."), TurnEnd::Owed, "a flood restarts nothing");
     assert_eq!(play.sends(), ["Slowly, please."]);
     assert!(ids[300..].iter().all(|id| play.message(*id).inbound.unwrap().outcome == Outcome::Answered));
     assert_eq!(play.conversation.attention, None, "the newest are answered, with the others in sight");
@@ -78,7 +78,7 @@ fn what_a_running_turn_has_read_is_not_taken_from_it_by_a_flood() {
     });
     assert_eq!(play.message(first).inbound.unwrap().outcome, Outcome::Pending);
     assert_eq!(play.messages.iter().filter(|message| message.waits()).count(), 101);
-    assert_eq!(play.writes(&begun, "Hi!"), Committed::Owed);
+    assert_eq!(play.writes(&begun, "Hi!"), TurnEnd::Owed);
     assert_eq!(play.sends(), ["Hi!"]);
     assert_eq!(play.message(first).inbound.unwrap().outcome, Outcome::Answered);
 }

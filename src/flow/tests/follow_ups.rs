@@ -23,7 +23,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         provider::Amendment,
-        reply::{Answer, Committed, Discarded},
+        reply::{Answer, Discarded, TurnEnd},
     },
 };
 
@@ -123,7 +123,7 @@ fn a_follow_up_called_off_while_it_is_written_is_never_sent() {
             }
             _ => assert!(play.schedules("later", 60_000)),
         }
-        assert!(matches!(play.writes(&begun, "Still there?"), Committed::Discarded(_)), "{call_off}");
+        assert!(matches!(play.writes(&begun, "Still there?"), TurnEnd::Discarded(_)), "{call_off}");
         assert!(play.sends().is_empty(), "{call_off}");
     }
     assert_eq!(play.pending_follow_ups(), 1, "the one in its place");
@@ -245,7 +245,7 @@ fn a_follow_up_written_under_a_lease_that_was_freed_does_not_leave_though_nobody
     play.policy.is_spent = true;
     assert!(matches!(play.fires(), agenda::Fired::NotYet(_)));
     play.step(|docket, _| agenda::cancel(docket, "called_off", "agent:ana"));
-    assert_eq!(play.writes(&lost, "Still there?"), Committed::Discarded(Discarded::FenceMoved));
+    assert_eq!(play.writes(&lost, "Still there?"), TurnEnd::Discarded(Discarded::FenceMoved));
     assert!(play.sends().is_empty());
 }
 
@@ -340,7 +340,7 @@ fn who_was_left_in_silence_on_purpose_is_followed_up() {
         let is_its_own = by == "the assistant";
         let follow_up = is_its_own.then(|| wish.clone());
         let silent = Answer { stay_silent: Some("bye".into()), follow_up, ..Answer::default() };
-        assert_eq!(play.commits(&begun, &silent), Committed::Silent);
+        assert_eq!(play.commits(&begun, &silent), TurnEnd::Silent);
         if !is_its_own {
             play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
         }
@@ -528,7 +528,7 @@ fn a_follow_up_waits_for_a_model_that_is_not_asked_until_it_is_too_late() {
         play.now = play.now.max(play.clocks.follow_up_at.unwrap());
         let agenda::Fired::Begun(begun) = play.fires() else { break };
         tries += 1;
-        assert_eq!(play.fails_with(&begun, FailureKind::Unasked, Some(25_000)), Committed::WillRetry);
+        assert_eq!(play.fails_with(&begun, FailureKind::Unasked, Some(25_000)), TurnEnd::WillRetry);
         assert!(play.clocks.follow_up_at > Some(play.now), "not at once");
     }
     assert!(tries > play.policy.ai_attempts && tries < 200, "{tries}");

@@ -22,7 +22,7 @@ use crate::{
         mode_switch::{self, Request},
         play::Play,
         provider::{Amendment, Arrival},
-        reply::{Answer, Committed},
+        reply::{Answer, TurnEnd},
     },
 };
 
@@ -102,10 +102,10 @@ fn what_is_being_answered_when_the_hours_end_is_answered_unless_the_contact_writ
         play.now = at("2026-01-09T18:00:01+08:00");
         if writes_more {
             play.says("Tomorrow?");
-            assert!(matches!(play.writes(&begun, "Until six."), Committed::Discarded(_)));
+            assert!(matches!(play.writes(&begun, "Until six."), TurnEnd::Discarded(_)));
             assert_eq!(fate(&play, first), (Outcome::LeftToHuman, Some(OutcomeReason::Hours)));
         } else {
-            assert_eq!(play.writes(&begun, "Until six."), Committed::Owed);
+            assert_eq!(play.writes(&begun, "Until six."), TurnEnd::Owed);
             assert_eq!(play.sends(), ["Until six."]);
         }
     }
@@ -409,7 +409,7 @@ fn a_hand_over_when_nobody_is_there_is_noted_and_the_assistant_goes_on() {
     let begun = play.begins();
     let hand_over = Some("a legal matter".to_owned());
     let answer = Answer { text: "A colleague sees it on Monday.".to_owned(), hand_over, ..Answer::default() };
-    assert_eq!(play.commits(&begun, &answer), Committed::Owed);
+    assert_eq!(play.commits(&begun, &answer), TurnEnd::Owed);
     assert_eq!(play.sends(), ["A colleague sees it on Monday."]);
     assert_eq!(play.conversation.mode.mode, Mode::Ai);
     assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::AssistantAsked);
@@ -440,7 +440,7 @@ fn who_is_handed_over_when_nobody_is_there_hears_it_though_nothing_else_is_said(
         stay_silent: Some("it was handed over".to_owned()),
         ..Answer::default()
     };
-    assert_eq!(play.commits(&begun, &answer), Committed::Owed);
+    assert_eq!(play.commits(&begun, &answer), TurnEnd::Owed);
     assert_eq!(play.sends(), ["They are back on Monday."]);
 }
 

@@ -18,7 +18,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         reconcile::{Copy, Matched},
-        reply::{Answer, Committed, Discarded},
+        reply::{Answer, Discarded, TurnEnd},
     },
 };
 
@@ -35,7 +35,7 @@ fn a_takeover_beats_a_running_generation() {
     play.wait(1_800);
     let switched = play.switches(Mode::Human);
     assert_eq!(switched.generation_ms, Some(1_800));
-    assert_eq!(play.writes(&begun, "Here they are"), Committed::Discarded(Discarded::HumanAnswers));
+    assert_eq!(play.writes(&begun, "Here they are"), TurnEnd::Discarded(Discarded::HumanAnswers));
     assert!(play.sends().is_empty());
     assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
     assert_eq!(play.turns[0].state, TurnState::Cancelled);
@@ -49,7 +49,7 @@ fn back_to_ai_does_not_revive_what_was_written_before() {
     let begun = play.begins();
     play.switches(Mode::Human);
     play.switches(Mode::Ai);
-    assert_eq!(play.writes(&begun, "too late"), Committed::Discarded(Discarded::VersionMoved));
+    assert_eq!(play.writes(&begun, "too late"), TurnEnd::Discarded(Discarded::VersionMoved));
     assert!(play.sends().is_empty());
 }
 
@@ -210,7 +210,7 @@ fn a_person_at_the_phone_takes_over_at_once() {
         (play.conversation.mode.mode, play.conversation.mode.reason),
         (Mode::Human, Reason::AgentPhone)
     );
-    assert_eq!(play.writes(&begun, "words"), Committed::Discarded(Discarded::HumanAnswers));
+    assert_eq!(play.writes(&begun, "words"), TurnEnd::Discarded(Discarded::HumanAnswers));
     assert!(play.sends().is_empty());
 }
 
@@ -223,10 +223,10 @@ fn closing_ends_everything_and_a_new_message_opens_again() {
     let begun = play.begins();
     play.step(|docket, policy| conversations::close(docket, policy, "agent:ana"));
     assert_eq!(play.pending_follow_ups(), 0);
-    assert!(matches!(play.writes(&begun, "words"), Committed::Discarded(_)));
+    assert!(matches!(play.writes(&begun, "words"), TurnEnd::Discarded(_)));
     play.says("m3");
     assert_eq!(play.conversation.status, Status::Open);
-    assert!(matches!(play.writes(&begun, "words"), Committed::Discarded(_)), "reopening revives nothing");
+    assert!(matches!(play.writes(&begun, "words"), TurnEnd::Discarded(_)), "reopening revives nothing");
     let begun = play.begins();
     assert_eq!(begun.burst.len(), 1);
 }

@@ -15,7 +15,7 @@ use crate::{
         inbox::Begun,
         ledger::{self, Key, Need, insist},
         outbox,
-        reply::{self, Answer, Committed, Cost, Discarded},
+        reply::{self, Answer, Cost, Discarded, TurnEnd},
         sender::{self, Claimed},
     },
 };
@@ -27,13 +27,13 @@ pub(super) const END: Duration = Duration::from_secs(60);
 /// How a turn ended.
 pub(super) struct Ended {
     /// What became of it.
-    pub(super) committed: Committed,
+    pub(super) committed: TurnEnd,
     /// Of its reply, the part that leaves now.
     pub(super) claimed: Option<Claimed>,
 }
 
-impl From<Committed> for Ended {
-    fn from(committed: Committed) -> Self {
+impl From<TurnEnd> for Ended {
+    fn from(committed: TurnEnd) -> Self {
         Self { committed, claimed: None }
     }
 }
@@ -56,14 +56,14 @@ impl Turns {
         let step = move |docket: &mut Docket| {
             let committed = reply::commit(docket, &policy, &begun, &answer, jitter);
             let claim = |attempt| outbox::claim_at_once(docket, &policy, attempt);
-            (committed, attempt.filter(|_| committed == Committed::Owed).and_then(claim))
+            (committed, attempt.filter(|_| committed == TurnEnd::Owed).and_then(claim))
         };
         let outcome = insist(&*self.ledger, Key::Id(conversation), need, END, step).await;
         if let (Err(ledger::Error::Unavailable(_)), Some(attempt)) = (&outcome, attempt) {
             self.sender.give_back(conversation, attempt).await?;
         }
         let (committed, claimed) = match outcome {
-            Err(ledger::Error::Gone) => (Committed::Discarded(Discarded::Gone), None),
+            Err(ledger::Error::Gone) => (TurnEnd::Discarded(Discarded::Gone), None),
             other => other?,
         };
         let claimed = claimed.zip(attempt).map(|((message, covered), attempt)| Claimed {
@@ -85,7 +85,7 @@ impl Turns {
         begun: Box<Begun>,
         failure: Failure,
         cost: Cost,
-    ) -> Result<Committed, ledger::Error> {
+    ) -> Result<TurnEnd, ledger::Error> {
         let (conversation, need) = (begun.conversation, need_of(&begun));
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
         let step = move |docket: &mut Docket| reply::fail(docket, &policy, &begun, &failure, cost, jitter);
@@ -98,12 +98,12 @@ impl Turns {
         channel: &Channel,
         begun: Box<Begun>,
         cost: Cost,
-    ) -> Result<Committed, ledger::Error> {
+    ) -> Result<TurnEnd, ledger::Error> {
         let (conversation, need) = (begun.conversation, need_of(&begun));
         let policy = Arc::clone(&channel.policy);
         let step = move |docket: &mut Docket| {
             reply::abandon(docket, &policy, &begun, cost);
-            Committed::Discarded(Discarded::Stopped)
+            TurnEnd::Discarded(Discarded::Stopped)
         };
         gone_is_discarded(insist(&*self.ledger, Key::Id(conversation), need, END, step).await)
     }
@@ -127,9 +127,9 @@ const fn newest_of(begun: &Begun) -> usize {
     }
 }
 
-fn gone_is_discarded(outcome: Result<Committed, ledger::Error>) -> Result<Committed, ledger::Error> {
+fn gone_is_discarded(outcome: Result<TurnEnd, ledger::Error>) -> Result<TurnEnd, ledger::Error> {
     match outcome {
-        Err(ledger::Error::Gone) => Ok(Committed::Discarded(Discarded::Gone)),
+        Err(ledger::Error::Gone) => Ok(TurnEnd::Discarded(Discarded::Gone)),
         other => other,
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     },
     flow::{
         audit::Deed,
-        endpoints::{self, Delivery, ENDPOINTS_MAX, Standing},
+        endpoints::{self, Delivery, ENDPOINTS_MAX, Summary},
         notify,
     },
     http::{
@@ -99,7 +99,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     }
     noted(doors, caller, made.id, "added", Deed::EndpointAdded).await;
     let location = format!("/api/v1/webhook-endpoints/{}", made.id);
-    let kept = Endpoint::from(Standing { endpoint: made, waiting: 0, last: None });
+    let kept = Endpoint::from(Summary { endpoint: made, waiting: 0, last: None });
     Ok(Answer::created(location, &NewEndpoint { kept, secret }))
 }
 
@@ -265,17 +265,17 @@ fn is_theirs(caller: &Caller, delivery: &Delivery) -> bool {
     delivery.event.is_none() || caller.sees(&delivery.channel)
 }
 
-fn without_others(caller: &Caller, standing: Standing) -> Standing {
+fn without_others(caller: &Caller, standing: Summary) -> Summary {
     let last = standing.last.filter(|last| is_theirs(caller, last));
-    Standing { last, ..standing }
+    Summary { last, ..standing }
 }
 
 /// Whoever may change endpoints sees those that are told no more than they see.
-fn is_shown(caller: &Caller, standing: &Standing) -> bool {
+fn is_shown(caller: &Caller, standing: &Summary) -> bool {
     caller.sees_all_of(standing.endpoint.channels.as_deref())
 }
 
-async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<Standing, Problem> {
+async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<Summary, Problem> {
     let found = doors.endpoints.endpoint(id).await?;
     let found = found.filter(|standing| is_shown(caller, standing)).ok_or_else(Problem::not_found)?;
     Ok(without_others(caller, found))

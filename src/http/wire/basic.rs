@@ -142,7 +142,7 @@ pub(crate) mod vocabulary {
             turn::{FollowUpState, LetterKind, LetterState, Purpose, TurnState},
         },
         flow::{
-            audit::Deed, files::Standing, onlookers::Presence, people::Role as AgentRole, registry::Role,
+            audit::Deed, files::Availability, onlookers::Presence, people::Role as AgentRole, registry::Role,
         },
         http::ports::LinkState,
     };
@@ -186,7 +186,7 @@ pub(crate) mod vocabulary {
         RoleWord = Role,
         AgentRoleWord = AgentRole,
         PresenceWord = Presence,
-        StandingWord = Standing,
+        StandingWord = Availability,
         ModelFaultWord = ModelFault,
         ProviderFaultWord = ProviderFault,
         LinkStateWord = LinkState,

@@ -7,7 +7,7 @@ use super::{
     At, DisabledReasonWord, EndpointStateWord, EventWord, Id, WebhookDeliveryStateWord, WebhookTroubleWord,
     basic::Word,
 };
-use crate::flow::endpoints::{self, Standing};
+use crate::flow::endpoints::{self, Summary};
 
 /// What stands for all types of events.
 pub(crate) const ALL_EVENTS: &str = "*";
@@ -36,8 +36,8 @@ pub(crate) struct Endpoint {
     updated_at: At,
 }
 
-impl From<Standing> for Endpoint {
-    fn from(standing: Standing) -> Self {
+impl From<Summary> for Endpoint {
+    fn from(standing: Summary) -> Self {
         let it = standing.endpoint;
         let events = match it.events {
             Some(events) => events.iter().map(ToString::to_string).collect(),

@@ -17,7 +17,7 @@ use crate::{
         message::{self, DeliveryState, Kind},
         reaction,
     },
-    flow::{desk, files::Standing},
+    flow::{desk, files::Availability},
     http::names::Names,
 };
 
@@ -202,7 +202,7 @@ impl Message {
 }
 
 impl Media {
-    fn of(message: Uuid, media: message::Media, standing: Standing) -> Self {
+    fn of(message: Uuid, media: message::Media, standing: Availability) -> Self {
         let given = |text: String| (!text.is_empty()).then_some(text);
         Self {
             mime_type: given(media.mime_type),

@@ -274,7 +274,7 @@ async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial
     shop.gateway.is_unlinked.store(true, Ordering::SeqCst);
     let repair = shop.repair();
     let result = repair.repair("shop").await;
-    assert!(matches!(result, Err(repair::Trouble::NotLinked)), "{result:?}");
+    assert!(matches!(result, Err(repair::RepairError::NotLinked)), "{result:?}");
     let channels = store.channels().await.expect("reads");
     let state = channels.iter().find(|row| row.name == "shop").map(|row| row.state.as_str());
     assert_eq!(state, Some("notAuthorized"), "nor is that kept from anybody");

@@ -11,7 +11,7 @@ use crate::{
     },
     flow::{
         archive::{Page, PageOf, Recorded},
-        endpoints::{Change, Delivery, Due, Ended, Endpoints, Served, Standing},
+        endpoints::{Change, Delivery, Due, Ended, Endpoints, Served, Summary},
         ledger::Error,
         notify::Bodies,
         receivers::{Parcel, Receivers},
@@ -27,20 +27,20 @@ pub(in super::super) struct Postbox {
 }
 
 impl Postbox {
-    fn standing(&self, endpoint: &Endpoint) -> Standing {
+    fn standing(&self, endpoint: &Endpoint) -> Summary {
         let of = |it: &&Delivery| it.endpoint == endpoint.id;
         let last = self.deliveries.lock().unwrap().iter().rev().find(of).cloned();
-        Standing { endpoint: endpoint.clone(), waiting: 0, last }
+        Summary { endpoint: endpoint.clone(), waiting: 0, last }
     }
 }
 
 #[async_trait]
 impl Endpoints for Postbox {
-    async fn endpoints(&self) -> Result<Vec<Standing>, Error> {
+    async fn endpoints(&self) -> Result<Vec<Summary>, Error> {
         Ok(self.endpoints.lock().unwrap().iter().map(|(it, _)| self.standing(it)).collect())
     }
 
-    async fn endpoint(&self, id: Uuid) -> Result<Option<Standing>, Error> {
+    async fn endpoint(&self, id: Uuid) -> Result<Option<Summary>, Error> {
         let all = self.endpoints.lock().unwrap();
         Ok(all.iter().find(|(it, _)| it.id == id).map(|(it, _)| self.standing(it)))
     }
