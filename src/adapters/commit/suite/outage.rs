@@ -80,16 +80,23 @@ async fn a_server_that_ends_all_connections_and_is_there_costs_nobody_an_answer(
     on_postgres(|store| async move {
         let Database::Postgres { name, .. } = &store.database else { unreachable!("this is PostgreSQL") };
         let mut other = sqlx::PgConnection::connect_with(&server()).await.expect("the server answers");
-        // Only those that rest: whoever is at work may be told that it failed.
-        let restart = format!(
-            "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where datname = '{name}'"
-        );
+        let mut count = async |what: &str| {
+            let sql = format!("select count({what}) from pg_stat_activity where datname = '{name}'");
+            sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(sql))
+                .fetch_one(&mut other)
+                .await
+                .expect("a number")
+        };
         for round in 0..5 {
             // The writers, and all that callers have, were at work a moment ago.
             store.push(round, format!("before {round}")).await.expect("stored");
             let reads = join_all((0..8).map(|_| sweep(&*store.ledger, Work::Turn, 10)));
             assert!(soon(reads).await.iter().all(Result::is_ok));
-            sqlx::query(sqlx::AssertSqlSafe(restart.clone())).execute(&mut other).await.expect("ended");
+            // Only those that rest: whoever is at work may be told that it failed.
+            count("pg_terminate_backend(pid)").await;
+            while count("pid").await > 0 {
+                tokio::task::yield_now().await;
+            }
             let pushed = soon(store.push(round, format!("after {round}"))).await;
             assert!(pushed.is_ok(), "round {round}: {pushed:?}");
         }
