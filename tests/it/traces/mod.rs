@@ -43,7 +43,7 @@ async fn reads(world: &World, collector: &Collector, story: &str) {
     let spans = collector.spans();
     let ids: HashSet<_> = spans.iter().map(|sent| &sent.span.span_id).collect();
     assert_eq!(ids.len(), spans.len(), "each span has an id of its own");
-    collector.knows_nothing_of(&["6580000001", "c.us", "condos", "Condos", "Mei", "Hello", "OUT1", "M1"]);
+    collector.knows_nothing_of(&["6580000001", "c.us", "condos", "Condos", "Mei", "Hello", "OUT1", "MSG1"]);
 }
 
 async fn a_message_is_one_trace_from_its_webhook_to_its_delivery(world: &World) {
@@ -57,7 +57,7 @@ async fn a_message_is_one_trace_from_its_webhook_to_its_delivery(world: &World) 
     let (reply, send) = (Hold::new(), world.gateway.holds());
     let step = Step::says("The first of the condos.\n\nThe second of them.").and_counts(12, 34);
     world.assistant.add(step.held(&reply));
-    mei.writes("M1", "Show me condos").await;
+    mei.writes("MSG1", "Show me condos").await;
     world.pass(3_000);
     world.drain_until(&reply).await;
     world.pass(1_500);
@@ -119,7 +119,7 @@ async fn a_message_is_one_trace_from_its_webhook_to_its_delivery(world: &World) 
 async fn a_burst_is_answered_in_the_trace_of_its_first_message(world: &World) {
     let (collector, mei) = traced(world).await;
     world.assistant_says("Here are two condos.");
-    mei.writes("M1", "Hello").await;
+    mei.writes("MSG1", "Hello").await;
     world.after(1_000).await;
     mei.writes("M2", "Show me condos").await;
     world.after(3_000).await;
@@ -145,7 +145,7 @@ async fn a_burst_is_answered_in_the_trace_of_its_first_message(world: &World) {
 async fn a_newer_message_is_seen_to_restart_the_answer(world: &World) {
     let (collector, mei) = traced(world).await;
     let reply = world.assistant_holds("Hello!");
-    mei.writes("M1", "Hello").await;
+    mei.writes("MSG1", "Hello").await;
     world.pass(3_000);
     world.drain_until(&reply).await;
     world.pass(500);
@@ -182,7 +182,7 @@ async fn an_answer_that_a_newer_message_withdraws_ends_no_trace(world: &World) {
     });
     let (collector, mei) = traced(world).await;
     world.assistant_says("Hello!");
-    mei.writes("M1", "Hello").await;
+    mei.writes("MSG1", "Hello").await;
     world.after(3_000).await;
     world.pass(1_000);
     world.assistant_says("Here are two condos.");
@@ -214,7 +214,7 @@ async fn an_answer_that_a_newer_message_withdraws_ends_no_trace(world: &World) {
 async fn a_takeover_is_seen_to_end_the_generation(world: &World) {
     let (collector, mei) = traced(world).await;
     let reply = world.assistant_holds("Here are two condos.");
-    mei.writes("M1", "Show me condos").await;
+    mei.writes("MSG1", "Show me condos").await;
     world.pass(3_000);
     world.drain_until(&reply).await;
     world.pass(1_000);
@@ -244,7 +244,7 @@ async fn parts_that_a_takeover_stops_are_told_with_those_that_left(world: &World
     let (collector, mei) = traced(world).await;
     let send = world.gateway.holds();
     world.assistant_says("The first of the condos.\n\nThe second of them.");
-    mei.writes("M1", "Show me condos").await;
+    mei.writes("MSG1", "Show me condos").await;
     world.after(3_000).await;
     world.pass(2_000);
     world.drain_until(&send).await;
@@ -273,7 +273,7 @@ async fn a_model_that_fails_is_told_beside_the_attempt_that_follows(world: &Worl
     world.rules(|policy| policy.retry_base_ms = 60_000);
     world.assistant.add(Step::fails(FailureKind::Server));
     world.assistant_says("Here are two condos.");
-    mei.writes("M1", "Show me condos").await;
+    mei.writes("MSG1", "Show me condos").await;
     world.after(3_000).await;
     world.after(60_000).await;
     reads(
@@ -297,12 +297,12 @@ async fn a_message_that_a_person_answers_is_told_without_a_turn(world: &World) {
     let (collector, mei) = traced(world).await;
     mei.agent_says("Hello, this is Ana.").await;
     world.after(1_000).await;
-    mei.writes("M1", "Show me condos").await;
+    mei.writes("MSG1", "Show me condos").await;
     // Somebody else, who has not seen it end, sees it changed.
     world.process().sends_traces().await;
     let other = world.another_beside().await;
     world.turn_to(other).stop().await;
-    mei.edits("M1", "Show me large condos").await;
+    mei.edits("MSG1", "Show me large condos").await;
     mei.agent_says("Which condos?").await;
     world.after(1_000).await;
     reads(
@@ -323,7 +323,7 @@ async fn a_send_that_is_refused_or_unclear_is_told_as_such(world: &World) {
         world.gateway.answers(answer);
     }
     world.assistant_says("Two condos.");
-    mei.writes("M1", "Show me condos").await;
+    mei.writes("MSG1", "Show me condos").await;
     world.after(3_000).await;
     world.after(2_000).await;
     world.pass(1_000);
@@ -359,7 +359,7 @@ async fn a_send_that_is_refused_or_unclear_is_told_as_such(world: &World) {
 async fn a_turn_that_another_instance_takes_over_stays_in_its_trace(world: &World) {
     let (collector, mei) = traced(world).await;
     let lost = world.assistant_holds("From the dead.");
-    mei.writes("M1", "Show me condos").await;
+    mei.writes("MSG1", "Show me condos").await;
     world.pass(3_000);
     world.drain_until(&lost).await;
     world.process().sends_traces().await;
@@ -387,7 +387,7 @@ async fn a_delivery_that_another_instance_hears_of_is_told_in_the_trace_of_the_m
     world.rules(|policy| policy.split_chars = 25);
     let (collector, mei) = traced(world).await;
     world.assistant_says("The first of the condos.\n\nThe second of them.");
-    mei.writes("M1", "Show me condos").await;
+    mei.writes("MSG1", "Show me condos").await;
     world.pass(3_000);
     // The one takes the message in, writes the answer and sends its first part; the other sends the rest, and hears of it.
     let conversation = mei.conversation().await["id"].as_str().and_then(|id| id.parse().ok());
@@ -422,7 +422,7 @@ async fn nothing_waits_for_a_collector_that_is_away(world: &World) {
     world.is_traced_to(&format!("http://{nobody}")).await;
     let mei = world.chat(MEI);
     world.assistant_says("Two condos.");
-    mei.writes("M1", "Show me condos").await;
+    mei.writes("MSG1", "Show me condos").await;
     world.after(3_000).await;
     mei.reads(
         "
