@@ -252,9 +252,6 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
         let who = Who { actor: request.actor.clone(), agent: request.agent, origin };
         desk::words::keep_note(docket, note, &who);
     }
-    if to == Mode::Human {
-        merge::ask_once(docket);
-    }
     let answering = to == Mode::Ai && request.answer_now && inbox::answer_now(docket);
     Ok(receipt(docket, &switched, answering))
 }

@@ -2,10 +2,10 @@
 
 use super::ana;
 use crate::{
-    domain::{chat::ChatId, mode::Mode},
+    domain::chat::ChatId,
     flow::{
         desk::{Idempotency, Words, words},
-        inbox, merge, mode_switch,
+        inbox, merge,
         play::Play,
         provider::Arrival,
         reconcile::Copy,
@@ -15,7 +15,7 @@ use crate::{
 #[test]
 fn the_other_id_of_a_person_is_asked_for_once_where_a_person_writes_or_a_hidden_one_begins() {
     type Deed = fn(&mut Play);
-    let deeds: [(&str, Deed); 4] = [
+    let deeds: [(&str, Deed); 3] = [
         ("on the phone", |play| {
             let id = format!("P{}", play.messages.len());
             play.copy(&id, "Let me look.", Copy::Phone);
@@ -24,12 +24,6 @@ fn the_other_id_of_a_person_is_asked_for_once_where_a_person_writes_or_a_hidden_
             let words = [Words::of("Let me look.")];
             let once = Idempotency::of_its_own();
             play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &once)).unwrap();
-        }),
-        ("by taking over", |play| {
-            let request = mode_switch::Request { actor: "agent:ana".to_owned(), ..Default::default() };
-            let take_over =
-                |docket: &mut _, policy: &_| mode_switch::apply(docket, policy, Mode::Human, &request);
-            play.step(take_over).unwrap();
         }),
         ("a note, where nobody has written", |play| {
             play.step(|docket, _| words::keep_note(docket, "Call her.", &ana()));
