@@ -41,14 +41,32 @@ struct Later {
     is_at_rest: bool,
 }
 
-/// Under which other id the provider knows the person of a chat, if there is one. An error: it has not said.
-pub async fn other_id(channel: &Channel, chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
+/// Under which other id the provider knows the person of a chat, if there is one. An error: it has not said. It is not believed
+/// where that would make one person of two with a number each: no webhook has shown it, and what each wrote is not the other's.
+pub async fn other_id(
+    registry: &dyn Registry,
+    channel: &Channel,
+    chat: &ChatId,
+) -> Result<Option<ChatId>, Unanswered> {
     if chat.kind() != ChatKind::Person {
         return Ok(None);
     }
-    channel.provider.other_id(chat).await.inspect_err(|error| {
+    let told = channel.provider.other_id(chat).await.inspect_err(|error| {
         tracing::debug!(%error, "whether a chat has another id was not told");
-    })
+    })?;
+    let Some(other) = told else { return Ok(None) };
+    let unknown = |error: Error| Unanswered { detail: error.to_string(), is_refusal: false };
+    for id in [chat, &other] {
+        let known = registry.ids_of(&channel.name, id).await.map_err(unknown)?;
+        if known.iter().any(|known| known.phone().is_some() && ![chat, &other].contains(&known)) {
+            tracing::warn!(
+                channel = channel.name,
+                "the provider names one hidden id for two numbers: they stay two"
+            );
+            return Ok(None);
+        }
+    }
+    Ok(Some(other))
 }
 
 /// Here a person of our side acts, or a contact begins under a hidden id: the provider is to be asked for the other id, once.

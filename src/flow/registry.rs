@@ -173,6 +173,9 @@ pub trait Registry: Send + Sync {
     /// Releases it. False if it was not latched.
     async fn release_brake(&self, name: &str, now: Time) -> Result<bool, Error>;
 
+    /// All ids by which the conversation of that chat is known; none, if there is none.
+    async fn ids_of(&self, channel: &str, chat: &ChatId) -> Result<Vec<ChatId>, Error>;
+
     /// Two ids of a chat are known to be one person: the one that has no conversation yet shares that of the other.
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
 

@@ -205,7 +205,7 @@ impl Repair {
                 }
             }
         }
-        let told = merge::other_id(channel, chat).await.unwrap_or_default();
+        let told = merge::other_id(&*self.registry, channel, chat).await.unwrap_or_default();
         let Some(other) = told.filter(|other| may_be.contains(&other)) else { return Ok(None) };
         let ids = [chat, &other];
         merge::link(&*self.intake.ledger, &*self.registry, &self.channels, &channel.name, ids).await?;

@@ -75,7 +75,7 @@ impl Tend {
     /// Asks again under which other id the provider knows the person.
     async fn ask(&self, conversation: Uuid, channel: &str, chat: &ChatId) -> Result<(), ledger::Error> {
         let Some(channel) = self.channels.get(channel) else { return Ok(()) };
-        let is_told = match merge::other_id(&channel, chat).await {
+        let is_told = match merge::other_id(&*self.registry, &channel, chat).await {
             Err(_) => false,
             Ok(None) => true,
             // Not, if the other one began a conversation of its own meanwhile: then they are linked the next time.

@@ -25,6 +25,7 @@ on_both_stores!(
     who_writes_on_the_phone_takes_over_also_when_the_gateway_says_it_later,
     who_writes_on_the_phone_takes_over_also_where_both_ids_have_begun,
     whom_a_person_has_written_to_is_known_under_the_other_id,
+    a_hidden_id_that_is_named_for_two_numbers_makes_nobody_one,
     all_of_a_person_is_erased,
     what_the_later_one_is_labelled_with_is_on_the_one_that_stays,
 );
@@ -433,6 +434,25 @@ async fn who_writes_on_the_phone_takes_over_also_where_both_ids_have_begun(world
     let (stays, goes) = (first.conversation().await, second.conversation().await);
     assert_eq!((&goes["id"], &goes["mode"]), (&stays["id"], &json!("HUMAN")));
     assert_eq!(world.gateway.posts().len(), 2, "the assistant is silent");
+}
+
+async fn a_hidden_id_that_is_named_for_two_numbers_makes_nobody_one(world: &World) {
+    let (mei, tom) = (world.chat(PHONE), world.chat("6580000002@c.us"));
+    for chat in [&mei, &tom] {
+        world.gateway.knows_as_one(chat.id, HIDDEN);
+        chat.writes("M1", "Hi").await;
+        chat.agent_says("This is Ana.").await;
+        world.after(60_000).await;
+    }
+    assert_ne!(mei.conversation().await["id"], tom.conversation().await["id"]);
+    assert_eq!(mei.conversation().await["aliases"], json!([HIDDEN]), "whoever was first");
+    assert_eq!(tom.conversation().await["aliases"], json!([]));
+    // Nor where they begin on the phone.
+    let eve = world.chat("6580000003@c.us");
+    world.gateway.knows_as_one(eve.id, HIDDEN);
+    assert_eq!(eve.phone_writes("P1", "Hello Eve").await, "accepted");
+    assert_eq!(eve.conversation().await["aliases"], json!([]));
+    assert_eq!(world.gateway.shown_to(mei.id).len(), 1);
 }
 
 async fn whom_a_person_has_written_to_is_known_under_the_other_id(world: &World) {

@@ -162,6 +162,15 @@ impl<S: Store> Registry for S {
         Ok(self.write(statement.with(name).with(now)).await? > 0)
     }
 
+    async fn ids_of(&self, channel: &str, chat: &ChatId) -> Result<Vec<ChatId>, Error> {
+        let known = Statement::new(
+            "select o.chat_id from chats h join chats o on o.conversation_id = h.conversation_id \
+             where h.channel = $1 and h.chat_id = $2",
+        );
+        let rows = self.rows(known.with(channel).with(chat.as_str())).await?;
+        rows.iter().map(|row| cell(row, "chat_id")).collect()
+    }
+
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error> {
         let both = |statement: Statement| statement.with(channel).with(chat.as_str()).with(alias.as_str());
         let known = Statement::new(

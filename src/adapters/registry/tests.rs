@@ -417,6 +417,10 @@ async fn two_ids_of_one_person_share_a_conversation<S: Trial>(store: &S) {
     for (one, two) in [(&hidden, &phone), (&hidden, &phone), (&phone, &hidden)] {
         assert_eq!(link(one, two).await, Linked::Together);
     }
+    let mut known = store.ids_of("default", &hidden).await.expect("reads");
+    known.sort();
+    assert_eq!(known, [hidden.clone(), phone.clone()]);
+    assert_eq!(store.ids_of("default", &other).await.expect("reads"), []);
     store.keep_conversation(&late).await;
     for (one, two) in [(&phone, &other), (&other, &hidden)] {
         assert_eq!(link(one, two).await, Linked::Apart { earlier: mei.id, later: late.id });

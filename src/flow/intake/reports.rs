@@ -53,7 +53,7 @@ impl Intake {
             outcome => return outcome,
         }
         // What we say may be shown under another id than what they say: a takeover must not miss its conversation.
-        let other = merge::other_id(channel, &chat).await;
+        let other = merge::other_id(&*self.registry, channel, &chat).await;
         let is_unknown = other.is_err();
         let by = copy.by();
         let key = key(channel, &chat, Some(channel.opening_by_a_person(&chat, by.reason, by.actor)));

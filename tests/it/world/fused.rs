@@ -115,6 +115,7 @@ fused! {
         touch latch_brake(name: &str, latched: Latched, released_at: Option<Time>) -> Result<bool, Error>;
         touch release_brake(name: &str, now: Time) -> Result<bool, Error>;
         touch restored_at() -> Result<Option<Time>, Error>;
+        look ids_of(channel: &str, chat: &ChatId) -> Result<Vec<ChatId>, Error>;
         touch link_chats(channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
         touch claim_poll(name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
         touch wind_repair(name: &str, in_ms: i64) -> Result<(), Error>;

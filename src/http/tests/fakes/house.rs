@@ -123,6 +123,10 @@ impl Registry for House {
         Ok(None)
     }
 
+    async fn ids_of(&self, _: &str, _: &ChatId) -> Result<Vec<ChatId>, Error> {
+        Ok(Vec::new())
+    }
+
     async fn link_chats(&self, _: &str, _: &ChatId, _: &ChatId) -> Result<Linked, Error> {
         Ok(Linked::Not)
     }
