@@ -95,14 +95,7 @@ fn a_reply_that_failed_during_the_switch_leaves_its_question_to_the_person() {
 
 #[test]
 fn a_reply_that_failed_after_a_switch_there_and_back_calls_a_person() {
-    type Prepares = fn(&mut Play, uuid::Uuid);
-    let table: [(&str, Prepares); 2] = [
-        ("at once", |_, _| {}),
-        ("after its fate was unknown", |play, attempt| {
-            play.settles(attempt, &Settled::Unclear("no answer".into()));
-        }),
-    ];
-    for (name, prepares) in table {
+    for is_unclear in [false, true] {
         for settled in [Settled::Untried, Settled::Again(None, "refused".into())] {
             let mut play = Play::new();
             let question = play.says("m1");
@@ -111,12 +104,14 @@ fn a_reply_that_failed_after_a_switch_there_and_back_calls_a_person() {
             let (attempt, _) = play.claims_send();
             play.switches(Mode::Human);
             play.switches(Mode::Ai);
-            prepares(&mut play, attempt);
+            if is_unclear {
+                play.settles(attempt, &Settled::Unclear("no answer".into()));
+            }
             play.settles(attempt, &settled);
-            assert!(play.sends().is_empty(), "{name}");
-            assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman, "{name}");
+            assert!(play.sends().is_empty(), "{is_unclear}");
+            assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman, "{is_unclear}");
             let called_for = play.conversation.attention.map(|attention| attention.reason);
-            assert_eq!(called_for, Some(AttentionReason::Unanswered), "{name}: nobody has it in hand");
+            assert_eq!(called_for, Some(AttentionReason::Unanswered), "{is_unclear}: nobody has it in hand");
         }
     }
 }

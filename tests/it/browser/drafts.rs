@@ -2,21 +2,13 @@
 
 use serde_json::json;
 
-use super::{MEI, Server, on_both_footings, open, signed_in};
+use super::{MEI, Server, on_both_footings, reading_a_suggestion};
 
 on_both_footings!(a_suggestion_is_used_changed_or_left_and_goes_when_it_is_old);
 
 async fn a_suggestion_is_used_changed_or_left_and_goes_when_it_is_old(server: &Server) {
-    server.behaves(json!({ "model_delay_ms": 0 })).await;
-    let browser = signed_in(server).await;
-    let mode = format!("/api/v1/channels/sandbox/chats/{MEI}/mode");
-    server.asks("PUT", &mode, Some(json!({ "mode": "HUMAN" }))).await;
-    let id = server.conversation(MEI).await["id"].as_str().expect("an id").to_owned();
-    server.asks("PATCH", &format!("/api/v1/conversations/{id}"), Some(json!({ "drafting": true }))).await;
-    server.writes(MEI, "Mei", &["When are you open on Sunday?"]).await;
-    open(&browser, "Mei").await;
+    let (browser, id) = reading_a_suggestion(server).await;
     browser.sees(".mode-pill", "AI drafts").await;
-    browser.sees(".draft", "Monday to Saturday").await;
     assert_eq!(server.phone(MEI).await, Vec::<String>::new(), "a suggestion is only that");
 
     // The contact writes on: what was suggested is no longer an answer to all of it, and another comes.

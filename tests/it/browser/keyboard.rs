@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{MEI, Server, key, open, reading_mei, signed_in};
+use super::{MEI, Server, key, open, reading_a_suggestion, reading_mei, signed_in};
 
 #[tokio::test]
 async fn a_day_at_the_inbox_needs_no_mouse() {
@@ -103,15 +103,7 @@ async fn what_is_typed_after_a_click_on_send_is_the_next_message() {
 #[tokio::test]
 async fn a_key_means_what_is_shown_from_its_first_moment() {
     let server = &Server::on_sqlite().await;
-    server.behaves(json!({ "model_delay_ms": 0 })).await;
-    let browser = signed_in(server).await;
-    let mode = format!("/api/v1/channels/sandbox/chats/{MEI}/mode");
-    server.asks("PUT", &mode, Some(json!({ "mode": "HUMAN" }))).await;
-    let id = server.conversation(MEI).await["id"].as_str().expect("an id").to_owned();
-    server.asks("PATCH", &format!("/api/v1/conversations/{id}"), Some(json!({ "drafting": true }))).await;
-    server.writes(MEI, "Mei", &["When are you open on Sunday?"]).await;
-    open(&browser, "Mei").await;
-    browser.sees(".draft", "Monday to Saturday").await;
+    let (browser, _) = reading_a_suggestion(server).await;
 
     // Faster than any hand: pressed as soon as the page holds the words.
     let presses = "const watch = new MutationObserver(() => { \

@@ -112,6 +112,20 @@ async fn reading_what_leaves_in_parts(server: &Server) -> Browser {
     browser
 }
 
+/// A person answers Mei, who has asked when the shop is open, and the AI suggests an answer: with her conversation's id.
+async fn reading_a_suggestion(server: &Server) -> (Browser, String) {
+    server.behaves(serde_json::json!({ "model_delay_ms": 0 })).await;
+    let human = serde_json::json!({ "mode": "HUMAN" });
+    server.asks("PUT", &format!("/api/v1/channels/sandbox/chats/{MEI}/mode"), Some(human)).await;
+    let id = server.conversation(MEI).await["id"].as_str().expect("an id").to_owned();
+    let drafting = serde_json::json!({ "drafting": true });
+    server.asks("PATCH", &format!("/api/v1/conversations/{id}"), Some(drafting)).await;
+    server.writes(MEI, "Mei", &["When are you open on Sunday?"]).await;
+    let browser = reading_mei(server).await;
+    browser.sees(".draft", "Monday to Saturday").await;
+    (browser, id)
+}
+
 /// Opens the conversation with that contact.
 async fn open(browser: &Browser, name: &str) {
     browser.sees(".row", name).await;
