@@ -253,7 +253,6 @@ fn leave(docket: &mut Docket, policy: &Policy, stays: Uuid, seen: &Later) -> boo
     // Whom it still waits for, waits in the one that stays: here nobody looks for what is unread.
     (conversation.read_seq, conversation.unread) = (conversation.seq, 0);
     conversation.memo.same_person = None;
-    conversation.memo.is_untold = false;
     conversation.memo.merged_into = Some(stays);
     record(docket, "merged_into", stays);
     true
