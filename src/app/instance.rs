@@ -41,7 +41,9 @@ use crate::{
     metrics::{self, Metrics},
 };
 
-/// Before the end of the grace, whatever has no answer yet is left to whoever comes next.
+/// This long before the end of the grace, a send without an answer becomes one of unknown fate.
+const TO_SETTLE: Duration = Duration::from_secs(1);
+/// This long before the end of the grace, whatever has not ended is left to whoever comes next.
 const BEFORE_THE_END: Duration = Duration::from_millis(500);
 /// A store that was away when the first agent was to be added is asked again after this.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -268,15 +270,17 @@ impl Instance {
 
     /// Stops: doors closed, sends in hand finished, generations given back, all within the grace.
     pub(super) async fn stop(self) {
-        let Shutdown { stopping, end_turns, tasks } = &self.shutdown;
+        let Shutdown { stopping, end_turns, end_sends, tasks } = &self.shutdown;
         let grace = grace(&self.parts.settings);
         let ends_at = tokio::time::Instant::now() + grace;
         stopping.cancel();
         let closing = self.server.stop(true);
         end_turns.cancel();
         tasks.close();
-        let limit = ends_at - BEFORE_THE_END.min(grace / 2);
-        if tokio::time::timeout_at(limit, tasks.wait()).await.is_err() {
+        if tokio::time::timeout_at(ends_at - TO_SETTLE.min(grace / 2), tasks.wait()).await.is_err() {
+            end_sends.cancel();
+        }
+        if tokio::time::timeout_at(ends_at - BEFORE_THE_END.min(grace / 4), tasks.wait()).await.is_err() {
             tracing::warn!("some work did not end within the grace; whoever comes next takes it up");
         }
         if tokio::time::timeout_at(ends_at, closing).await.is_err() {

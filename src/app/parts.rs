@@ -190,6 +190,7 @@ impl Parts {
             }),
             late_files: Mutex::default(),
             dispatch: Arc::clone(&self.dispatch),
+            stop: shutdown.end_sends.clone(),
             clock: now,
         })
     }

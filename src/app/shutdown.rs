@@ -9,6 +9,8 @@ pub(super) struct Shutdown {
     pub(super) stopping: CancellationToken,
     /// Answers that are being written are given back.
     pub(super) end_turns: CancellationToken,
+    /// No send's answer is waited for any longer.
+    pub(super) end_sends: CancellationToken,
     /// Whatever has to end in order.
     pub(super) tasks: TaskTracker,
 }

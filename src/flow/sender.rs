@@ -10,6 +10,7 @@ use std::{
 };
 
 use metrics::histogram;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
@@ -75,6 +76,8 @@ pub struct Sender {
     pub late_files: Mutex<HashMap<Uuid, OutgoingFile>>,
     /// What replies cost beside the model.
     pub dispatch: Arc<Dispatch>,
+    /// The process ends: an answer that has not come by now is not waited for.
+    pub stop: CancellationToken,
     /// The moment by this machine's clock.
     pub clock: fn() -> Time,
 }
@@ -133,8 +136,9 @@ impl Sender {
         let channel = Arc::clone(&claimed.channel);
         self.dispatch.overhead.end(&claimed.message);
         let sent = self.post(&claimed).await;
-        let held_until =
-            if self.breaker.is_tripped(&channel, &sent) { self.hold(&channel).await } else { None };
+        // What is not waited for says nothing about the gateway.
+        let is_tripped = !self.stop.is_cancelled() && self.breaker.is_tripped(&channel, &sent);
+        let held_until = if is_tripped { self.hold(&channel).await } else { None };
         self.settle(claimed, sent).await?;
         if let Some(held_until) = held_until {
             self.breaker.wait(&channel, held_until).await;
@@ -194,7 +198,13 @@ impl Sender {
             timeout: duration(outbox::send_limit_ms(&channel.policy, message)),
         };
         let began = (self.clock)();
-        let sent = channel.provider.send(&outgoing).await;
+        let sent = tokio::select! {
+            biased;
+            sent = channel.provider.send(&outgoing) => sent,
+            () = self.stop.cancelled() => {
+                Sent::Unclear { detail: "Baton was stopped before there was an answer".to_owned() }
+            }
+        };
         histogram!("baton_send_seconds").record(seconds((self.clock)().since(began)));
         sent
     }

@@ -131,3 +131,36 @@ async fn is_answered_once(server: &Server, number: usize) {
     let went = |it: &Value| matches!(it["delivery"]["state"].as_str(), Some("sent" | "delivered" | "read"));
     assert!(messages[1..].iter().all(went), "{number}: {messages:#?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_send_that_is_not_answered_within_the_grace_is_of_unknown_fate_at_once() {
+    let mut program = Program::on_sqlite();
+    for (name, value) in [
+        ("BATON_AI_PROVIDER", "scripted"),
+        ("BATON_BURST_QUIET_MS", "0"),
+        ("BATON_TYPING_MS_PER_CHAR", "0"),
+        ("BATON_TYPING_JITTER_MS", "0"),
+        ("BATON_SPLIT_CHARS", "0"),
+        ("BATON_GREEN_API_TIMEOUT_MS", "60000"),
+        ("BATON_GRACE_MS", "2000"),
+    ] {
+        program.set(name, value);
+    }
+    let mut server = program.serves(&[]);
+    server.asks("PATCH", "/api/v1/sandbox", Some(&json!({ "provider_fault": "hang" }))).await;
+    server.hears(&chat(1), "Do you deliver?").await;
+    let id = server.conversation(&chat(1)).await["id"].as_str().expect("it has begun").to_owned();
+    let messages = format!("/api/v1/conversations/{id}/messages");
+    let is_on_its_way = |seen: &Value| seen["items"][0]["delivery"]["state"] == "sending";
+    server.until(&messages, is_on_its_way).await;
+    let ended = tokio::task::spawn_blocking(move || server.is_told_to_end());
+    ended.await.expect("within its grace, and well");
+    let next = program.serves(&[]);
+    let events = next.asks("GET", &format!("/api/v1/events?conversation_id={id}"), None).await;
+    let uncertain =
+        events["items"].as_array().expect("a list").iter().find(|it| it["type"] == "send_uncertain");
+    let detail = uncertain.expect("it is told")["details"]["detail"].clone();
+    assert_eq!(detail, "Baton was stopped before there was an answer");
+    drop(next);
+    program.end().await;
+}

@@ -144,6 +144,7 @@ impl Parts {
             }),
             late_files: Mutex::default(),
             dispatch: self.dispatch.clone(),
+            stop: CancellationToken::new(),
             clock: || BEGINNING,
         })
     }
