@@ -13,9 +13,11 @@ const UNLIMITED: &str =
     "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0";
 
 impl Postgres {
-    /// A connection on which nothing is given up for taking long.
+    /// A connection on which nothing is given up for taking long. From its first moment it has another name than those that
+    /// serve: a migration ends these, and not the connection of an instance that waits to migrate as well.
     pub(super) async fn unlimited(&self) -> Result<PgConnection, sqlx::Error> {
-        let mut connection = self.pool.connect_options().connect().await?;
+        let options = (*self.pool.connect_options()).clone().application_name("baton maintenance");
+        let mut connection = options.connect().await?;
         connection.execute(UNLIMITED).await?;
         Ok(connection)
     }
@@ -59,6 +61,20 @@ mod tests {
         let lifted = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
             .map(|limit| (limit.to_owned(), "0 session".to_owned()));
         assert_eq!(limits, lifted, "not by what the connection asked for as it began");
+        connection.close().await.expect("closed");
+        database.remove(store).await;
+    }
+
+    #[tokio::test]
+    async fn a_migration_that_ends_what_serves_ends_nobody_who_waits_to_migrate() {
+        let (store, database) = trial::bare_postgres().await;
+        let mut connection = store.unlimited().await.expect("connected");
+        // As it was when the connection began, whatever it was called later.
+        let name = sqlx::query_scalar::<_, String>(
+            "select reset_val from pg_settings where name = 'application_name'",
+        );
+        let name = name.fetch_one(&mut connection).await.expect("it is shown");
+        assert_ne!(name, "baton", "migrations/postgres/0018_bytes.sql ends whatever is called so");
         connection.close().await.expect("closed");
         database.remove(store).await;
     }

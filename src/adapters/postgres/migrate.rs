@@ -12,7 +12,7 @@ use crate::adapters::migrations::{migrations, newest};
 
 /// Whoever waits for the whole of a table has everybody who comes to it wait behind them: a migration gives up sooner than
 /// the statements of the instances that serve meanwhile ([`super::LOCK_MS`]), and asks again.
-const BRIEFLY: &str = "set lock_timeout = '500ms'; set application_name = 'baton migrate'";
+const BRIEFLY: &str = "set lock_timeout = '500ms'";
 
 /// Between two attempts. Those who wait behind the first have gone on by then.
 const PAUSE: Duration = Duration::from_millis(500);
