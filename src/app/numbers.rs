@@ -208,7 +208,7 @@ impl Numbers {
     }
 
     fn fresh_webhook_token(&self) -> anyhow::Result<String> {
-        if self.settings.green_api_receive == Receive::Webhook {
+        if ports::Channels::has_doors(self) {
             tracing::warn!(
                 "BATON_GREEN_API_WEBHOOK_TOKEN is not set: one was made, and every webhook without it is refused; \
                  `baton connect` tells it to Green API, or set one that you know, here and in its console"
@@ -312,7 +312,7 @@ impl Numbers {
             Arc::new(self.account(row)?)
         };
         let tokens = secrets
-            .filter(|_| self.settings.green_api_receive == Receive::Webhook)
+            .filter(|_| ports::Channels::has_doors(self))
             .map(|secrets| [secrets.webhook_token, secrets.previous_webhook_token])
             .into_iter()
             .flatten()
@@ -421,6 +421,10 @@ impl ports::Channels for Numbers {
     fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>> {
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         tokens.get(channel).filter(|tokens| !tokens.is_empty()).cloned()
+    }
+
+    fn has_doors(&self) -> bool {
+        self.settings.green_api_receive == Receive::Webhook
     }
 
     fn check(&self, overrides: &Map<String, Value>) -> Result<(), (String, String)> {

@@ -180,6 +180,9 @@ pub trait Channels: Send + Sync {
     /// The tokens with which its provider may post; None if it has no door.
     fn webhook_tokens(&self, channel: &str) -> Option<Vec<Secret>>;
 
+    /// Whether providers post to us. Where notifications are fetched instead, no channel has a door.
+    fn has_doors(&self) -> bool;
+
     /// Whether these overrides are ones that a channel may have: else which key is wrong, and why.
     fn check(&self, settings: &Map<String, Value>) -> Result<(), (String, String)>;
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use execution::deduplicate_webhook::fingerprint;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -18,8 +19,8 @@ use crate::{
         time::Time,
     },
     flow::provider::{
-        AUTHORIZED, Arrival, Incoming, LookUp, Notification, Outgoing, Provider, Sent, Status, Trace,
-        Unanswered, Unreadable, boot_time,
+        AUTHORIZED, Arrival, Incoming, LookUp, Notification, Outgoing, Provider, SANDBOX, Sent, Status,
+        Trace, Unanswered, Unreadable, boot_time,
     },
 };
 
@@ -94,7 +95,7 @@ impl Sandbox {
             chat: chat.clone(),
             alias: None,
             id: Some(id.to_owned()),
-            fingerprint: id.to_owned(),
+            fingerprint: fingerprint(&[SANDBOX, chat.as_str(), id]),
             at: Some(at),
             contact_name: None,
             sender: None,

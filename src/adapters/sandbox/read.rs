@@ -1,6 +1,7 @@
 //! Reads what is posted to the sandbox's own door: `{"chat_id","name"?,"text","id"?,"kind"?}`. Out: an arrival as the
 //! real gateway's would be, and the words as the contact typed them.
 
+use execution::deduplicate_webhook::fingerprint;
 use serde::Deserialize;
 
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
         message::{Kind, OutcomeReason},
         time::Time,
     },
-    flow::provider::{Arrival, Unreadable},
+    flow::provider::{Arrival, SANDBOX, Unreadable},
 };
 
 /// Longest text, name and id taken, in characters.
@@ -46,9 +47,9 @@ pub(super) fn read(
     let name = posted.name.map(|name| clean(name.trim(), NAME_MAX)).filter(|name| !name.is_empty());
     let inert = inert(&chat, kind, &words);
     let arrival = Arrival {
+        fingerprint: fingerprint(&[SANDBOX, chat.as_str(), &id]),
         chat,
         alias: None,
-        fingerprint: id.clone(),
         id: Some(id),
         at: Some(now),
         contact_name: name,

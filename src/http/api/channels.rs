@@ -60,7 +60,7 @@ pub(crate) struct Wanted {
     /// addresses of Green API alone, or at the host of that setting: else 403.
     api_url: Option<String>,
     token: String,
-    /// With which the provider posts; made if left out.
+    /// With which the provider posts; made if left out, and shown unless notifications are fetched (`BATON_GREEN_API_RECEIVE`).
     webhook_token: Option<String>,
     /// The one before, valid too.
     previous_webhook_token: Option<String>,
@@ -127,7 +127,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
     doors.note(doors.deed(caller, Deed::ChannelAdded).to(&channel.name)).await;
     noted(doors, caller, &channel.name, "added").await;
     let location = format!("/api/v1/channels/{}", channel.name);
-    let shown_once = is_made_here.then_some(webhook_token);
+    let shown_once = (is_made_here && doors.channels.has_doors()).then_some(webhook_token);
     Ok(Answer::created(location, &Channel::from(channel).with_token(shown_once)))
 }
 

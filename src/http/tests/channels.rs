@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use serde_json::{Value, json};
 
@@ -36,6 +36,21 @@ async fn secrets_of_a_channel_go_in_and_never_come_out() {
         [reply.body, world.get("/api/v1/channels").await.body, world.get("/api/v1/channels/shop").await.body];
     assert!(shown.iter().all(|body| body.contains("7105000001") && !body.contains("secret")), "{shown:?}");
     assert_eq!(secrets(&world).webhook_token.as_deref(), Some("webhook-secret"));
+}
+
+#[tokio::test]
+async fn a_token_that_was_made_is_shown_where_a_provider_could_use_it() {
+    let world = World::new();
+    let add = async |name: &str, instance: &str| {
+        let channel =
+            json!({ "name": name, "provider": "green_api", "instance": instance, "token": "secret" });
+        let reply = world.ask("POST", "/api/v1/channels", Some(channel)).await;
+        assert_eq!(reply.status, 201, "{}", reply.body);
+        reply.json()["webhook_token"].clone()
+    };
+    assert!(add("posted", "7105000001").await.is_string());
+    world.house.fetches.store(true, Ordering::Relaxed);
+    assert_eq!(add("fetched", "7105000002").await, Value::Null);
 }
 
 #[tokio::test]

@@ -52,7 +52,8 @@ pub(crate) struct Message {
     outcome_reason: Option<OutcomeReasonWord>,
     /// The turn that answered it, or wrote it.
     turn_id: Option<Id>,
-    /// How far a message of our side got.
+    /// How far a message of our side got. Null for notes, and for what was written on the phone or by another system: the provider
+    /// shows only that it was sent.
     delivery: Option<Delivery>,
 }
 

@@ -123,6 +123,10 @@ impl ports::Channels for House {
         self.channels.get(channel).map(|_| vec![Secret(WEBHOOK_TOKEN.to_owned())])
     }
 
+    fn has_doors(&self) -> bool {
+        true
+    }
+
     fn check(&self, _: &Map<String, Value>) -> Result<(), (String, String)> {
         Ok(())
     }

@@ -40,6 +40,8 @@ pub(in super::super) struct House {
     pub(in super::super) keeps_nothing: AtomicBool,
     /// What somebody else makes of a channel just before the next change of one.
     pub(in super::super) meanwhile: Mutex<Option<Channel>>,
+    /// Notifications are fetched from the providers.
+    pub(in super::super) fetches: AtomicBool,
     /// What there is to link the phone with, one after another.
     pub(in super::super) codes: Mutex<VecDeque<LinkCode>>,
 }
@@ -222,6 +224,10 @@ impl Channels for House {
         let mine: Vec<Secret> =
             all.iter().filter(|(name, _)| name == channel).map(|(_, token)| token.clone()).collect();
         (!mine.is_empty()).then_some(mine)
+    }
+
+    fn has_doors(&self) -> bool {
+        !self.fetches.load(Ordering::Relaxed)
     }
 
     fn check(&self, settings: &Map<String, Value>) -> Result<(), (String, String)> {
