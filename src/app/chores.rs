@@ -27,6 +27,7 @@ use crate::{
         intake::Intake,
         ledger, notify, outbox,
         pace::Pace,
+        provider::SANDBOX,
         reconcile::Reconciler,
         registry::Channel,
         repair::{self, Repair},
@@ -298,11 +299,12 @@ impl Chores {
         }
     }
 
-    /// Channels whose account could not send are asked how they are: the webhook that says so may have been lost.
+    /// Channels whose account could not send, or never said, are asked how they are: the webhook that says so may have been lost.
     async fn ask_channels(self: Arc<Self>) {
         match self.parts.registry.channels().await {
             Ok(rows) => {
-                let unable = rows.into_iter().filter(|row| !outbox::is_able(&row.state));
+                let is_known = |row: &Channel| row.provider == SANDBOX || !row.state.is_empty();
+                let unable = rows.into_iter().filter(|row| !is_known(row) || !outbox::is_able(&row.state));
                 let ask = |row| self.ask_channel(row);
                 stream::iter(unable).for_each_concurrent(ASKED_AT_ONCE, ask).await;
             }

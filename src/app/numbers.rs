@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
+use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
@@ -45,6 +46,9 @@ pub(super) const DEFAULT: &str = "default";
 /// A name that nobody knows is not looked up again within this, and not more than so many at once.
 const UNKNOWN: Duration = Duration::from_secs(1);
 const UNKNOWN_MAX: usize = 64;
+/// So many new accounts are asked at once how they are, and for so long at most.
+const ASKED_AT_ONCE: usize = 16;
+const ASKED_FOR: Duration = Duration::from_secs(2);
 /// So many phones are linked at once.
 const LINKING_MAX: usize = 8;
 /// Longest name of a channel.
@@ -257,10 +261,11 @@ impl Numbers {
             }
         }
         // The sandbox's row stays when the sandbox is off, with its conversations.
-        for row in rows.into_iter().filter(|row| row.provider != SANDBOX || self.sandbox.is_some()) {
-            if self.locked().get(&row.name) == Some(&row.updated_at) {
-                continue;
-            }
+        let runs = |row: &registry::Channel| row.provider != SANDBOX || self.sandbox.is_some();
+        let is_changed = |row: &registry::Channel| self.locked().get(&row.name) != Some(&row.updated_at);
+        let changed: Vec<_> = rows.into_iter().filter(|row| runs(row) && is_changed(row)).collect();
+        self.ask_how_they_are(&changed).await;
+        for row in changed {
             let mut spent = self.spent();
             match self.set_up(&row, &mut spent) {
                 Ok((channel, tokens)) => {
@@ -283,6 +288,23 @@ impl Numbers {
             self.locked().insert(row.name, row.updated_at);
         }
         Ok(())
+    }
+
+    /// An account that was never asked counts as able to send: it is asked before anything can leave by it, or what is said there
+    /// would wait in the provider's queue, where no takeover stops it. One that does not answer now is asked again later.
+    async fn ask_how_they_are(&self, rows: &[registry::Channel]) {
+        let new = rows.iter().filter(|row| row.provider != SANDBOX && row.state.is_empty());
+        let asked = stream::iter(new).for_each_concurrent(ASKED_AT_ONCE, async |row| {
+            // Why one cannot be set up is said where it is.
+            if let Ok(account) = self.account(row) {
+                self.look_again(&row.name, &account).await;
+            }
+        });
+        if tokio::time::timeout(ASKED_FOR, asked).await.is_err() {
+            tracing::warn!(
+                "some accounts do not say whether their phone is linked, and count as linked until they do"
+            );
+        }
     }
 
     fn set_up(
@@ -367,14 +389,14 @@ impl Numbers {
 
     /// The provider has said that the phone is linked, or is not: whoever waits for that hears of it now, and not when the
     /// webhook comes.
-    async fn look_again(&self, channel: &Channel) {
-        let Ok(state) = channel.provider.state().await else { return };
+    async fn look_again(&self, channel: &str, provider: &dyn Provider) {
+        let Ok(state) = provider.state().await else { return };
         let kept = async {
             let now = self.registry.now().await?;
-            repair::keep_state(&*self.registry, &channel.name, &state, now).await
+            repair::keep_state(&*self.registry, channel, &state, now).await
         };
         if let Err(error) = kept.await {
-            tracing::debug!(%error, channel = channel.name, "the channel's state was not kept");
+            tracing::debug!(%error, channel, "the channel's state was not kept");
         }
     }
 
@@ -457,7 +479,7 @@ impl ports::Channels for Numbers {
         };
         match found.provider.link_code().await {
             Ok(code @ (LinkCode::Linked | LinkCode::Shown(_))) => {
-                self.look_again(&found).await;
+                self.look_again(&found.name, &*found.provider).await;
                 code
             }
             Ok(code @ LinkCode::Unavailable { .. }) => code,

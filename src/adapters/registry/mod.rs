@@ -72,9 +72,11 @@ impl<S: Store> Registry for S {
     }
 
     async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error> {
-        // Two that share an account from before stay changeable: that is how they are parted.
+        // Two that share an account from before stay changeable: that is how they are parted. Of another account nobody knows the
+        // state.
         let statement = Statement::new(
-            "update channels set title = $1, provider = $2, instance = $3, api_url = $4, sealed = $5, settings = $6, \
+            "update channels set state = case when coalesce(instance, '') = coalesce($3, '') then state else '' end, \
+             title = $1, provider = $2, instance = $3, api_url = $4, sealed = $5, settings = $6, \
              managed_by_environment = $7, updated_at = $8 where name = $9 and updated_at = $10 \
              and (instance = $3 or not exists (select 1 from channels t where t.instance = $3 and t.name <> $9))",
         );

@@ -33,6 +33,7 @@ on_both_stores!(
     overwriting_a_channel_leaves_its_state,
     a_channel_with_conversations_stays,
     what_was_limited_to_a_channel_has_nothing_of_the_next_of_its_name,
+    another_account_is_in_no_known_state,
     a_change_of_state_is_recorded_once,
     a_hold_only_ever_moves_forward,
     a_hold_is_let_go_only_by_who_knows_it,
@@ -235,6 +236,19 @@ async fn a_channel_with_conversations_stays<S: Trial>(store: &S) {
     assert!(!store.remove_channel("shop").await.expect("writes"), "it has a conversation");
     assert!(store.remove_channel("empty").await.expect("writes"));
     assert_eq!(store.channels().await.expect("reads").len(), 1);
+}
+
+async fn another_account_is_in_no_known_state<S: Trial>(store: &S) {
+    let shop = channel("shop");
+    store.add_channel(&shop).await.expect("writes");
+    store.set_channel_state("shop", "authorized", NOW).await.expect("writes");
+    let is = async || store.channels().await.expect("reads").remove(0);
+    let renamed = Channel { title: Some("Shop".to_owned()), updated_at: NOW.plus_ms(1), ..is().await };
+    assert!(store.put_channel(&renamed, NOW).await.expect("writes"));
+    assert_eq!(is().await.state, "authorized");
+    let moved = Channel { instance: Some("7109999999".to_owned()), updated_at: NOW.plus_ms(2), ..renamed };
+    assert!(store.put_channel(&moved, NOW.plus_ms(1)).await.expect("writes"));
+    assert_eq!(is().await.state, "", "the account before was authorized");
 }
 
 async fn a_change_of_state_is_recorded_once<S: Trial>(store: &S) {

@@ -115,6 +115,8 @@ async fn a_gateway_that_hangs_keeps_no_other_channel_from_being_asked_how_it_is(
         let rows = chores.parts.registry.channels().await.expect("reads");
         rows.iter().any(|row| row.name == "well" && row.state == "authorized")
     };
+    assert!(!is_known().await);
+    meanwhile(Arc::clone(&chores).ask_channels(), is_known).await;
     for name in ["hung", "well"] {
         chores.keep_state(name, "notAuthorized").await.expect("written");
     }

@@ -1,6 +1,7 @@
 //! Channels over a real registry, as they are loaded when their rows change.
 
 use serde_json::json;
+use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
 use super::*;
 use crate::{
@@ -30,6 +31,8 @@ pub(in crate::app) fn row(numbers: &Numbers, name: &str, instance: &str) -> regi
     let secrets = Secrets { token: Some("token".to_owned()), ..Secrets::default() };
     registry::Channel {
         instance: Some(instance.to_owned()),
+        // Where nobody answers.
+        api_url: Some("http://127.0.0.1:9".to_owned()),
         sealed: numbers.vault.seal(&secrets.to_bytes()),
         ..registry::Channel::new(name, "green_api", Time(1))
     }
@@ -161,9 +164,29 @@ async fn a_state_that_was_asked_for_is_known_since_then_by_the_clock_of_the_stor
     let shop = row(&numbers, "shop", "7105000001");
     assert!(numbers.registry.add_channel(&shop).await.expect("written"));
     numbers.load().await.expect("loaded");
-    let loaded = numbers.channels.get("shop").expect("loaded");
-    let provider = Arc::new(Gateway { hangs: false });
-    numbers.look_again(&Channel { provider, ..Channel::clone(&loaded) }).await;
+    numbers.look_again("shop", &Gateway { hangs: false }).await;
     let shop = numbers.registry.channels().await.expect("read").remove(0);
     assert_eq!((shop.state.as_str(), shop.updated_at), ("authorized", NOW));
+}
+
+#[tokio::test]
+async fn an_account_is_asked_how_it_is_before_anything_can_leave_by_it() {
+    let (numbers, _folder) = numbers(&[]).await;
+    let gateway = MockServer::start().await;
+    let answers = |state: &str| ResponseTemplate::new(200).set_body_json(json!({ "stateInstance": state }));
+    for (name, instance, state) in
+        [("flagged", "7105000001", "yellowCard"), ("well", "7105000002", "authorized")]
+    {
+        let asked = Mock::given(path(format!("/waInstance{instance}/getStateInstance/token")));
+        asked.respond_with(answers(state)).expect(1).mount(&gateway).await;
+        let channel = registry::Channel { api_url: Some(gateway.uri()), ..row(&numbers, name, instance) };
+        assert!(numbers.registry.add_channel(&channel).await.expect("written"));
+    }
+    assert!(numbers.registry.add_channel(&row(&numbers, "silent", "7105000003")).await.expect("written"));
+    numbers.load().await.expect("loaded, whoever is silent");
+    let rows = numbers.registry.channels().await.expect("reads");
+    let states: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.state.as_str())).collect();
+    assert_eq!(states, [("flagged", "yellowCard"), ("silent", ""), ("well", "authorized")]);
+    // Its row has another version since. Known once, it is not asked again.
+    numbers.load().await.expect("loaded");
 }
