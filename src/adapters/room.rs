@@ -27,8 +27,8 @@ impl Room {
         if is_of_room(error) && !self.is_wanting.swap(true, Ordering::SeqCst) {
             tracing::error!(
                 %error,
-                "the database takes nothing in, and webhooks are refused until it does: make room on its disk, or give leave \
-                 to write"
+                "the database accepts no writes, and webhooks are refused until it does: free space on its disk, or grant \
+                 write access"
             );
         }
     }
@@ -37,7 +37,7 @@ impl Room {
     pub(crate) fn require(&self) -> Result<(), sqlx::Error> {
         match self.is_wanting.load(Ordering::SeqCst) {
             false => Ok(()),
-            true => Err(io::Error::new(io::ErrorKind::StorageFull, "the database takes nothing in").into()),
+            true => Err(io::Error::new(io::ErrorKind::StorageFull, "the database accepts no writes").into()),
         }
     }
 
@@ -45,7 +45,7 @@ impl Room {
     pub(crate) async fn look_again<S: Store>(&self, store: &S) {
         if self.require().is_err() && touch(store).await.is_ok() {
             self.is_wanting.store(false, Ordering::SeqCst);
-            tracing::info!("the database takes in again what comes");
+            tracing::info!("the database accepts writes again");
         }
     }
 }

@@ -90,7 +90,7 @@ async fn look_at_tables(store: &Store) -> Finding {
             Err(error) => Finding::wrong(
                 "database",
                 format!("{place}: {}", with_causes(&error)),
-                "give the user of the server leave to write, and room",
+                "give the server's user write access, and free space",
             ),
         },
         Ok(false) => Finding::wrong(

@@ -106,8 +106,10 @@ async fn welcome(people: Arc<dyn People>, base: String, stop: CancellationToken)
         match invitations::first(&*people, &base, now()).await {
             Ok(Some(link)) => return invite(&link),
             Ok(None) => return,
-            Err(error) if is_failing => tracing::debug!(?error, "there is no first agent yet"),
-            Err(error) => tracing::warn!(error = format!("{error:#}"), "there is no first agent yet"),
+            Err(error) if is_failing => tracing::debug!(?error, "the first agent could not be invited yet"),
+            Err(error) => {
+                tracing::warn!(error = format!("{error:#}"), "the first agent could not be invited yet")
+            }
         }
         is_failing = true;
         stop.run_until_cancelled(tokio::time::sleep(AGAIN)).await;
@@ -242,7 +244,7 @@ impl Instance {
     /// Says where everything is.
     fn greet(&self, settings: &Settings) {
         let address = self.address;
-        tracing::info!(%address, database = self.parts.store.describe(), "baton serves");
+        tracing::info!(%address, database = self.parts.store.describe(), "baton is serving");
         if self.parts.numbers.channels.names().is_empty() {
             tracing::warn!(
                 "there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one by the API"
@@ -281,14 +283,16 @@ impl Instance {
             end_sends.cancel();
         }
         if tokio::time::timeout_at(ends_at - BEFORE_THE_END.min(grace / 4), tasks.wait()).await.is_err() {
-            tracing::warn!("some work did not end within the grace; whoever comes next takes it up");
+            tracing::warn!(
+                "some work did not finish within the grace period; the next instance will pick it up"
+            );
         }
         if tokio::time::timeout_at(ends_at, closing).await.is_err() {
-            tracing::warn!("some requests did not end within the grace");
+            tracing::warn!("some requests did not finish within the grace period");
         }
         self.traces.end(ends_at).await;
         if tokio::time::timeout_at(ends_at, self.parts.store.close()).await.is_err() {
-            tracing::warn!("the database did not close within the grace");
+            tracing::warn!("the database did not close within the grace period");
         }
         tracing::info!("stopped");
     }

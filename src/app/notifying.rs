@@ -65,7 +65,7 @@ impl All {
                 }
                 Err(error) => {
                     if !is_failing {
-                        tracing::warn!(error = error.cause(), "endpoints of webhooks are not known");
+                        tracing::warn!(error = error.cause(), "the webhook endpoints could not be loaded");
                     }
                     is_failing = true;
                 }
@@ -99,7 +99,7 @@ impl All {
                 Err(error) => {
                     failures += 1;
                     if failures == 1 {
-                        tracing::warn!(endpoint = %id, error = error.cause(), "an endpoint of webhooks is not told");
+                        tracing::warn!(endpoint = %id, error = error.cause(), "a webhook endpoint could not be served");
                     }
                     let ms = retry::wait_ms(RETRY_MS, failures, RETRY_MAX_MS, fastrand::f64(), None);
                     self.stop.run_until_cancelled(sleep(duration(ms))).await;

@@ -85,9 +85,18 @@ async fn fetch(poller: Arc<Poller>, channel: String) {
                 let error = &trouble as &dyn std::error::Error;
                 // Once an outage: what does not end by itself is said where somebody may read it, not every half minute.
                 if failures == 1 {
-                    tracing::warn!(channel, error, "nothing is heard from contacts");
+                    tracing::warn!(
+                        channel,
+                        error,
+                        "notifications cannot be fetched or stored, so messages from contacts do not arrive"
+                    );
                 } else {
-                    tracing::debug!(channel, error, failures, "still nothing is heard from contacts");
+                    tracing::debug!(
+                        channel,
+                        error,
+                        failures,
+                        "notifications still cannot be fetched or stored"
+                    );
                 }
                 let ms = retry::wait_ms(RETRY_MS, failures, RETRY_MAX_MS, fastrand::f64(), None);
                 duration(ms)

@@ -46,7 +46,7 @@ impl Traces {
     pub(super) async fn end(self, ends_at: Instant) {
         let Some(traces) = self.sent else { return };
         if tokio::time::timeout_at(ends_at - BEFORE_THE_END, traces.end()).await.is_err() {
-            tracing::warn!("some traces did not leave within the grace");
+            tracing::warn!("some traces could not be sent within the grace period");
         }
     }
 }

@@ -75,7 +75,7 @@ impl Brakes {
         // It holds either way: what is lacking then is a line in the journal.
         if let Err(error) = self.ledger.keep(vec![event], Vec::new()).await {
             let (error, channel) = (error.cause(), &channel.name);
-            tracing::warn!(error, channel, sends, best, "the journal lacks that the brake was latched");
+            tracing::warn!(error, channel, sends, best, "the latched brake was not recorded in the journal");
         }
         Ok(true)
     }

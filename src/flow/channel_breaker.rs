@@ -144,7 +144,7 @@ impl ChannelBreaker {
             tracing::warn!(
                 error = error.cause(),
                 channel = channel.name,
-                "the journal lacks a change of the breaker"
+                "a change of the breaker was not recorded in the journal"
             );
         }
     }

@@ -78,7 +78,7 @@ pub struct Receipt {
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The version is another.
-    #[error("the mode version is another")]
+    #[error("the mode version has changed")]
     VersionConflict,
     /// There is no model that could answer.
     #[error("there is no model")]

@@ -103,7 +103,10 @@ impl ModelBreaker {
         let ledger = Arc::clone(&self.ledger);
         tokio::spawn(async move {
             if let Err(error) = ledger.keep(vec![event], Vec::new()).await {
-                tracing::warn!(error = error.cause(), "the journal lacks a change of the breaker");
+                tracing::warn!(
+                    error = error.cause(),
+                    "a change of the breaker was not recorded in the journal"
+                );
             }
         });
     }

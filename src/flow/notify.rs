@@ -1,4 +1,4 @@
-//! Step: whoever asked to be told is told what happened.
+//! Step: delivers events to the webhook endpoints that asked for them.
 //!
 //! In: endpoints, and the feed of events from where each has been told. Out: POSTs, at least once, in order within a
 //! conversation; what is not received within a day is a dead letter, and who receives nothing for a day is switched off.
@@ -178,7 +178,7 @@ impl Notifier {
         counter!("baton_webhook_deliveries_total", "result" => result).increment(1);
         if let Some(reason) = disabled {
             let (endpoint, reason) = (served.endpoint.id, reason.as_str());
-            tracing::warn!(%endpoint, reason, "an endpoint of webhooks was switched off");
+            tracing::warn!(%endpoint, reason, "a webhook endpoint was switched off");
         }
         Ok(())
     }

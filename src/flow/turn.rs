@@ -234,7 +234,7 @@ impl Turns {
             // No attempt of the model; and nobody waits for the end of its lease.
             Err(ledger::Error::Gone) => return Ok(Ended::from(TurnEnd::Discarded(Discarded::Gone))),
             Err(error) => {
-                tracing::warn!(error = error.cause(), turn = %begun.turn.id, "what the model is to read was not read");
+                tracing::warn!(error = error.cause(), turn = %begun.turn.id, "the context for the model could not be loaded");
                 let failure = Failure::new(FailureKind::Store, error.to_string());
                 return self.fail(channel, begun, failure, Cost::default()).await.map(Ended::from);
             }

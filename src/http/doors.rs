@@ -130,7 +130,7 @@ impl Doors {
                 error = error.cause(),
                 kind,
                 action = action.as_deref(),
-                "what is done is told to nobody"
+                "a change was made, but its event was not stored"
             );
         }
     }
@@ -149,7 +149,7 @@ impl Doors {
                 actor,
                 deed = what,
                 subject = deed.subject,
-                "a deed is not in the audit"
+                "an action was not recorded in the audit"
             );
         }
     }

@@ -24,7 +24,7 @@ pub(super) async fn alive() -> Result<Answer, Problem> {
 pub(super) struct Ready {
     /// `ok`; `degraded` without its Redis, which costs time and nothing else; `unavailable`; `stopping`.
     status: &'static str,
-    /// `up`, or `down`: it does not answer, or takes nothing in.
+    /// `up`, or `down`: it does not answer, or accepts no writes.
     database: &'static str,
     /// `current` or `pending`; `unknown` while the database is down.
     migrations: &'static str,

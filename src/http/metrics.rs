@@ -16,7 +16,7 @@ pub(super) async fn render(doors: Data<Doors>) -> Result<Answer, Problem> {
         Ok(depths) => set(Some(&depths)),
         // Whoever reads metrics wants them above all while the database is away.
         Err(error) => {
-            tracing::warn!(error = error.cause(), "metrics lack what waits");
+            tracing::warn!(error = error.cause(), "the metrics lack queue depths");
             set(None);
         }
     }

@@ -107,7 +107,7 @@ impl Problem {
 
     /// 401.
     pub fn unknown(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who are you?", detail)
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "Not signed in", detail)
     }
 
     /// 403.
@@ -131,7 +131,7 @@ impl Problem {
 
     /// 409. `code` is one of those of the contract.
     pub fn conflict(code: &'static str, detail: impl Into<String>, current: Option<Value>) -> Self {
-        let mut problem = Self::new(StatusCode::CONFLICT, code, "Things stand otherwise", detail);
+        let mut problem = Self::new(StatusCode::CONFLICT, code, "Conflict with the current state", detail);
         problem.0.current = current;
         problem
     }
@@ -154,7 +154,7 @@ impl Problem {
     /// 416, naming the size of the whole if it is known.
     fn no_such_part(size: Option<u64>) -> Self {
         let title = "There is no such part";
-        let detail = "the range begins behind the end of the file";
+        let detail = "the range starts past the end of the file";
         let mut problem =
             Self::new(StatusCode::RANGE_NOT_SATISFIABLE, "range_not_satisfiable", title, detail);
         problem.0.header = size.map(|size| (header::CONTENT_RANGE, format!("bytes */{size}")));
@@ -191,7 +191,7 @@ impl Problem {
 
     /// 500: a fault of ours. What it was is in the log.
     pub fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "A fault of ours", "it is in the log")
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", "see the server log")
     }
 
     /// 503: try again soon.
@@ -326,7 +326,7 @@ impl From<mode_switch::Refusal> for Problem {
     fn from(refusal: mode_switch::Refusal) -> Self {
         use mode_switch::Refusal as R;
         match refusal {
-            R::VersionConflict => Self::conflict("version_conflict", "the mode version is another", None),
+            R::VersionConflict => Self::conflict("version_conflict", "the mode version has changed", None),
             R::NoModel => Self::conflict("no_model", "there is no model that could answer", None),
             R::Invalid(detail) => Self::malformed(detail),
             R::Store(error) => error.into(),
@@ -354,8 +354,8 @@ impl From<sign_in::Refusal> for Problem {
     fn from(refusal: sign_in::Refusal) -> Self {
         use sign_in::Refusal as R;
         match refusal {
-            R::Unknown => Self::unknown("that is not right, or not any more"),
-            R::TooOften { wait_ms } => Self::rate_limited("too many tries; wait a little", wait_ms),
+            R::Unknown => Self::unknown("wrong or expired credentials"),
+            R::TooOften { wait_ms } => Self::rate_limited("too many attempts; wait a moment", wait_ms),
             R::Password(password::Error::Busy) => Self::unavailable("too many others sign in"),
             R::Password(password::Error::Machine) | R::Random(_) => {
                 tracing::error!(error = %refusal, "nobody can sign in");

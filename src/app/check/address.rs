@@ -21,7 +21,7 @@ const SUBJECT: &str = "address";
 /// Looks at the address, and tries it.
 pub(super) async fn look(settings: &Settings) -> Vec<Finding> {
     if settings.green_api_receive == Receive::Poll {
-        return vec![Finding::right(SUBJECT, "none is needed: what comes is fetched")];
+        return vec![Finding::right(SUBJECT, "not needed: notifications are fetched")];
     }
     let Some(url) = settings.public_url.as_deref() else {
         return vec![Finding::odd(

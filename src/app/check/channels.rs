@@ -128,7 +128,7 @@ fn look_at_switches(channel: &str, found: &green_api::Settings) -> Finding {
     if off.is_empty() {
         return Finding::right("webhooks", format!("{channel}: every switch that Baton needs is on"));
     }
-    let detail = format!("{channel}: off are {}", off.join(", "));
+    let detail = format!("{channel}: switched off: {}", off.join(", "));
     Finding::wrong(
         "webhooks",
         detail,

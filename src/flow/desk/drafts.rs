@@ -135,7 +135,7 @@ pub(in crate::flow) fn send(
         DraftState::Stale => {
             return Err(conflict("stale", "something was said that it has not read"));
         }
-        DraftState::Discarded => return Err(conflict("stale", "it was put away")),
+        DraftState::Discarded => return Err(conflict("stale", "it was discarded")),
         DraftState::Sent | DraftState::Edited => {
             return Err(conflict("already_sent", "the draft was sent"));
         }

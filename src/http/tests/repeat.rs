@@ -69,7 +69,7 @@ async fn what_is_done_is_told_as_done_though_nobody_else_can_be_told() {
         assert_eq!(removed, if path.ends_with("agents") { 405 } else { 204 }, "{one}");
     }
     let told = std::fs::read_to_string(log.path()).unwrap();
-    let mut failures = told.lines().filter(|line| line.contains("is told to nobody")).peekable();
+    let mut failures = told.lines().filter(|line| line.contains("its event was not stored")).peekable();
     assert!(failures.peek().is_some() && failures.all(|line| line.contains("it is away")), "{told}");
 }
 
