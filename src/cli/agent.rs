@@ -30,7 +30,7 @@ pub(super) enum Agent {
         #[command(flatten)]
         format: Format,
     },
-    /// Let an agent in no more: within seconds their sessions, links and tokens open nothing, and nothing is assigned to them
+    /// Disable an agent: within seconds their sessions, links and tokens stop working, and nothing is assigned to them
     Disable {
         /// Their e-mail address
         email: String,

@@ -35,7 +35,7 @@ impl Backup {
     pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
         let is_output = self.file.as_os_str() == "-";
         if is_output && io::stdout().is_terminal() {
-            bail!("a backup is nothing for a terminal: name a file, or send it on with `|` or `>`");
+            bail!("a backup cannot be written to a terminal: name a file, or redirect it with `|` or `>`");
         }
         let passphrase = if self.with_secrets { Some(passphrase(settings).await?) } else { None };
         let to = match is_output {

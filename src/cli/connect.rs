@@ -98,7 +98,7 @@ fn told(connection: &Connection) -> String {
 
 fn agrees() -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("nobody is there to agree: add --yes");
+        bail!("not a terminal, so nobody can confirm: add --yes");
     }
     print!("Change this? The account restarts. [y/N] ");
     io::stdout().flush()?;

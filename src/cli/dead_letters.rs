@@ -18,12 +18,12 @@ use crate::{
     http::wire,
 };
 
-/// What the machine gave up: list, try again, put away
+/// Dead letters, which Baton gave up on: list, retry, discard
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum DeadLetters {
     /// The open ones, newest first
     List(Which),
-    /// Try one again
+    /// Retry one
     Retry {
         /// Its id
         id: Uuid,
@@ -31,7 +31,7 @@ pub(super) enum DeadLetters {
         #[arg(long)]
         force: bool,
     },
-    /// Put one away
+    /// Discard one
     Discard {
         /// Its id
         id: Uuid,
@@ -78,7 +78,7 @@ impl DeadLetters {
             }
             Self::Discard { id } => {
                 opened.desk.discard(id, &shell()).await?;
-                print::text("it is put away")?;
+                print::text("it is discarded")?;
             }
         }
         Ok(())

@@ -107,7 +107,7 @@ impl Erase {
 
     async fn ask(&self, found: Option<&Overview>) -> anyhow::Result<()> {
         if !io::stdin().is_terminal() {
-            bail!("nobody can be asked here whether this is meant; say --yes if it is");
+            bail!("not a terminal, so nobody can confirm: add --yes");
         }
         let Chat { chat, channel } = &self.chat;
         let what = match found {

@@ -24,7 +24,7 @@ pub(super) async fn ask_for(what: &str) -> anyhow::Result<String> {
     let again = answer("Once more: ").await?;
     drop(hidden);
     if password != again {
-        bail!("that was not the same twice");
+        bail!("the two passwords are not the same");
     }
     Ok(password)
 }

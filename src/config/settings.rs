@@ -69,7 +69,7 @@ pub struct Settings {
     #[arg(long, value_name = "MS", default_value = "10000", value_parser = whole::<i64>(0, 10 * MINUTE))]
     pub grace_ms: i64,
 
-    /// Look this often (ms) for what a lost wake-up left
+    /// How often (ms) to sweep the database for work whose wake-up was lost
     #[arg(long, value_name = "MS", default_value = "1000", value_parser = whole::<i64>(50, MINUTE))]
     pub sweep_ms: i64,
 
@@ -179,13 +179,13 @@ pub struct Settings {
     #[arg(long, value_name = "NAME", value_parser = text)]
     pub ai_model: Option<String>,
 
-    /// The model that makes words of voice notes, such as whisper-1, at {base}/audio/transcriptions (openai only). Unset:
-    /// what is said in them is known to nobody
+    /// The model that transcribes voice notes, such as whisper-1, at {base}/audio/transcriptions (openai only). Unset:
+    /// they are not transcribed
     #[arg(long, value_name = "NAME", value_parser = text)]
     pub ai_transcribe: Option<String>,
 
-    /// The model that tells what is to be seen in pictures, at the same address (openai and anthropic only): it must be one
-    /// that can see. Unset: the assistant knows no more than that there is a picture, and what was written under it
+    /// The model that describes pictures, at the same address (openai and anthropic only): it must be one that reads images.
+    /// Unset: the assistant only knows that there is a picture, and its caption
     #[arg(long, value_name = "NAME", value_parser = text)]
     pub ai_describe: Option<String>,
 
@@ -206,11 +206,11 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "30", value_parser = whole::<usize>(1, 200))]
     pub ai_history: usize,
 
-    /// No byte of the model for this long (ms): the attempt failed
+    /// An attempt fails when the model sends nothing for this long (ms)
     #[arg(long, value_name = "MS", default_value = "20000", value_parser = whole::<i64>(100, HOUR))]
     pub ai_idle_ms: i64,
 
-    /// Not done in this time (ms): the attempt failed
+    /// An attempt fails when it takes longer than this (ms)
     #[arg(long, value_name = "MS", default_value = "90000", value_parser = whole::<i64>(100, HOUR))]
     pub ai_total_ms: i64,
 
@@ -247,11 +247,11 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "40", value_parser = whole::<usize>(0, 1_000_000))]
     pub reply_cap: usize,
 
-    /// So many conversations whose generations fail, and none that succeeds between: the model is left alone for a while
+    /// Conversations in a row whose generations fail before the breaker opens and the model is left alone
     #[arg(long, value_name = "N", default_value = "5", value_parser = whole::<u32>(1, 1_000))]
     pub breaker_failures: u32,
 
-    /// For this long (ms); then one trial
+    /// How long (ms) the breaker stays open before one trial
     #[arg(long, value_name = "MS", default_value = "30000", value_parser = whole::<i64>(100, HOUR))]
     pub breaker_open_ms: i64,
 
@@ -265,7 +265,7 @@ pub struct Settings {
     #[arg(long, value_name = "POLICY", default_value = "interrupt")]
     pub burst: BurstPolicy,
 
-    /// The contact is quiet for this long (ms), and the burst is over
+    /// A burst is over when the contact has been quiet for this long (ms)
     #[arg(long, value_name = "MS", default_value = "3000", value_parser = whole::<i64>(0, HOUR))]
     pub burst_quiet_ms: i64,
 
@@ -273,7 +273,7 @@ pub struct Settings {
     #[arg(long, value_name = "MS", default_value = "20000", value_parser = whole::<i64>(0, HOUR))]
     pub burst_max_ms: i64,
 
-    /// So many messages, and it is over at once
+    /// A burst of this many messages is over at once
     #[arg(long, value_name = "N", default_value = "20", value_parser = whole::<usize>(1, 1_000))]
     pub burst_max_messages: usize,
 
@@ -375,7 +375,7 @@ pub struct Settings {
     #[arg(long, value_name = "MS", default_value = "3600000", value_parser = whole::<i64>(0, YEAR))]
     pub follow_up_late_ms: i64,
 
-    /// One with the words of something sent within this time (ms) is withheld; 0 = never
+    /// A follow-up that repeats something sent within this time (ms) is withheld; 0 = never
     #[arg(long, value_name = "MS", default_value = "300000", value_parser = whole::<i64>(0, YEAR))]
     pub repeat_ms: i64,
 
