@@ -1,7 +1,7 @@
-//! Those outside who are told of events, over HTTP. In: a signed body and an address that somebody typed. Out: what they
+//! Those outside who receive events, over HTTP. In: a signed body and an address that somebody typed. Out: what they
 //! answered, within limits of time and size.
 //!
-//! An address is believed in nothing: it is https, at a name that leads outside (looked up by us, and connected to as it was
+//! An address is not trusted: it is https, at a name that leads outside (looked up by us, and connected to as it was
 //! looked up) or at an address that anyone may reach. What the settings name is reached wherever it is, by http too.
 
 #[cfg(test)]

@@ -209,10 +209,10 @@ pub struct Memo {
     /// A person asked for an answer now: the next turn takes what was left to people.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub answer_now: bool,
-    /// When that was last wished: no message that waits is older, however old it is.
+    /// When that was last asked for: in the check for stale messages, none that waits counts as older than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wished_at: Option<i64>,
-    /// What else a person is called for behind a call that may end by itself; by its word.
+    /// A second reason for attention, shown once the first, which may clear by itself, is gone; as its word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called_for: Option<String>,
     /// The newest message when the contact last did anything, reactions and edits included: no follow-up up to it leaves.

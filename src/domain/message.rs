@@ -291,8 +291,8 @@ impl Message {
         };
     }
 
-    /// Its writer has other words for it since then. False if that changes nothing: it is late, or said once more; the newest
-    /// words count, and what is deleted has none. A text has some: without any, the provider does not show them.
+    /// Applies an edit that its writer made at that time. False if nothing changes: a newer edit is known, the words are the
+    /// same, the message is deleted, or a text's new words are empty (then the provider has not shown them).
     pub fn revise(&mut self, words: &str, at: Time) -> bool {
         let is_late = self.edited_at.is_some_and(|newest| at < newest);
         let is_hollow = words.is_empty() && self.media.is_none();

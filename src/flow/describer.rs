@@ -1,4 +1,4 @@
-//! Place: what tells in words what is to be seen in a picture.
+//! Place: describes a picture in words.
 
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};

@@ -1,7 +1,7 @@
 //! Place: files that the provider keeps for us.
 //!
-//! In: an address, which came from outside and is believed in nothing. Out: the file, or a part of it, piece by piece; or
-//! why it cannot be had.
+//! In: an address, which came from outside and is not trusted. Out: the file, or a part of it, piece by piece; or why it is
+//! unavailable.
 
 pub mod kinds;
 

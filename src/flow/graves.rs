@@ -1,4 +1,4 @@
-//! Place: conversations that are closed for good, whose rows go page by page, and what is kept of them.
+//! Place: erased conversations, whose rows are removed page by page, and the tombstones that are kept of them.
 //!
 //! Each method is one short transaction. What was removed is counted in the same one, so that two who go on with the same
 //! erasure, or one that died between two pages, count nothing twice.

@@ -31,7 +31,7 @@ pub enum Key {
     /// By our id. `Gone` if there is none: it is never made again.
     Id(Uuid),
     /// By the chat at the provider, any of its aliases. Begins a conversation if there is none and an opening is given.
-    /// That of a person who was erased is none, and the next one is another.
+    /// An erased conversation does not count: the next message begins another.
     Chat {
         /// The channel's name.
         channel: String,
@@ -219,8 +219,8 @@ pub trait Ledger: Send + Sync {
     /// Keeps events and dead letters that belong to no conversation.
     async fn keep(&self, events: Vec<Event>, letters: Vec<DeadLetter>) -> Result<(), Error>;
 
-    /// Keeps one dead letter that belongs to no conversation, and the event that tells of it, unless it is kept already and
-    /// open. Whether it was not.
+    /// Keeps one dead letter that belongs to no conversation, and the event that tells of it, unless an open one is kept
+    /// already. Returns whether it was kept now.
     async fn keep_once(&self, event: Event, letter: DeadLetter) -> Result<bool, Error>;
 
     /// The moment by the store's clock.

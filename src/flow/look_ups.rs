@@ -1,4 +1,4 @@
-//! Place: what the business knows and the model asks it while it writes.
+//! Place: the business's own services, which the model queries while it writes.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Place: all that one database is but the ledger, for whoever hands its places out.
+//! Place: every trait that a database implements except the ledger, bundled for the wiring.
 
 use super::{
     answers::Answers,

@@ -1,4 +1,4 @@
-//! Step: what a backup holds unfinished, once it was taken in. The installation that it was made of may have gone on.
+//! Step: settles what was unfinished in a backup, once it is loaded. The installation it was made from may have gone on since.
 //!
 //! In: conversations in which something was owed, waited for, or due, and the moment of the backup. Out: nothing of it leaves
 //! by itself: what was owed has an unknown fate until the provider or a person tells it, what waited is a person's, and a

@@ -1,4 +1,4 @@
-//! Place: what makes words of a voice note.
+//! Place: transcribes a voice note.
 
 use async_trait::async_trait;
 use bytes::Bytes;

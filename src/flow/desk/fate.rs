@@ -1,4 +1,4 @@
-//! Rules: what a person decides about one message of ours: again, it went, or not at all.
+//! Rules: what a person decides about one of our messages: send it again, count it as sent, or withdraw it.
 //!
 //! In: the message. Out: queued, sent or withdrawn, or a refusal; the letter about it ends.
 

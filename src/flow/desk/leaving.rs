@@ -1,4 +1,4 @@
-//! Rules: an agent holds no conversation that they do not see any more, and none once they are let in no more.
+//! Rules: an agent who loses access to a conversation, or is disabled, no longer holds it.
 //!
 //! In: the agent, and what they still see. Out: what they held of the rest and is not closed, held by nobody, each conversation
 //! in a step of its own.

@@ -1,6 +1,6 @@
-//! What an endpoint of webhooks did not receive is told again.
+//! Redelivers what a webhook endpoint did not receive.
 //!
-//! The effect first, then the end of the dead letter: whoever is cut off between them tells it once more.
+//! The delivery first, then its dead letter is closed: a crash in between only delivers it once more.
 
 use uuid::Uuid;
 
