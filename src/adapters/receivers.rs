@@ -72,7 +72,7 @@ impl Outward {
         if text.len() > URL_MAX {
             return Err("must have at most 2000 characters");
         }
-        let url = Url::parse(text).map_err(|_| "is no address")?;
+        let url = Url::parse(text).map_err(|_| "is not an address")?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err("must be https");
         }

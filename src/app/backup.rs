@@ -53,7 +53,7 @@ pub async fn backup(
     }
     let store = Store::connect_existing(settings).await?;
     store.require_whole().await?;
-    store.require_migrated().await.context("before an upgrade the earlier program makes the backup")?;
+    store.require_migrated().await.context("before an upgrade, make the backup with the earlier program")?;
     let keys = match passphrase {
         Some(words) => Some(locked(&proven_keys(&store, settings).await?, words)?),
         None => None,
@@ -86,7 +86,7 @@ fn refuse_another_file(settings: &Settings, place: &Path) -> anyhow::Result<()> 
         });
         ensure!(
             is_backup,
-            "{told} is there already, and is no backup of Baton that can be read: name another place"
+            "{told} is there already, and is not a backup of Baton that can be read: name another place"
         );
     }
     Ok(())
@@ -110,11 +110,11 @@ fn settled(place: &Path) -> PathBuf {
     fs::canonicalize(place).ok().or_else(would_be).unwrap_or_else(|| place.to_owned())
 }
 
-/// The keys that hold now, if they open everything: whoever restores has no others. A shell may have other ones than the server.
+/// The current keys, if they open everything: after a restore there are no others. A shell may have other ones than the server.
 async fn proven_keys(store: &Store, settings: &Settings) -> anyhow::Result<Vec<Key>> {
     if !store.has_key(settings) {
         bail!(
-            "there is no key of what is encrypted: set BATON_SECRET_KEY as the server has it, or put the key file beside \
+            "there is no key for what is encrypted: set BATON_SECRET_KEY as the server has it, or put the key file next to \
              the database"
         );
     }
@@ -133,8 +133,8 @@ async fn proven_keys(store: &Store, settings: &Settings) -> anyhow::Result<Vec<K
     let unopened: usize = seals.iter().filter(is_missed).map(|seals| seals.unopened).sum();
     ensure!(
         unopened == 0,
-        "{unopened} secrets are opened by no key that is set here: set BATON_SECRET_KEY as the server has it; if their key \
-         is lost, set them anew first"
+        "{unopened} secrets cannot be opened with any key that is set here: set BATON_SECRET_KEY as the server has it; if \
+         their key is lost, enter them again first"
     );
     Ok(keys)
 }

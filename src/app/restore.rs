@@ -73,7 +73,11 @@ pub fn examine(path: &Path) -> anyhow::Result<Examined> {
     let told = || path.display().to_string();
     // What comes by a pipe is gone when it has been looked through.
     let is_file = fs::metadata(path).map_or(path != Path::new("-"), |found| found.is_file());
-    ensure!(is_file, "{} is no file, and a restore reads its backup twice: write it to a file first", told());
+    ensure!(
+        is_file,
+        "{} is not a file, and a restore reads its backup twice: write it to a file first",
+        told()
+    );
     let (head, trailer) = backup::verify(File::open(path).with_context(told)?).with_context(told)?;
     Ok(Examined { path: path.to_owned(), head, rows: trailer.rows })
 }
@@ -144,7 +148,7 @@ impl Examined {
 fn require_empty(found: &Found, schema: i64, again: bool) -> anyhow::Result<()> {
     if found.is_half_done && !again {
         bail!(
-            "a restore into this database has not come to its end, or still runs: `--again` empties it and begins anew"
+            "a restore into this database did not finish, or still runs: `--again` empties it and begins anew"
         );
     }
     if !found.is_half_done && !found.rows.is_empty() {

@@ -67,7 +67,7 @@ async fn replace(store: &Store, file: &KeyFile) -> anyhow::Result<Rotated> {
     let before = seal_with(store, &keys).await?;
     ensure!(
         keys.len() == 1 || unopened(&before) == 0,
-        "{} secrets are opened by no key in {}: set them anew first",
+        "{} secrets cannot be opened with any key in {}: enter them again first",
         unopened(&before),
         file.path().display()
     );

@@ -95,12 +95,12 @@ impl Store {
         outcome.context("the database does not answer")
     }
 
-    /// Refuses to go on with a part of a backup: to a customer who is missing, it would begin anew.
+    /// Refuses to continue with a part of a backup: with a customer who is missing, it would start over.
     pub(super) async fn require_whole(&self) -> anyhow::Result<()> {
         if self.is_half_restored().await.context("the database does not answer")? {
             bail!(
-                "a restore into this database has not come to its end, so it holds only a part: `baton restore FILE \
-                 --again` empties it and begins anew"
+                "a restore into this database did not finish, so it holds only a part: `baton restore FILE --again` \
+                 empties it and begins anew"
             );
         }
         Ok(())
@@ -111,7 +111,7 @@ impl Store {
         on!(self, store => backup::is_half_done(store).await)
     }
 
-    /// Refuses to go on with tables of another version.
+    /// Refuses to continue with tables of another version.
     pub(super) async fn require_migrated(&self) -> anyhow::Result<()> {
         if !self.is_migrated().await? {
             bail!(
@@ -142,7 +142,7 @@ impl Store {
             Self::Postgres(_) => self.count_on().await,
             Self::Sqlite(sqlite) => {
                 let outcome = sqlite.recover().await;
-                outcome.with_context(|| self.with_cure("what the last run left cannot be taken up"))
+                outcome.with_context(|| self.with_cure("what the last run left cannot be resumed"))
             }
         }
     }
@@ -150,9 +150,9 @@ impl Store {
     /// Lets the feed go on above what was there before the database was moved.
     pub(super) async fn count_on(&self) -> anyhow::Result<()> {
         if let Self::Postgres(postgres) = self
-            && postgres.count_on().await.context("whether the database was moved cannot be found out")?
+            && postgres.count_on().await.context("whether the database was moved could not be determined")?
         {
-            tracing::warn!("the database was moved to another server; its feed goes on where it was");
+            tracing::warn!("the database was moved to another server; its feed continues where it was");
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Store {
             }
             if !kept.is_empty() {
                 tracing::warn!(
-                    "{} does not open what tells late webhooks of erased messages: they would be taken for new",
+                    "{} does not open the key that recognises late webhooks of erased messages: they would be taken for new",
                     vault.source()
                 );
             }
@@ -263,8 +263,8 @@ impl Store {
         if let Some(path) = self.missed_key_file(settings).await? {
             tracing::error!(
                 "there was no key file at {}, nor is BATON_SECRET_KEY set: a new key was made there, which opens nothing that \
-                 was encrypted before. Stop, put the old one there, and start anew; if it is lost, set the tokens of channels \
-                 anew",
+                 was encrypted before. Stop, put the old one there, and restart; if it is lost, enter the tokens of channels \
+                 again",
                 path.display()
             );
         }
@@ -283,7 +283,7 @@ impl Store {
         vault.context("BATON_SECRET_KEY cannot be used")
     }
 
-    /// Whether there is a key. Beside a SQLite file one would be made.
+    /// Whether there is a key. Next to a SQLite file one would be made.
     pub(super) fn has_key(&self, settings: &Settings) -> bool {
         settings.secret_key.is_some() || self.key_file().is_some_and(|file| file.exists())
     }
@@ -308,8 +308,8 @@ impl Store {
         Ok(())
     }
 
-    /// Refuses to go on, beside a server, with another key than its own: what a command removed would be known again to
-    /// nobody, and what it cannot open it would leave. Before the first start there is none yet, whichever it will be.
+    /// Refuses to continue, while a server is running, with another key than its own: nobody would recognise what a command
+    /// removed, and what it cannot open it would leave. Before the first start there is none yet, whichever it will be.
     pub(super) async fn require_key(&self, settings: &Settings) -> anyhow::Result<()> {
         let kept = self.places().tombstone_keys().await?;
         if kept.is_empty() {
@@ -318,8 +318,8 @@ impl Store {
         let vault = self.vault(settings).await?;
         if !kept.iter().any(|sealed| vault.open(sealed).is_some()) {
             bail!(
-                "what is encrypted here is opened by no key that is set here ({}): set it as the server has it; if its key is \
-                 lost, start `baton serve` with another one first",
+                "what is encrypted here cannot be opened with any key that is set here ({}): set it as the server has it; if \
+                 its key is lost, start `baton serve` with another one first",
                 vault.source()
             );
         }

@@ -50,10 +50,10 @@ pub(super) enum Agent {
 /// What an agent is to be.
 #[derive(Debug, clap::Args)]
 pub(super) struct Wish {
-    /// With which they sign in
+    /// The address with which they sign in
     #[arg(value_parser = people::checked_email)]
     email: String,
-    /// What they are called. Unset: what stands before the @
+    /// Their name. Unset: what is before the @
     #[arg(long, value_parser = people::checked_name)]
     name: Option<String>,
     /// admin (everything) or agent (read and answer)
@@ -129,7 +129,7 @@ async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result
         created_at: now,
         updated_at: now,
     };
-    let (link, secret) = fresh_link(agent.id, now).context("the system gives no randomness")?;
+    let (link, secret) = fresh_link(agent.id, now).context("the system provides no randomness")?;
     if !opened.people.add_agent(&agent, None, Some(&link)).await? {
         bail!("there is an agent with the address {}", agent.email);
     }
@@ -151,7 +151,7 @@ async fn note(opened: &Opened, deed: Deed, agent: &people::Agent, changed: &[&st
     Ok(opened.audit.note(&deed).await?)
 }
 
-/// Tells whoever looks at the people.
+/// Notifies those who have the people open.
 async fn tell(opened: &Opened, agent: &people::Agent, action: &'static str, now: Time) -> anyhow::Result<()> {
     let event = people::updated(agent.id, action, actor::SHELL, now);
     Ok(opened.ledger.keep(vec![event], Vec::new()).await?)

@@ -1,4 +1,4 @@
-//! `baton backup`: everything in one file, while the server goes on.
+//! `baton backup`: everything in one file, while the server is running.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -14,16 +14,16 @@ use crate::{
     config::{Passphrase, Settings},
 };
 
-/// Write everything into one file, while the server goes on
+/// Write everything into one file, while the server is running
 ///
-/// What comes while it is written is not in it. Either database takes the file in again: `baton restore`. Customers' words
-/// lie in it as they are; what is encrypted in the database (the channels' tokens) stays so, under the key of
-/// BATON_SECRET_KEY or the file beside the database: keep that too, or take it along with --with-secrets.
+/// What comes while it is written is not in it. `baton restore` loads the file into either database. Customers' words are
+/// in it in plain text; what is encrypted in the database (the channels' tokens) stays so, under the key of
+/// BATON_SECRET_KEY or the file next to the database: keep that too, or take it along with --with-secrets.
 #[derive(Debug, clap::Args)]
 pub(super) struct Backup {
-    /// Where to; `-` for stdout
+    /// Where to write it; `-` for stdout
     file: PathBuf,
-    /// Write over an earlier backup that is there
+    /// Overwrite an earlier backup that is there
     #[arg(long)]
     force: bool,
     /// Take the secret key along, locked with the words in BATON_BACKUP_PASSPHRASE, else asked for

@@ -1,4 +1,4 @@
-//! `baton check`: a line on each thing that Baton needs, and how to mend what is wrong.
+//! `baton check`: a line on each thing that Baton needs, and how to fix what is wrong.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use crate::{
     config::Settings,
 };
 
-/// Look at configuration, database, Redis, Green API, AI, clock and disk: a line each, what is wrong, how to mend it
+/// Look at configuration, database, Redis, Green API, AI, clock and disk: a line each, what is wrong, how to fix it
 #[derive(Debug, clap::Args)]
 pub(super) struct Check {
     /// Ask only whether a server answers where BATON_LISTEN says: a health check that needs no other program

@@ -29,7 +29,7 @@ pub(super) struct Connect {
     /// Only this channel
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
-    /// Ask nothing; and do not wait for messages that prove it
+    /// Do not ask, and do not wait for the messages that prove it
     #[arg(long)]
     yes: bool,
 }
@@ -119,7 +119,7 @@ async fn prove(settings: &Settings, channel: &str) -> anyhow::Result<()> {
         ),
     ];
     print::text(&format!(
-        "\n{channel}: now for the proof, while `baton serve` runs. Ctrl+C leaves it; nothing is lost."
+        "\n{channel}: now the proof, while `baton serve` runs. Ctrl+C skips it; nothing is lost."
     ))?;
     for (what, wish, proven) in steps {
         print::text(&format!("  {wish} …"))?;

@@ -50,7 +50,7 @@ pub(super) struct Which {
     /// open, replayed or discarded
     #[arg(long, value_name = "STATE", default_value = "open")]
     state: LetterState,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
     #[command(flatten)]
@@ -124,5 +124,5 @@ fn as_table(letters: &[DeadLetter]) -> String {
         ]
     };
     let rows: Vec<_> = letters.iter().map(row).collect();
-    print::table(["ID", "KIND", "CHANNEL", "CONVERSATION", "TRIES", "LAST", "REASON"], &rows)
+    print::table(["ID", "KIND", "CHANNEL", "CONVERSATION", "ATTEMPTS", "LAST", "REASON"], &rows)
 }

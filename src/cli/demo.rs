@@ -16,8 +16,8 @@ use crate::{
 /// A server with a sandbox number, a scripted assistant and a few contacts who chat
 ///
 /// Needs nothing. Keeps its data in a temporary folder that goes with it, never in ./baton.db, and talks to no number:
-/// what is set of Green API, database and Redis is left aside. Another assistant than the scripted one may be named by
-/// BATON_AI_PROVIDER.
+/// settings of Green API, database and Redis are ignored. BATON_AI_PROVIDER may name another assistant than the scripted
+/// one.
 #[derive(Debug, clap::Args)]
 pub(super) struct Demo {
     /// Keep the data in this folder
@@ -28,7 +28,7 @@ pub(super) struct Demo {
     open: bool,
 }
 
-/// What is set for the real thing and must not be touched by a play.
+/// What is set for the real installation and must not be touched by a demonstration.
 const NOT_FOR_PLAY: &[&str] = &[
     "public_url",
     "database_url",

@@ -1,4 +1,4 @@
-//! `baton erase`: a person is removed from a channel, for good. Beside a running server, too.
+//! `baton erase`: a person is removed from a channel, for good. Also while the server is running.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -64,7 +64,7 @@ impl Erase {
         Ok(())
     }
 
-    /// Noted before the rows go: a server goes on where this is cut off.
+    /// Recorded before the rows go: a server continues where this is cut off.
     async fn person(&self, opened: &Opened, conversation: Uuid) -> anyhow::Result<Rows> {
         let closed = match opened.eraser.close(conversation, actor::SHELL).await {
             Err(Error::Gone) => bail!("somebody else has erased {} meanwhile", self.chat.chat),
@@ -119,7 +119,7 @@ impl Erase {
         };
         let mut out = io::stderr();
         writeln!(out, "This removes all that is kept of {what}, for good.")?;
-        write!(out, "Type {chat} to go on: ")?;
+        write!(out, "Type {chat} to continue: ")?;
         out.flush()?;
         if read_line().await?.trim() != chat.as_str() {
             bail!("nothing was removed");

@@ -28,7 +28,7 @@ pub(super) enum Lock {
         #[command(flatten)]
         format: Format,
     },
-    /// Take one lock from its holder, who stops and whose work begins anew elsewhere
+    /// Take one lock from its holder, who stops; its work starts over elsewhere
     Release {
         /// As `list` shows it: conversation:ID
         key: String,
@@ -131,8 +131,8 @@ async fn release(opened: &Opened, key: &str) -> anyhow::Result<Held> {
     Ok(held)
 }
 
-/// Ends a lease as if its time were over, and raises the fence: its holder finds that it has lost it, and whoever comes
-/// next takes the work over.
+/// Ends a lease as if its time were over, and raises the fence: its holder finds that it has lost it, and the next instance
+/// takes the work over.
 fn end_lease(docket: &mut Docket) -> Option<String> {
     let now = docket.now;
     let lease = docket.conversation.lease.as_mut().filter(|lease| lease.until > now)?;

@@ -67,7 +67,7 @@ pub struct Cli {
     command: Command,
 }
 
-/// What is still on its way when a command is done has so long.
+/// How long what is still on its way when a command is done may take.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 const ROOT_HELP: &str = "\
@@ -233,7 +233,7 @@ fn to_time(text: &str) -> Result<Time, String> {
     Time::parse(text).ok_or_else(|| "must be a time such as 2026-12-31T18:00:00Z".to_owned())
 }
 
-/// Whoever read our answer has read enough.
+/// The reader of our answer has read enough.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

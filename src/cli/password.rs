@@ -21,7 +21,7 @@ pub(super) async fn ask_for(what: &str) -> anyhow::Result<String> {
     }
     let hidden = Hidden::begin()?;
     let password = answer(&format!("{what}: ")).await?;
-    let again = answer("Once more: ").await?;
+    let again = answer("Again: ").await?;
     drop(hidden);
     if password != again {
         bail!("the two passwords are not the same");
@@ -52,7 +52,7 @@ async fn answer(question: &str) -> anyhow::Result<String> {
     line
 }
 
-/// On a thread of its own, which nothing waits for when whoever types gives up.
+/// On a thread of its own, which nothing waits for when the person typing gives up.
 pub(super) async fn read_line() -> anyhow::Result<String> {
     let (tell, told) = oneshot::channel();
     thread::spawn(move || {
@@ -70,10 +70,11 @@ struct Hidden(Termios);
 
 impl Hidden {
     fn begin() -> anyhow::Result<Self> {
-        let before = tcgetattr(io::stdin()).context("the terminal does not say how it is set")?;
+        let before = tcgetattr(io::stdin()).context("the terminal's settings cannot be read")?;
         let mut unseen = before.clone();
         unseen.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(io::stdin(), OptionalActions::Flush, &unseen).context("the terminal cannot be set")?;
+        tcsetattr(io::stdin(), OptionalActions::Flush, &unseen)
+            .context("the terminal's settings cannot be changed")?;
         Ok(Self(before))
     }
 }
@@ -81,7 +82,7 @@ impl Hidden {
 impl Drop for Hidden {
     fn drop(&mut self) {
         if let Err(error) = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0) {
-            eprintln!("the terminal could not be set back ({error}); `stty sane` does it");
+            eprintln!("the terminal could not be reset ({error}); `stty sane` does it");
         }
     }
 }

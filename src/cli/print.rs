@@ -60,7 +60,7 @@ pub(super) fn counts(rows: impl IntoIterator<Item = (impl Display, impl Display)
     table(["TABLE", "ROWS"], &rows)
 }
 
-/// So many of them: `1 message`, `2 messages`.
+/// A number of things: `1 message`, `2 messages`.
 pub(super) fn count(of: usize, what: &str) -> String {
     format!("{of} {what}{}", if of == 1 { "" } else { "s" })
 }

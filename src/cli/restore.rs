@@ -14,18 +14,18 @@ use crate::{
     flow::restored::Settled,
 };
 
-/// Take a backup into an empty database, of either kind
+/// Load a backup into an empty database, of either kind
 ///
-/// The file is looked through before anything is written. Whoever was signed in signs in again. Since the server of the
-/// backup may have gone on after it, nothing that was owed in it leaves by itself: see what is said at the end.
+/// The file is checked before anything is written. Everybody has to sign in again. Since the server of the backup may have
+/// kept running after it, nothing that was owed in it leaves by itself: see the summary at the end.
 #[derive(Debug, clap::Args)]
 pub(super) struct Restore {
     /// What `baton backup` wrote
     file: PathBuf,
-    /// Empty a database in which an earlier restore has not come to its end, and begin anew
+    /// Empty a database in which an earlier restore did not finish, and start over
     #[arg(long)]
     again: bool,
-    /// The server of the backup has not run since, as when moving to another database: what was owed leaves as ever
+    /// The server of the backup has not run since, as when moving to another database: what was owed leaves as usual
     #[arg(long)]
     moved: bool,
 }
@@ -96,8 +96,8 @@ fn unfinished(settled: Option<Settled>) -> String {
     if pending > 0 {
         let _ = writeln!(
             told,
-            "Pending: {}, which will leave when due, from here as from the old installation if that goes on: whoever only tries \
-             a backup out does not start a server on it.",
+            "Pending: {}, which will leave when due, from here as well as from the old installation if that keeps running: to \
+             only try a backup out, do not start a server on it.",
             print::count(pending, "follow-up")
         );
     }
@@ -114,7 +114,7 @@ fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
     if resealed > 0 {
         let _ = writeln!(
             told,
-            "Encrypted anew, with the key that is set here: {}.",
+            "Re-encrypted, with the key that is set here: {}.",
             print::count(resealed, "secret")
         );
     }
@@ -123,7 +123,7 @@ fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
     }
     let _ = write!(
         told,
-        "Opened by no key that is set here: {}, of channels first of all. ",
+        "Cannot be opened with any key that is set here: {}, above all those of channels. ",
         print::count(unopened, "secret")
     );
     let _ = match &restored.missing_key {
@@ -135,7 +135,7 @@ fn secrets(restored: &Restored, has_locked_keys: bool) -> String {
         None => writeln!(
             told,
             "Name the key of the old installation too, behind a comma in BATON_SECRET_KEY or in the key file (new,old), or \
-             set the channels' tokens anew."
+             enter the channels' tokens again."
         ),
     };
     if has_locked_keys {
@@ -157,8 +157,8 @@ fn let_in(LetIn { agents, tokens }: &LetIn) -> String {
         return String::new();
     }
     format!(
-        "Let in as when it was made, whatever was changed since: {}. Before the first start, shut out who no longer may: \
-         `baton agent disable EMAIL`, `baton token list` and `baton token revoke ID`.\n",
+        "Let in as when it was made, whatever was changed since: {}. Before the first start, shut out those who no longer \
+         may enter: `baton agent disable EMAIL`, `baton token list` and `baton token revoke ID`.\n",
         told.join("; ")
     )
 }

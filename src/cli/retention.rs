@@ -1,4 +1,4 @@
-//! `baton retention run`: what is older than allowed is removed now. Beside a running server, too.
+//! `baton retention run`: what is older than allowed is removed now. Also while the server is running.
 
 use anyhow::bail;
 use serde_json::json;
@@ -23,7 +23,7 @@ impl Retention {
     pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
         let Self::Run { dry_run, format } = self;
         if settings.retention_days == 0 {
-            bail!("everything is kept: set BATON_RETENTION_DAYS, or say --retention-days");
+            bail!("everything is kept: set BATON_RETENTION_DAYS, or add --retention-days");
         }
         let opened = app::open(settings).await?;
         let rows = if dry_run { opened.retention.count().await? } else { opened.retention.run().await? };

@@ -25,8 +25,8 @@ fn up_to_five_minutes(from: i64) -> clap::builder::RangedI64ValueParser {
 
 /// Green API without a phone, to try Baton or any other client with
 ///
-/// Answers on 127.0.0.1:7107, or where --listen says. Keeps everything in memory and asks nobody who they are, so let
-/// nobody in from outside. Below /simulator a contact writes, the phone is played, things go wrong: docs/guides/simulator.md.
+/// Answers on 127.0.0.1:7107, or where --listen says. Keeps everything in memory and does not ask who calls, so let nobody
+/// in from outside. Below /simulator a contact writes, the phone is played, things go wrong: docs/guides/simulator.md.
 #[derive(Debug, clap::Args)]
 pub(super) struct Simulator {
     /// idInstance [default: BATON_GREEN_API_INSTANCE, or 7103000001]
@@ -50,10 +50,10 @@ pub(super) struct Simulator {
     /// How late journals show a message
     #[arg(long, value_name = "MS", default_value_t = PACE.journal_lag_ms, value_parser = up_to_five_minutes(0))]
     journal_lag_ms: i64,
-    /// Only so many chats may be written to, as on the free plan
+    /// Limit the number of chats that may be written to, as on the free plan
     #[arg(long, value_name = "N")]
     chats_max: Option<usize>,
-    /// Let calls come as fast as they like
+    /// Lift the limits on calls a second
     #[arg(long)]
     unlimited: bool,
 }
@@ -66,10 +66,10 @@ impl Simulator {
         app::simulator(address, options, move |address| Ok(print::text(&opening(address, &told))?)).await
     }
 
-    /// What is set of an account at Green API holds for this one too, so that Baton beside it finds its own.
+    /// What is set of an account at Green API holds for this one too, so that a Baton started with it finds its own.
     fn options(self, settings: &Settings) -> anyhow::Result<Options> {
         let set = settings.green_api_instance.as_deref().map(str::trim).map(str::parse).transpose();
-        let set = set.context("BATON_GREEN_API_INSTANCE is no number")?;
+        let set = set.context("BATON_GREEN_API_INSTANCE is not a number")?;
         let token = settings.green_api_token.as_ref().map(|token| token.expose().to_owned());
         let webhook_token = settings.green_api_webhook_token.as_ref().and_then(|tokens| tokens.iter().next());
         let pace = Pace {
@@ -99,7 +99,7 @@ fn opening(address: SocketAddr, options: &Options) -> String {
     let token = if options.token == TOKEN { TOKEN } else { "…" };
     format!(
         "\nSimulated Green API at http://{address}  (in memory; Ctrl-C ends it)\n\n\
-         Baton beside it, in two more shells; the second sets the account up:\n\n  \
+         To run Baton with it, in two more shells; the second sets the account up:\n\n  \
          export BATON_GREEN_API_URL=http://{address} BATON_GREEN_API_INSTANCE={} BATON_GREEN_API_TOKEN={token}\n  \
          export BATON_GREEN_API_RECEIVE=poll\n  \
          baton serve\n  \

@@ -29,7 +29,7 @@ pub(super) enum Token {
         #[command(flatten)]
         format: Format,
     },
-    /// Remove a token: within seconds it opens nothing
+    /// Remove a token: within seconds it stops working
     Revoke {
         /// Its id, as `list` shows it
         id: Uuid,
@@ -51,7 +51,7 @@ pub(super) struct Wish {
     /// As this agent, by e-mail address or id: it may do what both may, and what it writes is theirs. Unset: as nobody
     #[arg(long, value_name = "EMAIL_OR_ID")]
     agent: Option<String>,
-    /// Void after this, such as 2026-12-31T00:00:00Z. Unset: never
+    /// When it expires, such as 2026-12-31T00:00:00Z. Unset: never
     #[arg(long, value_name = "TIME", value_parser = super::to_time)]
     expires_at: Option<Time>,
     #[command(flatten)]
@@ -133,7 +133,7 @@ async fn find(opened: &Opened, who: &str) -> anyhow::Result<Uuid> {
 
 /// A token that nobody can guess, and the hash by which it is known.
 pub(super) fn fresh() -> anyhow::Result<(String, String)> {
-    let secret = registry::Token::fresh_secret().context("the system gives no randomness")?;
+    let secret = registry::Token::fresh_secret().context("the system provides no randomness")?;
     let hash = people::hash_of(&secret);
     Ok((secret, hash))
 }

@@ -62,7 +62,7 @@ pub(super) fn default(key: &str) -> Option<String> {
     values.first()?.to_str().map(str::to_owned)
 }
 
-/// Whether it may lie in a file of its own, and is never shown whole.
+/// Whether it may be kept in a file of its own, and is never shown whole.
 pub(super) fn is_secret(key: &str) -> bool {
     find(key).is_some_and(is_a_secret)
 }

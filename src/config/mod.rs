@@ -95,7 +95,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Turns texts into values. The one place where any is read, whoever said it.
+    /// Turns texts into values. The one place where any is read, wherever it comes from.
     fn from_given(given: Given) -> Result<Self, Wrong> {
         let command = Self::augment_args(Command::new("settings").no_binary_name(true));
         let flags = given.iter().map(|(key, said)| format!("--{}={}", key.replace('_', "-"), said.text));
@@ -123,8 +123,8 @@ impl Settings {
         if self.is_postgres() && self.secret_key.is_none() {
             return Err(Wrong::new(
                 "BATON_SECRET_KEY",
-                "is required with PostgreSQL, the same on all instances: 64 hexadecimal digits (openssl rand -hex 32); whoever \
-                 comes from SQLite takes what is in its .key file",
+                "is required with PostgreSQL, the same on all instances: 64 hexadecimal digits (openssl rand -hex 32); when \
+                 moving from SQLite, what is in its .key file",
             ));
         }
         let lacks = match self.provider() {
@@ -193,7 +193,7 @@ impl Settings {
         }
         if self.ai_describe.is_some() && self.describing_model().is_none() {
             warnings.push(
-                "BATON_AI_DESCRIBE is for BATON_AI_PROVIDER=openai or anthropic: no picture is looked at"
+                "BATON_AI_DESCRIBE is for BATON_AI_PROVIDER=openai or anthropic: no picture is described"
                     .to_owned(),
             );
         }
@@ -210,7 +210,7 @@ impl Settings {
         let is_short = |token: &Secret| token.expose().len() < WEBHOOK_TOKEN_MIN;
         if self.green_api_webhook_token.iter().flat_map(Secrets::iter).any(is_short) {
             warnings.push(
-                "BATON_GREEN_API_WEBHOOK_TOKEN is short: whoever guesses it speaks as your customers (openssl rand -hex 24)"
+                "BATON_GREEN_API_WEBHOOK_TOKEN is short: anyone who guesses it speaks as your customers (openssl rand -hex 24)"
                     .to_owned(),
             );
         }
@@ -230,7 +230,7 @@ impl Settings {
         warnings
     }
 
-    /// Variables that look like settings and are none: a misspelt one is found by this alone.
+    /// Variables that look like settings and are not: a misspelt one is found by this alone.
     pub fn unknown(&self) -> Option<String> {
         let names = self.unknown.join(", ");
         (!names.is_empty()).then(|| format!("not known in this version, and without effect: {names}"))

@@ -90,7 +90,7 @@ impl FromStr for SecretKeys {
     }
 }
 
-/// Least characters of a passphrase: whoever has the file may guess as long as they like.
+/// Least characters of a passphrase: anyone who has the file may guess as long as they like.
 const PASSPHRASE_MIN: usize = 12;
 
 /// Words that lock the keys in a backup.

@@ -78,8 +78,8 @@ pub struct Settings {
     pub time_zone: String,
 
     /// Language of the dashboard for people who have not chosen one, of the built-in prompt where the customer's cannot be
-    /// told, and of what is told of pictures: en, es, pt or ru. Unset: the dashboard goes by the browser, and pictures are
-    /// told of in English
+    /// determined, and of the descriptions of pictures: en, es, pt or ru. Unset: the dashboard goes by the browser, and
+    /// pictures are described in English
     #[arg(long, value_name = "LANGUAGE")]
     pub language: Option<Language>,
 
@@ -96,13 +96,13 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "16", value_parser = whole::<u32>(2, 1_000))]
     pub database_pool: u32,
 
-    /// Messages, turns, drafts, events and dead letters older than so many days are removed, and conversations of which
-    /// nothing is left; 0 = everything is kept
+    /// Messages, turns, drafts, events and dead letters older than this many days are removed, and conversations that are
+    /// empty after that; 0 = everything is kept
     #[arg(long, value_name = "DAYS", default_value = "0", value_parser = whole::<i64>(0, 36_500))]
     pub retention_days: i64,
 
     /// Encrypts channel credentials at rest: 64 hexadecimal digits, or two such, comma-separated (the first encrypts,
-    /// both decrypt). SQLite makes one beside its file; PostgreSQL requires it
+    /// both decrypt). SQLite makes one next to its file; PostgreSQL requires it
     #[arg(long, value_name = "HEX")]
     pub secret_key: Option<SecretKeys>,
 
@@ -118,7 +118,7 @@ pub struct Settings {
     #[arg(long, value_name = "TEXT")]
     pub redis_prefix: Option<String>,
 
-    /// How long (ms) a conversation is leased to who works on it; renewed at a third of it
+    /// How long (ms) a conversation is leased to the instance that works on it; renewed at a third of it
     #[arg(long, value_name = "MS", default_value = "30000", value_parser = whole::<i64>(500, 10 * MINUTE))]
     pub lock_ttl_ms: i64,
 
@@ -150,13 +150,13 @@ pub struct Settings {
     #[arg(long, value_name = "MS", default_value = "10000", value_parser = whole::<i64>(100, 2 * MINUTE))]
     pub green_api_timeout_ms: i64,
 
-    /// Hosts from which files of messages may be fetched, comma-separated; `*.` before a name: whatever is below it. none:
-    /// nothing is. Nowhere else is ever fetched from, redirects included; an address inside only where it is named itself
+    /// Hosts from which files of messages may be fetched, comma-separated; `*.` before a name: everything below it. none:
+    /// nothing is fetched. No other host is ever asked, redirects included; an address inside the network only if it is named
     #[arg(long, value_name = "HOSTS", default_value = MEDIA_HOSTS)]
     pub media_hosts: Hosts,
 
-    /// Hosts that endpoints of webhooks may name wherever they are, by http too, comma-separated: addresses, names, or `*.` and
-    /// a name, each with a port or with any. All others only by https, and only at addresses that anyone may reach
+    /// Hosts that webhook endpoints may name wherever they are, by http too, comma-separated: addresses, names, or `*.` and a
+    /// name, each with a port or with any. All others only by https, and only at addresses that anyone may reach
     #[arg(long, value_name = "HOSTS", default_value = "none")]
     pub webhook_hosts: Hosts,
 
@@ -242,8 +242,8 @@ pub struct Settings {
     #[arg(long, value_name = "MONEY", value_parser = money)]
     pub ai_spend_per_day: Option<f64>,
 
-    /// Answers in one conversation in an hour without a person; then a person is called. As many drafts that
-    /// nobody asked for; then no more. 0 = no limit
+    /// Answers in one conversation in an hour without a person; then a person is called. Also the number of drafts that nobody
+    /// asked for; then there are no more. 0 = no limit
     #[arg(long, value_name = "N", default_value = "40", value_parser = whole::<usize>(0, 1_000_000))]
     pub reply_cap: usize,
 
@@ -293,7 +293,7 @@ pub struct Settings {
     #[arg(long, value_name = "MS", default_value = "30", value_parser = whole::<i64>(0, 10_000))]
     pub typing_ms_per_char: i64,
 
-    /// Up to so much more (ms), at random
+    /// Up to this much more (ms), at random
     #[arg(long, value_name = "MS", default_value = "500", value_parser = whole::<i64>(0, MINUTE))]
     pub typing_jitter_ms: i64,
 
@@ -305,7 +305,7 @@ pub struct Settings {
     #[arg(long, value_name = "N", default_value = "600", value_parser = whole::<usize>(0, 20_000))]
     pub split_chars: usize,
 
-    /// Into at most so many parts; 0 = never split
+    /// Into at most this many parts; 0 = never split
     #[arg(long, value_name = "N", default_value = "4", value_parser = whole::<usize>(0, 50))]
     pub split_parts: usize,
 
@@ -334,7 +334,7 @@ pub struct Settings {
     #[arg(long, value_name = "WHAT", default_value = "hold")]
     pub unknown_send: UnknownSend,
 
-    /// Back to AI this long (ms) after the last human message; 0 = only when told
+    /// Back to AI this long (ms) after the last human message; 0 = only when somebody gives it back
     #[arg(long, value_name = "MS", default_value = "0", value_parser = whole::<i64>(0, YEAR))]
     pub human_hold_ms: i64,
 
@@ -362,8 +362,8 @@ pub struct Settings {
     #[arg(long, value_name = "HOURS", value_parser = text)]
     pub handover_hours: Option<String>,
 
-    /// Follow up when the contact leaves our last message unanswered this long (ms); several, comma-separated: again, so long
-    /// after the one before; 0 = only when scheduled
+    /// Follow up when the contact leaves our last message unanswered this long (ms); several, comma-separated: again, that
+    /// long after the previous one; 0 = only when scheduled
     #[arg(long, value_name = "MS", default_value = "0")]
     pub follow_up_after_ms: Waits,
 
@@ -383,8 +383,8 @@ pub struct Settings {
     #[arg(long, value_name = "HOURS", value_parser = text)]
     pub quiet_hours: Option<String>,
 
-    /// More follow-ups of a channel in a day than so many times the best of the thirty days before (and at least 50): the others
-    /// wait until an admin lets them leave; 0 = never
+    /// More follow-ups of a channel in a day than this many times the best of the thirty days before (and at least 50): the
+    /// others wait until an admin lets them leave; 0 = never
     #[arg(long, value_name = "N", default_value = "3", value_parser = whole::<i64>(0, 1_000))]
     pub proactive_brake: i64,
 
@@ -404,7 +404,7 @@ pub struct Settings {
     #[arg(long, value_name = "TEXT", value_parser = text)]
     pub unreadable_text: Option<String>,
 
-    /// Sent to who opts out
+    /// Sent to a contact who opts out
     #[arg(long, value_name = "TEXT", value_parser = text)]
     pub opt_out_text: Option<String>,
 
@@ -425,7 +425,7 @@ pub struct Settings {
     #[arg(skip)]
     pub(super) given: Given,
 
-    /// Variables that look like settings but are none.
+    /// Variables that look like settings but are not.
     #[arg(skip)]
     pub(super) unknown: Vec<String>,
 }

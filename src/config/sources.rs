@@ -47,7 +47,7 @@ pub(super) fn variable(key: &str) -> String {
     format!("BATON_{}", key.to_ascii_uppercase())
 }
 
-/// Read from the environment: what it says, and variables that look like settings but are none.
+/// Read from the environment: what it says, and variables that look like settings but are not.
 pub(super) fn environment(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<(Given, Option<PathBuf>, Vec<String>), Wrong> {

@@ -83,7 +83,12 @@ fn the_defaults_are_those_of_the_domain() {
 #[test]
 fn a_wrong_value_is_one_line_that_says_where_and_what_is_allowed() {
     for (flags, variables, file, line) in [
-        (&["--burst", "often"][..], &[][..], "", r#"--burst: "often" is none of interrupt, collect, queue"#),
+        (
+            &["--burst", "often"][..],
+            &[][..],
+            "",
+            r#"--burst: "often" is not one of interrupt, collect, queue"#,
+        ),
         (
             &[],
             &[("BATON_AI_ATTEMPTS", "0")],
@@ -119,7 +124,7 @@ fn a_wrong_value_is_one_line_that_says_where_and_what_is_allowed() {
             &[("BATON_DATABASE_URL", "postgres://db/baton")],
             "",
             "BATON_SECRET_KEY: is required with PostgreSQL, the same on all instances: 64 hexadecimal digits (openssl rand -hex \
-             32); whoever comes from SQLite takes what is in its .key file",
+             32); when moving from SQLite, what is in its .key file",
         ),
         (&[], &[("BATON_AI_PROMPT_FILE", "/nowhere")], "", "BATON_AI_PROMPT_FILE: /nowhere: No such file"),
         (&[], &[("BATON_AI_TOOLS_FILE", "/nowhere")], "", "BATON_AI_TOOLS_FILE: /nowhere: No such file"),
@@ -348,7 +353,7 @@ fn a_channel_overrides_what_it_may_and_nothing_else_changes() {
 #[test]
 fn a_channel_is_told_what_it_may_not_say() {
     for (settings, line) in [
-        (json!({"burst": "often"}), r#"burst: "often" is none of interrupt, collect, queue"#),
+        (json!({"burst": "often"}), r#"burst: "often" is not one of interrupt, collect, queue"#),
         (json!({"burst_quiet_ms": -1}), r#"burst_quiet_ms: "-1" is not a whole number from 0 to 3600000"#),
         (json!({"burst_quiet_ms": 1.5}), r#"burst_quiet_ms: "1.5" is not a whole number from 0 to 3600000"#),
         (json!({"api_token": "x"}), "api_token: is not a setting that a channel may override"),
@@ -383,7 +388,7 @@ fn a_language_is_one_that_the_dashboard_has_and_the_built_in_prompt_names_it() {
     let prompt = settings.policy().expect("right").prompt;
     assert!(prompt.ends_with("Where you cannot tell the customer's language, write Spanish."), "{prompt}");
     let line = wrong(&[], &[("BATON_LANGUAGE", "tlh")], "");
-    assert_eq!(line, r#"BATON_LANGUAGE: "tlh" is none of en, es, pt, ru"#);
+    assert_eq!(line, r#"BATON_LANGUAGE: "tlh" is not one of en, es, pt, ru"#);
 
     let index = include_str!("../../dashboard/app/words/index.js");
     let has = |tag: &str| index.contains(&format!("\n  {tag}: {{ name: "));

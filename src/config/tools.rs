@@ -87,7 +87,7 @@ fn tool(listed: Listed) -> Result<Tool, String> {
 }
 
 /// Without the address itself, which may hold a secret.
-const NO_ADDRESS: &str = "the url is no address: must begin with http:// or https://";
+const NO_ADDRESS: &str = "the url is not an address: must begin with http:// or https://";
 
 /// Only what each server of models insists on: the rest of a schema is between the model and the business.
 fn check_schema(parameters: &Map<String, Value>) -> Result<(), String> {
@@ -179,7 +179,7 @@ mod tests {
             (|it| it["parameters"] = json!("object"), "invalid type: string \"object\", expected a map"),
             (
                 |it| it["url"] = "ftp://s3cret".into(),
-                "\"order_status\": the url is no address: must begin with http",
+                "\"order_status\": the url is not an address: must begin with http",
             ),
             (|it| it["timeout_ms"] = 500.into(), "\"order_status\": timeout_ms is for a tool with a url"),
             (

@@ -122,7 +122,7 @@ impl FromStr for Origins {
             if matches!(scheme, "http" | "https") && is_host {
                 Ok(word.to_ascii_lowercase())
             } else {
-                Err(format!("{word:?} is no origin such as https://crm.example, without a path"))
+                Err(format!("{word:?} is not an origin such as https://crm.example, without a path"))
             }
         };
         text.split(',')
@@ -147,9 +147,9 @@ pub(super) fn http_url(text: &str) -> Result<String, String> {
     match host {
         Some(host) if !host.is_empty() && !text.contains(char::is_whitespace) => {
             let parsed = reqwest::Url::parse(text).map(|_| text.to_owned());
-            parsed.map_err(|error| format!("is no address: {error}"))
+            parsed.map_err(|error| format!("is not an address: {error}"))
         }
-        _ => Err("is no address: must begin with http:// or https://".to_owned()),
+        _ => Err("is not an address: must begin with http:// or https://".to_owned()),
     }
 }
 

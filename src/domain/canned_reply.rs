@@ -32,7 +32,7 @@ const VARIABLES: [&str; 5] =
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfillable {
     /// There is no such variable.
-    #[error("{{{{{0}}}}} is none of {known}", known = VARIABLES.join(", "))]
+    #[error("{{{{{0}}}}} is not one of {known}", known = VARIABLES.join(", "))]
     Unknown(String),
     /// It begins, and does not end as one.
     #[error("a variable is like {{{{contact.name}}}} or {{{{contact.name|\"otherwise\"}}}}")]
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_in_words() {
         let told = check("{{contact.nmae}}").expect_err("it is unknown").to_string();
-        assert!(told.starts_with("{{contact.nmae}} is none of contact.name, "), "{told}");
+        assert!(told.starts_with("{{contact.nmae}} is not one of contact.name, "), "{told}");
         let told = check("{{contact.name").expect_err("it does not end").to_string();
         assert_eq!(told, "a variable is like {{contact.name}} or {{contact.name|\"otherwise\"}}");
     }

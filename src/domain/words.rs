@@ -62,7 +62,7 @@ pub(crate) use words;
 
 /// A word that is none of its vocabulary.
 #[derive(Debug, thiserror::Error)]
-#[error("{word:?} is none of {}", known.join(", "))]
+#[error("{word:?} is not one of {}", known.join(", "))]
 pub struct UnknownWord {
     /// What was given.
     pub word: String,

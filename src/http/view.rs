@@ -32,7 +32,7 @@ impl View {
             match word.trim() {
                 "conversation" => view.conversation = true,
                 "message" => view.message = true,
-                _ => return Err(Problem::invalid("/include", "is none of conversation, message")),
+                _ => return Err(Problem::invalid("/include", "is not one of conversation, message")),
             }
         }
         Ok(view)

@@ -64,7 +64,7 @@ fn a_wrong_setting_is_one_line_and_exit_code_2() {
         (
             &["serve", "--burst", "often"][..],
             &[][..],
-            "baton: --burst: \"often\" is none of interrupt, collect, queue",
+            "baton: --burst: \"often\" is not one of interrupt, collect, queue",
         ),
         (
             &["serve"],
@@ -94,7 +94,7 @@ fn a_wrong_setting_is_one_line_and_exit_code_2() {
         (
             &["serve"],
             &[("BATON_PUBLIC_URL", "https://baton.example.com:99999")],
-            "baton: BATON_PUBLIC_URL: is no address: invalid port number",
+            "baton: BATON_PUBLIC_URL: is not an address: invalid port number",
         ),
     ] {
         let output = baton(folder.path(), words, variables);
@@ -433,7 +433,7 @@ async fn nobody_is_erased_under_another_key_than_the_servers() {
     for words in [&erase[..], &["retention", "run"]] {
         let refused = baton(folder.path(), words, &[("BATON_SECRET_KEY", &new)]);
         let error = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(error.contains("opened by no key that is set here"), "{words:?}: {error}");
+        assert!(error.contains("cannot be opened with any key that is set here"), "{words:?}: {error}");
         assert_eq!(said(&refused), (String::new(), Some(1)), "{words:?}");
     }
     assert_eq!(writes().await, "duplicate", "it is still there");

@@ -58,7 +58,7 @@ use crate::domain::time::Time;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// Another kind of file.
-    #[error("this is no backup of Baton")]
+    #[error("this is not a backup of Baton")]
     NoBackup,
     /// Made by a program that knows more.
     #[error("this backup was made by Baton {version}, which is newer: take that one, or a later one")]

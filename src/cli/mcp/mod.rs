@@ -19,7 +19,7 @@ use crate::{
 /// The versions of the protocol that differ in nothing that is used here, newest first.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// So many messages wait while one is answered.
+/// Messages that may wait while one is answered.
 const LINES_AHEAD: usize = 16;
 
 /// Longest message taken, in bytes.

@@ -59,7 +59,7 @@ const TOOLS: &[Tool] = &[
             may("group", "string", "needs_you, mine, ai or all"),
             may("q", "string", "Name, digits of the phone, or words of a message"),
             may("unread", "boolean", "Only those with unread messages"),
-            may("limit", "integer", "At most so many, 1 to 200; 20 if not given"),
+            may("limit", "integer", "At most this many, 1 to 200; 20 if not given"),
             may("cursor", "string", "next_cursor of the page before"),
         ],
         method: "GET",
@@ -87,7 +87,7 @@ const TOOLS: &[Tool] = &[
         weight: Weight::Reads,
         arguments: &[
             CONVERSATION,
-            may("limit", "integer", "At most so many, 1 to 200; 50 if not given"),
+            may("limit", "integer", "At most this many, 1 to 200; 50 if not given"),
             may("before", "integer", "Only those before this sequence number"),
         ],
         method: "GET",
@@ -99,7 +99,7 @@ const TOOLS: &[Tool] = &[
         weight: Weight::Reads,
         arguments: &[
             CONVERSATION,
-            may("limit", "integer", "At most so many"),
+            may("limit", "integer", "At most this many"),
             may("order", "string", "asc or desc"),
         ],
         method: "GET",
@@ -198,7 +198,7 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// All of them, as an assistant is told.
+/// All of them, as they are described to an assistant.
 pub(super) fn list() -> Vec<Value> {
     TOOLS.iter().map(described).collect()
 }

@@ -20,7 +20,7 @@ pub enum HoursError {
     #[error("{0:?} is empty; the whole day is 00:00-24:00")]
     EmptyWindow(String),
     /// Begins as a window, but isn't one.
-    #[error("{0:?} is no window of time such as 09:00-18:00")]
+    #[error("{0:?} is not a window of time such as 09:00-18:00")]
     BadWindow(String),
     /// Days that no window follows.
     #[error("{0:?} is not followed by a window such as 09:00-18:00")]
@@ -29,7 +29,7 @@ pub enum HoursError {
     #[error("{0:?} is neither a weekday such as Mon or Mon-Fri, nor a window such as 09:00-18:00")]
     UnknownWord(String),
     /// The last word is no zone.
-    #[error("{0:?} is no time zone such as Asia/Singapore")]
+    #[error("{0:?} is not a time zone such as Asia/Singapore")]
     UnknownZone(String),
 }
 
@@ -215,15 +215,15 @@ mod tests {
             ("", "hours need a window such as 09:00-18:00".to_owned()),
             (" ; ", "hours need a window such as 09:00-18:00".to_owned()),
             ("09:00-09:00", r#""09:00-09:00" is empty; the whole day is 00:00-24:00"#.to_owned()),
-            ("09:00-25:00", r#""09:00-25:00" is no window of time such as 09:00-18:00"#.to_owned()),
-            ("24:00-08:00", r#""24:00-08:00" is no window of time such as 09:00-18:00"#.to_owned()),
-            ("09:60-18:00", r#""09:60-18:00" is no window of time such as 09:00-18:00"#.to_owned()),
-            ("9-18", r#""9-18" is no window of time such as 09:00-18:00"#.to_owned()),
-            ("009:00-18:00", r#""009:00-18:00" is no window of time such as 09:00-18:00"#.to_owned()),
-            ("09:0-18:00", r#""09:0-18:00" is no window of time such as 09:00-18:00"#.to_owned()),
-            ("09:+5-18:00", r#""09:+5-18:00" is no window of time such as 09:00-18:00"#.to_owned()),
-            ("09:00-+9:30", r#""09:00-+9:30" is no window of time such as 09:00-18:00"#.to_owned()),
-            ("09:00", r#""09:00" is no window of time such as 09:00-18:00"#.to_owned()),
+            ("09:00-25:00", r#""09:00-25:00" is not a window of time such as 09:00-18:00"#.to_owned()),
+            ("24:00-08:00", r#""24:00-08:00" is not a window of time such as 09:00-18:00"#.to_owned()),
+            ("09:60-18:00", r#""09:60-18:00" is not a window of time such as 09:00-18:00"#.to_owned()),
+            ("9-18", r#""9-18" is not a window of time such as 09:00-18:00"#.to_owned()),
+            ("009:00-18:00", r#""009:00-18:00" is not a window of time such as 09:00-18:00"#.to_owned()),
+            ("09:0-18:00", r#""09:0-18:00" is not a window of time such as 09:00-18:00"#.to_owned()),
+            ("09:+5-18:00", r#""09:+5-18:00" is not a window of time such as 09:00-18:00"#.to_owned()),
+            ("09:00-+9:30", r#""09:00-+9:30" is not a window of time such as 09:00-18:00"#.to_owned()),
+            ("09:00", r#""09:00" is not a window of time such as 09:00-18:00"#.to_owned()),
             ("Mon-Fri", r#""Mon-Fri" is not followed by a window such as 09:00-18:00"#.to_owned()),
             ("09:00-12:00 Mon,Tue", r#""Tue" is not followed by a window such as 09:00-18:00"#.to_owned()),
             ("09:00-12:00, Mon", r#""Mon" is not followed by a window such as 09:00-18:00"#.to_owned()),
@@ -231,7 +231,7 @@ mod tests {
             ("always", format!(r#""always" {unknown}"#)),
             (
                 "09:00-18:00 Asia/Atlantis",
-                r#""Asia/Atlantis" is no time zone such as Asia/Singapore"#.to_owned(),
+                r#""Asia/Atlantis" is not a time zone such as Asia/Singapore"#.to_owned(),
             ),
         ] {
             let refused = Hours::parse(text, "UTC").expect_err(text);

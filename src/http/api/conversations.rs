@@ -88,14 +88,14 @@ impl Which {
                 Some(agent) => Some(Group::Mine(agent)),
                 None => return Ok(None),
             },
-            Some(_) => return Err(Problem::invalid("/group", "is none of needs_you, mine, ai, all")),
+            Some(_) => return Err(Problem::invalid("/group", "is not one of needs_you, mine, ai, all")),
         };
         let sort = match self.sort.as_deref() {
             None | Some("-last_message_at") => Sort::LastMessage,
             Some("waiting_since") => Sort::WaitingSince,
             Some("-updated_at") => Sort::Updated,
             Some(_) => {
-                let detail = "is none of -last_message_at, waiting_since, -updated_at";
+                let detail = "is not one of -last_message_at, waiting_since, -updated_at";
                 return Err(Problem::invalid("/sort", detail));
             }
         };

@@ -20,7 +20,7 @@ async fn whoever_is_let_in_again_is_named(mut from: Program, mut to: Program) {
 
     let told = to.does(&["restore", path_of(&path)]);
     let line = "Let in as when it was made, whatever was changed since: 2 agents: admin@localhost, ana@example.com; \
-                1 token: crm. Before the first start, shut out who no longer may: `baton agent disable EMAIL`";
+                1 token: crm. Before the first start, shut out those who no longer may enter: `baton agent disable EMAIL`";
     assert!(told.contains(line), "{told}");
     to.does(&["agent", "disable", "ana@example.com"]);
     let moved = Program::on_sqlite();

@@ -75,7 +75,7 @@ async fn a_backup_goes_only_whole_and_only_into_an_empty_database(from: Program,
     refuses(&to, &["restore", "bent"], "bent: this backup is not whole, and nothing of it is used: ");
     refuses(&to, &["restore", "newer"], "this backup was made by Baton 9.1.0, whose tables are newer");
     write("other", b"something else");
-    refuses(&to, &["restore", "other"], "other: this is no backup of Baton");
+    refuses(&to, &["restore", "other"], "other: this is not a backup of Baton");
     to.does(&["restore", path_of(&path)]);
     let full = "this database is not empty, and a backup goes only into an empty one: it holds channels (1), agents (1), \
                 conversations (1), ";

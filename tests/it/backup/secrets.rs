@@ -56,8 +56,8 @@ async fn the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words(
     to.set("BATON_BACKUP_PASSPHRASE", "correct horse battery");
     let told = to.does(&["restore", path_of(&locked)]);
     assert!(
-        told.contains("Encrypted anew, with the key that is set here: 2 secrets.")
-            && !told.contains("Opened by no key"),
+        told.contains("Re-encrypted, with the key that is set here: 2 secrets.")
+            && !told.contains("Cannot be opened"),
         "{told}"
     );
     let server = to.serves(&["--ai-provider", "none"]);
@@ -68,7 +68,7 @@ async fn the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words(
     let mut bare = Program::on_sqlite();
     let told = bare.does(&["restore", path_of(&without)]);
     assert!(
-        told.contains("Opened by no key that is set here: 2 secrets, of channels first of all. Put the key"),
+        told.contains("Cannot be opened with any key that is set here: 2 secrets, above all those of channels. Put the key"),
         "{told}"
     );
     let old = match from.variables.iter().find(|(name, _)| name == "BATON_SECRET_KEY") {
@@ -83,7 +83,7 @@ async fn the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words(
     assert!(opens_the_door(&server).await);
     drop(server);
     let sealed = bare.does(&["secret-key", "rotate"]);
-    assert!(sealed.starts_with("2 secrets are encrypted anew; 0 were already.\n"), "{sealed}");
+    assert!(sealed.starts_with("2 secrets were re-encrypted; 0 already had the new key.\n"), "{sealed}");
     bare.set("BATON_SECRET_KEY", &key(9));
     assert!(opens_the_door(&bare.serves(&["--ai-provider", "none"])).await);
     from.end().await;
@@ -108,7 +108,7 @@ async fn the_key_that_goes_along_opens_what_it_goes_with(mut program: Program, o
         assert_eq!(said.code, Some(i32::from(!is_right)), "{of:?}: {said:?}");
         assert_eq!(program.file("locked").exists(), is_right, "{of:?}");
         let told = match of {
-            Some(_) => "opened by no key that is set here",
+            Some(_) => "cannot be opened with any key that is set here",
             None => "there is no key",
         };
         assert!(is_right || said.error.contains(told), "{of:?}: {said:?}");
@@ -152,14 +152,11 @@ async fn a_key_is_changed_beside_a_server_that_goes_on(mut program: Program, oth
         drop(server);
         let server = program.serves(&["--ai-provider", "none"]);
         let told = program.does(&["secret-key", "rotate"]);
-        assert!(
-            told.starts_with("2 secrets are encrypted anew") && told.contains("may be removed"),
-            "{told}"
-        );
+        assert!(told.starts_with("2 secrets were re-encrypted") && told.contains("may be removed"), "{told}");
         assert!(
             program
                 .does(&["secret-key", "rotate"])
-                .starts_with("0 secrets are encrypted anew; 2 were already")
+                .starts_with("0 secrets were re-encrypted; 2 already had the new key")
         );
         change_a_secret(&server).await;
         program.set("BATON_SECRET_KEY", &new);
@@ -167,10 +164,7 @@ async fn a_key_is_changed_beside_a_server_that_goes_on(mut program: Program, oth
         let file = database_file(&program).with_extension("key");
         let before = std::fs::read_to_string(&file).expect("a key").trim().to_owned();
         let told = program.does(&["secret-key", "rotate"]);
-        assert!(
-            told.starts_with("2 secrets are encrypted anew") && told.contains("may be removed"),
-            "{told}"
-        );
+        assert!(told.starts_with("2 secrets were re-encrypted") && told.contains("may be removed"), "{told}");
         let after = std::fs::read_to_string(&file).expect("keys").trim().to_owned();
         let (new, old) = after.split_once(',').expect("two keys");
         assert!(old == before && new != before);

@@ -83,7 +83,7 @@ fn what_was_altered_with_care_is_refused_too() {
 #[test]
 fn another_file_is_none_of_ours_and_a_later_format_names_its_program() {
     for other in [&b""[..], b"PGDMP", &packed(&["{}"]), &packed(&["hello"]), &packed(&[])] {
-        assert_eq!(why(other), "this is no backup of Baton");
+        assert_eq!(why(other), "this is not a backup of Baton");
     }
     let later = packed(&[r#"{"baton":"backup","format":2,"version":"9.1.0","anything":[]}"#]);
     assert_eq!(
@@ -96,5 +96,5 @@ fn another_file_is_none_of_ours_and_a_later_format_names_its_program() {
 fn a_line_without_end_is_not_read_for_ever() {
     let file = packed(&[&format!(r#"{{"baton":"backup","x":"{}"}}"#, " ".repeat(65 * 1024 * 1024))]);
     assert!(file.len() < 1024 * 1024, "small, and large when it is unpacked");
-    assert_eq!(why(&file), "this is no backup of Baton");
+    assert_eq!(why(&file), "this is not a backup of Baton");
 }
