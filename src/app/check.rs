@@ -1,4 +1,4 @@
-//! `baton check`: everything that Baton needs, looked at once, each with its cure.
+//! `baton check`: everything that Baton needs, looked at once, each with its remedy.
 
 use std::{sync::Arc, time::Duration};
 
@@ -111,9 +111,7 @@ fn look_at_way(settings: &Settings) -> Option<Finding> {
     let (host, mode) = unproven(settings.database_url.expose()).filter(|_| settings.is_postgres())?;
     Some(Finding::odd(
         "database",
-        format!(
-            "{host} need not prove who it is (sslmode={mode}): whoever stands in between may read all of it"
-        ),
+        format!("{host} need not prove who it is (sslmode={mode}): anyone in between can read all of it"),
         "add ?sslmode=verify-full to BATON_DATABASE_URL, and &sslrootcert=FILE for an authority of its own",
     ))
 }
@@ -181,7 +179,7 @@ async fn look_at_disk(store: &Store) -> Finding {
                     let free_mib = found.f_bavail.saturating_mul(found.f_frsize) / (1 << 20);
                     let detail = format!("{free_mib} MiB free");
                     if free_mib < FREE_MIB {
-                        Finding::wrong("disk", detail, "make room: a full disk refuses webhooks")
+                        Finding::wrong("disk", detail, "free space: with a full disk webhooks are refused")
                     } else {
                         Finding::right("disk", detail)
                     }
@@ -206,7 +204,7 @@ async fn look_at_work(settings: &Settings, store: &Store, findings: &mut Vec<Fin
         // A hint, and no fault of the installation.
         Err(error) => findings.push(Finding::odd(
             "phone",
-            format!("whether a phone takes over by itself was not looked at: {error}"),
+            format!("whether a phone takes over by itself could not be checked: {error}"),
             "try again when the database has less to do",
         )),
     }

@@ -166,10 +166,10 @@ impl Chores {
 
     async fn erase(self: Arc<Self>) {
         if let Err(error) = self.eraser.hear(now()).await {
-            tracing::debug!(%error, "what others have erased was not heard this time");
+            tracing::debug!(%error, "erasures by other instances could not be read this time");
         }
         if let Err(error) = self.eraser.take_up().await {
-            tracing::debug!(%error, "erasures left half-way did not go on this time");
+            tracing::debug!(%error, "abandoned erasures could not be continued this time");
         }
     }
 
@@ -221,7 +221,7 @@ impl Chores {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(
                     error,
-                    "not all that is older than allowed was removed; it will be within the hour"
+                    "not everything older than allowed was removed; the rest will be within the hour"
                 );
             }
         }
@@ -294,7 +294,7 @@ impl Chores {
             Ok(missed) => tracing::warn!(channel, missed, "messages had been missed, and are here now"),
             Err(trouble) => {
                 let error = &trouble as &dyn std::error::Error;
-                tracing::debug!(channel, error, "the journal was not looked through this time");
+                tracing::debug!(channel, error, "the journal was not searched this time");
             }
         }
     }
@@ -322,7 +322,7 @@ impl Chores {
             }
             Ok(_) => {}
             Err(unanswered) => {
-                tracing::debug!(channel = row.name, %unanswered, "the channel did not say how it is")
+                tracing::debug!(channel = row.name, %unanswered, "the channel did not report its state")
             }
         }
     }

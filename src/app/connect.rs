@@ -95,7 +95,7 @@ async fn look_at(settings: &Settings, numbers: &Numbers, row: &Channel) -> anyho
     let unlike = numbers.unlike(row);
     if !unlike.is_empty() {
         bail!(
-            "the server has set it up with another {}: start `baton serve` anew, with the settings given here",
+            "the server has set it up with another {}: restart `baton serve` with the settings given here",
             unlike.join(", ")
         );
     }
@@ -152,8 +152,8 @@ impl Connection {
         }
         match self.account.settings(Some(&self.door.token)).await {
             Ok(found) if found.differences(&self.door).is_empty() => Ok(()),
-            Ok(_) => Err("the new settings do not hold yet".to_owned()),
-            Err(unanswered) => Err(format!("the account does not tell its settings ({unanswered})")),
+            Ok(_) => Err("the new settings are not in effect yet".to_owned()),
+            Err(unanswered) => Err(format!("the account does not show its settings ({unanswered})")),
         }
     }
 }

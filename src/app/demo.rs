@@ -61,7 +61,7 @@ pub async fn demo(settings: Settings, opens_browser: bool) -> anyhow::Result<()>
     let play = tokio::spawn(async move {
         match story.play().await {
             Ok(()) => say(&your_turn(&address, &token)),
-            Err(error) => tracing::error!(error = format!("{error:#}"), "the story broke off"),
+            Err(error) => tracing::error!(error = format!("{error:#}"), "the story was interrupted"),
         }
     });
     let told = instance.until_told_to_stop(signals).await;
@@ -198,7 +198,7 @@ async fn tell(places: Arc<dyn Places>) {
     let mut after = match places.newest_event().await {
         Ok(newest) => newest,
         Err(error) => {
-            tracing::error!(%error, "the story cannot be told");
+            tracing::error!(%error, "the story cannot be shown");
             return;
         }
     };

@@ -266,7 +266,7 @@ impl Instance {
     pub(super) async fn until_told_to_stop(&self, mut signals: Signals) -> anyhow::Result<()> {
         tokio::select! {
             () = signals.told() => Ok(()),
-            () = self.deaf.cancelled() => bail!("the HTTP server ended; the log says why"),
+            () = self.deaf.cancelled() => bail!("the HTTP server ended; see the log for why"),
         }
     }
 

@@ -23,7 +23,7 @@ pub fn base(settings: &Settings, listens: SocketAddr) -> String {
 
 /// Another link for that agent, as a browser opens it.
 pub async fn invite(people: &dyn People, agent: &Agent, base: &str, now: Time) -> anyhow::Result<String> {
-    let (link, secret) = fresh_link(agent.id, now).context("the machine gives no random bytes")?;
+    let (link, secret) = fresh_link(agent.id, now).context("the system provides no random bytes")?;
     people.add_link(&link).await?;
     Ok(sign_in_link(base, &secret))
 }

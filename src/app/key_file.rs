@@ -86,7 +86,10 @@ impl KeyFile {
         }
         let read = self.read();
         if let Err(error) = &read {
-            tracing::error!(error = format!("{error:#}"), "the key file cannot be read; its last keys hold");
+            tracing::error!(
+                error = format!("{error:#}"),
+                "the key file cannot be read; its last keys stay in use"
+            );
         }
         read.ok()
     }

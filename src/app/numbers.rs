@@ -112,7 +112,7 @@ impl Numbers {
             }
             tokio::time::sleep(WRITES_EVERY).await;
         }
-        bail!("the channel {DEFAULT} is changed by others all the time, and was not written")
+        bail!("others keep changing the channel {DEFAULT}, so it was not saved")
     }
 
     /// Whether nobody has changed it meanwhile.
@@ -218,7 +218,7 @@ impl Numbers {
                  `baton connect` tells it to Green API, or set one that you know, here and in its console"
             );
         }
-        registry::Token::fresh_secret().context("the machine gives no random bytes")
+        registry::Token::fresh_secret().context("the system provides no random bytes")
     }
 
     /// Settings here by which the channel of the environment has not been set up: the server has others, or was not started
@@ -429,10 +429,7 @@ impl ports::Channels for Numbers {
             return is_found();
         }
         if let Err(error) = self.load().await {
-            tracing::debug!(
-                error = format!("{error:#}"),
-                "a channel that is not known here was not looked up"
-            );
+            tracing::debug!(error = format!("{error:#}"), "an unknown channel could not be looked up");
         }
         if !is_found() {
             unknown.insert(channel.to_owned(), Instant::now());

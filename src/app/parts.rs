@@ -295,7 +295,7 @@ pub(super) fn take_reports(
                 return;
             };
             if let Err(error) = intake.take_incoming(&channel, report).await {
-                tracing::warn!(error = error.cause(), "a report of the sandbox was not taken");
+                tracing::warn!(error = error.cause(), "a report of the sandbox was not accepted");
             }
         }
     });

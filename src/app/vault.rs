@@ -126,7 +126,7 @@ impl vault::Vault for Vault {
 /// Bytes that nobody can guess.
 pub(super) fn random<const N: usize>() -> anyhow::Result<[u8; N]> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).context("the machine gives no random bytes")?;
+    getrandom::fill(&mut bytes).context("the system provides no random bytes")?;
     Ok(bytes)
 }
 

@@ -92,7 +92,7 @@ impl ChannelBreaker {
             tracing::warn!(
                 error = error.cause(),
                 channel = channel.name,
-                "a held channel goes on when its hold ends"
+                "a held channel resumes when its hold ends"
             );
         }
         if !self.stop.is_cancelled() {

@@ -401,7 +401,7 @@ impl Desk {
 /// What is of a conversation that was merged stays there, and nothing leaves from there any more.
 fn refuse_merged(docket: &Docket) -> Result<(), Refusal> {
     match docket.conversation.memo.merged_into {
-        Some(_) => Err(not_retryable("its conversation goes on in another one: say it there")),
+        Some(_) => Err(not_retryable("its conversation continues in another one: write there")),
         None => Ok(()),
     }
 }

@@ -98,7 +98,7 @@ impl Notifier {
                 tracing::error!(
                     error,
                     event = event.id,
-                    "an event cannot be read, and no endpoint is told of it"
+                    "an event cannot be read, and no endpoint receives it"
                 );
                 return Ok(failed(Trouble::Unreadable));
             }

@@ -2,7 +2,7 @@
 
 /// The place.
 pub trait Vault: Send + Sync {
-    /// Seals; None if the machine gives no random bytes.
+    /// Seals; None if the system provides no random bytes.
     fn seal(&self, plain: &[u8]) -> Option<Vec<u8>>;
 
     /// Opens what was sealed; None if no key does, or it was tampered with.

@@ -68,7 +68,7 @@ pub(crate) struct Attached {
 
 /// A sender that ends without saying so breaks the connection: nobody shall take a part for the whole.
 #[derive(Debug, thiserror::Error)]
-#[error("the rest of the file cannot be had")]
+#[error("the rest of the file is unavailable")]
 struct CutOff;
 
 /// How long a browser may show a file again without asking: while somebody reads that conversation.

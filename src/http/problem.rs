@@ -177,7 +177,7 @@ impl Problem {
         Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "idempotency_key_reused",
-            "The key stands for another request",
+            "The key was used for another request",
             "this Idempotency-Key was used with another body",
         )
     }

@@ -31,7 +31,7 @@ pub(crate) async fn once(
     if let Some(kept) = begin(doors, &request, owner).await? {
         let opened = doors.vault.open(&kept).as_deref().and_then(Answer::from_kept);
         return opened.ok_or_else(|| {
-            tracing::error!("a kept answer cannot be opened: was its key taken away?");
+            tracing::error!("a kept answer cannot be opened: was its key removed?");
             Problem::internal()
         });
     }

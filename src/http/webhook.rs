@@ -112,7 +112,7 @@ fn tell_refused(channel: &str) {
         told.insert(channel.to_owned(), Instant::now());
         tracing::warn!(
             channel,
-            "a webhook without the channel's token was refused; more in the next minute are not told"
+            "a webhook without the channel's token was refused; more in the next minute are not logged"
         );
     }
 }

@@ -45,7 +45,7 @@ impl Simulator {
         let handle = server.handle();
         let serving = async move {
             if let Err(error) = server.await {
-                tracing::error!(error = %error, "the simulator answers no more");
+                tracing::error!(error = %error, "the simulator no longer answers");
             }
         };
         let tasks = vec![

@@ -105,7 +105,7 @@ pub(super) async fn run<D: Dialect>(place: Place<D>, mut queue: mpsc::Receiver<O
                 }
             }
             Ok(Err(error)) => tracing::error!(%error, "a batch of the ledger panicked"),
-            Err(_) => tracing::warn!("a batch of the ledger hangs; going on without it"),
+            Err(_) => tracing::warn!("a batch of the ledger hangs; continuing without it"),
         }
     }
 }

@@ -180,11 +180,7 @@ impl Server {
     /// What it tells of a picture.
     pub(crate) async fn describe<W: Wire>(&self, body: &serde_json::Value) -> Result<String, Failure> {
         let text = self.reply_whole::<W>(body.to_string()).await?.text;
-        if said(&text) {
-            Ok(text)
-        } else {
-            Err(failed(FailureKind::Empty, "nothing was told of the picture"))
-        }
+        if said(&text) { Ok(text) } else { Err(failed(FailureKind::Empty, "the picture was not described")) }
     }
 
     /// What it answers to a form, whole. It may be silent for as long as the whole may take.

@@ -40,7 +40,7 @@ pub enum NoExporter {
     #[error("the client for traces cannot be set up")]
     Client(#[from] http_client::NoClient),
     /// What the settings or the standard variables of OpenTelemetry say.
-    #[error("traces cannot be sent so")]
+    #[error("traces cannot be sent this way")]
     Settings(#[from] ExporterBuildError),
 }
 

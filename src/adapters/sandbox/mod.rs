@@ -134,7 +134,7 @@ impl Sandbox {
         for _ in 0..faults.copies() {
             // Nobody takes reports any more: Baton is stopping, as a real gateway's webhooks would find.
             if self.reports.send(incoming.clone()).await.is_err() {
-                tracing::debug!("a report of the sandbox was not taken");
+                tracing::debug!("a report of the sandbox was not accepted");
                 return;
             }
         }

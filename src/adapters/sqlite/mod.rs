@@ -184,7 +184,7 @@ fn require_its_log(path: &Path) -> Result<(), sqlx::Error> {
         return Ok(());
     }
     let told = format!(
-        "it is not there, but {} is, with what was written to it last: put the database back beside that, or move that away too",
+        "it is not there, but {} is, with what was written to it last: put the database back next to it, or move that away too",
         log.display()
     );
     Err(sqlx::Error::Configuration(told.into()))

@@ -63,13 +63,13 @@ impl OpenFile {
         let copy = match copies.is_empty() {
             true => String::new(),
             false => format!(
-                "; if it was removed, before this server ends copy {}, then start anew",
+                "; if it was removed, before this server ends copy {}, then restart",
                 copies.join(" and ")
             ),
         };
         tracing::error!(
-            "the database file {path} was moved, removed or replaced, and nothing is taken in: move it back, and this goes \
-             on{copy}"
+            "the database file {path} was moved, removed or replaced, and nothing is stored: move it back, and the server \
+             resumes{copy}"
         );
     }
 

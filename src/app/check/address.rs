@@ -26,14 +26,14 @@ pub(super) async fn look(settings: &Settings) -> Vec<Finding> {
     let Some(url) = settings.public_url.as_deref() else {
         return vec![Finding::odd(
             SUBJECT,
-            "nobody has said where Green API reaches Baton",
+            "it is not set where Green API reaches Baton",
             "set BATON_PUBLIC_URL, or BATON_GREEN_API_RECEIVE=poll",
         )];
     };
     let in_the_open = (!url.starts_with("https://")).then(|| {
         Finding::odd(
             SUBJECT,
-            format!("{url} is not https: what customers write, and the webhook token, travel in the open"),
+            format!("{url} is not https: what customers write, and the webhook token, are sent unencrypted"),
             "put a proxy with a certificate in front (docker compose --profile tls)",
         )
     });

@@ -67,7 +67,7 @@ fn look_at_settings(settings: &Settings, row: &Channel) -> Option<Finding> {
 fn look_at_environment(numbers: &Numbers, row: &Channel) -> Option<Finding> {
     let unlike = numbers.unlike(row);
     let detail = format!("{}: the server has set it up with another {}", row.name, unlike.join(", "));
-    let remedy = "start `baton serve` anew, with the settings given here";
+    let remedy = "restart `baton serve` with the settings given here";
     (!unlike.is_empty()).then(|| Finding::odd("channel", detail, remedy))
 }
 

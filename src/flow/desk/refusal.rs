@@ -27,7 +27,7 @@ pub enum Refusal {
     /// A file of no kind that the gateway knows.
     #[error("the gateway goes by the ending of a file's name, as in offer.pdf: this one has none")]
     Unsendable,
-    /// The key stands for another request.
+    /// The key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
     /// The store.

@@ -47,10 +47,10 @@ impl Desk {
         }
         let standing = self.endpoints.endpoint(delivery.endpoint).await?.ok_or(Refusal::NotFound)?;
         if !standing.endpoint.covers(delivery.kind, &delivery.channel) {
-            return Err(not_retryable("the endpoint is not told of such events any more"));
+            return Err(not_retryable("the endpoint no longer receives such events"));
         }
         if !self.endpoints.tell_again(delivery.id).await? {
-            return Err(not_retryable("what it was to be told is not kept any more"));
+            return Err(not_retryable("the event is no longer kept"));
         }
         Ok(())
     }

@@ -98,7 +98,7 @@ async fn publish(others: &dyn Broadcast, channel: &str, message: &impl Serialize
     // Neither has keys that are no strings.
     let text = serde_json::to_string(message).expect("it can be written as JSON");
     if let Err(error) = others.publish(channel, &text).await {
-        tracing::debug!(%error, "other instances were not told what is seen");
+        tracing::debug!(%error, "other instances were not notified of what is seen");
     }
 }
 

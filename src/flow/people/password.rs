@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Too many others want the same.
-    #[error("too many passwords are being looked at")]
+    #[error("too many passwords are being checked")]
     Busy,
     /// The machine gives no memory or no random bytes.
     #[error("the machine cannot hash a password")]

@@ -100,7 +100,7 @@ async fn decided_by(doors: &Doors, caller: &Caller, id: Uuid) -> Result<(), Prob
         && let Some(standing) = doors.endpoints.endpoint(delivery.endpoint).await?
         && !caller.sees_all_of(standing.endpoint.channels.as_deref())
     {
-        return Err(Problem::forbidden("this endpoint is told of channels that you do not see"));
+        return Err(Problem::forbidden("this endpoint receives events of channels that you do not see"));
     }
     Ok(())
 }

@@ -112,7 +112,7 @@ pub(crate) struct Which {
 /// in its place. It goes on from ids that it gave itself. Whoever needs all of them opens it first, then reads the list, and
 /// passes over those that come twice.
 #[utoipa::path(get, path = "/api/v1/events", tag = "Events",
-    params(Which, ("Last-Event-ID" = Option<String>, Header, description = "where a live feed goes on")),
+    params(Which, ("Last-Event-ID" = Option<String>, Header, description = "where a live feed resumes")),
     responses((status = 200, content((List<Event> = "application/json"), (String = "text/event-stream")))))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>, wish: Wish) -> Answered {
     let which = query.0;

@@ -36,7 +36,7 @@ pub(super) async fn shown(doors: &Doors, caller: Caller) -> Answered {
         None => (None, None),
     };
     let preferences = Raw::kept(kept.unwrap_or_else(|| "{}".to_owned())).ok_or_else(|| {
-        tracing::error!(actor = caller.actor, "the preferences of an agent are no JSON");
+        tracing::error!(actor = caller.actor, "the preferences of an agent are not JSON");
         Problem::internal()
     })?;
     Ok(Answer::ok(&Me::of(caller, agent, preferences)))
@@ -112,9 +112,7 @@ async fn confirm(
 ) -> Result<(), Problem> {
     match doors.sign_in.confirm(agent, password, session).await {
         Ok(()) => Ok(()),
-        Err(Refusal::Unknown) => {
-            Err(Problem::invalid("/current_password", "must be the password that holds now"))
-        }
+        Err(Refusal::Unknown) => Err(Problem::invalid("/current_password", "must be the current password")),
         Err(refusal) => Err(refusal.into()),
     }
 }

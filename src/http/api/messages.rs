@@ -313,7 +313,7 @@ pub(super) async fn beside(doors: &Doors, messages: &[message::Message]) -> Besi
     match doors.archive.beside(&ids).await {
         Ok(found) => Beside::of(found),
         Err(error) => {
-            tracing::debug!(%error, "a message is shown without what is beside it");
+            tracing::debug!(%error, "a message is shown without what belongs to it");
             Beside::default()
         }
     }

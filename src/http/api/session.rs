@@ -46,7 +46,7 @@ pub(crate) struct Showing {
         (status = 204, headers(("Set-Cookie" = String, description = "baton_session"))),
         (status = 401, body = Document<'_>, content_type = "application/problem+json"),
         (status = 429, body = Document<'_>, content_type = "application/problem+json",
-            description = "Too many tries.", headers(("Retry-After" = i64, description = "seconds"))),
+            description = "Too many attempts.", headers(("Retry-After" = i64, description = "seconds"))),
     ))]
 pub(crate) async fn sign_in(
     doors: Data<Doors>,

@@ -173,7 +173,7 @@ pub(crate) async fn stats(doors: Data<Doors>, caller: Caller, query: Query<Span>
     let depths = doors.statistics.depths(channels.as_deref()).await?;
     // What waits is shown all the same.
     let modes = doors.statistics.modes(channels.as_deref()).await.unwrap_or_else(|error| {
-        tracing::warn!(error = error.cause(), "statistics lack how many conversations there are");
+        tracing::warn!(error = error.cause(), "the number of conversations is missing from the statistics");
         Vec::new()
     });
     Ok(Answer::ok(&Stats {

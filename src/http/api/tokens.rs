@@ -165,6 +165,6 @@ pub(super) fn new_secret() -> Result<String, Problem> {
 }
 
 pub(super) fn no_random(error: &getrandom::Error) -> Problem {
-    tracing::error!(%error, "the system gives no random bytes");
+    tracing::error!(%error, "the system provides no random bytes");
     Problem::internal()
 }

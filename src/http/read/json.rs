@@ -32,7 +32,7 @@ pub(crate) async fn body(
     }
     match tokio::time::timeout(BODY_WITHIN, payload.to_bytes_limited(max_bytes)).await {
         Ok(Ok(Ok(bytes))) => Ok(bytes),
-        Ok(Ok(Err(_))) => Err(Problem::malformed("the body broke off")),
+        Ok(Ok(Err(_))) => Err(Problem::malformed("the body was cut off")),
         Ok(Err(_)) => Err(Problem::too_large(max_bytes)),
         Err(_) => Err(Problem::malformed("the body did not arrive in time")),
     }
