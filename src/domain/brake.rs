@@ -5,10 +5,10 @@
 
 use super::time::Time;
 
-/// Below so many sends in a day it never latches: a shop that begins with follow-ups has no best day yet.
+/// Below this many sends in a day it never latches: a shop that begins with follow-ups has no best day yet.
 const LEAST: i64 = 50;
 
-/// So many days before this one are looked at for the best.
+/// Number of days before this one among which the best is looked for.
 pub const DAYS: usize = 30;
 
 /// How the brake of a channel stands.
@@ -25,7 +25,7 @@ pub struct Brake {
 pub struct Latched {
     /// Since when.
     pub at: Time,
-    /// So many had been sent that day.
+    /// How many had been sent that day.
     pub sends: i64,
     /// On the best day of those before.
     pub best: i64,
@@ -38,12 +38,12 @@ impl Brake {
     }
 }
 
-/// Whether so many could be sent in a day that it is looked for the best day.
+/// Whether this many sends in a day are worth looking for the best day.
 pub const fn is_many(sends: i64) -> bool {
     sends >= LEAST
 }
 
-/// Whether so many are too many, where the best day had so many. 0 times: never.
+/// Whether this many sends are too many, given those of the best day. 0 times: never.
 pub const fn is_too_many(times: i64, sends: i64, best: i64) -> bool {
     times > 0 && is_many(sends) && sends > best.saturating_mul(times)
 }

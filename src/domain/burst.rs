@@ -7,7 +7,7 @@ use super::{
     time::Time,
 };
 
-/// After so many restarts a generation is left to finish, so that a steady writer still gets an answer.
+/// After this many restarts a generation is left to finish, so that a steady writer still gets an answer.
 const RESTARTS_MAX: i32 = 3;
 
 /// When a burst may be answered. `waiting` is how many messages it has.

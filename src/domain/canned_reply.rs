@@ -1,7 +1,7 @@
 //! Replies kept at hand, and what they leave open: `{{contact.name}}`, `{{agent.name|"a colleague"}}`.
 //!
-//! In: a text, as an agent keeps it. Out: whether it can be filled in. Whoever shows it fills it in, for they know whom
-//! it is for.
+//! In: a text, as an agent keeps it. Out: whether it can be filled in. The client that shows it fills it in, since
+//! it knows whom it is for.
 
 use uuid::Uuid;
 

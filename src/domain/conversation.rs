@@ -197,13 +197,13 @@ pub struct Memo {
     /// The reply to this burst that has not begun to leave: a newer message still withdraws it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Uuid>,
-    /// The reply that was leaving when the contact changed what it answers: it comes back only to be written anew.
+    /// The reply that was leaving when the contact changed what it answers: it comes back only to be rewritten.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amended: Option<Uuid>,
     /// What the assistant asked of the business in replies that have not begun to leave.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errands: Vec<Errand>,
-    /// The last reply whose errands the business was told of: it is not written anew, or they would be told twice.
+    /// The last reply whose errands were sent to the business: it is not rewritten, otherwise they would be sent twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told: Option<Uuid>,
     /// A person asked for an answer now: the next turn takes what was left to people.
@@ -239,13 +239,13 @@ pub struct Memo {
     /// When drafts were begun that nobody asked for, in the last hour, since a person wrote.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drafted: Vec<i64>,
-    /// An earlier conversation with the same person: it goes on there once nothing is owed here any more.
+    /// An earlier conversation with the same person: it continues there once nothing is owed here any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_person: Option<Uuid>,
-    /// It was closed, and goes on in that one: whatever comes for it belongs there.
+    /// It was closed, and continues in that one: whatever comes for it belongs there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged_into: Option<Uuid>,
-    /// Those that go on here, or will. Their messages stay with them.
+    /// Those that continue here, or will. Their messages stay with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Uuid>,
     /// A person has taken over, and the other conversations with the same person that have not ended do not know yet.
@@ -260,7 +260,7 @@ pub struct Memo {
     /// Since when that is asked, or was: once in a conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_id_since: Option<i64>,
-    /// What a newer version beside this one remembers.
+    /// What a newer version running alongside this one remembers.
     #[serde(flatten)]
     pub beyond: Map<String, Value>,
 }

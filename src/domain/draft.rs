@@ -51,7 +51,7 @@ pub struct Decision {
     pub by: String,
     /// When.
     pub at: Time,
-    /// What was sent; None: it was put away.
+    /// What was sent; None: it was discarded.
     pub sent: Option<SentDraft>,
 }
 

@@ -1,6 +1,6 @@
 //! Rule: a file that a person sends, and how files are called. The gateway goes by the ending of its name, and so do we.
 //!
-//! In: its name, what it is called by whoever sends it, what its first bytes show. Out: what it is as a message, or why it
+//! In: its name, what its sender calls it, what its first bytes show. Out: what it is as a message, or why it
 //! cannot be sent.
 
 use uuid::Uuid;
@@ -49,7 +49,7 @@ const ENDINGS: [(&str, &str, Kind); 22] = [
     ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", Kind::Document),
 ];
 
-/// A file on its way out. Its bytes lie elsewhere, under the same id.
+/// A file on its way out. Its bytes are elsewhere, under the same id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enclosure {
     /// Also that of the message that carries it.
@@ -122,8 +122,8 @@ pub fn description(kind: Kind, name: &str, caption: &str) -> String {
     }
 }
 
-/// What a model reads of a picture: what stands in its place, and what is to be seen. That comes last, so that no text of the
-/// picture passes for what was written beside it.
+/// What a model reads of a picture: the text in its place, then what can be seen. That comes last, so that no text in the
+/// picture passes for its caption.
 pub fn described(text: &str, seen: &str) -> String {
     format!("{text}\n{DESCRIPTION_MARK} {seen}")
 }

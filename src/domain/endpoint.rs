@@ -1,6 +1,6 @@
-//! Rules: who outside is told of events, and what becomes of what they are told.
+//! Rules: which webhook endpoints receive events, and what becomes of each delivery.
 //!
-//! In: an endpoint, an event; an attempt, and how long it has been tried. Out: whether it is told, and what is next.
+//! In: an endpoint, an event; an attempt, and how long it has been tried. Out: whether it receives the event, and what is next.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -13,11 +13,11 @@ use super::{
 };
 
 words! {
-    /// Whether an endpoint is told.
+    /// Whether an endpoint receives events.
     State {
         /// It is.
         Active = "active",
-        /// Not now: a person has said so. What happens meanwhile it is told later.
+        /// Not now: a person has said so. What happens meanwhile is delivered later.
         Paused = "paused",
         /// Not any more: it is dead. A person may put it right.
         Disabled = "disabled",
@@ -27,7 +27,7 @@ words! {
 words! {
     /// How an endpoint is doing.
     Health {
-        /// It takes what it is told.
+        /// It accepts what it is sent.
         Active = "active",
         /// It is active, and every attempt of late has failed.
         Failing = "failing",
@@ -57,7 +57,7 @@ words! {
         Delivered = "delivered",
         /// It was given up, and is a dead letter; or it was a test.
         Failed = "failed",
-        /// There is nothing to tell any more: its event was removed, or the endpoint is not to be told of it any more.
+        /// There is nothing to deliver any more: its event was removed, or the endpoint no longer wants it.
         Dropped = "dropped",
     }
 }
@@ -79,7 +79,7 @@ words! {
         Refused = "refused",
         /// There is more to tell than we send.
         TooLarge = "too_large",
-        /// What is to be told cannot be read.
+        /// The event to deliver cannot be read.
         Unreadable = "unreadable",
     }
 }
@@ -98,13 +98,13 @@ pub struct Endpoint {
     pub id: Uuid,
     /// Where it is.
     pub url: String,
-    /// Of which types of events it is told; None: of all.
+    /// Which types of events it receives; None: all.
     pub events: Option<Vec<EventType>>,
     /// Of which channels; None: of all, and of what is of none.
     pub channels: Option<Vec<String>>,
     /// For people.
     pub description: Option<String>,
-    /// Whether it is told.
+    /// Whether it receives events.
     pub state: State,
     /// Why not.
     pub disabled_reason: Option<DisabledReason>,
@@ -123,8 +123,8 @@ pub const ENDPOINT: &str = "endpoint_id";
 pub const DEAD_LETTERED: &str = "dead_lettered";
 
 impl Endpoint {
-    /// Whether it is told of an event. Not of itself, nor of deliveries that were given up: what fails must not make more of
-    /// what fails. Nor of what an agent keeps for themselves.
+    /// Whether it receives an event. Not one about itself, nor about deliveries that were given up: a failure must not cause
+    /// further failures. Nor what an agent keeps for themselves.
     pub fn wants(&self, event: &Event) -> bool {
         let is_own = event.details.get(ENDPOINT).and_then(Value::as_str) == Some(&self.id.to_string());
         let is_given_up = event.action.as_deref() == Some(DEAD_LETTERED);
@@ -152,7 +152,7 @@ pub fn lane(event: &Event) -> String {
 const RETRY_MS: i64 = 5_000;
 const RETRY_MAX_MS: i64 = 7_200_000;
 
-/// What was not received within this is given up; an endpoint that received nothing at all for so long is switched off.
+/// What was not received within this is given up; an endpoint that received nothing at all for this long is switched off.
 pub const PATIENCE_MS: i64 = 86_400_000;
 
 /// How an attempt went.
@@ -164,7 +164,7 @@ pub struct Attempt {
     pub trouble: Option<Trouble>,
     /// The beginning of the answer.
     pub answer: Option<String>,
-    /// The endpoint wants to be left alone for so long.
+    /// How long the endpoint wants to be left alone.
     pub retry_after_ms: Option<i64>,
     /// How long it took.
     pub took_ms: i64,
@@ -175,7 +175,7 @@ pub struct Attempt {
 pub enum Fate {
     /// It was received.
     Delivered,
-    /// It is tried again after so long.
+    /// It is tried again after this long.
     Again(i64),
     /// It is a dead letter.
     GivenUp,
@@ -199,7 +199,7 @@ pub fn judge(
     let asked = attempt.retry_after_ms.map(|ms| ms.clamp(0, RETRY_MAX_MS));
     let wait = retry::wait_ms(RETRY_MS, attempts, RETRY_MAX_MS, jitter, asked);
     match trouble {
-        // What it was not told waits until a person has put it right.
+        // What it did not receive waits until a person has put it right.
         Trouble::Gone => (Fate::Again(wait), Some(DisabledReason::Gone)),
         Trouble::Unreadable => (Fate::Dropped, None),
         Trouble::TooLarge => (Fate::GivenUp, None),

@@ -108,7 +108,7 @@ words! {
         CachedAnswerUsed = "cached_answer_used",
         /// A dead letter was tried again.
         DeadLetterReplayed = "dead_letter_replayed",
-        /// A dead letter was put away.
+        /// A dead letter was discarded.
         DeadLetterDiscarded = "dead_letter_discarded",
         /// A channel was changed.
         ChannelUpdated = "channel_updated",
@@ -118,11 +118,11 @@ words! {
         LabelUpdated = "label_updated",
         /// A canned reply was added, changed or removed.
         CannedReplyUpdated = "canned_reply_updated",
-        /// An endpoint of webhooks was added, changed or removed, or something that it was to be told was given up.
+        /// A webhook endpoint was added, changed or removed, or a delivery to it was given up.
         EndpointUpdated = "endpoint_updated",
         /// An endpoint was switched off.
         EndpointDisabled = "endpoint_disabled",
-        /// What an endpoint is told when a person tries it. It is in no list: nothing has happened.
+        /// Sent to an endpoint when a person tests it. It is in no list: nothing has happened.
         EndpointTested = "endpoint_tested",
     }
 }
@@ -158,13 +158,14 @@ impl EventType {
         )
     }
 
-    /// Whether it is about what is of no channel alone: whoever sees one of them sees the event, unless it says for whom it is.
+    /// Whether it is about something that belongs to no single channel: anyone who sees one sees the event, unless it says for
+    /// whom it is.
     pub const fn concerns_every_channel(self) -> bool {
         matches!(self, Self::AgentUpdated | Self::LabelUpdated | Self::CannedReplyUpdated)
             || self.is_about_endpoints()
     }
 
-    /// Whether it is about an endpoint of webhooks.
+    /// Whether it is about a webhook endpoint.
     pub const fn is_about_endpoints(self) -> bool {
         matches!(self, Self::EndpointUpdated | Self::EndpointDisabled | Self::EndpointTested)
     }
@@ -213,7 +214,7 @@ impl Event {
     }
 }
 
-/// The detail that names the agent whose own it is: nobody else is told.
+/// The detail that names the agent to whom it belongs: nobody else is shown it.
 pub const OWNER: &str = "owner";
 /// The detail that names the channels which it is for, shown to nobody; without it, it is for all.
 pub const CHANNELS: &str = "channels";

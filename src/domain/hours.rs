@@ -1,12 +1,12 @@
 //! Hours of the day, by weekday, in a time zone: quiet hours, the assistant's hours, hours for handing over.
 //!
-//! In: a line of the settings, and moments. Out: whether a moment lies inside, and when that changes.
+//! In: a line of the settings, and moments. Out: whether a moment is inside, and when that changes.
 //!
 //! ```text
 //! hours   = rule { ";" rule } [ zone ]             Mon-Fri 09:00-12:00,13:00-18:00; Sat 10:00-14:00 Asia/Singapore
 //! rule    = [ days ] window { "," [ days ] window }
 //! days    = day [ "-" day ] { "," day [ "-" day ] }    Mon-Fri    Sat,Sun    Fri-Mon
-//! window  = time "-" time                          21:00-08:00 goes on after midnight, 00:00-24:00 is the whole day
+//! window  = time "-" time                          21:00-08:00 runs past midnight, 00:00-24:00 is the whole day
 //! ```
 //!
 //! Without days: every day, or those of the window before in the same rule. A window belongs to the day on which it
@@ -37,7 +37,7 @@ pub struct Hours {
     zone: TimeZone,
 }
 
-/// The day in that zone which a moment lies in: its beginning. None: there is no such zone.
+/// The beginning of the day in that zone to which a moment belongs. None: there is no such zone.
 pub fn day_began(zone: &str, at: Time) -> Option<Time> {
     let zone = TimeZone::get(zone).ok()?;
     day_of(&zone, zone.to_datetime(timestamp(at)).date())
@@ -89,7 +89,7 @@ fn day_of(zone: &TimeZone, date: Date) -> Option<Time> {
     Some(Time(zone.to_timestamp(date.at(0, 0, 0, 0)).ok()?.as_millisecond()))
 }
 
-/// When the day of that moment began in that zone, and each of so many days before it; none if there is no such zone.
+/// When the day of that moment began in that zone, and each of this many days before it; none if there is no such zone.
 pub fn days_before(zone: &str, at: Time, count: usize) -> Vec<Time> {
     std::iter::successors(day_began(zone, at), |day| day_began(zone, day.plus_ms(-1)))
         .take(count + 1)
@@ -108,7 +108,7 @@ struct Window {
 }
 
 impl Hours {
-    /// Whether a moment lies inside.
+    /// Whether a moment is inside.
     pub fn contains(&self, at: Time) -> bool {
         let local_ms = self.local_ms(at);
         let day = local_ms.div_euclid(DAY_MS);
@@ -116,12 +116,12 @@ impl Hours {
         self.windows.iter().any(|window| window.contains(day, minute))
     }
 
-    /// The first moment from `at` on that lies inside; the end of the calendar if there is none.
+    /// The first moment from `at` on that is inside; the end of the calendar if there is none.
     pub fn next_open(&self, at: Time) -> Time {
         self.next(at, true)
     }
 
-    /// The first moment from `at` on that lies outside; the end of the calendar if there is none.
+    /// The first moment from `at` on that is outside; the end of the calendar if there is none.
     pub fn next_close(&self, at: Time) -> Time {
         self.next(at, false)
     }

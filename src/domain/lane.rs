@@ -31,7 +31,7 @@ impl Lane {
         }
     }
 
-    /// The lane of a reply to a contact who wrote last at `wrote_at`, and so often in the last five minutes.
+    /// The lane of a reply to a contact who wrote last at `wrote_at`, and `recent` times in the last five minutes.
     pub const fn of_reply(wrote_at: Time, recent: u32, now: Time) -> Self {
         if now.since(wrote_at) <= PRESENT_MS || recent > 3 { Self::Present } else { Self::Reply }
     }

@@ -94,7 +94,7 @@ impl ModeState {
     }
 }
 
-/// Where a cause leads from a mode. `None`: it is no cause in this mode, and nothing changes.
+/// Where a cause leads from a mode. `None`: it is not a cause in this mode, and nothing changes.
 pub const fn next(from: Mode, cause: Reason) -> Option<Mode> {
     use Reason as R;
     match (from, cause) {

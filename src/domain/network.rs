@@ -35,9 +35,9 @@ impl Networks {
         self.0.iter().any(|block| block.has(address))
     }
 
-    /// Where a request came from: whoever connected to us, or, if that is a proxy of ours, whom it names, and so on back.
-    /// `forwarded` is `X-Forwarded-For`: each proxy adds at its end who connected to it. What stands before an address
-    /// that is none of ours anybody may have written.
+    /// Where a request came from: the client that connected to us, or, if that is a proxy of ours, the one it names, and so on
+    /// back. `forwarded` is `X-Forwarded-For`: each proxy appends who connected to it. Anybody may have written what comes
+    /// before an address that is not one of ours.
     pub fn origin(&self, connected: IpAddr, forwarded: &str) -> IpAddr {
         let mut origin = connected.to_canonical();
         for named in forwarded.rsplit(',') {

@@ -45,7 +45,7 @@ words! {
     UnknownSend {
         /// It is held for a person.
         Hold = "hold",
-        /// It is sent once more, after the provider's queue and journal were read, cover the time, and do not have it.
+        /// It is sent again, once, after the provider's queue and journal were read, cover the time, and do not have it.
         Resend = "resend",
     }
 }
@@ -61,19 +61,19 @@ pub struct Policy {
     pub burst_quiet_ms: i64,
     /// Longest wait after its first message.
     pub burst_max_ms: i64,
-    /// So many messages, and it is over at once.
+    /// A burst of this many messages is over at once.
     pub burst_max_messages: usize,
     /// More messages of one contact in a minute are a flood; 0 = no limit.
     pub flood_per_minute: usize,
     /// Typing time of one character.
     pub typing_ms_per_char: i64,
-    /// Up to so much more, at random.
+    /// Up to this much more, at random.
     pub typing_jitter_ms: i64,
     /// At most this.
     pub typing_max_ms: i64,
     /// Replies longer than this are split at paragraphs; 0 = never.
     pub split_chars: usize,
-    /// Into at most so many.
+    /// Into at most this many parts.
     pub split_parts: usize,
     /// Longest single text, in UTF-16 units.
     pub message_max_chars: usize,
@@ -97,7 +97,7 @@ pub struct Policy {
     pub reply_cap: usize,
     /// Lease of a conversation.
     pub lock_ttl_ms: i64,
-    /// HUMAN returns to AI this long after the last human message; 0 = only when told.
+    /// HUMAN returns to AI this long after the last human message; 0 = only when somebody gives it back.
     pub human_hold_ms: i64,
     /// A contact who waits this long in HUMAN raises attention; 0 = never.
     pub human_overdue_ms: i64,
@@ -143,7 +143,7 @@ pub struct Policy {
     pub groups: Groups,
     /// Blue ticks.
     pub read_receipts: ReadReceipts,
-    /// While the model is away, an identical question gets the answer it had.
+    /// While the model is unavailable, an identical question gets the answer it had.
     pub cached_answers: bool,
     /// Share of new conversations that start in AI.
     pub rollout_percent: u8,
@@ -155,7 +155,7 @@ pub struct Policy {
     pub tools: Arc<[Tool]>,
     /// The system prompt, in which `{today}` and `{now}` stand for the moment.
     pub prompt: Arc<str>,
-    /// Where that moment is told.
+    /// The zone in which that moment is shown.
     pub zone: TimeZone,
 }
 

@@ -30,7 +30,7 @@ impl Prices {
         self.0.is_empty()
     }
 
-    /// What so many tokens cost; None: nobody has said.
+    /// What this many tokens cost; None: there is no price.
     pub fn cost(&self, model: &str, input_tokens: i64, output_tokens: i64) -> Option<f64> {
         let own = self.0.iter().find(|price| price.model.as_deref() == Some(model));
         let price = own.or_else(|| self.0.iter().find(|price| price.model.is_none()))?;

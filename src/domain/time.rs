@@ -7,7 +7,7 @@ use std::{fmt, time::Duration};
 pub struct Time(pub i64);
 
 impl Time {
-    /// So many milliseconds later (or earlier), never wrapping.
+    /// This many milliseconds later (or earlier), never wrapping.
     pub const fn plus_ms(self, ms: i64) -> Self {
         Self(self.0.saturating_add(ms))
     }
@@ -28,7 +28,7 @@ impl Time {
     }
 }
 
-/// So many milliseconds, for whoever waits; below zero, as where two clocks disagree, it is over.
+/// This many milliseconds, as a duration to wait; below zero, as where two clocks disagree, it is over.
 pub fn duration(ms: i64) -> Duration {
     Duration::from_millis(ms.max(0).unsigned_abs())
 }

@@ -17,7 +17,7 @@ pub struct Tool {
     pub description: String,
     /// Its arguments, as the JSON schema of an object.
     pub parameters: Map<String, Value>,
-    /// Where it is asked while the model waits. None: an errand, which the business is told of as the reply leaves.
+    /// Where it is asked while the model waits. None: an errand, which is sent to the business as the reply leaves.
     pub look_up: Option<LookUp>,
 }
 
@@ -26,7 +26,7 @@ pub struct Tool {
 pub struct LookUp {
     /// Its whole address.
     pub url: String,
-    /// No whole answer in this time: the model goes on without it.
+    /// Without a whole answer in this time the model continues without it.
     pub timeout_ms: u64,
 }
 
@@ -49,7 +49,7 @@ impl Tool {
     }
 }
 
-/// The assistant wants the business to do something. It is told once the reply of that turn begins to leave.
+/// The assistant wants the business to do something. The business is notified once the reply of that turn begins to leave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errand {
     /// The turn that asked.

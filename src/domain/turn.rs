@@ -134,7 +134,7 @@ words! {
         Open = "open",
         /// Was tried again.
         Replayed = "replayed",
-        /// Was put away.
+        /// A person discarded it.
         Discarded = "discarded",
     }
 }

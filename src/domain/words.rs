@@ -60,7 +60,7 @@ macro_rules! words {
 
 pub(crate) use words;
 
-/// A word that is none of its vocabulary.
+/// A word that is not in its vocabulary.
 #[derive(Debug, thiserror::Error)]
 #[error("{word:?} is not one of {}", known.join(", "))]
 pub struct UnknownWord {

@@ -57,7 +57,7 @@ pub struct Changes {
     pub remembered: Option<Remembered>,
     /// The conversation is closed for good.
     pub erasure: Option<Erasure>,
-    /// It goes on in that one from now on.
+    /// It continues in that one from now on.
     pub merged_into: Option<Uuid>,
     /// What happened.
     pub events: Vec<Event>,

@@ -27,13 +27,13 @@ pub struct Remembered {
     pub body_hash: String,
     /// What it made.
     pub message: Uuid,
-    /// What was answered beside it.
+    /// The rest of the answer.
     pub answer: Value,
     /// When.
     pub at: Time,
 }
 
-/// A report of the provider that waits until it can be told what it is about.
+/// A report of the provider that waits until it is known what it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parked {
     /// Ours.

@@ -1,5 +1,5 @@
-//! How far a step has brought messages and turns, for whoever tells the story of one message from outside: what stood
-//! before beside what stands now, and no words.
+//! How far a step has brought messages and turns, for an observer that follows one message from outside: the
+//! state before next to the state now, and no words.
 
 use uuid::Uuid;
 

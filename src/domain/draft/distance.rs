@@ -4,7 +4,7 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Of longer texts so many words are compared, once what both begin and end with is left out: the time for it grows with the
+/// Number of words compared in longer texts, once what both begin and end with is left out: the time for it grows with the
 /// square, and it is spent while the conversation is locked. What comes after them counts as changed.
 const COMPARED_MAX: usize = 1_000;
 

@@ -10,7 +10,7 @@ use super::{DAY_MINUTES, EVERY_DAY, Hours, Window};
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// Why a text is no hours.
+/// Why a text does not name hours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HoursError {
     /// There is no window in it, or in one of its rules.
@@ -28,7 +28,7 @@ pub enum HoursError {
     /// Neither a day nor a window, and not the last word.
     #[error("{0:?} is neither a weekday such as Mon or Mon-Fri, nor a window such as 09:00-18:00")]
     UnknownWord(String),
-    /// The last word is no zone.
+    /// The last word is not a zone.
     #[error("{0:?} is not a time zone such as Asia/Singapore")]
     UnknownZone(String),
 }
@@ -100,7 +100,7 @@ fn minute(time: &str) -> Option<u16> {
     (minute < 60 && whole <= DAY_MINUTES).then_some(whole)
 }
 
-/// The bits of a day or of a range of days, which may go on after Sunday.
+/// The bits of a day or of a range of days, which may continue after Sunday.
 fn days(word: &str) -> Option<u8> {
     let (first, last) = match word.split_once('-') {
         Some((first, last)) => (weekday(first)?, weekday(last)?),

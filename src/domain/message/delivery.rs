@@ -98,7 +98,7 @@ words! {
         AttemptsUsed = "attempts_used",
         /// Nobody knows whether it went.
         FateUnknown = "fate_unknown",
-        /// It was owed in a backup that was taken in since: it may have left meanwhile.
+        /// It was owed in a backup that was restored since: it may have left meanwhile.
         Restored = "restored",
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct Atoms<'t> {
     units: usize,
 }
 
-/// Words that are written with a full stop and go on with a capital or a number in some language.
+/// Words that are written with a full stop and continue with a capital or a number in some language.
 const SHORT: [&str; 14] =
     ["approx", "aprox", "bzw", "ca", "evtl", "exkl", "ggf", "inkl", "nr", "núm", "prof", "tel", "тел", "ул"];
 
@@ -89,7 +89,7 @@ impl<'t> Atoms<'t> {
         self.atoms.get(n).map_or(self.units, |atom| atom.units)
     }
 
-    /// The last place at most so many units from the start of the text.
+    /// The last place at most this many units from the start of the text.
     pub(super) fn last_within(&self, units: usize) -> usize {
         if self.units <= units {
             self.len()
@@ -98,7 +98,7 @@ impl<'t> Atoms<'t> {
         }
     }
 
-    /// The first place at least so many units from the start of the text.
+    /// The first place at least this many units from the start of the text.
     pub(super) fn first_from(&self, units: usize) -> usize {
         self.atoms.partition_point(|atom| atom.units < units)
     }
@@ -230,7 +230,7 @@ fn is_item(line: &str) -> bool {
         || ((1..=3).contains(&digits) && (numbered.starts_with(". ") || numbered.starts_with(") ")))
 }
 
-/// Blocks of code, in bytes; one that is never closed is none.
+/// Blocks of code, in bytes; one that is never closed does not count.
 fn fences(text: &str) -> Vec<(usize, usize)> {
     let marks: Vec<usize> = text.match_indices("```").map(|(at, _)| at).collect();
     marks.chunks_exact(2).map(|pair| (pair[0], pair[1] + 3)).collect()
@@ -265,7 +265,7 @@ impl Links {
     }
 }
 
-/// Whether a gap lies within one of the blocks, which are in order.
+/// Whether a gap is within one of the blocks, which are in order.
 fn within(blocks: &[(usize, usize)], before: usize, after: usize) -> bool {
     let begun = blocks.partition_point(|(from, _)| *from < before);
     begun > 0 && after < blocks[begun - 1].1
