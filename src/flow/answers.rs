@@ -1,7 +1,7 @@
-//! Place: answers to questions that were asked before, for the time in which the model is away.
+//! Place: answers to questions that were asked before, for the time in which the model is unavailable.
 //!
-//! In: turns that answered one question and nothing else. Out: the same words for whoever asks the same, while the
-//! breaker of the model is open and the channel allows it. What is kept here is a hint: the answer itself is read from
+//! In: turns that answered one question and nothing else. Out: the same words for anyone who asks the same, while
+//! the breaker of the model is open and the channel allows it. What is kept here is a hint: the answer itself is read from
 //! the messages.
 
 use async_trait::async_trait;
@@ -15,7 +15,7 @@ use crate::domain::{
     turn::Purpose,
 };
 
-/// An answer is given again so long after it was first given.
+/// How long after it was first given an answer is given again.
 pub const KEPT_MS: i64 = 86_400_000;
 
 /// What was asked, and of whom.

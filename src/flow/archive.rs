@@ -30,7 +30,7 @@ pub struct Page<T> {
 /// Which page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageOf {
-    /// At most so many rows, 1 to 200.
+    /// At most this many rows, 1 to 200.
     pub limit: usize,
     /// `next` of the page before. One that was not made here is [`Error::NotACursor`].
     pub cursor: Option<String>,
@@ -197,7 +197,7 @@ pub struct EventFilter {
     pub channels: Option<Vec<String>>,
     /// On this one alone.
     pub channel: Option<String>,
-    /// Who looks: what an agent keeps for themselves is told to nobody else.
+    /// The agent who looks: what an agent keeps for themselves is shown to nobody else.
     pub viewer: Option<Uuid>,
     /// Of these types; empty: of all.
     pub kinds: Vec<EventType>,
@@ -227,7 +227,7 @@ pub struct Recorded {
 pub enum Tail {
     /// Events after the id asked for, in the order of the feed; complete: none will ever be inserted between them.
     Events(Vec<Recorded>),
-    /// The gap cannot be filled: load everything again, then go on after this id.
+    /// The gap cannot be filled: load everything again, then continue after this id.
     Resync(String),
 }
 
@@ -321,7 +321,7 @@ pub struct Depths {
     pub attention_oldest_ms: i64,
     /// Pending follow-ups.
     pub follow_ups: i64,
-    /// Endpoints of webhooks, by how they are doing; 0 where only some channels may be seen.
+    /// Webhook endpoints, by how they are doing; 0 where only some channels may be seen.
     pub endpoints: Vec<(String, i64)>,
 }
 
@@ -344,8 +344,8 @@ pub trait Archive: Send + Sync {
         page: &PageOf,
     ) -> Result<Page<Overview>, Error>;
 
-    /// How many there are, whatever group the filter names. Of those with some words at least so many: they are looked for
-    /// as far as can be in a short time.
+    /// How many there are, whatever group the filter names. For a search of words this is a lower bound: they are
+    /// looked for as far as a short time allows.
     async fn counts(&self, filter: &ConversationFilter) -> Result<Counts, Error>;
 
     /// Messages of a conversation, newest first.
@@ -361,7 +361,7 @@ pub trait Archive: Send + Sync {
     /// Those of these ids that there are, in whatever order.
     async fn placed(&self, ids: &[Uuid]) -> Result<Vec<Placed>, Error>;
 
-    /// What is shown beside these messages, newest first, each with its conversation: those that they quote, and reactions
+    /// What is shown with these messages, newest first, each with its conversation: those that they quote, and reactions
     /// among the thousand messages of a conversation after the first of its messages here.
     async fn beside(&self, ids: &[Uuid]) -> Result<Vec<(Uuid, Message)>, Error>;
 

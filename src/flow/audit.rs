@@ -1,7 +1,7 @@
 //! Place: who has changed what of the installation itself, let whom in, or taken data out of it. What happens in conversations
-//! is told by the journal.
+//! is in the journal.
 //!
-//! In: deeds, once they are done. Out: the newest first.
+//! In: actions, once they are done. Out: the newest first.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::ledger::Error;
 use crate::domain::{time::Time, words::words};
 
-/// Refused sign-ins are kept for so long, and the addresses they came from with them: anybody makes them.
+/// How long refused sign-ins are kept, with the addresses they came from: anybody can cause them.
 pub const REFUSED_KEPT_MS: i64 = 90 * 86_400_000;
 
 words! {
@@ -26,7 +26,7 @@ words! {
         ProfileChanged = "profile_changed",
         /// Added a colleague.
         AgentAdded = "agent_added",
-        /// Changed one, or let one in no more.
+        /// Changed one, or disabled one.
         AgentChanged = "agent_changed",
         /// Made a link with which one signs in.
         LinkMade = "link_made",
@@ -55,7 +55,7 @@ words! {
     }
 }
 
-/// A deed.
+/// A recorded action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Audited {
     /// Rises with time.
@@ -84,14 +84,14 @@ impl Audited {
         Self { subject: Some(subject.to_string()), ..self }
     }
 
-    /// With that beside it.
+    /// With that detail added.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self
     }
 }
 
-/// Which deeds.
+/// Which actions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     /// Of this actor.
@@ -112,7 +112,7 @@ pub trait Audit: Send + Sync {
     /// Writes it down.
     async fn note(&self, deed: &Audited) -> Result<(), Error>;
 
-    /// What was written down, newest first, at most so many.
+    /// What was recorded, newest first, at most this many.
     async fn audited(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Audited>, Error>;
 
     /// Forgets sign-ins that were refused before that moment. Returns how many.

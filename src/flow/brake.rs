@@ -1,8 +1,8 @@
-//! Step: the brake on what nobody asked for is latched where far more of it leaves than ever. Counted beside the flow, every few
-//! seconds; what begins within those seconds passes it.
+//! Step: the brake on what nobody asked for is latched where far more of it leaves than ever before. Counted outside the flow,
+//! every few seconds; what begins within those seconds passes it.
 //!
 //! In: how many follow-ups left a channel today, and on the best of the days before. Out: the channel's row, which every instance
-//! goes by until a person releases it, and an event that says why.
+//! respects until a person releases it, and an event that says why.
 
 use std::{
     collections::BTreeMap,
@@ -32,7 +32,7 @@ pub struct Brakes {
     pub ledger: Arc<dyn Ledger>,
     /// Whose days.
     pub zone: String,
-    /// More than so many times the best day is too much; 0 = it never latches.
+    /// More than this many times the best day is too much; 0 = it never latches.
     pub times: i64,
     /// What the best day was, by channel and the beginning of the day for which it was asked: it changes once a day.
     pub best: Mutex<BTreeMap<String, (Time, i64)>>,

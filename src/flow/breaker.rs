@@ -109,7 +109,7 @@ enum Report {
 }
 
 impl Breaker {
-    /// Opens after so many failures in a row, for so long. With 0 it never opens.
+    /// Opens after `failures_max` failures in a row, for `open_ms`. With 0 it never opens.
     pub fn new(failures_max: u32, open_ms: i64) -> Self {
         let state = State { epoch: 0, stage: Stage::Closed { failures: 0 } };
         Self { shared: Arc::new(Shared { failures_max, open_ms, state: Mutex::new(state) }) }
@@ -146,8 +146,8 @@ impl Breaker {
 }
 
 impl Breaker {
-    /// Whether it keeps calls away. Not any more when its time is over and for as long again nobody has come to try: whoever
-    /// comes then is let through. Before that one who waits is about to, and what is wrong has not ended.
+    /// Whether it keeps calls away. Not any more when its time is over and for as long again nobody has come to try: the next
+    /// caller is let through then. Before that one who waits is about to, and what is wrong has not ended.
     pub fn keeps_away(&self, now: Time) -> bool {
         let shared = &self.shared;
         let mut state = shared.state();
@@ -156,7 +156,7 @@ impl Breaker {
         }
         match state.stage {
             Stage::Closed { .. } => false,
-            // No further away than where somebody who asks believes it.
+            // A moment that is further away than any opening comes from a clock that was set back.
             Stage::Open { until } => now < until.plus_ms(shared.open_ms) && shared.believes(until, now),
             Stage::Trial | Stage::Hung => true,
         }
@@ -243,7 +243,7 @@ impl Permit {
         self.call = Call::Begun;
     }
 
-    /// The server answers: whoever gives up now does so for reasons of our own.
+    /// The server answers: a caller that gives up now does so for reasons of our own.
     pub fn heard(&mut self) {
         self.call = Call::Heard;
     }
@@ -258,7 +258,7 @@ impl Permit {
         self.report(Report::Failed(now))
     }
 
-    /// The call failed, for a reason that has been counted: alone it opens nothing, but it is no sign of health.
+    /// The call failed, for a reason that has been counted: alone it opens nothing, but it is not a sign of health.
     pub fn failed_again(mut self, now: Time) -> Option<Change> {
         self.report(Report::FailedAgain(now))
     }

@@ -160,7 +160,7 @@ impl ChannelBreaker {
     }
 }
 
-/// Sets the gauge of a channel's breaker. One for all would not tell a second that fails beside the first.
+/// Sets the gauge of a channel's breaker. One for all would not show a second that fails next to the first.
 pub fn show(channel: &str, is_open: f64) {
     gauge!("baton_breaker_state", "of" => "channel", "channel" => channel.to_owned()).set(is_open);
 }

@@ -100,7 +100,7 @@ impl Channels {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 
-    /// Puts a channel in, or in place of the one of that name. What has begun goes on by the rules it began with.
+    /// Puts a channel in, or in place of the one of that name. What has begun continues by the rules it began with.
     pub fn put(&self, channel: Channel) {
         let mut by_name = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
         by_name.insert(channel.name.clone(), Arc::new(channel));

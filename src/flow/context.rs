@@ -21,11 +21,11 @@ use crate::domain::{
     turn::Purpose,
 };
 
-/// So many characters of what was said before go to the model at most, newest first: a contact may paste a book, and the
+/// Characters of what was said before that go to the model at most, newest first: a contact may paste a book, and the
 /// question after it must still be answered.
 const HISTORY_CHARS: usize = 60_000;
 
-/// Of the messages of this turn, so many in all; each has the same part of it.
+/// Characters of the messages of this turn in all; each has the same share of it.
 const BURST_CHARS: usize = 100_000;
 
 /// Of one message.
@@ -44,7 +44,7 @@ const NOW: &str = "{now}";
 /// What is asked of it where a person answers.
 const SUGGEST: &str = "A colleague answers this contact now. Suggest what they could write next: only the words of that message.";
 
-/// What the model is asked: what was said before, then the messages of this turn, each its own; with so many rounds of tools.
+/// What the model is asked: what was said before, then the messages of this turn, each its own; and how many rounds of tools.
 pub(super) async fn request(
     archive: &dyn Archive,
     channel: &Channel,
@@ -163,7 +163,7 @@ fn chars_of(line: &Line) -> usize {
     }
 }
 
-/// Forgets the older half of what was said before the messages of this turn, so many of them. False: there is nothing to forget.
+/// Forgets the older half of what was said before the `burst` messages of this turn. False: there is nothing to forget.
 pub(super) fn forget_half(lines: &mut Vec<Line>, burst: usize) -> bool {
     // Behind the contact's last words stands what this turn has called.
     let last = lines.iter().rposition(|line| matches!(line, Line::Contact(_)));
@@ -178,7 +178,7 @@ pub(super) fn forget_half(lines: &mut Vec<Line>, burst: usize) -> bool {
     kept < said
 }
 
-/// The text, or so many characters of it and a sign that it goes on.
+/// The text, or this many characters of it and a sign that it continues.
 fn cut(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
         Some((at, _)) => format!("{} […]", &text[..at]),
@@ -186,8 +186,9 @@ fn cut(text: &str, chars: usize) -> String {
     }
 }
 
-/// A message as the model reads it, of so many characters at most; notes and empty ones are none. In a group it says who writes.
-/// What a contact wrote stands in the contact's lines alone: quoted by us it is left out, or it would be read as our words.
+/// A message as the model reads it, of this many characters at most; none for notes and empty ones. In a group it says who
+/// writes. What a contact wrote is in the contact's lines alone: quoted by us it is left out, otherwise it would be read as
+/// our words.
 fn line_of(message: &Message, chars: usize, is_group: bool) -> Option<Line> {
     if message.kind == Kind::Note || message.deleted_at.is_some() || message.text.trim().is_empty() {
         return None;
@@ -216,7 +217,7 @@ fn of_contact(message: &Message, text: String, is_group: bool) -> String {
     }
 }
 
-/// What somebody in a group calls themselves, in one line: it is as little to be believed as what they write.
+/// What somebody in a group calls themselves, in one line: it is trusted as little as what they write.
 fn name_of(sender: &Sender) -> String {
     let words: Vec<&str> = sender.name.split_whitespace().collect();
     words.join(" ").chars().take(NAME_CHARS).collect()

@@ -17,7 +17,7 @@ use crate::domain::{
     turn::TurnState,
 };
 
-/// Whoever's message cannot leave when the clock runs out keeps the conversation for at least so long.
+/// A person whose message cannot leave when the clock runs out keeps the conversation for at least this long.
 const HELD_AT_LEAST_MS: i64 = 60_000;
 
 /// What a switch stopped.
@@ -25,7 +25,7 @@ const HELD_AT_LEAST_MS: i64 = 60_000;
 pub struct Switched {
     /// The mode was another before.
     pub changed: bool,
-    /// A generation was running, for so long.
+    /// How long a generation had been running.
     pub generation_ms: Option<i64>,
     /// Parts of the reply withdrawn that had left before.
     pub parts_already_sent: usize,
@@ -44,7 +44,7 @@ pub struct By<'a> {
     pub actor: &'a str,
     /// As which agent: the conversation is assigned unless another holds it.
     pub agent: Option<Uuid>,
-    /// They have chosen until when, and whoever switches puts that in place of what is usual.
+    /// They have chosen until when, and the switch puts that in place of what is usual.
     pub chose_until: bool,
 }
 
@@ -109,7 +109,7 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
                 .with("reason", by.reason.as_str()),
         );
         if to == Mode::Ai && is_our_side {
-            // Whoever gives it back has seen how often it answered.
+            // The person who gives it back has seen how often it answered.
             docket.conversation.memo.answered.clear();
             clear(docket, by.actor, asks_who_answers);
         }
@@ -159,7 +159,7 @@ fn stop_the_machine(docket: &mut Docket, reason: DeliveryReason, by: By<'_>) -> 
     Switched { changed: false, generation_ms, parts_already_sent, parts_discarded, follow_up_cancelled }
 }
 
-/// Withdraws the lease from whoever works on the conversation. The fence rises, so that nothing of that turn can be
+/// Withdraws the lease from the turn that works on the conversation. The fence rises, so that nothing of that turn can be
 /// committed. Returns for how long it had been running.
 pub fn cancel_turn(
     docket: &mut Docket,
@@ -222,7 +222,7 @@ pub fn left_because(mode: &ModeState, policy: &Policy) -> OutcomeReason {
     if mode.is_by_hours() && mode.until.is_some() { OutcomeReason::Hours } else { OutcomeReason::ModeHuman }
 }
 
-/// A person of our side acted: the clock back to AI starts anew, if the channel has one and nobody has stopped it. A later
+/// A person of our side acted: the clock back to AI restarts, if the channel has one and nobody has stopped it. A later
 /// hour that somebody chose stays.
 pub fn hold(docket: &mut Docket, policy: &Policy) {
     docket.conversation.memo.human_seq = docket.conversation.seq;
@@ -250,7 +250,7 @@ pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
 }
 
 /// Calls a person. An earlier call stays as it is, but a send of unknown fate comes before everything. What a person is
-/// called for beside a call that may end by itself waits behind it.
+/// called for besides a call that may end by itself waits behind it.
 pub fn raise(docket: &mut Docket, reason: AttentionReason) {
     let memo = &mut docket.conversation.memo;
     match docket.conversation.attention.map(|attention| attention.reason) {
@@ -316,7 +316,7 @@ const fn is_for_want_of_an_answer(reason: AttentionReason) -> bool {
     )
 }
 
-/// Whether such a call asks for a person to answer: whoever gives the conversation back has decided who does.
+/// Whether such a call asks for a person to answer: giving the conversation back decides who does.
 const fn asks_who_answers(reason: AttentionReason) -> bool {
     matches!(
         reason,

@@ -47,7 +47,7 @@ pub fn question(language: &str) -> String {
 /// The place. Dropping the future hangs up at once.
 #[async_trait]
 pub trait Describer: Send + Sync {
-    /// What is to be seen in it. Nothing told is a failure.
+    /// What can be seen in it. An empty description is a failure.
     async fn describe(&self, picture: Picture) -> Result<String, Failure>;
 }
 

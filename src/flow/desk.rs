@@ -63,7 +63,7 @@ pub const TEXT_MAX: usize = 20_000;
 pub const BATCH_MAX: usize = 20;
 /// Who spoke last, once a message is withdrawn, is looked for so far back.
 const WITHDRAW_LOOKS_BACK: usize = 20;
-/// Newer answers, and by force what waits beside the letter, are looked for so far back.
+/// How many messages back newer answers, and by force what waits with the letter, are looked for.
 const REPLAY_LOOKS_BACK: usize = 100;
 /// A request's answer is kept for a repeat this long.
 pub const REMEMBERED_MS: i64 = 86_400_000;
@@ -105,7 +105,7 @@ pub struct Words {
     pub quoted: Option<Uuid>,
     /// The file that goes with it, kept already: the text is what stands under it.
     pub enclosure: Option<Enclosure>,
-    /// Where it stands in the request, as a JSON pointer: what is wrong with it is told by that.
+    /// Where it is in the request, as a JSON pointer, by which the refusal names it.
     pub at: String,
 }
 
@@ -154,9 +154,9 @@ pub struct Desk {
     pub ledger: Arc<dyn Ledger>,
     /// Where messages and letters are found.
     pub archive: Arc<dyn Archive>,
-    /// Where files lie that people send.
+    /// Where the files are that people send.
     pub enclosures: Arc<dyn Enclosures>,
-    /// What is told to whom outside.
+    /// Who outside receives which events.
     pub endpoints: Arc<dyn Endpoints>,
     /// The rules.
     pub channels: Arc<Channels>,
@@ -248,7 +248,7 @@ impl Desk {
         let mut conversation = said.conversation;
         for id in ids {
             let placed = self.archive.message(*id).await?.ok_or(Refusal::NotFound)?;
-            // Where it was said: that conversation may go on in another one since.
+            // Where it was said: that conversation may continue in another one since.
             conversation = placed.conversation;
             messages.push(placed.message);
         }
@@ -362,7 +362,7 @@ impl Desk {
         or_not_found(change(&*self.ledger, Key::Id(conversation), need, step).await)?
     }
 
-    /// The effect first, then the letter's end: whoever is cut off between them reads it once more, to no effect.
+    /// The effect first, then the letter's end: after a crash in between it is read again, to no effect.
     async fn read_again(&self, letter: DeadLetter, who: &Who) -> Result<DeadLetter, Refusal> {
         if letter.kind != LetterKind::Webhook || letter.state != LetterState::Open {
             return Err(not_retryable("it was replayed or discarded before, or is no webhook"));

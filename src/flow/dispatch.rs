@@ -1,7 +1,7 @@
 //! Step: what a commit sets in motion here, as the observer of the ledger.
 //!
-//! In: every commit of this instance, and what other instances tell. Out: local queues wound, running turns judged,
-//! the journal's log lines, the feed and whoever waits for a conversation woken, onlookers and other instances told.
+//! In: every commit of this instance, and what other instances report. Out: local queues updated, running turns
+//! judged, the journal's log lines, the feed and those who wait for a conversation woken, onlookers and other instances notified.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -47,7 +47,7 @@ impl Head {
     }
 }
 
-/// Someone would be typing now: the words are owed, and leave only after so long.
+/// Someone would be typing now: the words are owed, and leave only after this long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShowTyping {
     /// Over which channel.
@@ -72,13 +72,13 @@ pub struct Dispatch {
     pub running: Running,
     /// Who watches a conversation, and what they see.
     pub onlookers: Arc<Onlookers>,
-    /// What replies cost beside the model.
+    /// What replies cost besides the model.
     pub overhead: Overhead,
     /// Rung after each commit that wrote events: the feed reads on.
     pub feed: Arc<Notify>,
-    /// The same, for whoever tells endpoints of webhooks.
+    /// The same, for the step that notifies webhook endpoints.
     pub events: watch::Sender<()>,
-    /// Told of words that someone would be typing now.
+    /// Receives words that someone would be typing now.
     typing: Option<mpsc::Sender<ShowTyping>>,
     heads: Mutex<HashMap<Uuid, Head>>,
     crowded: Mutex<HashSet<String>>,
@@ -108,7 +108,7 @@ impl Default for Dispatch {
 }
 
 impl Dispatch {
-    /// With the way to other instances, if there are any, and to whoever shows that someone is typing.
+    /// With the way to other instances, if there are any, and to the task that shows that someone is typing.
     pub fn telling(others: Option<mpsc::Sender<Standing>>, typing: mpsc::Sender<ShowTyping>) -> Self {
         Self { to_others: others, typing: Some(typing), ..Self::default() }
     }
@@ -242,7 +242,7 @@ impl Observer for Dispatch {
             self.show_typing(commit);
             wrote_events |= !commit.events.is_empty();
             tell_journal(&commit.events);
-            // Nobody may be waiting: that is no failure.
+            // Nobody may be waiting: that is not a failure.
             let _ = self.changed.send(commit.standing.conversation);
         }
         if wrote_events {

@@ -2,7 +2,7 @@
 //! itself: a turn that writes a draft owes nothing, and what it was written for stays left to people.
 //!
 //! In: bursts of the contact where a person answers with suggestions, and people who ask for one. Out: a draft for a person
-//! to send, change or put away (`desk`); it retires when anything is said that it has not read.
+//! to send, change or discard (`desk`); it retires when anything is said that it has not read.
 
 mod wish;
 

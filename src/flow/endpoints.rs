@@ -1,7 +1,7 @@
-//! Place: endpoints of webhooks, and what each is to be told.
+//! Place: webhook endpoints, and the deliveries that each is owed.
 //!
-//! What is told lies in the journal. An endpoint has a place in its feed, and moves on in the transaction that writes down
-//! deliveries for what it passed: so none is forgotten, and none is written down twice.
+//! The events themselves are in the journal. An endpoint has a place in its feed, and moves on in the transaction that records
+//! deliveries for what it passed: so none is forgotten, and none is recorded twice.
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -82,14 +82,14 @@ pub struct Change {
     pub state: Option<State>,
 }
 
-/// An endpoint, as whoever serves it sees it.
+/// An endpoint, as the instance that serves it sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
     /// The facts.
     pub endpoint: Endpoint,
     /// Its secrets, sealed; the newest first. All of them sign.
     pub sealed: Vec<Vec<u8>>,
-    /// Its place in the feed; opaque to all but the adapter. None: it is told of what happens from now on.
+    /// Its place in the feed; opaque to all but the adapter. None: it receives what happens from now on.
     pub place: Option<(i64, i64)>,
     /// Deliveries that wait.
     pub waiting: i64,
@@ -130,7 +130,7 @@ pub trait Endpoints: Send + Sync {
     /// One of them.
     async fn endpoint(&self, id: Uuid) -> Result<Option<Summary>, Error>;
 
-    /// A new one, told of what happens from now on. False if there are as many as there may be.
+    /// Adds one, which receives what happens from now on. False if there are as many as there may be.
     async fn add_endpoint(&self, endpoint: &Endpoint, sealed: Vec<u8>) -> Result<bool, Error>;
 
     /// Changes one. False if there is none.
@@ -142,10 +142,10 @@ pub trait Endpoints: Send + Sync {
     /// Its secrets that sign now, sealed.
     async fn secrets(&self, id: Uuid) -> Result<Vec<Vec<u8>>, Error>;
 
-    /// Removes one, with all that it was to be told. False if there is none.
+    /// Removes one, with all deliveries that it was owed. False if there is none.
     async fn remove_endpoint(&self, id: Uuid) -> Result<bool, Error>;
 
-    /// What an endpoint was told and is to be told, the newest first: of all channels, or of these, with its tests.
+    /// Deliveries made and owed to an endpoint, the newest first: of all channels, or of these, with its tests.
     async fn deliveries(
         &self,
         endpoint: Uuid,
@@ -159,13 +159,13 @@ pub trait Endpoints: Send + Sync {
     /// Keeps a test, which has been made already.
     async fn keep_test(&self, test: &Delivery) -> Result<(), Error>;
 
-    /// Tells it again, in its order and with a new day. False if there is none, it is a test, or its event is there no more.
+    /// Delivers it again, in its order and with a new day. False if there is none, it is a test, or its event no longer exists.
     async fn tell_again(&self, id: Uuid) -> Result<bool, Error>;
 
-    /// Those that are told.
+    /// The endpoints that receive events now.
     async fn active(&self) -> Result<Vec<Uuid>, Error>;
 
-    /// Who serves an endpoint: the owner, for so long, if nobody else does and it is active. Renews what the owner has.
+    /// Makes the owner serve an endpoint for this long, if nobody else does and it is active. Renews what the owner has.
     async fn hold(&self, id: Uuid, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
 
     /// Gives back what the owner holds.
@@ -174,7 +174,7 @@ pub trait Endpoints: Send + Sync {
     /// The endpoint, if it is active and the owner's.
     async fn served(&self, id: Uuid, owner: &str) -> Result<Option<Served>, Error>;
 
-    /// Reads the feed on from the endpoint's place, at most so many events, and writes down what it wants of them; the place
+    /// Reads the feed on from the endpoint's place, at most `limit` events, and records what it wants of them; the place
     /// moves in the same transaction. Nothing happens if somebody else has moved it. Returns how many were read.
     async fn gather(&self, served: &Served, limit: usize) -> Result<usize, Error>;
 

@@ -1,7 +1,7 @@
 //! Step: a person is removed everywhere. First the conversation is closed for good, in one short transaction; from then on
 //! nobody finds it, and a new message of theirs begins another. Then its rows go, page by page.
 //!
-//! In: a person or a command that erases; every few seconds, erasures that nobody goes on with. Out: nothing of the person
+//! In: a person or a command that erases; every few seconds, erasures that were abandoned. Out: nothing of the person
 //! but keyed hashes of their messages' keys, and an event that says who erased and how many rows.
 
 mod traces;
@@ -33,11 +33,11 @@ use crate::domain::{
 
 /// Rows of one transaction: few enough that nobody waits for it.
 const PAGE: usize = 500;
-/// An erasure that nobody has gone on with for so long is anybody's: whoever began it has died.
+/// An erasure without progress for this long is anybody's: the instance that began it has died.
 const IDLE_MS: i64 = 10_000;
 /// Erasures taken up at once.
 const TAKEN_UP_MAX: usize = 20;
-/// What others have erased is heard of at the latest so long after.
+/// Erasures by other instances are noticed at the latest after this long.
 const HEARD_MS: i64 = 60_000;
 
 /// The step.
@@ -91,7 +91,7 @@ impl Eraser {
     }
 
     /// All conversations with the person of that one, which comes last, and before it those by which it leads to the others:
-    /// whoever was cut off and tries again finds what is left.
+    /// a caller that was cut off and tries again finds what is left.
     async fn of_same_person(&self, named: Overview) -> Result<Vec<Overview>, Error> {
         let mut on_the_way = vec![named];
         while let Some(last) = on_the_way.last()
@@ -123,7 +123,7 @@ impl Eraser {
         }
     }
 
-    /// Goes on with erasures that were left half-way. Returns how many.
+    /// Continues erasures that were left half-way. Returns how many.
     pub async fn take_up(&self) -> Result<usize, Error> {
         let left = self.graves.left_behind(IDLE_MS, TAKEN_UP_MAX).await?;
         let mut taken_up = 0;
@@ -190,7 +190,7 @@ impl Eraser {
         }
     }
 
-    /// Removes everything; None: somebody else goes on with it.
+    /// Removes everything; None: somebody else has taken it over.
     async fn remove_all(&self, erasing: Erasing) -> Result<Option<Erasing>, Error> {
         let Some(mut erasing) = self.remove_messages(erasing).await? else { return Ok(None) };
         for of in Of::ALL {

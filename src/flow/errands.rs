@@ -18,7 +18,7 @@ pub(super) fn keep(docket: &mut Docket, turn: Uuid, errands: &[Asking]) {
     docket.conversation.memo.errands.extend(errands.iter().map(of_turn));
 }
 
-/// That reply begins to leave, or has nothing to say: the business is told.
+/// That reply begins to leave, or has nothing to say: the business is notified.
 pub(super) fn tell(docket: &mut Docket, turn: Uuid) {
     let memo = &mut docket.conversation.memo;
     let (told, others) = std::mem::take(&mut memo.errands).into_iter().partition(|it| it.turn == turn);
@@ -43,7 +43,7 @@ pub(super) fn forget(docket: &mut Docket, turn: Uuid) {
     docket.conversation.memo.errands.retain(|errand| errand.turn != turn);
 }
 
-/// Whether the business was told of what that reply speaks of: then it is written no second time.
+/// Whether the business was notified of what that reply speaks of: then it is not written a second time.
 pub(super) fn are_told(docket: &Docket, turn: Uuid) -> bool {
     docket.conversation.memo.told == Some(turn)
 }

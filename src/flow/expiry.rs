@@ -35,7 +35,7 @@ impl Kind {
 /// A place in what is looked for, in the order of its age.
 pub type Seen = (Time, String);
 
-/// What has expired of one conversation, so much of it as goes in one transaction.
+/// What has expired of one conversation, as much of it as goes in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expired {
     /// The conversation.
@@ -57,10 +57,10 @@ pub struct Expired {
 /// The place.
 #[async_trait]
 pub trait Expiry: Send + Sync {
-    /// Takes the turn to remove what has expired, unless somebody has less than so long ago.
+    /// Claims the right to remove what has expired, unless somebody has within this time.
     async fn claim_retention(&self, every_ms: i64) -> Result<bool, Error>;
 
-    /// Conversations of which something of that kind is older than that, the oldest first; and where to go on, if there may
+    /// Conversations of which something of that kind is older than that, the oldest first; and where to continue, if there may
     /// be more.
     async fn aged(
         &self,
@@ -70,14 +70,14 @@ pub trait Expiry: Send + Sync {
         limit: usize,
     ) -> Result<(Vec<Uuid>, Option<Seen>), Error>;
 
-    /// What has expired of one, at most so many of each kind; None: it is not there, or nothing of it has.
+    /// What has expired of one, at most `limit` of each kind; None: it is not there, or nothing of it has.
     async fn expired(&self, conversation: Uuid, before: Time, limit: usize)
     -> Result<Option<Expired>, Error>;
 
     /// Removes it and keeps the hashes, if the conversation is as it was found. False: it is not.
     async fn expire(&self, expired: &Expired, hashes: Vec<String>) -> Result<bool, Error>;
 
-    /// Removes events, and letters about no conversation, that are older than that: at most so many of each.
+    /// Removes events, and letters about no conversation, that are older than that: at most `limit` of each.
     async fn expire_others(&self, before: Time, limit: usize) -> Result<Rows, Error>;
 
     /// Conversations that nobody has changed since then and of which nothing is left.

@@ -15,7 +15,7 @@ pub use self::{kinds::Looks, range::Range};
 use crate::domain::words::words;
 
 words! {
-    /// Whether a file can be had, as far as that is known.
+    /// Whether a file is available, as far as that is known.
     Availability {
         /// It is worth asking for.
         Available = "available",
@@ -97,7 +97,7 @@ pub enum Unfetched {
     /// It is larger than what is fetched.
     #[error("the file is too large")]
     TooLarge,
-    /// It has no such part, but so many bytes, if that is known.
+    /// It has no such part, but this many bytes, if that is known.
     #[error("the file has no such part")]
     NoSuchPart(Option<u64>),
     /// Too many are being fetched. Again soon.

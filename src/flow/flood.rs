@@ -18,7 +18,7 @@ use crate::domain::{
 /// What a flood is counted over, and at least this long between two turns of one.
 const FLOOD_MS: i64 = 60_000;
 
-/// More messages in a minute than allowed are a flood, until it is quiet: no more than half as many. Told once a flood.
+/// More messages in a minute than allowed are a flood, until it is quiet: no more than half as many. Recorded once per flood.
 pub fn watch(docket: &mut Docket, policy: &Policy) {
     let (now, limit) = (docket.now, policy.flood_per_minute);
     let memo = &mut docket.conversation.memo;

@@ -1,4 +1,4 @@
-//! The gate in front of the model: so many generations at once, and who waits enters by lane. A turn comes in with
+//! The gate in front of the model: a limited number of generations at once; those that wait enter by lane. A turn comes in with
 //! its lane and its time, and goes out with a slot that is free again when dropped.
 
 use std::{
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::domain::{lane::Lane, time::Time};
 
-/// Lets so many in at once. Clones share the slots.
+/// Lets a limited number in at once. Clones share the slots.
 #[derive(Clone)]
 pub struct Gate {
     shared: Arc<Shared>,
@@ -26,7 +26,7 @@ struct Shared {
     line: Mutex<Line>,
 }
 
-/// A free slot and a waiter never exist together: whoever frees a slot gives it to the first in line.
+/// A free slot and a waiter never exist together: a slot that is freed goes to the first in line.
 struct Line {
     slots: usize,
     held: usize,
@@ -44,13 +44,13 @@ struct Place {
 }
 
 impl Gate {
-    /// A gate with so many slots, at least one.
+    /// A gate with this many slots, at least one.
     pub fn new(slots: usize) -> Self {
         let line = Line { slots: slots.max(1), held: 0, next_ticket: 0, waiting: BTreeMap::new() };
         Self { shared: Arc::new(Shared { line: Mutex::new(line) }) }
     }
 
-    /// Waits for a slot. Whoever drops this future leaves the line, and passes on a slot already given.
+    /// Waits for a slot. Dropping this future leaves the line, and passes on a slot already given.
     pub async fn enter(&self, lane: Lane, now: Time) -> Slot {
         let mut waiter = match self.shared.knock(lane.rank(now)) {
             Knock::Entered(slot) => return slot,
@@ -83,7 +83,7 @@ struct Waiter {
 }
 
 /// Leaves the line before `given` is dropped: a slot is then never offered to one who has gone, and one that was
-/// already given goes on by its own drop.
+/// already given is passed on by its own drop.
 impl Drop for Waiter {
     fn drop(&mut self) {
         let sender = self.shared.line().waiting.remove(&self.place);

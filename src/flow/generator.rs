@@ -48,7 +48,7 @@ impl Offer {
         }
     }
 
-    /// Those of the business's that are shown beside Baton's; None: no tool is shown.
+    /// The business's tools that are shown alongside Baton's; None: no tool is shown.
     pub fn shown(&self) -> Option<&[Tool]> {
         match self {
             Self::Nothing => None,
@@ -87,7 +87,7 @@ pub enum Line {
     Colleague(String),
     /// What our side wants of this turn; never a contact's words.
     Instruction(String),
-    /// The assistant called tools, with words beside the calls (perhaps none).
+    /// The assistant called tools, with words alongside the calls (perhaps none).
     Calls(String, Vec<ToolCall>),
     /// What a call gave.
     Result {
@@ -111,7 +111,7 @@ pub struct ToolCall {
     pub beside: Beside,
 }
 
-/// What some servers want to see again beside a call, unread, in the next round of the same turn.
+/// What some servers want to see again with a call, unread, in the next round of the same turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Beside {
     /// The thoughts before the answer, with its first call.
@@ -125,7 +125,7 @@ pub struct Beside {
 /// What the model wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The words; empty only beside calls.
+    /// The words; empty only with calls.
     pub text: String,
     /// Tools called.
     pub calls: Vec<ToolCall>,
@@ -164,7 +164,7 @@ words! {
         Filtered = "content_filter",
         /// Not asked: it has failed too often, and one that asks on trial is enough.
         Unasked = "breaker_open",
-        /// Not asked: what it is to read was not to be had from the database.
+        /// Not asked: what it is to read was unavailable from the database.
         Store = "store",
     }
 }
@@ -201,14 +201,14 @@ pub struct Failure {
     pub retry_after_ms: Option<i64>,
     /// A few words of our own: a status, a limit.
     pub detail: String,
-    /// Tokens read all the same, as far as the server has told.
+    /// Tokens read all the same, as far as the server has reported them.
     pub input_tokens: i64,
     /// Tokens written all the same.
     pub output_tokens: i64,
 }
 
 impl Failure {
-    /// One of that kind, with no wait asked for and no tokens told of.
+    /// One of that kind, with no wait asked for and no tokens reported.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Self { kind, retry_after_ms: None, detail: detail.into(), input_tokens: 0, output_tokens: 0 }
     }
@@ -224,8 +224,8 @@ impl Failure {
         !matches!(self.kind, FailureKind::Unasked | FailureKind::Store)
     }
 
-    /// Not again before this long, for somebody who has waited for so long already: who is not asked is looked at less and
-    /// less often.
+    /// Not again before this long, for somebody who has waited for `waited_ms` already: a model that is not asked is tried less
+    /// and less often.
     pub fn rest_ms(&self, waited_ms: i64) -> Option<i64> {
         if self.is_attempt() {
             return self.retry_after_ms;
@@ -234,7 +234,7 @@ impl Failure {
         Some(self.retry_after_ms.unwrap_or(0).max(grown))
     }
 
-    /// Whether another attempt may help, and soon enough for somebody who has waited for so long: a day's quota may be hours
+    /// Whether another attempt may help, and soon enough for somebody who has waited this long: a day's quota may be hours
     /// away, and a model that is not even asked may be gone for good.
     pub fn is_worth_waiting_for(&self, waited_ms: i64) -> bool {
         let comes_soon = self.retry_after_ms.is_none_or(|ms| ms <= WAIT_MAX_MS);
@@ -242,7 +242,7 @@ impl Failure {
     }
 }
 
-/// Hears of the words as they come: ten times a second at most, or whoever watches is told more than they can read.
+/// Receives the words as they come: ten times a second at most, otherwise onlookers get more than they can read.
 pub trait Progress: Send + Sync {
     /// So far it reads.
     fn wrote(&self, so_far: &str);
@@ -254,7 +254,7 @@ pub trait Generator: Send + Sync {
     /// One answer of the model. Done only with an end marker or a finish reason; anything else is a failure.
     async fn reply(&self, request: &Request, progress: &dyn Progress) -> Result<Written, Failure>;
 
-    /// Whether it is told who asks: then what it answers to one may be about nobody else.
+    /// Whether it knows who asks: then what it answers to one may be about nobody else.
     fn knows_who_asks(&self, _channel: &str) -> bool {
         false
     }

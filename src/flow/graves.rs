@@ -1,7 +1,7 @@
 //! Place: erased conversations, whose rows are removed page by page, and the tombstones that are kept of them.
 //!
-//! Each method is one short transaction. What was removed is counted in the same one, so that two who go on with the same
-//! erasure, or one that died between two pages, count nothing twice.
+//! Each method is one short transaction. What was removed is counted in the same one, so that two instances that continue the
+//! same erasure, or one that died between two pages, count nothing twice.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct Erasing {
     pub removed: Rows,
 }
 
-/// What hangs on a conversation, beside its messages. In this order it goes.
+/// What belongs to a conversation, besides its messages. In this order it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// Suggestions.
@@ -84,7 +84,7 @@ pub struct Leaf {
 pub struct Line {
     /// The message.
     pub id: Uuid,
-    /// The chat of whoever wrote it.
+    /// The chat of its writer.
     pub writer: Option<String>,
     /// As the provider knows it.
     pub provider_id: Option<String>,
@@ -97,9 +97,9 @@ pub struct Line {
 /// Somebody's words among those of others.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Traces {
-    /// Messages of theirs. They keep their places, or what others wrote would lose its order, and say no more than that
-    /// something was deleted. What turns that answered them told of their words goes with them, and edits that wait for
-    /// their messages.
+    /// Messages of theirs. They keep their places, otherwise what others wrote would lose its order, and say no more than
+    /// that something was deleted. What turns that answered them recorded of their words goes with them, and so do edits that
+    /// wait for their messages.
     pub written: Vec<Uuid>,
     /// Messages of others that quote them: what is quoted goes.
     pub quoting: Vec<Uuid>,
@@ -119,7 +119,7 @@ pub enum Turned {
     Removed(Erasing),
     /// There were none.
     Nothing,
-    /// Somebody else goes on with it: nothing was done.
+    /// Somebody else has taken it over: nothing was done.
     Overtaken,
 }
 
@@ -129,7 +129,7 @@ pub trait Graves: Send + Sync {
     /// One that is being erased; None: it never was, or is gone.
     async fn erasing(&self, conversation: Uuid) -> Result<Option<Erasing>, Error>;
 
-    /// Conversations that are being erased, and nobody has gone on with for so long.
+    /// Conversations that are being erased, without progress for this long.
     async fn left_behind(&self, idle_ms: i64, limit: usize) -> Result<Vec<Uuid>, Error>;
 
     /// The next messages; None: there are no more.
@@ -141,7 +141,7 @@ pub trait Graves: Send + Sync {
     /// Conversations on a channel in which several people write, groups and stories, by their ids.
     async fn shared(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error>;
 
-    /// The next messages of one of them; and where to go on, if there are more.
+    /// The next messages of one of them; and where to continue, if there are more.
     async fn lines(&self, shared: Uuid, after: i64, limit: usize) -> Result<(Vec<Line>, Option<i64>), Error>;
 
     /// Takes somebody's words out of one of them.

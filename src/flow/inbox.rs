@@ -1,6 +1,6 @@
 //! Place: what the contacts wrote, each conversation's messages in the order in which they were accepted.
 //!
-//! In: arrivals from intake. Out: ripe bursts, claimed under a lease by whoever will answer them.
+//! In: arrivals from intake. Out: ripe bursts, claimed under a lease by the instance that will answer them.
 
 mod amend;
 
@@ -198,7 +198,7 @@ fn fate(docket: &Docket, policy: &Policy, inert: Option<OutcomeReason>, starts_t
     Inbound { outcome, reason, starts_turn }
 }
 
-/// What the provider brought, as a message of whoever wrote it.
+/// What the provider brought, as a message of its writer.
 pub(super) fn message_of(arrival: &Arrival, author: Author, origin: Origin) -> Message {
     Message {
         sender: arrival.sender.clone(),
@@ -363,7 +363,7 @@ fn supersede(docket: &mut Docket, policy: &Policy, first_at: Time) -> bool {
 
 /// A reply whose first part was claimed and certainly did not leave counts as being generated again. If the contact has
 /// written meanwhile, or amended what it answers, it has not read everything: it starts again with what is new, or never
-/// leaves, where all of that was deleted. Not if the business was told of it.
+/// leaves, where all of that was deleted. Not if the business was notified of it.
 pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended: bool) {
     if errands::are_told(docket, reply) {
         return;

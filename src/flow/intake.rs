@@ -313,7 +313,7 @@ impl Intake {
         }
     }
 
-    /// Calls a person for what has come to a conversation that was merged, in the one where it goes on.
+    /// Calls a person for what has come to a conversation that was merged, in the one where it continues.
     async fn call_there(
         &self,
         goes_on: Option<Uuid>,
@@ -395,7 +395,7 @@ fn key(channel: &Channel, chat: &ChatId, opening: Option<Opening>) -> Key {
     Key::Chat { channel: channel.name.clone(), chat: chat.clone(), opening }
 }
 
-/// What was removed is there for as long as the provider keeps it, and is no news.
+/// What was removed is there for as long as the provider keeps it, and is not news.
 fn unless_removed(verdict: Result<Verdict, Error>) -> Result<Verdict, Error> {
     match verdict {
         Err(Error::Removed(_)) => Ok(Verdict::Ignored),

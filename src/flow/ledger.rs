@@ -51,7 +51,7 @@ pub struct Need {
     pub keys_are_new: bool,
     /// Messages by our ids.
     pub messages: Vec<Uuid>,
-    /// The newest messages of the conversation, so many.
+    /// How many of the conversation's newest messages.
     pub newest: usize,
     /// The channel's row, locked.
     pub channel: bool,
@@ -65,7 +65,7 @@ pub struct Need {
     pub labels: bool,
     /// What an idempotency key stands for.
     pub request: Option<String>,
-    /// The very conversation of the key. Otherwise, if it was merged, the step runs in the one where it goes on; and if one
+    /// The very conversation of the key. Otherwise, if it was merged, the step runs in the one where it continues; and if one
     /// of the keys is that of a message of one that was merged into it, there.
     pub itself: bool,
     /// Messages that the step is about: if one of them was removed, the step does not run, and begins no conversation.
@@ -78,7 +78,7 @@ impl Need {
         Self { itself: true, ..Self::default() }
     }
 
-    /// The number after which all messages are wanted, of a conversation that has so many.
+    /// The number after which all messages are wanted, of a conversation whose newest one is `seq`.
     pub fn oldest_of(&self, seq: i64) -> i64 {
         // Numbers have no holes: each message takes the next under the lock of its conversation.
         seq.saturating_sub(i64::try_from(self.newest).unwrap_or(i64::MAX)).max(0)
@@ -97,7 +97,7 @@ pub enum Error {
     /// The store cannot be reached, or did not answer in time. Try again later.
     #[error("the database is unavailable")]
     Unavailable(#[source] Source),
-    /// A list was asked to go on from a place that it has not given.
+    /// A list was asked to continue from a place that it has not given.
     #[error("not a cursor of this list")]
     NotACursor,
     /// The store refuses this step alone, for its data.
@@ -166,7 +166,7 @@ pub struct Due {
     pub clocks: Clocks,
 }
 
-/// What is told of each step once it is committed.
+/// What the observer learns of each step once it is committed.
 #[derive(Debug, Clone)]
 pub struct Committed {
     /// The moment of the step, by the store's clock: clocks are meant against it.
@@ -212,7 +212,7 @@ pub trait Ledger: Send + Sync {
     /// left out.
     async fn due(&self, work: Work, channels: &[String], limit: usize) -> Result<Vec<Due>, Error>;
 
-    /// How these conversations stand. Extends the leases that still have the fence named, if told for how long.
+    /// How these conversations stand. Extends the leases that still have the fence named, if `extend_ms` is given.
     /// A conversation that is gone is left out.
     async fn standings(&self, held: &[Held], extend_ms: Option<i64>) -> Result<Vec<Standing>, Error>;
 
@@ -255,13 +255,13 @@ pub fn ignore_gone<T>(outcome: Result<T, Error>) -> Result<(), Error> {
     }
 }
 
-/// First pause between two tries of a step that must not be lost; doubles.
+/// First pause between two attempts of a step that must not be lost; doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The same for what only this instance knows (what the model wrote, what the provider answered): an outage of the store
-/// does not lose it, if it ends within so long. Whether it still counts is the step's to see.
+/// does not lose it, if it ends within this time. Whether it still counts is for the step to see.
 pub async fn insist<T, F>(
     ledger: &dyn Ledger,
     key: Key,

@@ -20,10 +20,10 @@ use super::{
 };
 use crate::domain::message::Message;
 
-/// A link that the provider gave again is used for so long.
+/// How long a link is used that the provider gave again.
 const LINK_KEPT: Duration = Duration::from_secs(3_600);
 
-/// Links remembered. Whoever looks through more old messages asks again.
+/// Links remembered. Looking through more old messages asks again.
 const LINKS_MAX: usize = 1_000;
 
 /// The step.
@@ -41,7 +41,7 @@ impl Fetching {
         Self { files, enclosures, channels, links: Mutex::default() }
     }
 
-    /// Whether the file of a message can be had, as far as the message tells; None: it has none.
+    /// Whether the file of a message is available, as far as the message shows; None: it has none.
     pub fn standing(&self, message: &Message) -> Option<Availability> {
         let media = message.media.as_ref()?;
         Some(if media.is_kept {

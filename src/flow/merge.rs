@@ -41,7 +41,7 @@ struct Later {
     is_at_rest: bool,
 }
 
-/// Under which other id the provider knows the person of a chat, if there is one. An error: it has not said. It is not believed
+/// Under which other id the provider knows the person of a chat, if there is one. An error: it has not said. It is not trusted
 /// where that would make one person of two with a number each: no webhook has shown it, and what each wrote is not the other's.
 pub async fn other_id(
     registry: &dyn Registry,
@@ -120,7 +120,7 @@ pub async fn merge(
     earlier: Uuid,
     later: Uuid,
 ) -> Result<(), Error> {
-    // It may have been merged, too: then this is the one in which it goes on.
+    // It may have been merged, too: then this is the one in which it continues.
     let stands = |docket: &mut Docket| docket.conversation.clone();
     let earlier = match change(ledger, Key::Id(earlier), Need::default(), stands).await {
         Err(Error::Gone) => return forget(ledger, later).await,

@@ -41,7 +41,7 @@ pub struct Request {
     pub answer_now: bool,
     /// A colleague's words for the assistant's next turn, whenever that is.
     pub note: Option<String>,
-    /// Wait at most so long for sends in flight.
+    /// Wait at most this long for sends in flight.
     pub settle_ms: Option<i64>,
     /// The reason to record, in place of the usual one.
     pub reason: Option<Reason>,
@@ -106,7 +106,7 @@ pub struct ModeSwitch {
     pub settle_ms: i64,
 }
 
-/// Nothing here tells of sends that another instance settles: looked at so often.
+/// Nothing here reports sends that another instance settles: looked at this often.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// What a person answers with *answer now* goes back at most so far.
 pub(super) const ANSWER_NOW_MESSAGES: usize = 100;
@@ -130,7 +130,7 @@ impl ModeSwitch {
         })
         .await??;
         if receipt.conversation.memo.is_untold {
-            // If the store fails now, whoever tends the conversation does it.
+            // If the store fails now, the step that tends the conversation does it.
             let told = merge::tell_others(&*self.ledger, &self.channels, &receipt.conversation).await;
             if let Err(error) = told {
                 tracing::warn!(%error, "another conversation with the same person learns of a takeover later");
@@ -211,7 +211,7 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
     let is_conflict =
         request.expected_version.is_some_and(|version| version != docket.conversation.mode.version);
     if is_repeat {
-        // It had its effect; whoever has switched since has decided later.
+        // It had its effect; a switch since then was decided later.
         return Ok(receipt(docket, &Switched::default(), to == Mode::Ai && request.answer_now));
     }
     if is_conflict {

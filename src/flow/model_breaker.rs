@@ -41,7 +41,7 @@ impl ModelBreaker {
         self.breaker.phase() != Phase::Closed
     }
 
-    /// Sets its gauge to what is so now: a change is told when a call makes it, and there may be no more calls.
+    /// Sets its gauge to what is so now: a change is reported when a call makes it, and there may be no more calls.
     pub fn measure(&self) {
         show(self.breaker.keeps_away((self.clock)()));
     }
@@ -49,7 +49,7 @@ impl ModelBreaker {
     /// Asks to make one call.
     pub fn permit(&self, channel: &str) -> Result<Permit, Failure> {
         match self.breaker.permit((self.clock)()) {
-            // Never told that the call begins: a takeover that drops it says nothing of the server's health.
+            // Never notified that the call begins: a takeover that drops it says nothing of the server's health.
             Admission::Permit(permit) => Ok(permit),
             Admission::OpenUntil { until, change } => {
                 self.tell(channel, change);
@@ -91,7 +91,7 @@ impl ModelBreaker {
         self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes it down beside the turn: what runs here may be dropped at any moment, a call to the store never.
+    /// Records it outside the turn: what runs here may be dropped at any moment, a call to the store never.
     fn tell(&self, channel: &str, change: Option<Change>) {
         let Some(change) = change else { return };
         let kind = match change {

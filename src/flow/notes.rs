@@ -1,7 +1,8 @@
 //! Rules: a colleague's note for the assistant, from the answer that has read it until that has left. It is for one answer,
-//! and one that never left is none.
+//! and one that never left does not count.
 //!
-//! In: replies that are committed, have left, or never will. Out: the note put away, forgotten, or there again for the next turn.
+//! In: replies that are committed, have left, or never will. Out: the note set aside, forgotten, or there again for the next
+//! turn.
 
 use uuid::Uuid;
 

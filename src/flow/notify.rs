@@ -1,7 +1,8 @@
 //! Step: delivers events to the webhook endpoints that asked for them.
 //!
-//! In: endpoints, and the feed of events from where each has been told. Out: POSTs, at least once, in order within a
-//! conversation; what is not received within a day is a dead letter, and who receives nothing for a day is switched off.
+//! In: endpoints, and the feed of events from the place of each. Out: POSTs, at least once, in order within a
+//! conversation; what is not received within a day is a dead letter, and an endpoint that receives nothing for a day is switched
+//! off.
 
 pub mod signature;
 
@@ -43,34 +44,34 @@ const AT_ONCE: usize = 8;
 pub const AT_ONCE_IN_ALL: usize = 64;
 /// Events of one reading.
 const READ_MAX: usize = 200;
-/// No more is written down while so many could be told: the journal keeps the rest.
+/// No more deliveries are recorded while this many are ready: the journal keeps the rest.
 const READY_MAX: i64 = 1_000;
-/// Nor while so many wait, most of them behind what was refused: the table has an end.
+/// Nor while this many wait, most of them behind what was refused: the table has an end.
 const WAITING_MAX: i64 = 10_000;
 /// Largest body. More than the longest messages make, and what a receiver may be expected to take.
 const BODY_MAX: usize = 1 << 20;
-/// How often what a receiver has answered is brought to a store that is away, and how long between.
+/// How often the answer of a receiver is offered to a store that is unavailable, and how long between.
 const SETTLE_TRIES: usize = 10;
 const SETTLE_AGAIN: Duration = Duration::from_secs(1);
-/// Deliveries that have ended are shown for so long.
+/// How long deliveries that have ended are shown.
 pub const KEPT_MS: i64 = 3 * 86_400_000;
 
 /// Puts events into words.
 #[async_trait]
 pub trait Bodies: Send + Sync {
-    /// The event as it is told, with its conversation and message as they are now.
+    /// The event as it is posted, with its conversation and message as they are now.
     async fn body(&self, event: &Recorded) -> Result<Bytes, Error>;
 }
 
-/// What endpoints are told with.
+/// What deliveries are made with.
 pub struct Notifier {
     /// This instance.
     pub owner: String,
-    /// Who is told, and what.
+    /// Who receives what.
     pub endpoints: Arc<dyn Endpoints>,
     /// How they are reached.
     pub receivers: Arc<dyn Receivers>,
-    /// How events are told.
+    /// How events are written.
     pub bodies: Arc<dyn Bodies>,
     /// Opens secrets.
     pub vault: Arc<dyn Vault>,
@@ -114,7 +115,7 @@ impl Notifier {
         Ok(self.receivers.post(parcel).await)
     }
 
-    /// Tells an endpoint something that has not happened, once, whatever its state. None if there is no such endpoint.
+    /// Posts a test event to an endpoint, once, whatever its state. None if there is no such endpoint.
     pub async fn test(&self, id: Uuid) -> Result<Option<Delivery>, Error> {
         let Some(standing) = self.endpoints.endpoint(id).await? else { return Ok(None) };
         let (now, delivery) = ((self.clock)(), Uuid::now_v7());
@@ -147,7 +148,7 @@ impl Notifier {
 
     /// Tells it once, and keeps what became of it.
     async fn tell(&self, served: &Served, due: &Due) -> Result<(), Error> {
-        // It was wanted when it was written down. What it is told of may have been narrowed since, and its address changed.
+        // It was wanted when it was recorded. What it receives may have been narrowed since, and its address changed.
         if due.event.as_ref().is_some_and(|event| !served.endpoint.wants(&event.event)) {
             let dropped = Ended { attempt: Attempt::default(), fate: Fate::Dropped, disabled: None };
             self.settle(due, &dropped).await?;
@@ -183,7 +184,7 @@ impl Notifier {
         Ok(())
     }
 
-    /// Only this instance knows what was answered: a store that is away for a moment does not make it say so twice.
+    /// Only this instance knows what was answered: a store that is unavailable for a moment does not make it answer twice.
     async fn settle(&self, due: &Due, ended: &Ended) -> Result<(), Error> {
         let mut tries = 1;
         loop {
@@ -201,9 +202,9 @@ impl Notifier {
 /// How a round went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Round {
-    /// Another instance serves it, or it is not to be told anything.
+    /// Another instance serves it, or it is to receive nothing.
     NotOurs,
-    /// So much was begun or read.
+    /// How much was begun or read.
     Worked(usize),
 }
 
@@ -223,7 +224,7 @@ impl Courier {
         Self { notifier, endpoint, held_at: None, running: JoinSet::new(), lanes: HashMap::new() }
     }
 
-    /// Reads on, and begins what is due. What was begun before goes on meanwhile.
+    /// Reads on, and begins what is due. What was begun before continues meanwhile.
     pub async fn round(&mut self) -> Result<Round, Error> {
         if !self.hold().await? {
             return Ok(Round::NotOurs);
@@ -244,7 +245,7 @@ impl Courier {
         let in_hand: HashSet<String> = self.lanes.values().cloned().collect();
         let (served, mut begun) = (Arc::new(served), 0);
         for due in due.into_iter().filter(|due| !in_hand.contains(&due.lane)).take(free) {
-            // Whoever finds no slot looks again when one of ours is free, or in a second.
+            // Without a slot it looks again when one of ours is free, or in a second.
             let Ok(slot) = Arc::clone(&self.notifier.slots).try_acquire_owned() else { break };
             let (notifier, served, lane) =
                 (Arc::clone(&self.notifier), Arc::clone(&served), due.lane.clone());

@@ -54,7 +54,7 @@ pub fn leave_for_good(docket: &mut Docket) {
 }
 
 /// The assistant's hours have begun: what nobody has answered or put aside meanwhile, it answers. If they are over again (we
-/// were away), people have it until the next.
+/// were down), people have it until the next.
 pub fn come_back(docket: &mut Docket, policy: &Policy) {
     if let Some(opens_at) = opens_at(policy, docket.now) {
         leave_until(docket, opens_at);

@@ -33,7 +33,7 @@ use crate::domain::{
 pub const BEGIN_WITHIN_MS: i64 = 1_000;
 /// What a `sending` row's lease has beyond the beginning and the time limit of the request.
 const LEASE_MARGIN_MS: i64 = 5_000;
-/// A file gets to the gateway at no less than so many bytes a millisecond, or not at all.
+/// A file gets to the gateway at no less than this many bytes a millisecond, or not at all.
 const FILE_BYTES_PER_MS: i64 = 128;
 
 /// What is to be owed.
@@ -268,7 +268,7 @@ pub fn withdraw_reply(docket: &mut Docket, reply: Uuid) -> bool {
             .turn(reply)
             .with("discarded", discarded),
     );
-    // It is no answer, and does not count as one.
+    // It is not an answer, and does not count as one.
     docket.conversation.memo.answered.pop();
     // What it has scheduled goes with it: the next answer may want none.
     if docket.follow_up().is_some_and(|follow_up| follow_up.created_by == actor::ASSISTANT) {

@@ -1,4 +1,4 @@
-//! What a reply costs beside the model and the delays that were chosen: from the ripe burst to the POST, summed over
+//! What a reply costs besides the model and the delays that were chosen: from the ripe burst to the POST, summed over
 //! the steps of this instance, for the metric of that name.
 
 use std::{
@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::measure::seconds;
 use crate::domain::message::Message;
 
-/// Replies whose first part has not left yet. Those that never leave are forgotten when there are so many.
+/// Replies whose first part has not left yet. Those that never leave are forgotten when there are this many.
 const REPLIES_MAX: usize = 20_000;
 
 /// What replies have cost so far, until their first part leaves.
@@ -22,7 +22,7 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// The reply of a turn is committed; it has cost so much.
+    /// The reply of a turn is committed; it has cost this much.
     pub fn begin(&self, turn: Uuid, ms: i64) {
         let mut replies = self.until_commit_ms.lock().unwrap_or_else(PoisonError::into_inner);
         if replies.len() >= REPLIES_MAX {

@@ -1,5 +1,5 @@
-//! Place: how many generations begin in a minute, over all instances. A turn comes in with its lane, and goes on with a
-//! slot when its generation may begin; who waits keeps its lane.
+//! Place: how many generations begin in a minute, over all instances. A turn comes in with its lane, and continues with
+//! a slot when its generation may begin; while it waits it keeps its lane.
 //!
 //! The count is the store's: what the model's server would notice must hold without Redis too.
 
@@ -30,12 +30,12 @@ pub trait Starts: Send + Sync {
     async fn begin_generation(&self, per_minute: i64) -> Result<Option<i64>, Error>;
 }
 
-/// So many begin in a minute.
+/// Limits how many generations begin in a minute.
 pub struct Pace {
     starts: Arc<dyn Starts>,
     per_minute: i64,
     /// One at a time waits for a slot and a start, the best lane first. In the other order those who wait for a start
-    /// would hold the slots, and whoever has a better lane would stand behind all of them.
+    /// would hold the slots, and one with a better lane would stand behind all of them.
     line: Gate,
 }
 
@@ -50,7 +50,7 @@ impl Pace {
         self.line.waiting()
     }
 
-    /// Waits for a slot, and until one more may begin. Whoever drops this future leaves the line.
+    /// Waits for a slot, and until one more may begin. Dropping this future leaves the line.
     pub async fn enter(&self, gate: &Gate, lane: Lane, now: Time) -> Slot {
         let _first = self.line.enter(lane, now).await;
         let slot = gate.enter(lane, now).await;

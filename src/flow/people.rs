@@ -75,23 +75,23 @@ pub struct Change {
     pub name: Option<String>,
     /// Another address.
     pub email: Option<String>,
-    /// Another role. Whoever may do more by it loses all sessions and links.
+    /// Another role. An agent who may do more by it loses all sessions and links.
     pub role: Option<Role>,
-    /// Other channels, or all. Whoever sees more by it loses all sessions and links.
+    /// Other channels, or all. An agent who sees more by it loses all sessions and links.
     pub channels: Option<Option<Vec<String>>>,
-    /// Let in, or not any more. Whoever is not loses all sessions and links.
+    /// Enabled or disabled. A disabled agent loses all sessions and links.
     pub is_disabled: Option<bool>,
     /// The hash of another password. Sessions and links from before it are over.
     pub password: Option<String>,
-    /// Of all sessions, this one goes on: that in which the password is changed.
+    /// The one session that continues: that in which the password is changed.
     pub spared: Option<String>,
     /// What their dashboard wants to find again: JSON, kept as it is.
     pub preferences: Option<String>,
 }
 
 impl Change {
-    /// Whether who is signed in as that agent must sign in anew: what they came with was good for less, and a link for it may
-    /// have been made by whoever may do no more than that.
+    /// Whether who is signed in as that agent must sign in again: what they came with was good for less, and a link for it may
+    /// have been made by somebody who may do no more than that.
     pub fn ends_sessions(&self, agent: &Agent) -> bool {
         let may_more = self.role == Some(Role::Admin) && agent.role != Role::Admin;
         let sees_more = match (&agent.channels, &self.channels) {
@@ -156,7 +156,7 @@ pub trait People: Send + Sync {
     /// The agent with that address, in whatever case, and the hash of their password if they have one.
     async fn agent_of(&self, email: &str) -> Result<Option<(Agent, Option<String>)>, Error>;
 
-    /// What their dashboard keeps here, as it was given: a JSON object. None if there is no such agent.
+    /// What their dashboard stores here, as it was given: a JSON object. None if there is no such agent.
     async fn preferences(&self, id: Uuid) -> Result<Option<String>, Error>;
 
     /// Adds an agent with the hash of a password, with a link, or with neither. False, and nothing is added, if the address
@@ -168,13 +168,13 @@ pub trait People: Send + Sync {
         link: Option<&Link>,
     ) -> Result<bool, Error>;
 
-    /// Adds an agent and their link if there is no agent at all. Of several callers one is told true.
+    /// Adds an agent and their link if there is no agent at all. Of several callers one gets true.
     async fn add_first_agent(&self, agent: &Agent, link: &Link) -> Result<bool, Error>;
 
     /// Changes an agent, unless nobody would be left who may do everything.
     async fn change_agent(&self, id: Uuid, change: &Change, now: Time) -> Result<Outcome, Error>;
 
-    /// Begins a session of who has shown that password. False if meanwhile it is another, or they are let in no more.
+    /// Begins a session of who has shown that password. False if meanwhile it is another, or they are disabled.
     async fn begin_session(&self, session: &Session, password: &str) -> Result<bool, Error>;
 
     /// Begins a session by a link, which is then used up. None if it was used before, is too old, or leads to nobody

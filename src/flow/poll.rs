@@ -16,7 +16,7 @@ use super::{
     repair,
 };
 
-/// The provider is asked to hold its answer back for so long until there is something.
+/// How long the provider is asked to hold its answer back until there is something.
 const WAIT: Duration = Duration::from_secs(10);
 /// How long a channel is the poller's own: longer than one round may take, with the wait and two slow answers.
 pub const LEASE_MS: i64 = 45_000;
@@ -32,7 +32,7 @@ pub enum Polled {
     Elsewhere,
     /// There is no such channel any more.
     Gone,
-    /// Told to stop, with nothing in hand.
+    /// Stopped, with nothing in hand.
     Stopped,
 }
 
@@ -86,7 +86,7 @@ impl Poller {
         Ok(Polled::Took(verdict))
     }
 
-    /// Leaves a channel to whoever comes first.
+    /// Leaves a channel to the first instance that comes.
     pub async fn leave(&self, name: &str) -> Result<(), ledger::Error> {
         self.registry.claim_poll(name, &self.owner, 0).await.map(drop)
     }

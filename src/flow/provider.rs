@@ -243,7 +243,7 @@ pub struct Unanswered {
     pub is_refusal: bool,
 }
 
-/// The state assumed while the provider refuses the credentials: nothing will go or come before somebody mends it.
+/// The state assumed while the provider refuses the credentials: nothing will go or come before somebody fixes it.
 pub const CREDENTIALS_REFUSED: &str = "credentials_refused";
 
 /// What there is to link a phone with.
@@ -267,7 +267,7 @@ pub enum LookUp {
     Queue,
     /// Among what has left there.
     Journal {
-        /// In the last so many minutes.
+        /// Of the last minutes, this many.
         minutes: i64,
     },
 }
@@ -298,7 +298,7 @@ pub trait Provider: Send + Sync {
     /// Sends a text or a file once. Dropping the future may leave its fate unclear: it is never dropped, only timed out inside.
     async fn send(&self, message: &Outgoing) -> Sent;
 
-    /// Shows that someone is typing, for about so long. Best effort.
+    /// Shows that someone is typing, for about this long. Best effort.
     async fn show_typing(&self, _chat: &ChatId, _ms: i64) {}
 
     /// Marks all of the chat as read: marking one message marks no other. Best effort.
@@ -312,7 +312,7 @@ pub trait Provider: Send + Sync {
         Ok(LinkCode::Unavailable { detail: "this channel has no phone to link".to_owned() })
     }
 
-    /// The oldest notification that waits, or the first to come within so long. The same until it is acknowledged.
+    /// The oldest notification that waits, or the first to come within `wait`. The same until it is acknowledged.
     /// Dropping the future loses nothing.
     async fn receive(&self, wait: Duration) -> Result<Option<Notification>, Unanswered>;
 
@@ -336,13 +336,13 @@ pub trait Provider: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Another address of the file of that message, where the one that came with it was none or opens it no more. None: there
-    /// is no file, or no other address.
+    /// Another address of the file of that message, where the one that came with it was missing or no longer opens it. None:
+    /// there is no file, or no other address.
     async fn file_link(&self, _chat: &ChatId, _message: &str) -> Result<Option<String>, Unanswered> {
         Ok(None)
     }
 
-    /// Under which other id WhatsApp knows the same person. None: there is none that it tells.
+    /// Under which other id WhatsApp knows the same person. None: there is none that it reveals.
     async fn other_id(&self, _chat: &ChatId) -> Result<Option<ChatId>, Unanswered> {
         Ok(None)
     }

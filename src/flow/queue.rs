@@ -33,7 +33,7 @@ struct Waiting {
 }
 
 impl Queue {
-    /// Looks at this conversation in so many milliseconds (0: at once), whatever was planned before; None: not at all.
+    /// Looks at this conversation in `in_ms` milliseconds (0: at once), whatever was planned before; None: not at all.
     pub fn set(&self, conversation: Uuid, in_ms: Option<i64>) {
         let at = in_ms.map(|ms| Instant::now() + duration(ms));
         let mut waiting = self.lock();

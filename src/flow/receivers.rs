@@ -1,4 +1,4 @@
-//! Place: those outside who are told of events, as far as they can be reached.
+//! Place: those outside who receive events, as far as they can be reached.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -31,7 +31,7 @@ use crate::domain::{
     time::Time,
 };
 
-/// Clocks of the provider and ours may differ by so much when an echo is held against a message.
+/// How much the clocks of the provider and ours may differ when an echo is compared with a message.
 const SKEW_MS: i64 = 5_000;
 
 /// What a report turned out to be about.
@@ -318,7 +318,7 @@ fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
     id
 }
 
-/// The first that the contact has written since then and our side has not answered: a copy that comes late is no answer to
+/// The first that the contact has written since then and our side has not answered: a copy that comes late is not an answer to
 /// it. By the provider's clock, which has stamped both. Sees what was loaded.
 fn written_after(docket: &Docket, at: Option<Time>) -> Option<(i64, Time)> {
     let at = at?;

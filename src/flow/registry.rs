@@ -142,7 +142,7 @@ pub trait Registry: Send + Sync {
     /// channel's.
     async fn put_channel(&self, channel: &Channel, changed_at: Time) -> Result<bool, Error>;
 
-    /// Removes a channel that has no conversations, with its dead letters; whatever was limited to it is so no more, and
+    /// Removes a channel that has no conversations, with its dead letters; whatever was limited to it no longer is, and
     /// sees nothing instead. False if there is none, or it has some.
     async fn remove_channel(&self, name: &str) -> Result<bool, Error>;
 
@@ -179,23 +179,22 @@ pub trait Registry: Send + Sync {
     /// Two ids of a chat are known to be one person: the one that has no conversation yet shares that of the other.
     async fn link_chats(&self, channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
 
-    /// Who fetches what this channel's provider has: the owner, for so long, if nobody else does. Renews what the owner
+    /// Lets the owner fetch what this channel's provider has, for this long, if nobody else does. Renews what the owner
     /// has; zero gives it back.
     async fn claim_poll(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
 
-    /// The journal of this channel is to be looked through in so long, by the store's clock, and not before.
+    /// The journal of this channel is to be searched in `in_ms`, by the store's clock, and not before.
     async fn wind_repair(&self, name: &str, in_ms: i64) -> Result<(), Error>;
 
-    /// The same, unless it is to be looked through sooner anyway, and is not due yet.
+    /// The same, unless it is to be searched sooner anyway, and is not due yet.
     async fn begin_repair(&self, name: &str, in_ms: i64) -> Result<(), Error>;
 
-    /// If the journal is due, the caller looks through it, and it is due again then, for the caller may never come to an
-    /// end. Returns up to when it was looked through before: at first, when the channel was made. Of several callers one
-    /// gets it.
+    /// If the journal is due, the caller searches it, and it is due again at `until`, since the caller may never finish.
+    /// Returns up to when it was searched before: at first, when the channel was made. Of several callers one gets it.
     async fn claim_repair(&self, name: &str, now: Time, until: Time) -> Result<Option<Time>, Error>;
 
-    /// The journal was looked through up to then by whoever had claimed it until then, and is due again at `next_at`: unless
-    /// it was wound meanwhile.
+    /// The journal was searched up to `to` by the instance that had claimed it until `until`, and is due again at `next_at`:
+    /// unless it was wound meanwhile.
     async fn end_repair(&self, name: &str, to: Time, until: Time, next_at: Time) -> Result<(), Error>;
 }
 

@@ -30,7 +30,7 @@ const SETTLE_MS: i64 = 180_000;
 pub const EVERY_MS: i64 = 3_600_000;
 /// And again this soon if that failed.
 const AGAIN_MS: i64 = 60_000;
-/// Whoever has not come to an end within this was stopped on the way: another looks. If not, what both find has its effect once.
+/// A search that has not ended within this was stopped on the way: another begins. If not, what both find has its effect once.
 const LOOK_MS: i64 = 600_000;
 /// Messages may come into the journal two minutes late, and the youngest are left to their webhooks: looked at again.
 const OVERLAP_MS: i64 = 600_000;

@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 /// Whose a request is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begun {
-    /// The caller's: nobody has done it, or whoever began has not ended in time.
+    /// The caller's: nobody has done it, or the one who began has not ended in time.
     Yours,
     /// Somebody works on it.
     InProgress,
@@ -23,14 +23,14 @@ pub enum Begun {
 /// The place.
 #[async_trait]
 pub trait Repeats: Send + Sync {
-    /// Takes a request up for so long, unless somebody has.
+    /// Takes a request up for this long, unless somebody has.
     async fn begin(&self, request: &Idempotency, owner: Uuid, ttl_ms: i64) -> Result<Begun, Error>;
 
     /// Keeps what it was answered, sealed. Nothing happens if it is no longer the owner's; and it is let go if it shows a
     /// conversation that was erased since it was begun.
     async fn answer(&self, key: &str, owner: Uuid, plain: &str, sealed: Vec<u8>) -> Result<(), Error>;
 
-    /// Lets it go unanswered: the next one begins anew.
+    /// Lets it go unanswered: the next one starts over.
     async fn let_go(&self, key: &str, owner: Uuid) -> Result<(), Error>;
 
     /// Forgets what was begun before that moment, also what is remembered with conversations. Returns how many.

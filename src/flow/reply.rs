@@ -32,7 +32,7 @@ use crate::domain::{
     words::words,
 };
 
-/// So much of a reason that the model gave is told.
+/// How much of a reason that the model gave is recorded.
 const REASON_CHARS: usize = 500;
 
 /// What the model wrote, tools understood.
@@ -54,7 +54,7 @@ pub struct Answer {
     pub is_cut: bool,
     /// The model called tools on the way.
     pub used_tools: bool,
-    /// The model is away: an earlier turn has answered the same question so.
+    /// The model is unavailable: an earlier turn has answered the same question so.
     pub recalled: Option<Uuid>,
     /// What it cost.
     pub cost: Cost,
@@ -86,7 +86,7 @@ words! {
         NewerMessage = "newer_message",
         /// Nobody can read what it was about.
         Unreadable = "unreadable",
-        /// Its instance stops, or whoever withdrew its permit has said why.
+        /// Its instance stops, or the step that withdrew its permit has said why.
         Stopped = "stopped",
         /// The conversation was erased.
         Gone = "gone",
@@ -226,7 +226,7 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         }
         office::note_hand_over(docket, &begun.turn, reason);
     }
-    // What is written beside it is for nobody: why it has nothing to say, most of the time. Not where it says that nobody is
+    // What is written alongside it is for nobody: why it has nothing to say, most of the time. Not where it says that nobody is
     // there to take over.
     if answer.stay_silent.is_some() && answer.hand_over.is_none() {
         end_burst_as(docket, policy, begun, Outcome::Ignored, Some(OutcomeReason::StayedSilent));
@@ -339,8 +339,8 @@ fn end_burst_as(
     inbox::begin_new_burst(docket, policy);
 }
 
-/// The generation was stopped before its words were whole. Whoever withdrew the permit has written down why; what it
-/// cost is kept. Stopped for reasons of this instance, the burst waits for whoever comes next, at no cost of attempts.
+/// The generation was stopped before its words were whole. The step that withdrew the permit has recorded why; what it
+/// cost is kept. Stopped for reasons of this instance, the burst waits for the next instance, without using up attempts.
 pub fn abandon(docket: &mut Docket, policy: &Policy, begun: &Begun, cost: Cost) {
     if let Some(reason) = refusal(docket, begun) {
         let was_running = waste(docket, begun, cost, reason);

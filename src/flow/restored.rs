@@ -90,7 +90,7 @@ pub async fn settle_all(
 /// Settles one conversation. Done twice, it finds nothing the second time.
 pub fn settle(docket: &mut Docket, policy: &Policy, made_at: Time) -> Settled {
     stop_turn(docket);
-    // The business was told by the installation before, or the reply never left there.
+    // The business was notified by the previous installation, or the reply never left there.
     docket.conversation.memo.errands.clear();
     let held = lose_sight(docket, policy, made_at);
     let waiting = docket.ids(Message::waits);
@@ -111,7 +111,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, made_at: Time) -> Settled {
     Settled { held, handed_over: waiting.len(), withheld: usize::from(is_due), pending }
 }
 
-/// Whoever was writing writes for another installation.
+/// The turn that was being written belongs to another installation.
 fn stop_turn(docket: &mut Docket) {
     let owner = docket.conversation.lease.as_ref().map(|lease| lease.owner.clone());
     conversations::cancel_turn(docket, TurnState::Failed, REASON, |_| {

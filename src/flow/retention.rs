@@ -19,7 +19,7 @@ use crate::domain::{docket::Docket, event::actor, time::Time};
 
 /// Rows of one kind in one transaction, and conversations of one look.
 const PAGE: usize = 500;
-/// Whoever comes a little early is not too early.
+/// A run that comes a little early is not too early.
 const EVERY_MS: i64 = 50 * 60_000;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;

@@ -122,7 +122,7 @@ impl Running {
         locks
     }
 
-    /// Stops whatever has a lease that was not extended for so long: it can no longer be trusted. Returns how many.
+    /// Stops every turn whose lease was not extended for this long: it can no longer be trusted. Returns how many.
     pub fn cancel_older(&self, lease: Duration) -> usize {
         let turns = self.lock();
         let old =

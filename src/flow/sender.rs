@@ -37,14 +37,14 @@ use crate::domain::{
 const FULL_MS: i64 = 250;
 /// A channel that cannot send is looked at again after this: its state may have been reported meanwhile.
 const DOWN_MS: i64 = 2_000;
-/// What the provider answered is kept for so long while the store is away. Beyond the lease too: the attempt is then of
+/// How long the provider's answer is kept while the store is unavailable. Beyond the lease too: the attempt is then of
 /// unknown fate, and this is what settles it.
 const SETTLE: Duration = Duration::from_secs(60);
 
 /// Late files that are kept at once: each may be of some megabytes.
 const LATE_FILES_MAX: usize = 4;
 
-/// So many messages back are what a claim may have begun to answer.
+/// How many messages back a claim may have begun to answer.
 const GIVE_BACK_MESSAGES: usize = 50;
 
 /// What a look at one conversation came to.
@@ -54,9 +54,9 @@ pub enum Outcome {
     Worked,
     /// Nothing is owed, or the one before has not found its end.
     Idle,
-    /// Not for so many milliseconds.
+    /// Not for this many milliseconds.
     NotYet(i64),
-    /// The channel lets nothing through for so long.
+    /// The channel lets nothing through for this long.
     Blocked(i64),
 }
 
@@ -68,13 +68,13 @@ pub struct Sender {
     pub registry: Arc<dyn Registry>,
     /// The rules and gateways.
     pub channels: Arc<Channels>,
-    /// Where files lie that people send.
+    /// Where the files are that people send.
     pub enclosures: Arc<dyn Enclosures>,
     /// Holds a channel whose gateway gave no clear answer.
     pub breaker: Arc<ChannelBreaker>,
     /// Files that were read when the moment to begin had passed, by message: the next attempt has them at hand.
     pub late_files: Mutex<HashMap<Uuid, OutgoingFile>>,
-    /// What replies cost beside the model.
+    /// What replies cost besides the model.
     pub dispatch: Arc<Dispatch>,
     /// The process ends: an answer that has not come by now is not waited for.
     pub stop: CancellationToken,
@@ -249,7 +249,7 @@ impl Sender {
         self.late_files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A hold that the store did not take is none; the send is settled all the same.
+    /// A hold that the store did not accept does not count; the send is settled all the same.
     async fn hold(&self, channel: &Channel) -> Option<Time> {
         match self.breaker.hold(channel).await {
             Ok(until) => Some(until),

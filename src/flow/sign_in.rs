@@ -17,13 +17,13 @@ use super::{
 };
 use crate::domain::time::Time;
 
-/// A session that nobody uses for so long is over.
+/// A session that nobody uses for this long is over.
 pub const IDLE_MS: i64 = 30 * 86_400_000;
 /// A session in use is renewed at most this often: not each request writes.
 pub const RENEWED_MS: i64 = 3_600_000;
-/// A link is good for so long, and once.
+/// A link is good for this long, and once.
 pub const LINK_MS: i64 = 86_400_000;
-/// Whoever came by a link may set a password without the old one for so long.
+/// How long an agent who came by a link may set a password without the old one.
 const FRESH_MS: i64 = 3_600_000;
 
 /// Why nobody was let in.
@@ -35,7 +35,7 @@ pub enum Refusal {
     /// Tried too often.
     #[error("tried too often")]
     TooOften {
-        /// The next try counts after so long.
+        /// How long until the next attempt counts.
         wait_ms: i64,
     },
     /// Passwords cannot be looked at now.
@@ -79,7 +79,7 @@ impl SignIn {
         }
     }
 
-    /// Begins a session of whoever has this password. It takes as long to find out that there is no such agent.
+    /// Begins a session of the agent with this password. It takes as long to find out that there is no such agent.
     pub async fn by_password(
         &self,
         email: &str,

@@ -1,4 +1,4 @@
-//! Rules: a ceiling of cost. What is spent is counted beside the flow, every few seconds; a channel whose ceiling is reached
+//! Rules: a ceiling of cost. What is spent is counted outside the flow, every few seconds; a channel whose ceiling is reached
 //! begins no generation until the next day.
 //!
 //! In: a channel's policy, which says whether its ceiling is reached. Out: messages in front of a person.
@@ -34,7 +34,7 @@ pub fn leave_to_people(docket: &mut Docket) {
 pub fn cost_of<'u>(prices: &Prices, usage: impl IntoIterator<Item = &'u Usage>) -> f64 {
     let costs =
         usage.into_iter().filter_map(|used| prices.cost(&used.model, used.input_tokens, used.output_tokens));
-    // A sum of nothing is -0.0, which is told as it is.
+    // A sum of nothing is -0.0, which would be shown as it is.
     costs.fold(0.0, |sum, cost| sum + cost)
 }
 

@@ -1,4 +1,4 @@
-//! Step: a message that is ripe as it comes begins its turn in the transaction that takes it in.
+//! Step: a message that is ripe as it comes begins its turn in the transaction that stores it.
 //!
 //! In: dockets into which intake has just put a message. Out: turns that run here, as those that the loops begin.
 
@@ -32,12 +32,12 @@ pub struct Start {
 }
 
 impl Start {
-    /// Whoever would answer a message that is taken in now.
+    /// The claimant that would answer a message that is stored now.
     pub fn claimant(&self) -> Claimant {
         self.turns.claimant(false)
     }
 
-    /// Begins the turn, if the message just taken in need not wait for anything.
+    /// Begins the turn, if the message just stored need not wait for anything.
     pub fn begin(&self, docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Option<Box<Begun>> {
         if self.stop.is_cancelled() {
             return None;

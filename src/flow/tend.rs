@@ -95,7 +95,7 @@ impl Tend {
 /// What one look at a conversation has come to.
 struct Tended {
     is_changed: bool,
-    /// The earlier conversation with the same person, if it can go on there now.
+    /// The earlier conversation with the same person, if it can continue there now.
     merges_into: Option<Uuid>,
     /// As it stands, if others with the same person are to learn that a person has taken over.
     tells_others: Option<Box<Conversation>>,
@@ -114,7 +114,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Watches until told to stop. Leases are extended at a third of their time; one that could not be extended in
+    /// Watches until it is stopped. Leases are extended at a third of their time; one that could not be extended in
     /// time is void by our own clock, counted from before the request for it.
     pub async fn watch(self, stop: CancellationToken) {
         let mut every = tokio::time::interval(LOOK_EVERY.min(self.lease / 3));

@@ -40,7 +40,7 @@ pub struct Tombstone {
 /// The provider's times are whole seconds: something was written at some moment of its own.
 const SECOND_MS: i64 = 1_000;
 
-/// A key is so many bytes.
+/// The length of a key in bytes.
 pub const KEY_BYTES: usize = SHA256_OUTPUT_LEN;
 
 impl Tombstones {
@@ -68,8 +68,8 @@ impl Tombstones {
         Tombstone { channel: channel.to_owned(), chat: chat.clone(), key: None, hash, kept_until: None }
     }
 
-    /// Of whatever was written in that chat then, if it was erased later. The tombstone of an erasure is kept for so long
-    /// after it, longer than anything is on its way, and tells so when it was.
+    /// Of whatever was written in that chat then, if it was erased later. The tombstone of an erasure is kept for a fixed
+    /// time after it, longer than anything is on its way, so that time tells when it was.
     pub fn of_chat(&self, channel: &str, chat: &ChatId, written_at: Time) -> Tombstone {
         let hash = self.hash(&["chat", channel, chat.as_str()]);
         let kept_until = Some(written_at.plus_ms(SECOND_MS + ECHO_AWAITED_MS));

@@ -16,24 +16,24 @@ pub use own::Asking;
 /// Longest delay that the model may ask for: a year of hours.
 const FOLLOW_UP_HOURS_MAX: f64 = 8_784.0;
 
-/// Told of a call that ends the turn.
+/// The result of a call that ends the turn.
 const DONE: &str = "done";
 
-/// Told of it where the turn goes on, for another call was not done.
+/// Its result where the turn continues, since another call was not done.
 const NOT_YET: &str = "not done yet, for another call was not: call this again if it is still wanted";
 
 /// What the model's answer means.
 pub enum Understood {
     /// The turn can be committed.
     Done(Box<Answer>),
-    /// The model waits for the results of its calls; with the words beside them.
+    /// The model waits for the results of its calls; with the words alongside them.
     Again(String, Vec<(ToolCall, Gave)>),
 }
 
 /// What a call gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gave {
-    /// This, to be told to the model.
+    /// This, for the model to read.
     Words(String),
     /// The business must be asked first.
     Question(Asking),
@@ -80,10 +80,10 @@ pub fn ends_a_turn(name: &str) -> bool {
     matches!(name, "hand_over" | "stay_silent")
 }
 
-/// Reads the tools called. Handing over and staying silent end the turn, unless a call beside them is not done, of which
-/// nobody would hear; words beside any call are the last ones, unless the model waits for an answer of the business, or a call
-/// is not done, which they would promise. While nobody is there to take over, the model is told until when, and writes once
-/// more: what it wrote beside the call would promise somebody.
+/// Reads the tools called. Handing over and staying silent end the turn, unless a call alongside them is not done, of
+/// which nobody would learn; words alongside any call are the last ones, unless the model waits for an answer of the business,
+/// or a call is not done, which they would promise. While nobody is there to take over, the model is told until when, and
+/// writes again: what it wrote alongside the call would promise somebody.
 pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>, own: &[Tool]) -> Understood {
     let mut answer = Answer { text: shown(&written.text), is_cut: written.is_cut, ..Answer::default() };
     let (mut gave, mut noted_now, mut must_tell, mut is_refused) = (Vec::new(), false, false, false);
@@ -156,7 +156,7 @@ fn asking(tool: &Tool, call: &ToolCall, asked: &mut Asked, before: &[Gave]) -> R
         }
         return Ok(Gave::Question(asking));
     }
-    // Models like to ask once more beside the words that tell of it.
+    // Models like to ask again along with the words that report it.
     if !asked.errands.contains(&asking) {
         if asked.errands.len() == own::ERRANDS_MAX {
             return Err(format!("at most {} in one answer", own::ERRANDS_MAX));

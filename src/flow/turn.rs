@@ -63,7 +63,7 @@ pub enum Outcome {
     Worked(TurnEnd),
     /// Nothing is ripe.
     Idle,
-    /// Not for so many milliseconds.
+    /// Not for this many milliseconds.
     NotYet(i64),
     /// Another instance has it.
     LeftToHolder,
@@ -141,7 +141,7 @@ impl Turns {
         }
     }
 
-    /// Runs a turn that began in the transaction in which its message was taken in. The lock in front, which is for
+    /// Runs a turn that began in the transaction in which its message was stored. The lock in front, which is for
     /// others to see, is taken meanwhile.
     pub async fn answer_begun(
         &self,

@@ -1,5 +1,5 @@
-//! What earlier turns had the business do, before the words that tell of it: or the model books the same table again, and
-//! learns from its own words to promise without a call.
+//! What earlier turns had the business do, before the words that report it: otherwise the model books the same table again,
+//! and learns from its own words to promise without a call.
 //!
 //! In: the events of a conversation, and the messages that the model reads of it. Out: calls that are done, each with its place.
 
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// So many at most, the newest.
+/// Calls shown at most, the newest.
 const DONE_MAX: usize = 20;
 
 /// Puts what was done between the lines, of which each is that message.
@@ -71,7 +71,7 @@ fn place(event: &Event, said: &[&Message]) -> Option<usize> {
     said.iter().position(is_of_turn)
 }
 
-/// None for a tool that there is no more, and for what was erased of it.
+/// None for a tool that no longer exists, and for an erased call.
 fn call(event: &Event, tools: &[Tool]) -> Option<ToolCall> {
     let name = event.details.get("tool")?.as_str()?;
     let arguments =

@@ -1,4 +1,4 @@
-//! Rules: what a person does with drafts: asks for one, sends one as it is or changed, puts one away.
+//! Rules: what a person does with drafts: asks for one, sends one as it is or changed, discards one.
 //!
 //! In: the draft, and what the person wants of it. Out: a wish, a message of that person, or a draft that is out of the way.
 
@@ -28,7 +28,7 @@ use crate::{
 pub struct Approval {
     /// What to say in its place; None: it is sent as it was written.
     pub text: Option<String>,
-    /// Also if it is stale or was put away.
+    /// Also if it is stale or was discarded.
     pub force: bool,
 }
 

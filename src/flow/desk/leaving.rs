@@ -15,9 +15,9 @@ use crate::{
     },
 };
 
-/// So many are read, and freed before the next are read.
+/// Conversations read at once, and freed before the next are read.
 const PAGE: usize = 100;
-/// So many are worked on at once: those who write with contacts do not wait for it.
+/// Conversations freed at the same time: those who write with contacts do not wait for it.
 const AT_ONCE: usize = 8;
 
 impl Desk {
@@ -25,7 +25,7 @@ impl Desk {
     /// Cut off in the middle, it can be done again, and frees the rest.
     pub async fn free(&self, agent: Uuid, except: &[String], who: &Who) -> Result<usize, Refusal> {
         let mut all = 0;
-        // One in which somebody writes meanwhile moves to the front of the list, behind whoever reads on.
+        // One in which somebody writes meanwhile moves to the front of the list, behind the reader.
         loop {
             match self.free_once(agent, except, who).await? {
                 0 => return Ok(all),

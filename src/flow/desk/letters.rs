@@ -29,7 +29,7 @@ pub(super) fn subjects_of(letter: &DeadLetter) -> Vec<Uuid> {
     }
 }
 
-/// What it keeps is under way once more.
+/// What it keeps is under way again.
 pub(super) fn tried_again(docket: &mut Docket, id: Uuid, who: &Who) {
     end(docket, id, LetterState::Replayed);
     docket.record(
@@ -93,8 +93,8 @@ pub(in crate::flow) fn discard(docket: &mut Docket, id: Uuid, who: &Who) -> Resu
     Ok(())
 }
 
-/// The messages of a failed turn wait again, with a full new set of attempts. By force the AI answers at once, whoever
-/// has the conversation: it is given back first.
+/// The messages of a failed turn wait again, with a full new set of attempts. By force the AI answers at once, no
+/// matter who has the conversation: it is given back first.
 fn replay_turn(
     docket: &mut Docket,
     policy: &Policy,
@@ -140,7 +140,7 @@ fn replay_turn(
     Ok(())
 }
 
-/// Whoever forces an answer of the AI has chosen that it answers, and is told so in the mode's history.
+/// Forcing an answer of the AI is choosing that it answers, and the mode's history says so.
 fn give_back(docket: &mut Docket, policy: &Policy, who: &Who) {
     if docket.conversation.mode.mode == Mode::Human {
         let by = By { agent: who.agent, ..By::of(Reason::Released, &who.actor) };

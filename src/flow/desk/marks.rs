@@ -74,7 +74,7 @@ pub(in crate::flow) fn apply(
     if patch.clear_attention {
         conversations::clear(docket, &who.actor, |_| true);
         conversations::wind_overdue(docket, policy);
-        // Whoever has looked has seen who waits too long already.
+        // A person who has looked has seen who waits too long already.
         let now = docket.now.0;
         docket.conversation.memo.overdue_at.take_if(|at| *at <= now);
     }

@@ -1,4 +1,4 @@
-//! Why a person's request is refused, told so that whoever asked can go on from there.
+//! Why a person's request is refused, in terms that let the caller continue from there.
 
 use crate::flow::ledger;
 

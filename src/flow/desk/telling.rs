@@ -1,6 +1,6 @@
 //! Redelivers what a webhook endpoint did not receive.
 //!
-//! The delivery first, then its dead letter is closed: a crash in between only delivers it once more.
+//! The delivery first, then its dead letter is closed: a crash in between only delivers it again.
 
 use uuid::Uuid;
 

@@ -177,7 +177,7 @@ pub(in crate::flow) fn keep_note(docket: &mut Docket, text: &str, who: &Who) -> 
         agent: who.agent,
         ..Message::of(Author::Agent, who.origin, Kind::Note, text.to_owned())
     });
-    // A note is no message to or from the contact.
+    // A note is not a message to or from the contact.
     docket.conversation.last_message_at = last_message_at;
     docket.record(Entry::of(EventType::NoteAdded).by(&who.actor).message(id));
     id

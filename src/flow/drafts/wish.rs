@@ -73,7 +73,7 @@ pub fn contact_wrote(docket: &mut Docket, policy: &Policy, is_answerable: bool) 
     }
 }
 
-/// Whether a turn goes on though it has not read the newest message: by the rules of bursts, so that a steady writer does not
+/// Whether a turn continues though it has not read the newest message: by the rules of bursts, so that a steady writer does not
 /// keep a person waiting for a suggestion. In AI never: there the contact waits for a reply.
 fn is_left_to_finish(docket: &Docket, policy: &Policy, wish: &DraftWish, turn: &Turn) -> bool {
     let memo = &docket.conversation.memo;

@@ -15,17 +15,17 @@ use crate::{
     },
 };
 
-/// Who is told what was taken out of the chats of several people.
+/// Where it is recorded what was taken out of the chats of several people.
 pub(super) enum Told {
     /// The erasure, which counts it.
     Erasing(Erasing),
-    /// Nobody, as no conversation is erased: so many messages.
+    /// Nowhere, as no conversation is erased: the number of messages.
     Nobody(i64),
 }
 
 impl Eraser {
     /// What they wrote in groups, and as stories, is theirs, too; what others wrote there is not. Nothing tells who wrote in
-    /// which, so all are looked through. None: somebody else goes on with it.
+    /// which, so all are looked through. None: somebody else has taken it over.
     pub(super) async fn unname(
         &self,
         channel: &str,

@@ -1,7 +1,7 @@
-//! Rule: what a file is, as far as a browser may be told: pictures, sound and film that can do nothing but be shown.
+//! Rule: what a file is, as far as a browser may know: pictures, sound and film that can do nothing but be shown.
 //!
 //! In: its first bytes, and what its sender called it. Out: one of those kinds, or none: then it is only ever saved. A name
-//! alone is believed only where the first bytes are not seen, since none of these kinds can be run.
+//! alone is trusted only where the first bytes are not seen, since none of these kinds can be run.
 
 /// What the first bytes of a file show it to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Looks {
     Unseen,
 }
 
-/// So many of the first bytes are enough.
+/// How many of the first bytes are enough.
 pub const FIRST_BYTES: usize = 16;
 
 /// The kinds that may be shown. No SVG, which is a program; no HTML, no PDF.

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Range {
     /// From that byte on, to the end or to that one.
     From(u64, Option<u64>),
-    /// The last so many bytes.
+    /// The last bytes, this many.
     Last(u64),
 }
 

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet. Returns the
-/// conversation where a person must see it, if this one goes on there.
+/// conversation where a person must see it, if this one continues there.
 pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_deletion: bool) -> Option<Uuid> {
     let report = amendment.report(is_deletion);
     let original = docket.messages().iter().find(|message| {
@@ -34,7 +34,7 @@ pub fn amend(docket: &mut Docket, policy: &Policy, amendment: &Amendment, is_del
             if changed == Some(EventType::MessageDeleted) {
                 waits_for_nothing(docket, policy);
             }
-            // Also where it is told once more: the call for a person may not have been made the first time.
+            // Also where it is reported again: the call for a person may not have been made the first time.
             let is_open = !is_deletion && docket.message(id).is_some_and(was_never_answered);
             docket.conversation.memo.merged_into.filter(|_| is_open)
         }
@@ -57,7 +57,7 @@ pub(super) const fn is_amendment(parked: &Parked) -> bool {
     matches!(parked.report, Report::Edit { .. } | Report::Deletion)
 }
 
-/// Whoever wrote that message has other words for it, or has deleted it. None: nothing is changed by that, or nothing is known
+/// The writer of that message has other words for it, or has deleted it. None: nothing is changed by that, or nothing is known
 /// of the message, and no trace is left.
 pub(in crate::flow) fn change(docket: &mut Docket, id: Uuid, report: &Report, by: &str) -> Option<EventType> {
     let now = docket.now;
@@ -108,7 +108,7 @@ pub(super) fn amend_with(
         return Some(kind);
     }
     if !waited && !is_covered {
-        // Its answer is leaving, or may have left, without having read this: it is written anew, if it comes back.
+        // Its answer is leaving, or may have left, without having read this: it is rewritten, if it comes back.
         let turn = docket.message(id).and_then(|message| message.turn);
         if let Some(turn) = turn.filter(|turn| may_come_back(docket, *turn)) {
             docket.conversation.memo.amended = Some(turn);

@@ -1,4 +1,4 @@
-//! Rules: a ripe burst, claimed under a lease by whoever will answer it.
+//! Rules: a ripe burst, claimed under a lease by the instance that will answer it.
 //!
 //! In: the claimant. Out: a turn with its permit, when to look again, or a person in front of what no machine may answer.
 
@@ -57,7 +57,7 @@ pub struct Begun {
     pub contact_name: Option<String>,
     /// The turn as stored.
     pub turn: Turn,
-    /// Other conversations with the same person, which go on in this one.
+    /// Other conversations with the same person, which continue in this one.
     pub merged: Vec<Uuid>,
     /// The contact wants no follow-ups.
     pub opted_out: bool,
@@ -65,7 +65,7 @@ pub struct Begun {
     pub mode: Mode,
     /// The messages to answer, in order.
     pub burst: Vec<Message>,
-    /// So many messages wait, the burst included: they stand among the newest, and are no context.
+    /// Number of messages that wait, the burst included: they are among the newest, and are not context.
     pub waiting: usize,
     /// Every message up to this number may be read as context.
     pub history_to: i64,
@@ -329,8 +329,8 @@ pub fn free_lease(docket: &mut Docket, claimant: &Claimant) -> Option<Time> {
 }
 
 /// Messages that are too old when their turn comes go to a person, however late they have come here: their age counts from
-/// when they were written. Where a person wants them answered now they are as old as that wish: whoever has looked at last
-/// night's messages has decided.
+/// when they were written. Where a person wants them answered now they are as old as that wish: a person who has looked at
+/// last night's messages has decided.
 fn leave_stale(docket: &mut Docket, policy: &Policy) {
     if policy.stale_ms == 0 {
         return;

@@ -111,8 +111,8 @@ impl Intake {
     }
 }
 
-/// Where a person must hear that the message has failed, if its conversation goes on elsewhere. Also where it is reported once
-/// more, for as long as nobody has put its letter away: the call may not have been made the first time.
+/// Where a person must hear that the message has failed, if its conversation continues elsewhere. Also where it is reported
+/// again, for as long as nobody has discarded its letter: the call may not have been made the first time.
 fn failed_elsewhere(docket: &Docket, matched: Matched) -> Option<Uuid> {
     let Matched::Ours(id) = matched else { return None };
     let is_open = docket.letters().iter().any(|letter| {

@@ -1,6 +1,6 @@
 //! Signatures of what is posted to others, as Standard Webhooks has them (version 1).
 //!
-//! In: secrets, id, time and body. Out: a header that whoever knows a secret can check.
+//! In: secrets, id, time and body. Out: a header that anyone who knows a secret can check.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ring::hmac;
@@ -8,7 +8,7 @@ use ring::hmac;
 /// Before every secret, so that it is known for one where it should not be.
 const PREFIX: &str = "whsec_";
 
-/// A secret of ours has so many random bytes.
+/// Random bytes in a secret of ours.
 const BYTES: usize = 32;
 
 /// One that others made has as many as Standard Webhooks asks for: what signs with less, anybody may find.
@@ -26,7 +26,7 @@ pub fn fresh_secret() -> Result<String, getrandom::Error> {
 pub struct Key(hmac::Key);
 
 impl Key {
-    /// Reads a secret; None if it is none, or too short to be one.
+    /// Reads a secret; None if it is not one, or too short to be one.
     pub fn read(secret: &str) -> Option<Self> {
         let bytes = STANDARD.decode(secret.strip_prefix(PREFIX)?).ok()?;
         (bytes.len() >= BYTES_MIN).then(|| Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
@@ -39,7 +39,7 @@ impl Key {
     }
 }
 
-/// The header for these secrets: one signature each, with spaces between them. None if a secret is none of ours.
+/// The header for these secrets: one signature each, with spaces between them. None if a secret is not one of ours.
 pub(super) fn sign(secrets: &[Vec<u8>], id: &str, timestamp: i64, body: &[u8]) -> Option<String> {
     let keys = secrets.iter().map(|secret| Key::read(std::str::from_utf8(secret).ok()?));
     let signatures: Option<Vec<String>> = keys.map(|key| Some(key?.sign(id, timestamp, body))).collect();

@@ -1,8 +1,8 @@
 //! What instances tell each other of conversations that somebody watches. Best effort: what is lost is found by a look into the
-//! store, or told again with the next renewal.
+//! store, or sent again with the next renewal.
 //!
-//! In: what is watched here, and news of what is watched elsewhere. Out: the same, over the broadcast. Everybody hears who
-//! watches what; news go only to those who do.
+//! In: what is watched here, and news of what is watched elsewhere. Out: the same, over the broadcast. Every instance learns who
+//! watches what; news go only to those who watch.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -28,7 +28,7 @@ pub(super) const HOLDS: Duration = Duration::from_secs(15);
 /// Conversations named in one message.
 const NAMED_MAX: usize = 500;
 
-/// Tells other instances, and hears of theirs, until told to stop.
+/// Notifies other instances, and learns of theirs, until it is stopped.
 pub async fn share(onlookers: Arc<Onlookers>, others: Arc<dyn Broadcast>, stop: CancellationToken) {
     onlookers.is_shared.store(true, Ordering::Relaxed);
     let name = Uuid::now_v7().simple().to_string();
@@ -63,7 +63,7 @@ async fn listen(onlookers: &Onlookers, others: &dyn Broadcast, name: &str) {
                     Ok(told) => onlookers.hear(told.conversation, &told.news(Instant::now())),
                     Err(error) => tracing::debug!(%error, "what another instance tells is not understood"),
                 },
-                // What was told meanwhile is told again to who asks.
+                // What was sent meanwhile is sent again to those who ask.
                 Some(Heard::Connected) => onlookers.want_again(),
                 Some(Heard::Lost) => {}
                 None => return,
@@ -163,7 +163,7 @@ struct Wanted {
     conversations: Vec<Uuid>,
 }
 
-/// News, as instances tell them. Clocks differ: how long a person is remembered is told, not until when.
+/// News, as instances exchange them. Clocks differ: they say how long a person is remembered, not until when.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Told {

@@ -12,7 +12,7 @@ use crate::{
     flow::ledger::Committed,
 };
 
-/// So many turns that have ended are remembered: what comes late of one of them is not taken for the next.
+/// How many turns that have ended are remembered: what comes late of one of them is not taken for the next.
 const ENDED_MAX: usize = 4;
 
 /// People of one conversation. Of more, those heard of longest ago are forgotten.
@@ -33,7 +33,7 @@ words! {
 /// A person, as other people know them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// The agent's id, or the actor of who is none.
+    /// The agent's id, or the actor where it is not an agent.
     pub id: String,
     /// For people.
     pub name: String,
@@ -139,7 +139,7 @@ impl Scene {
         is_changed
     }
 
-    /// That a turn has begun is told beside its first words, and may come after them.
+    /// News that a turn has begun travel apart from its first words, and may come after them.
     fn is_new(&self, generation: &Generation) -> bool {
         let is_over = self.ended.iter().any(|(turn, _)| *turn == generation.turn);
         let is_told = self.generation.as_ref().is_some_and(|shown| {

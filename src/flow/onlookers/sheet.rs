@@ -28,14 +28,14 @@ impl Sheet {
         Self { turn, text: Mutex::default(), is_watched: AtomicBool::new(false) }
     }
 
-    /// From now on each word is told. What was written before is this: the lock decides which is which.
+    /// From now on each word is passed on. What was written before is this: the lock decides which is which.
     pub(super) fn begin_telling(&self) -> Generation {
         self.is_watched.store(true, Ordering::SeqCst);
         let text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         Generation { turn: self.turn, text: Arc::from(text.as_str()) }
     }
 
-    /// Whether words are told.
+    /// Whether words are passed on.
     pub(super) fn is_told(&self) -> bool {
         self.is_watched.load(Ordering::SeqCst)
     }

@@ -157,7 +157,7 @@ pub(in crate::flow) fn refusal(
     }
 }
 
-/// Whether the conversation is closed, or was after that message of the machine was written: opened again, it begins anew.
+/// Whether the conversation is closed, or was after that message of the machine was written: opened again, it starts over.
 pub(super) fn was_closed(conversation: &Conversation, seq: i64) -> bool {
     conversation.status == Status::Closed || seq <= conversation.memo.closed_seq
 }
@@ -194,7 +194,7 @@ fn channel_allows(docket: &mut Docket, policy: &Policy) -> Option<Claim> {
     is_held(channel.next_send_at, docket.now).then_some(Claim::ChannelBusy(channel.next_send_at))
 }
 
-/// Whether nothing of a channel leaves before that. What nobody holds for so long was written before the clock was set back.
+/// Whether nothing of a channel leaves before that. A hold that is longer than any was written before the clock was set back.
 const fn is_held(until: Time, now: Time) -> bool {
     let left_ms = until.since(now);
     0 < left_ms && left_ms <= HELD_AT_MOST_MS
@@ -241,7 +241,7 @@ pub(in crate::flow) fn begin_attempt(
         docket.conversation.our_seq = seq;
     }
     begin_to_answer(docket, policy, turn);
-    // With something that starts no turn, such as a voice note that nobody can read: whoever wrote this has not heard it.
+    // With something that starts no turn, such as a voice note that nobody can read: the writer of this has not heard it.
     let waits_since_then = docket.conversation.waiting_since.is_some_and(|since| since > queued_at);
     if docket.conversation.contact_seq <= docket.conversation.our_seq && !waits_since_then {
         // Also where they waited for these words already, and a person was called for it.

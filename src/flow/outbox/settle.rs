@@ -30,7 +30,7 @@ pub enum Settled {
     Sent(String),
     /// Certainly not sent, and never will be.
     Refused(DeliveryReason, String),
-    /// Certainly not sent; again, not before so long.
+    /// Certainly not sent; again, not before this long.
     Again(Option<i64>, String),
     /// Nothing was tried: back in the queue, at no cost.
     Untried,
@@ -317,7 +317,7 @@ pub fn give_up(
             .with("detail", detail),
     );
     if docket.conversation.memo.merged_into.is_none() {
-        // In one that goes on elsewhere nobody would look for it, and nothing could end the call.
+        // In one that continues elsewhere nobody would look for it, and nothing could end the call.
         conversations::raise(docket, AttentionReason::SendFailed);
     }
     agenda::cancel(docket, "send_failed", actor::SYSTEM);

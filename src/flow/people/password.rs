@@ -15,7 +15,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 /// Hashes at once on this instance: each takes a core for some thirty milliseconds, and 19 MiB.
 const AT_ONCE: usize = 2;
 
-/// Whoever has waited so long for their turn is told to come again.
+/// How long a caller waits for their turn before they are told to come again.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why there is no answer.
@@ -60,7 +60,7 @@ impl Passwords {
         .await?
     }
 
-    /// A turn is held until the work is done, even if whoever asked goes away.
+    /// A turn is held until the work is done, even if the caller goes away.
     async fn work<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
         let turn = timeout(PATIENCE, Arc::clone(&self.turns).acquire_owned()).await;
         let turn = turn.map_err(|_| Error::Busy)?.map_err(|_| Error::Machine)?;

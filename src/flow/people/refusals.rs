@@ -1,13 +1,13 @@
-//! Rule: which refused tries to sign in are written down. In: each, and the moment. Out: write it, or it is only counted.
+//! Rule: which refused attempts to sign in are recorded. In: each, and the moment. Out: record it, or only count it.
 //!
 //! Anybody is refused as often as they like: what they fill must have an end.
 
 use crate::domain::time::Time;
 
-/// Written down in a minute: whoever mistypes is seen, and so is a flood, by its numbers.
+/// Recorded in a minute: anyone who mistypes is seen, and so is a flood, by its numbers.
 const WRITTEN_MAX: u32 = 10;
 
-/// Counted anew after this.
+/// Counting starts over after this.
 const WINDOW_MS: i64 = 60_000;
 
 /// Counts them.

@@ -1,4 +1,4 @@
-//! Rule: how often somebody may try to sign in. In: who tries, from where, and the moment. Out: go on, or wait so long.
+//! Rule: how often somebody may try to sign in. In: who tries, from where, and the moment. Out: continue, or wait this long.
 //!
 //! Counted on this instance alone and in memory: it keeps guessing slow, and decides nothing else.
 
@@ -6,26 +6,26 @@ use std::collections::HashMap;
 
 use crate::domain::time::Time;
 
-/// Tries are counted for so long from the first one on.
+/// How long attempts are counted from the first one on.
 const WINDOW_MS: i64 = 15 * 60_000;
 
-/// Tries for one e-mail address from one network address in that time.
+/// Attempts for one e-mail address from one network address in that time.
 const OF_BOTH: u32 = 10;
 
-/// Tries for one e-mail address, from wherever: more than somebody who means to keep its owner out makes from one place.
+/// Attempts for one e-mail address, from anywhere: more than somebody who means to keep its owner out makes from one place.
 const OF_EMAIL: u32 = 100;
 
-/// Tries from one network address: many people may sit behind it.
+/// Attempts from one network address: many people may sit behind it.
 const OF_ADDRESS: u32 = 60;
 
 /// Links tried from one network address. Nobody guesses one, so that this keeps a flood from the database and nothing
-/// else: whoever has a link comes in where passwords are refused.
+/// else: anyone who has a link comes in where passwords are refused.
 const OF_LINKS: u32 = 6_000;
 
-/// Names whose tries are counted at once.
+/// Names whose attempts are counted at once.
 const NAMES_MAX: usize = 10_000;
 
-/// Counts tries.
+/// Counts attempts.
 #[derive(Debug)]
 pub struct Throttle {
     both: Counts,

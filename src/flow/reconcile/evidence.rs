@@ -1,7 +1,7 @@
 //! Place: what the provider's own lists say about sends of unknown fate, as rules over a docket.
 //!
 //! In: traces from its queue and journal. Out: messages that are sent under the id found, or failed as it says there,
-//! or, by policy, owed once more; and the note that nobody looks any longer.
+//! or, by policy, owed again; and the note that nobody looks any longer.
 
 use uuid::Uuid;
 
@@ -55,7 +55,7 @@ fn is_open(docket: &Docket, message: Uuid, attempt: Uuid) -> bool {
     })
 }
 
-/// Owes the message once more, if this attempt is still the one of unknown fate, its gate would let it leave now, and
+/// Owes the message again, if this attempt is still the one of unknown fate, its gate would let it leave now, and
 /// nothing newer of our side has begun to leave. It stays unclear: its echo may come all the same.
 pub(super) fn resend(docket: &mut Docket, policy: &Policy, message: Uuid, attempt: Uuid) -> bool {
     if !is_open(docket, message, attempt) {

@@ -37,7 +37,7 @@ const ROWS_MAX: usize = 500;
 const EVERY_MS: i64 = 1_000;
 /// Ages of an attempt at which it is looked for; the echo, which costs nothing, usually comes before the first.
 const AGES_MS: [i64; 4] = [5_000, 15_000, 60_000, 130_000];
-/// From then on so often.
+/// From then on this often.
 const LATER_MS: i64 = 600_000;
 /// An entry of the journal may come so late after the message has left.
 const JOURNAL_LATE_MS: i64 = 120_000;
@@ -284,7 +284,7 @@ impl Reconciler {
         Ok(found.is_some_and(|found| found.conversation.id == lost.placed.conversation))
     }
 
-    /// Owes once more what is in neither list, if the policy says so and the lists cover the time.
+    /// Owes again what is in neither list, if the policy says so and the lists cover the time.
     async fn resend_absent(&self, channel: &Channel, due: &[Lost], now: Time) -> Result<(), ledger::Error> {
         if channel.policy.unknown_send == UnknownSend::Hold {
             return Ok(());
@@ -341,7 +341,7 @@ impl Reconciler {
         Ok(page.items.iter().any(|found| found.event.action.as_deref() == Some(action)))
     }
 
-    /// Of what was tried so long ago that no list shows it any more, it is noted once that nobody looks for it.
+    /// Records once that nobody looks any longer for what was tried so long ago that no list shows it any more.
     async fn give_up_old(&self, now: Time) -> Result<(), ledger::Error> {
         let was_done = |at: Time| (0..LATER_MS).contains(&now.since(at));
         if self.round().gave_up_at.is_some_and(was_done) {

@@ -106,7 +106,7 @@ pub(super) fn advance(
     put_letter_away(docket, policy, id);
 }
 
-/// A message that was given up and arrived after all is no dead letter.
+/// A message that was given up and arrived after all is not a dead letter.
 pub(super) fn put_letter_away(docket: &mut Docket, policy: &Policy, message: Uuid) {
     let letter = docket.letters().iter().find(|letter| {
         letter.kind == LetterKind::Send

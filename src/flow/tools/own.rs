@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::{domain::tool::Tool, flow::generator::ToolCall};
 
-/// Longest arguments, as JSON: they are kept with the conversation, and told.
+/// Longest arguments, as JSON: they are kept with the conversation, and sent.
 const ARGUMENTS_MAX_BYTES: usize = 8_192;
 
 /// Errands of one turn. More is a model gone astray.

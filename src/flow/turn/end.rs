@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// What a turn came to is kept for so long while the store is away: without it the conversation would wait for the end of
+/// How long the outcome of a turn is kept while the store is unavailable: without it the conversation would wait for the end of
 /// its lease and pay for another generation.
 pub(super) const END: Duration = Duration::from_secs(60);
 

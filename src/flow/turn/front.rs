@@ -1,4 +1,4 @@
-//! The lock in front of a turn: spares other instances the way to the database, and decides nothing.
+//! The lock in front of a turn: saves other instances a round trip to the database, and decides nothing.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ words! {
     }
 }
 
-/// Tries are counted from 0 on.
+/// Attempts are counted from 0 on.
 pub fn count_locks_from_zero() {
     Tried::ALL.iter().for_each(|tried| count(*tried, 0));
 }
@@ -35,7 +35,7 @@ pub(super) fn lock_key(conversation: Uuid) -> String {
     format!("conversation:{conversation}")
 }
 
-/// Whoever renews it at this very moment holds it too: then it is left to expire.
+/// A task that renews it at this very moment holds it too: then it is left to expire.
 pub(super) async fn release(lock: Option<Arc<Lease>>) {
     if let Some(lease) = lock.and_then(Arc::into_inner)
         && let Err(error) = lease.release().await

@@ -1,8 +1,8 @@
-//! Voice notes are listened to, and pictures looked at, before the model reads them. In: a turn that has begun. Out: the same
-//! with their words, which are kept with the messages, so that each is taken in once. Voice notes that nobody understands are
-//! as any message that cannot be read: the contact is told so, or a person is called, and the model answers the rest, if there
-//! is any. Where it was only not to be had now, the attempt has failed, as when the model is not to be had. Of pictures that
-//! nobody has seen it reads that they are there, as if nobody had looked.
+//! Voice notes are transcribed, and pictures described, before the model reads them. In: a turn that has begun. Out: the same
+//! with their words, which are kept with the messages, so that each is put into words once. A voice note that cannot be
+//! understood is treated like any message that cannot be read: the contact is told so, or a person is called, and the model
+//! answers the rest, if there is any. Where a note was only unavailable now, the attempt has failed, as when the model is
+//! unavailable. Of pictures that were not described it reads that they are there, as if this were not set up.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -37,7 +37,7 @@ use crate::{
     },
 };
 
-/// Voice notes and pictures taken in at once on this instance: fewer than files are fetched, which people look at too.
+/// Voice notes and pictures put into words at once on this instance: fewer than files are fetched, which people look at too.
 const AT_ONCE: usize = 32;
 
 /// And of one turn.
@@ -64,7 +64,7 @@ pub struct Perceiving {
     slots: Semaphore,
 }
 
-/// By what a message is taken in.
+/// What puts a message into words.
 enum Sense {
     Ear(Arc<dyn Transcriber>),
     Eye(Arc<dyn Describer>),
@@ -127,7 +127,7 @@ impl fmt::Display for Unheard {
     }
 }
 
-/// What a turn goes on with.
+/// What a turn continues with.
 #[derive(Debug)]
 pub(super) enum Perception {
     /// All that anybody could tell is there to be read.
@@ -139,7 +139,7 @@ pub(super) enum Perception {
 }
 
 impl Turns {
-    /// Takes in what this turn is about.
+    /// Puts into words what this turn is about.
     pub(super) async fn perceive(
         &self,
         channel: &Channel,
@@ -211,7 +211,7 @@ impl Perceiving {
         self.transcriber.is_none() && self.describer.is_none()
     }
 
-    /// What nobody has taken in: of a burst, or, for a draft, of what was said since we last spoke.
+    /// What nobody has put into words: of a burst, or, for a draft, of what was said since we last spoke.
     fn wanted(&self, channel: &Channel, begun: &Begun) -> Vec<(Placed, Sense)> {
         let newest_first: Vec<&Message> = match begun.turn.purpose {
             Purpose::Reply => begun.burst.iter().rev().collect(),
@@ -299,7 +299,7 @@ async fn whole(mut file: File, max_bytes: usize) -> Result<Bytes, Unheard> {
 /// Keeps the words with their messages.
 fn keep(docket: &mut Docket, perceived: &[Perceived]) {
     for one in perceived.iter().filter(|one| one.words.is_ok()) {
-        // By now it may be deleted, or another turn has taken it in.
+        // By now it may be deleted, or another turn has put it into words.
         if docket.message(one.message).is_some_and(|message| message.is_unheard() || message.is_unseen()) {
             note(docket.edit(one.message).expect("it was just looked at"), perceived);
             let told = Entry::of(EventType::MessageEdited).action("put_into_words").by(actor::SYSTEM);

@@ -1,5 +1,5 @@
 //! The model writes: as many rounds with it as tools ask for, the business asked between them. In: a turn that has begun.
-//! Out: its answer, or why there is none. Dropped, it hangs up on whoever is asked.
+//! Out: its answer, or why there is none. Dropped, it closes the connection to the model or service.
 
 use std::sync::{
     Arc,
