@@ -1,6 +1,6 @@
 //! The loops: take the next conversation in which something is due, do one step on it, look again when it says.
 //!
-//! In: the local queues, which commits and sweeps fill. Out: steps on tasks of their own; told to stop, the loops take
+//! In: the local queues, which commits and sweeps fill. Out: steps on tasks of their own; when stopped, the loops take
 //! nothing more, and the steps in hand are waited for.
 
 use std::{

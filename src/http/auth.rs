@@ -98,7 +98,7 @@ impl Auth {
         self.known(&credential).await?.ok_or_else(Problem::unauthorized)
     }
 
-    /// Whether they would be let in again just as they were. A store that is away is no reason to turn anyone out.
+    /// Whether they would be let in again just as they were. A store that is down is no reason to turn anyone out.
     pub async fn still_knows(&self, caller: &Caller) -> bool {
         match self.known(&caller.credential).await {
             Ok(known) => known.is_some_and(|known| known == *caller),
@@ -169,7 +169,7 @@ impl Auth {
         }
     }
 
-    /// A session that is in use goes on. Until when it is good now.
+    /// A session that is in use is extended. Until when it is good now.
     async fn renewed(&self, session: &Session) -> Time {
         let now = (self.now)();
         if session.expires_at <= now || now.since(session.used_at) < RENEWED_MS {

@@ -1,7 +1,7 @@
 //! How many conversations there are, counted once for all who ask the same.
 //!
 //! Every open inbox asks within a second of whatever happens, and no index answers it. In: filters. Out: counts that began
-//! after they were asked for, so that whoever has changed something sees it in them.
+//! after they were asked for, so that a client that has changed something sees it in them.
 
 use std::{
     sync::{Arc, Mutex as Lock, PoisonError},
@@ -15,7 +15,7 @@ use crate::flow::{
     ledger::Error,
 };
 
-/// From the beginning of one to that of the next, in multiples of what the first took: whoever asks meanwhile waits for the next.
+/// From the beginning of one to that of the next, in multiples of what the first took: a request meanwhile waits for the next.
 const APART: u32 = 10;
 
 /// Nobody waits longer than this for the next to begin.
@@ -28,7 +28,7 @@ pub struct Counted {
     filters: Lock<Vec<(ConversationFilter, Arc<Latest>)>>,
 }
 
-/// The latest of one filter, held by whoever counts.
+/// The latest of one filter, held by the one who counts.
 type Latest = Mutex<Option<Count>>;
 
 struct Count {

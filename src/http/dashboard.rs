@@ -1,7 +1,7 @@
 //! The dashboard: its page, and the files of `dashboard/app`, which the binary carries. A debug build reads them from
 //! the folder, so that a change is seen by loading the page again.
 //!
-//! Every file lies under an address that holds the version of all of them. So a browser keeps them for good, and a page
+//! Every file is under an address that holds the version of all of them. So a browser keeps them for good, and a page
 //! never mixes files of two versions.
 
 use std::{

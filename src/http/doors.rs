@@ -34,7 +34,7 @@ use crate::{
     },
 };
 
-/// Everything that lies behind the routes.
+/// Everything behind the routes.
 pub struct Doors {
     /// What was and is.
     pub archive: Arc<dyn Archive>,
@@ -48,7 +48,7 @@ pub struct Doors {
     pub people: Arc<dyn People>,
     /// Labels and canned replies.
     pub stationery: Arc<dyn Stationery>,
-    /// Endpoints of webhooks, and what they are told.
+    /// Webhook endpoints, and their deliveries.
     pub endpoints: Arc<dyn Endpoints>,
     /// Tells them.
     pub notifier: Arc<Notifier>,
@@ -96,7 +96,7 @@ pub struct Doors {
     pub cors_origins: Vec<String>,
     /// What models cost.
     pub prices: Prices,
-    /// Whose days statistics are told by.
+    /// By whose days statistics are counted.
     pub time_zone: String,
     /// Settings in force, secrets left out.
     pub settings: Vec<Setting>,
@@ -121,8 +121,8 @@ impl Doors {
         self.tell(people::updated(agent, action, by, (self.now)())).await;
     }
 
-    /// Tells everyone of what is done. It is done whether or not they are told, so whoever asked is answered that it is: told
-    /// that it failed, they would do it again.
+    /// Notifies everyone of what was done. It is done whether or not they are notified, so the caller gets success: told that
+    /// it failed, they would do it again.
     pub(super) async fn tell(&self, event: Event) {
         let (kind, action) = (event.kind.as_str(), event.action.clone());
         if let Err(error) = self.ledger.keep(vec![event], Vec::new()).await {
@@ -135,12 +135,12 @@ impl Doors {
         }
     }
 
-    /// A deed of that caller, to be completed and noted.
+    /// An action of that caller, to be completed and recorded.
     pub(super) fn deed(&self, caller: &Caller, deed: Deed) -> Audited {
         Audited::new((self.now)(), &caller.actor, deed)
     }
 
-    /// Writes a deed down that is done. It is done whether or not that succeeds, so whoever asked is told that it is.
+    /// Records an action that was done. It is done whether or not that succeeds, so the caller gets success.
     pub(super) async fn note(&self, deed: Audited) {
         if let Err(error) = self.audit.note(&deed).await {
             let (actor, what) = (deed.actor, deed.deed.as_str());

@@ -1,7 +1,7 @@
 //! The newest events of the installation, read once for all who follow them. One reader comes to the archive, at
-//! every nudge and at least every second; what it reads goes into a ring, and whoever follows is told to look.
+//! every nudge and at least every second; what it reads goes into a ring, and all followers are woken.
 //!
-//! A client looks for its own place in the ring by event id. Who is not in it, because they are new, or slow, or a
+//! A client looks for its own place in the ring by event id. One that is not in it, because it is new, or slow, or a
 //! little ahead of the reader, reads the archive instead. So nobody can miss an event or get one twice at the
 //! seam, and a slow client costs no memory.
 
@@ -37,8 +37,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How often it is asked whether the feed is held back.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A transaction that holds the feed back for so long is no ordinary one: whoever follows loads what there is, and again
-/// after as long.
+/// A transaction that holds the feed back for this long is not an ordinary one: clients that follow load what there is, and
+/// again after as long.
 const HELD_BACK: Duration = Duration::from_secs(5);
 
 /// Events of one reading.
@@ -49,7 +49,7 @@ const RING_MAX: usize = 2_000;
 
 /// The live feed of this instance.
 pub struct Feed {
-    /// Where whoever is not in the ring reads.
+    /// Where a client that is not in the ring reads.
     pub events: Arc<dyn EventFeed>,
     ring: Mutex<Ring>,
     changes: watch::Sender<()>,
@@ -74,7 +74,7 @@ impl Frame {
     }
 }
 
-/// An event of a stream: its id, if the stream can go on from there, its name, its data.
+/// An event of a stream: its id, if the stream can resume from there, its name, its data.
 pub fn write_frame(id: Option<&str>, name: &str, json: &[u8]) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     let mut frame = format!("{id}event: {name}\ndata: ").into_bytes();
@@ -158,7 +158,7 @@ impl Feed {
         Some(ring.frames.range(at + 1..).cloned().collect())
     }
 
-    /// Reads until told to stop. Rests while nobody follows.
+    /// Reads until it is stopped. Rests while nobody follows.
     async fn run(&self, endpoints: Arc<dyn Endpoints>, stopping: CancellationToken) {
         let mut is_failing = false;
         let mut stall = Stall::default();
@@ -242,7 +242,7 @@ impl Feed {
         }
     }
 
-    /// Whether the feed is held back: said once in the log, and to whoever follows for as long as it lasts.
+    /// Whether the feed is held back: said once in the log, and to those who follow for as long as it lasts.
     async fn look_for(&self, stall: &mut Stall) {
         let held = match self.events.held_back().await {
             Ok(held) => held.unwrap_or(HeldBack { ms: 0, by: String::new() }),

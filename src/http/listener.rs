@@ -34,7 +34,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// With so many frames on their way to it at most.
+    /// With at most this many frames on their way to it.
     pub(super) fn new(doors: Arc<Doors>, caller: Caller, frames_max: usize) -> (Self, mpsc::Receiver<Bytes>) {
         let (out, frames) = mpsc::channel(frames_max);
         let revocations = doors.auth.changes();

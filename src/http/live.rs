@@ -1,7 +1,7 @@
 //! One client that watches a conversation: what is seen there and not kept goes out to it as `text/event-stream`.
 //!
-//! In: the scene, whenever it is another. Out: what of it this client has not been told. A slow client is told less often, not
-//! later: between two frames only the newest scene counts.
+//! In: the scene, whenever it changes. Out: what of it this client has not been sent. A slow client gets less often, not later:
+//! between two frames only the newest scene counts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -42,7 +42,7 @@ const WORDS_EVERY: Duration = Duration::from_millis(100);
 /// What another instance did and could not tell is found within this: the conversation is gone, the turn has ended.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// A reply has at most so many parts, and hardly anything comes between them.
+/// A reply has at most this many parts, and hardly anything comes between them.
 const PARTS_READ: usize = 50;
 
 /// Watches from now on: what is read of the conversation after this misses nothing.
@@ -152,7 +152,7 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-/// What a client has been told.
+/// What a client has been sent.
 #[derive(Default)]
 struct Shown {
     ended: Vec<(Uuid, TurnState)>,

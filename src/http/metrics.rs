@@ -14,7 +14,7 @@ use crate::{
 pub(super) async fn render(doors: Data<Doors>) -> Result<Answer, Problem> {
     match doors.statistics.depths(None).await {
         Ok(depths) => set(Some(&depths)),
-        // Whoever reads metrics wants them above all while the database is away.
+        // Metrics are wanted above all while the database is down.
         Err(error) => {
             tracing::warn!(error = error.cause(), "the metrics lack queue depths");
             set(None);

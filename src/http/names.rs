@@ -1,5 +1,5 @@
-//! What is shown beside messages and is not in them: the names of agents, read once for all who look, and again after
-//! seconds; and whether a file can be had.
+//! What is shown with messages and is not in them: the names of agents, read once for all who look, and again after
+//! seconds; and whether a file is available.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -24,7 +24,7 @@ impl Names {
         self.agents.get(&agent).cloned().unwrap_or_default()
     }
 
-    /// Whether the file of a message can be had; None: it has none.
+    /// Whether the file of a message is available; None: it has none.
     pub(super) fn standing(&self, message: &Message) -> Option<Availability> {
         self.fetching.standing(message)
     }

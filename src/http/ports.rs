@@ -69,7 +69,7 @@ port! {
         /// Switches, and waits until it is settled.
         fn switch(key: Key, to: Mode, request: mode_switch::Request) -> mode_switch::Answer;
 
-        /// Waits until a switch is settled, for at most so long.
+        /// Waits until a switch is settled, for at most this long.
         fn settle(receipt: Receipt, limit: Duration) -> mode_switch::Answer;
     }
 }
@@ -150,13 +150,13 @@ port! {
         /// Puts a draft away.
         fn discard_draft(key: Key, draft: Uuid, who: &Who) -> Result<(), Refusal>;
 
-        /// Tries a dead letter again; with `force` also one that is no longer wanted.
+        /// Retries a dead letter; with `force` also one that is no longer wanted.
         fn replay(letter: Uuid, force: bool, who: &Who) -> Result<DeadLetter, Refusal>;
 
         /// Puts a dead letter away.
         fn discard(letter: Uuid, who: &Who) -> Result<(), Refusal>;
 
-        /// Tells an endpoint of webhooks something again.
+        /// Redelivers something to a webhook endpoint.
         fn tell_again(delivery: Uuid, who: &Who) -> Result<(), Refusal>;
     }
 }
@@ -186,7 +186,7 @@ pub trait Channels: Send + Sync {
     /// Whether these overrides are ones that a channel may have: else which key is wrong, and why.
     fn check(&self, settings: &Map<String, Value>) -> Result<(), (String, String)>;
 
-    /// Host and port of an address, read as whoever asks there reads them. None: nobody can be asked there.
+    /// Host and port of an address, read as the client that asks there reads them. None: nobody can be asked there.
     fn place(&self, url: &str) -> Option<(String, u16)>;
 
     /// A channel was added, changed or removed: it holds here when this returns.
@@ -235,11 +235,11 @@ impl Secrets {
 /// How the sandbox behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behaviour {
-    /// The model thinks for so long.
+    /// How long the model thinks.
     pub model_delay_ms: i64,
     /// How it fails.
     pub model_fault: ModelFault,
-    /// The provider takes so long.
+    /// How long the provider takes.
     pub provider_delay_ms: i64,
     /// How it fails.
     pub provider_fault: ProviderFault,

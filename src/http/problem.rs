@@ -20,7 +20,7 @@ use crate::flow::{desk::Refusal, files::Unfetched, ledger, mode_switch, people::
 
 /// Seconds after which a client should try again.
 const RETRY_AFTER_SECONDS: i64 = 2;
-/// A store that is away is told of again after this.
+/// A store that is down is logged again after this.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// A refusal of a request. Boxed: it travels in the `Err` of nearly everything here.
@@ -277,7 +277,7 @@ impl Responder for Problem {
     }
 }
 
-/// Everybody asks on while the store is away: one line says it, and one each minute that it still is.
+/// Everybody keeps asking while the store is down: one line says it, and one each minute that it still is.
 fn tell_unavailable(error: &dyn std::error::Error) {
     static TOLD: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);

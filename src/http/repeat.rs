@@ -1,7 +1,7 @@
 //! A request under an `Idempotency-Key`, where it is about no one conversation: done once, and answered again as it was.
 //!
 //! In: the key, and the work. Out: its answer, or the one that was kept. A refusal is not kept: the next one tries again. So
-//! does the next one after a crash, once the time is over: what it then finds done it is told as a conflict.
+//! does the next one after a crash, once the time is over: what it then finds done is reported as a conflict.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use uuid::Uuid;
 use super::{answer::Answer, doors::Doors, problem::Problem};
 use crate::flow::{desk::Idempotency, repeats::Begun};
 
-/// Whoever has not ended by then has died. Nothing behind a route takes so long.
+/// A request that has not ended by then has died. Nothing behind a route takes this long.
 const TTL_MS: i64 = 60_000;
 
-/// So long a repeat waits for the first.
+/// How long a repeat waits for the first.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// And looks so often.
+/// And how often it looks.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Does the work, unless it was done under the same key.
@@ -52,7 +52,7 @@ pub(crate) async fn once(
     outcome
 }
 
-/// Takes the request up, or waits for whoever has. Returns what they answered.
+/// Takes the request up, or waits for the one who has. Returns what they answered.
 async fn begin(doors: &Doors, request: &Idempotency, owner: Uuid) -> Result<Option<Vec<u8>>, Problem> {
     let until = Instant::now() + PATIENCE;
     loop {

@@ -25,7 +25,7 @@ const FRAMES_MAX: usize = 64;
 /// Events of one reading of the archive.
 const READ_MAX: usize = 200;
 
-/// A client for whom the archive could not be read looks again after so long, whether or not anything happens.
+/// A client for whom the archive could not be read looks again after this long, whether or not anything happens.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Most clients of one instance.
@@ -87,7 +87,7 @@ impl Client {
         // Before following: the reader may find a stall at the very nudge that this gives.
         let mut stalls = doors.feed.stalls();
         let mut changes = doors.feed.follow();
-        // The frame's id is where the stream goes on from: a client that is cut off before it has caught up resumes there.
+        // The frame's id is where the stream resumes: a client that is cut off before it has caught up resumes there.
         self.send(write_frame(Some(&self.at), "hello", &named(&newest))).await?;
         loop {
             changes.mark_unchanged();
@@ -148,7 +148,7 @@ impl Client {
             self.at = last;
             self.listener.keep().await?;
             if shown.is_empty() && frames.len() >= READ_MAX {
-                // An id alone: where to go on from, and a sign of life over many events that are not for this client.
+                // An id alone: where to resume, and a sign of life over many events that are not for this client.
                 self.send(format!("id: {}\n\n", self.at).into()).await?;
             }
         }

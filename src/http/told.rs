@@ -1,4 +1,4 @@
-//! Events as endpoints of webhooks are told them: what the list of events shows, with conversation and message beside it.
+//! Events as they are posted to webhook endpoints: what the list of events shows, with conversation and message.
 
 use std::sync::Arc;
 

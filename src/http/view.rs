@@ -1,4 +1,4 @@
-//! Which events somebody sees, and what is shown beside each.
+//! Which events somebody sees, and what is shown with each.
 
 use std::collections::{HashMap, HashSet};
 

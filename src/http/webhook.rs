@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-/// Refused webhooks are told at most this often.
+/// Refused webhooks are logged at most this often.
 const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// Most messages that the sandbox takes at once.
@@ -72,7 +72,7 @@ pub(crate) fn as_taken(verdict: Verdict) -> Taken {
 /// Whatever it says, it is 200 once it is stored. 401 (empty) without one of the channel's webhook tokens, 503 if it
 /// could not be stored: the provider then sends it again.
 #[utoipa::path(post, path = "/webhooks/green-api/{channel}", tag = "Webhooks", params(("channel" = String, Path,)),
-    request_body(content = Object, description = "As Green API posts it; anything is taken."),
+    request_body(content = Object, description = "As Green API posts it; anything is accepted."),
     responses((status = 200, body = Stored), (status = 401, description = "Empty.")))]
 pub(crate) async fn green_api(
     request: HttpRequest,
@@ -196,7 +196,7 @@ pub(crate) enum OneOrSeveral<T> {
     Several(Vec<T>),
 }
 
-/// Takes what contacts of the sandbox write: one message, or an array of them, all of one chat, taken in one transaction.
+/// Takes what contacts of the sandbox write: one message, or an array of them, all of one chat, stored in one transaction.
 #[utoipa::path(post, path = "/webhooks/sandbox", tag = "Webhooks",
     request_body(content = OneOrSeveral<SandboxMessage>, description = "One message, or an array of them, all of one chat."),
     responses((status = 200, body = OneOrSeveral<Taken>, description = "For an array, an array of these.")))]

@@ -1,4 +1,4 @@
-//! What is no part of Green API: `/simulator`, where somebody plays contacts and the phone, lets things go wrong, and looks.
+//! What is not part of Green API: `/simulator`, where somebody plays contacts and the phone, makes things go wrong, and looks.
 
 use actix_web::{
     HttpResponse, ResponseError,

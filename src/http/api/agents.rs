@@ -123,14 +123,14 @@ pub(crate) struct Change {
     /// Not let in any more: sessions, links and open feeds end within seconds, and what they hold of what is not closed is
     /// assigned to nobody.
     disabled: Option<bool>,
-    /// As an admin they sign in anew: sessions and links of the agent they were end.
+    /// As an admin they sign in again: sessions and links of the agent they were end.
     role: Option<AgentRoleWord>,
     name: Option<String>,
     email: Option<String>,
     /// Another password; their sessions end.
     password: Option<String>,
     /// On which channels; null: on all that you may see. What they hold elsewhere and is not closed is assigned to nobody. To
-    /// see more than before they sign in anew.
+    /// see more than before they sign in again.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>)]
     channels: Option<Option<Vec<String>>>,
@@ -183,7 +183,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
         Outcome::LastAdmin => return Err(last_admin(Some(shown(&Agent::from(before))))),
     }
     let after = doors.people.agent(id.0).await?.ok_or_else(Problem::not_found)?;
-    // Also where nothing has changed by this: whoever was cut off in the middle of it asks again.
+    // Also where nothing has changed by this: a caller that was cut off in the middle of it asks again.
     let still_seen = match &after.channels {
         _ if after.is_disabled && wanted.disabled == Some(true) => Some(&[][..]),
         Some(channels) if change.channels.is_some() => Some(channels.as_slice()),
@@ -238,7 +238,7 @@ async fn seen(doors: &Doors, caller: &Caller, id: Uuid) -> Result<people::Agent,
     found.filter(|agent| is_shown(caller, agent)).ok_or_else(Problem::not_found)
 }
 
-/// The address is another agent's, who is shown to whoever may see them.
+/// The address is another agent's, who is shown to callers who may see them.
 async fn taken(doors: &Doors, caller: &Caller, email: &str) -> Problem {
     let holder = match doors.people.agent_of(email).await {
         Ok(holder) => holder.map(|(agent, _)| agent).filter(|agent| is_shown(caller, agent)),

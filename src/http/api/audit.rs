@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Which deeds, and which page.
+/// Which actions, and which page.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -35,13 +35,13 @@ pub(crate) struct Which {
     since: Option<At>,
     /// Before this time.
     until: Option<At>,
-    /// At most so many: 1 to 200, 50 if not given.
+    /// At most this many: 1 to 200, 50 if not given.
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
-/// A deed.
+/// A recorded action.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AuditEntry {
     id: Id,

@@ -33,7 +33,7 @@ use crate::{
 /// Most conversations of one request.
 const IDS_MAX: usize = 100;
 
-/// So many are worked on at once: a batch is nobody's reason to wait.
+/// How many are worked on at once: nobody else should wait for a batch.
 const AT_ONCE: usize = 16;
 
 /// What to do, with which conversations. Exactly one of `set` and `mode`.
@@ -62,7 +62,7 @@ struct Outcome {
     id: Id,
     /// As a request about this conversation alone would have been answered.
     status: u16,
-    /// After a change: the conversation as it is now; of one that was merged, that in which it goes on.
+    /// After a change: the conversation as it is now; of one that was merged, that in which it continues.
     conversation: Option<Conversation>,
     /// After a switch: what it did.
     receipt: Option<Receipt>,

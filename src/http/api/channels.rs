@@ -56,7 +56,7 @@ pub(crate) struct Wanted {
     /// `green_api`.
     provider: String,
     instance: String,
-    /// Where the account is; null or left out: where `BATON_GREEN_API_URL` says. Whoever may not see all channels names
+    /// Where the account is; null or left out: where `BATON_GREEN_API_URL` says. An admin who may not see all channels names
     /// addresses of Green API alone, or at the host of that setting: else 403.
     api_url: Option<String>,
     token: String,
@@ -147,7 +147,7 @@ pub(crate) struct Change {
     token: Option<String>,
     /// The one that was valid until now becomes `previous_webhook_token`, unless the request says what that is.
     webhook_token: Option<String>,
-    /// Valid beside the other one, until the provider has it. Null: no longer valid.
+    /// Valid alongside the other one, until the provider has it. Null: no longer valid.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     previous_webhook_token: Option<Option<String>>,
@@ -325,8 +325,8 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, name: Path<String
     Ok(Answer::empty())
 }
 
-/// Lets the follow-ups leave that the brake holds back, at the pace of the channel; counting begins anew. Where it holds none, nothing
-/// happens.
+/// Lets the follow-ups leave that the brake holds back, at the pace of the channel; counting starts over. Where it holds none,
+/// nothing happens.
 #[utoipa::path(post, path = "/api/v1/channels/{name}/release-brake", tag = "Channels", params(("name" = String, Path,)),
     responses((status = 200, body = Channel)))]
 pub(crate) async fn release_brake(

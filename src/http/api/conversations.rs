@@ -57,12 +57,12 @@ pub(crate) struct Which {
     /// Words, in whatever case, in the contact's name, the digits of the phone, or one of the conversation's newest 1,000
     /// messages: each item then has `match`, the newest message that holds them, or null if none does. A search looks for
     /// three seconds (enough for ten thousand conversations and more); a page may then be short, or empty, and still have a
-    /// `next_cursor`, from which it goes on. Counts are then at least so high.
+    /// `next_cursor`, from which it continues. Counts are then lower bounds.
     q: Option<String>,
     /// `-last_message_at`, `waiting_since` (those who wait for our side, longest first; nobody else) or `-updated_at`.
     #[param(pattern = "^(-last_message_at|waiting_since|-updated_at)$")]
     sort: Option<String>,
-    /// At most so many: 1 to 200, 50 if not given.
+    /// At most this many: 1 to 200, 50 if not given.
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
@@ -159,7 +159,7 @@ pub(crate) struct Counts {
 
 /// How many of these conversations there are, by group: each is counted, whichever `group` names.
 ///
-/// They are counted once for all who ask the same, and the less often the longer it takes: whoever asks meanwhile waits for the
+/// They are counted once for all who ask the same, and the less often the longer it takes: a request meanwhile waits for the
 /// next count, ten seconds at most before it begins.
 #[utoipa::path(get, path = "/api/v1/conversations/counts", tag = "Conversations", params(Which),
     responses((status = 200, body = Counts)))]

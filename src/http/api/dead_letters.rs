@@ -30,7 +30,7 @@ pub(crate) struct Which {
     conversation_id: Option<Id>,
     /// In this state; `open` if not given.
     state: Option<LetterStateWord>,
-    /// At most so many: 1 to 200, 50 if not given.
+    /// At most this many: 1 to 200, 50 if not given.
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
@@ -61,7 +61,7 @@ pub(crate) struct Again {
     force: bool,
 }
 
-/// Tries one again.
+/// Retries one.
 #[utoipa::path(post, path = "/api/v1/dead-letters/{id}/retry", tag = "Dead letters", params(("id" = Id, Path,)),
     request_body = Option<Again>, responses((status = 202, body = DeadLetter)))]
 pub(crate) async fn retry(
@@ -82,7 +82,7 @@ pub(crate) async fn retry(
     }
 }
 
-/// Puts one away.
+/// Discards one.
 #[utoipa::path(delete, path = "/api/v1/dead-letters/{id}", tag = "Dead letters", params(("id" = Id, Path,)),
     responses((status = 204)))]
 pub(crate) async fn discard(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
@@ -91,7 +91,7 @@ pub(crate) async fn discard(doors: Data<Doors>, caller: Caller, id: Path<Id>) ->
     Ok(Answer::empty())
 }
 
-/// What is decided is theirs to decide: on a channel that they see, and of an endpoint that is told no more than they see.
+/// Whether they may decide about it: on a channel that they see, and for an endpoint that receives no more than they see.
 async fn decided_by(doors: &Doors, caller: &Caller, id: Uuid) -> Result<(), Problem> {
     let found = doors.archive.letter(id).await?;
     let letter = found.filter(|letter| caller.sees(&letter.channel)).ok_or_else(Problem::not_found)?;

@@ -113,7 +113,7 @@ pub(crate) async fn discard(doors: Data<Doors>, caller: Caller, path: Path<(Id, 
     }
 }
 
-/// A conflict is told with the draft as it is: the step has found it in the conversation.
+/// A conflict is answered with the draft as it is: the step has found it in the conversation.
 async fn refused(doors: &Doors, id: Uuid, refusal: Refusal) -> Problem {
     let is_conflict = matches!(refusal, Refusal::Conflict { .. });
     let problem = Problem::from(refusal);

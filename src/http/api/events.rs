@@ -37,9 +37,9 @@ pub(crate) struct OfConversation {
     /// `asc` or `desc`; `asc` if not given.
     #[param(pattern = "^(asc|desc)$")]
     order: Option<String>,
-    /// What to show beside each event as it is now: `conversation`, `message`.
+    /// What to show with each event, as it is now: `conversation`, `message`.
     include: Option<String>,
-    /// At most so many: 1 to 200, 50 if not given.
+    /// At most this many: 1 to 200, 50 if not given.
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
@@ -82,35 +82,35 @@ pub(crate) struct Which {
     channel: Option<String>,
     /// Of these types, with commas between them. Without `since` and `until`, a list looks for them for three seconds
     /// (enough for a million events and more): a page may then be short, or empty, and still have a `next_cursor`, from
-    /// which it goes on.
+    /// which it continues.
     #[serde(rename = "type")]
     #[param(value_type = Option<String>)]
     kinds: Option<Several<EventType>>,
     since: Option<At>,
     /// Before this time.
     until: Option<At>,
-    /// `asc` or `desc`; `asc` if not given. A live feed goes on, so it is always `asc`.
+    /// `asc` or `desc`; `asc` if not given. A live feed moves forward, so it is always `asc`.
     #[param(pattern = "^(asc|desc)$")]
     order: Option<String>,
-    /// What to show beside each event as it is now: `conversation`, `message`.
+    /// What to show with each event, as it is now: `conversation`, `message`.
     include: Option<String>,
-    /// At most so many: 1 to 200, 50 if not given.
+    /// At most this many: 1 to 200, 50 if not given.
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
-    /// For a live feed alone, where the header cannot be set: where to go on.
+    /// For a live feed alone, where the header cannot be set: where to resume.
     last_event_id: Option<String>,
 }
 
 /// All events, oldest first; with `Accept: text/event-stream`, a live feed of those to come.
 ///
-/// The live feed opens with `event: hello` and the newest id: load lists after it, and nothing is missed. It goes on
-/// after `Last-Event-ID`. `event: resync` says that the gap can no longer be filled: load everything again. An `id` alone, without
-/// `event` and `data`, is a place to go on from, past many events that are not shown.
+/// The live feed opens with `event: hello` and the newest id: load lists after it, and nothing is missed. It resumes
+/// after `Last-Event-ID`. `event: resync` says that the gap can no longer be filled: load everything again. An `id` alone,
+/// without `event` and `data`, is a place to resume from, past many events that are not shown.
 ///
-/// A list shows what is committed at that moment, and what was begun before may be committed after it: only the feed gives each event
-/// in its place. It goes on from ids that it gave itself. Whoever needs all of them opens it first, then reads the list, and
-/// passes over those that come twice.
+/// A list shows what is committed at that moment, and what was begun before may be committed after it: only the feed gives each
+/// event in its place. It resumes from ids that it gave itself. A client that needs all of them opens it first, then reads the
+/// list, and passes over those that come twice.
 #[utoipa::path(get, path = "/api/v1/events", tag = "Events",
     params(Which, ("Last-Event-ID" = Option<String>, Header, description = "where a live feed resumes")),
     responses((status = 200, content((List<Event> = "application/json"), (String = "text/event-stream")))))]

@@ -110,7 +110,7 @@ pub(crate) struct Which {
     channel: Option<String>,
     conversation_id: Option<Id>,
     due_before: Option<At>,
-    /// At most so many: 1 to 200, 50 if not given.
+    /// At most this many: 1 to 200, 50 if not given.
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

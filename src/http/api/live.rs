@@ -44,7 +44,7 @@ pub(crate) struct Change {
     state: PresenceWord,
 }
 
-/// Says what the caller does there: shown to whoever watches, and forgotten after 30 seconds unless it is said again.
+/// Says what the caller does there: shown to those who watch, and forgotten after 30 seconds unless it is said again.
 #[utoipa::path(put, path = "/api/v1/conversations/{id}/presence", tag = "Conversations", params(("id" = Id, Path,)),
     request_body = Change, responses((status = 204)))]
 pub(crate) async fn present(

@@ -52,7 +52,7 @@ pub(crate) struct Change {
     email: Option<String>,
     /// Another password; your other sessions end. Needs `current_password`, unless you came by a link within the hour.
     password: Option<String>,
-    /// The password that holds now. Not needed while there is none.
+    /// The current password. Not needed while there is none.
     current_password: Option<String>,
     /// An object of at most 16 KiB, kept and given back as it is.
     #[serde(default, deserialize_with = "given")]
@@ -103,7 +103,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, body: Json<Change
     shown(&doors, caller).await
 }
 
-/// Told like any other field: whoever is signed in is known, but this is not their password.
+/// Reported like any other field: the caller is known, but this is not their password.
 async fn confirm(
     doors: &Doors,
     agent: &people::Agent,

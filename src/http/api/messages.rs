@@ -36,7 +36,7 @@ pub(crate) struct Which {
     around: Option<i64>,
     /// `next_cursor` of the page before: the same as `before`.
     cursor: Option<String>,
-    /// At most so many: 1 to 200, 50 if not given.
+    /// At most this many: 1 to 200, 50 if not given.
     limit: Option<i64>,
 }
 
@@ -282,7 +282,7 @@ pub(crate) async fn withdraw(doors: Data<Doors>, caller: Caller, id: Path<Id>) -
     Ok(Answer::empty())
 }
 
-/// A conflict is told with the message as it is.
+/// A conflict is answered with the message as it is.
 async fn decided(
     doors: &Doors,
     id: Uuid,
@@ -307,7 +307,7 @@ async fn in_words(doors: &Doors, conversation: Uuid, message: message::Message) 
     Message::of(conversation, message, &names, &beside)
 }
 
-/// What is shown beside messages of which something was done: that is told in any case, if need be with less beside it.
+/// What is shown with messages after something was done to them: that is answered in any case, if need be with less detail.
 pub(super) async fn beside(doors: &Doors, messages: &[message::Message]) -> Beside {
     let ids: Vec<Uuid> = messages.iter().map(|message| message.id).collect();
     match doors.archive.beside(&ids).await {

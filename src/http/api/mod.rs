@@ -98,8 +98,8 @@ async fn chat_key(doors: &Doors, caller: &Caller, channel: String, chat: &str) -
     Ok(Key::Chat { channel, chat, opening: None })
 }
 
-/// A refusal, told with the conversation as it is where that is what it is about. Where that cannot be read, whoever asks is
-/// told to ask again: a conflict that does not show with what, nobody can act on.
+/// A refusal, with the conversation as it is where that is what it is about. Where that cannot be read, the caller is told to
+/// ask again: nobody can act on a conflict that does not show with what.
 async fn told(doors: &Doors, key: &Key, refusal: impl Into<Problem>) -> Problem {
     let problem = refusal.into();
     if problem.status() != actix_web::http::StatusCode::CONFLICT {
@@ -114,7 +114,7 @@ async fn told(doors: &Doors, key: &Key, refusal: impl Into<Problem>) -> Problem 
     }
 }
 
-/// The conversation of a key, or the one in which it goes on: that is where the step ran.
+/// The conversation of a key, or the one in which it continues: that is where the step ran.
 async fn as_it_is(doors: &Doors, key: &Key) -> Result<Option<Overview>, Error> {
     let mut found = match key {
         Key::Id(id) => doors.archive.conversation(*id).await?,

@@ -26,7 +26,7 @@ pub(crate) struct Switch {
     mode: ModeWord,
     /// The reason to record, in place of the usual one.
     reason: Option<ReasonWord>,
-    /// With HUMAN: until then; null: until told. Left out: as it was.
+    /// With HUMAN: until then; null: until somebody switches. Left out: as it was.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<At>)]
     until: Option<Option<At>>,
@@ -38,7 +38,7 @@ pub(crate) struct Switch {
     /// A colleague's words for the assistant's next turn, kept as a note; with HUMAN for the turn after the person.
     #[schema(min_length = 1, max_length = 20_000)]
     note: Option<String>,
-    /// Wait at most so long for what is being sent.
+    /// Wait at most this long (ms) for what is being sent.
     settle_ms: Option<i64>,
 }
 

@@ -23,7 +23,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Which {
-    /// At most so many: 1 to 200, all if not given.
+    /// At most this many: 1 to 200, all if not given.
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
@@ -49,10 +49,10 @@ pub(crate) struct Setting {
     channel_key: Option<String>,
 }
 
-/// What whoever connects a number has to know: how contacts are heard, and at which addresses.
+/// What a person who connects a number has to know: how contacts' messages come in, and at which addresses.
 const OF_EACH_CHANNEL: [&str; 3] = ["BATON_GREEN_API_RECEIVE", "BATON_GREEN_API_URL", "BATON_PUBLIC_URL"];
 
-/// All settings. Whoever may not see all channels sees those that a channel may override, and those by which it is connected.
+/// All settings. A caller who may not see all channels sees those that a channel may override, and those that connect it.
 #[utoipa::path(get, path = "/api/v1/settings", tag = "Installation", params(Which),
     responses((status = 200, body = List<Setting>)))]
 pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {

@@ -34,7 +34,7 @@ pub(crate) struct Span {
     from: Option<At>,
     /// Now if not given.
     to: Option<At>,
-    /// `hour`, or `day`: days of `BATON_TIME_ZONE`, of which the first is told whole; `hour` if not given.
+    /// `hour`, or `day`: days of `BATON_TIME_ZONE`, of which the first is counted whole; `hour` if not given.
     #[param(pattern = "^(hour|day)$")]
     step: Option<String>,
     /// On this channel.

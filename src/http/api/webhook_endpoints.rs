@@ -1,4 +1,4 @@
-//! Endpoints of webhooks: who outside is told of events. An admin's. Secrets are shown once, when they are made.
+//! Webhook endpoints: who outside receives events. For admins. Secrets are shown once, when they are made.
 
 use actix_web::web::{Data, Path};
 use serde::Deserialize;
@@ -31,7 +31,7 @@ use crate::{
 /// Longest description.
 const DESCRIPTION_MAX: usize = 200;
 
-/// After a change, the secret before signs too for so long.
+/// How long the previous secret signs too after a change.
 const BOTH_SIGN_MS: i64 = 86_400_000;
 
 /// Endpoints, the oldest first.
@@ -68,7 +68,7 @@ pub(crate) struct Wanted {
     description: Option<String>,
 }
 
-/// Adds an endpoint, which is told of what happens from now on. Its secret is shown this once. A repeat with the same
+/// Adds an endpoint, which receives what happens from now on. Its secret is shown this once. A repeat with the same
 /// `Idempotency-Key` answers as the first did.
 #[utoipa::path(post, path = "/api/v1/webhook-endpoints", tag = "Webhooks", request_body = Wanted,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
@@ -120,11 +120,11 @@ pub(crate) struct Change {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     description: Option<Option<String>>,
-    /// `active` or `paused`. What happens while an endpoint is paused or disabled it is told when it is active again.
+    /// `active` or `paused`. What happens while an endpoint is paused or disabled is delivered when it is active again.
     state: Option<EndpointStateWord>,
 }
 
-/// Changes an endpoint: pauses it, or lets it be told again, also after it was switched off.
+/// Changes an endpoint: pauses it, or makes it active again, also after it was switched off.
 #[utoipa::path(patch, path = "/api/v1/webhook-endpoints/{id}", tag = "Webhooks", params(("id" = Id, Path,)),
     request_body = Change, responses((status = 200, body = Endpoint)))]
 pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
@@ -157,7 +157,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     one(doors, caller, id).await
 }
 
-/// Removes an endpoint, and what it was still to be told.
+/// Removes an endpoint, and the deliveries it was still owed.
 #[utoipa::path(delete, path = "/api/v1/webhook-endpoints/{id}", tag = "Webhooks", params(("id" = Id, Path,)),
     responses((status = 204)))]
 pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
@@ -217,7 +217,7 @@ pub(crate) async fn test(
     repeat::once(&doors, request, work).await
 }
 
-/// What an endpoint was told and is to be told on channels that you may see, the newest first. What has ended is kept for three days.
+/// Deliveries made and owed to an endpoint on channels that you may see, the newest first. What has ended is kept for three days.
 #[utoipa::path(get, path = "/api/v1/webhook-endpoints/{id}/deliveries", tag = "Webhooks",
     params(("id" = Id, Path,), WhichPage), responses((status = 200, body = List<WebhookDelivery>)))]
 pub(crate) async fn deliveries(
@@ -232,8 +232,8 @@ pub(crate) async fn deliveries(
     Ok(Answer::ok(&List::of(page, WebhookDelivery::from)))
 }
 
-/// Tells an endpoint something again, before what came later in that conversation, for another day. A test is not repeated
-/// so, nor what the endpoint is not told of any more, nor what is not kept any more: 409 `not_retryable`.
+/// Redelivers something to an endpoint, before what came later in that conversation, for another day. A test is not repeated
+/// this way, nor what the endpoint no longer receives, nor what is no longer kept: 409 `not_retryable`.
 #[utoipa::path(post, path = "/api/v1/webhook-endpoints/{id}/deliveries/{delivery_id}/retry", tag = "Webhooks",
     params(("id" = Id, Path,), ("delivery_id" = Id, Path,)), responses((status = 202, body = WebhookDelivery)))]
 pub(crate) async fn retry(
@@ -260,7 +260,7 @@ async fn of_endpoint(
     found.filter(|it| it.endpoint == endpoint && is_theirs(caller, it)).ok_or_else(Problem::not_found)
 }
 
-/// What an endpoint was told before it was narrowed may be of channels that they do not see. Tests are of none.
+/// What an endpoint received before it was narrowed may be of channels that they do not see. Tests are of none.
 fn is_theirs(caller: &Caller, delivery: &Delivery) -> bool {
     delivery.event.is_none() || caller.sees(&delivery.channel)
 }
@@ -270,7 +270,7 @@ fn without_others(caller: &Caller, standing: Summary) -> Summary {
     Summary { last, ..standing }
 }
 
-/// Whoever may change endpoints sees those that are told no more than they see.
+/// Admins see the endpoints that receive no more than they see.
 fn is_shown(caller: &Caller, standing: &Summary) -> bool {
     caller.sees_all_of(standing.endpoint.channels.as_deref())
 }

@@ -20,13 +20,13 @@ use crate::{
 pub enum Access {
     /// Anyone: health, the description, signing in, and the provider's door, which has its own credentials.
     Open,
-    /// Whoever may read conversations.
+    /// Anyone who may read conversations.
     Reads,
-    /// Whoever may answer them.
+    /// Anyone who may answer them.
     Acts,
-    /// Whoever may change the installation.
+    /// Anyone who may change the installation.
     Admin,
-    /// Whoever sees all channels.
+    /// Anyone who sees all channels.
     Metrics,
 }
 

@@ -20,7 +20,7 @@ use crate::{
 /// A form that takes longer than this to arrive is not waited for: a phone on a slow line needs its time.
 const FORM_WITHIN: Duration = Duration::from_secs(120);
 
-/// A form waits so long for others to have arrived: behind slow lines, somebody is told to come again.
+/// How long a form waits for others to have arrived: behind slow lines, somebody is told to come again.
 const SLOT_WITHIN: Duration = Duration::from_secs(10);
 
 /// Longest value of a field that is no file, in bytes.
@@ -29,7 +29,7 @@ const VALUE_MAX: usize = CAPTION_MAX * 4;
 /// What a form has beside its file, at most, in bytes.
 const BESIDE_MAX: usize = 64 * 1024;
 
-/// So many forms are read at once: each is held in memory, whole.
+/// Forms read at once: each is held in memory, whole.
 const AT_ONCE: usize = 4;
 
 static SLOTS: Semaphore = Semaphore::const_new(AT_ONCE);
@@ -48,7 +48,7 @@ pub(crate) enum JsonOrForm<T> {
 pub(crate) struct Form {
     /// The name of the file.
     pub(crate) name: String,
-    /// Its type, as whoever sends it says.
+    /// Its type, as the sender says.
     pub(crate) called: String,
     /// It.
     pub(crate) bytes: Bytes,

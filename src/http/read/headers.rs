@@ -87,7 +87,7 @@ impl FromRequest for Wanted {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let is_head = request.method() == Method::HEAD;
-        // We name no version of a file, so a part of one that is named is none of ours.
+        // We name no version of a file, so a part of one that is named is not one of ours.
         let is_of_a_version = request.headers().contains_key("if-range");
         let range = request.headers().get("range").filter(|_| !is_head && !is_of_a_version);
         let range = range.and_then(|range| range.to_str().ok()).and_then(Range::parse);
@@ -95,7 +95,7 @@ impl FromRequest for Wanted {
     }
 }
 
-/// The network address that a request came from, as its tries are counted.
+/// The network address that a request came from, as its attempts are counted.
 #[derive(Debug)]
 pub(crate) struct Address(pub(crate) Option<String>);
 
@@ -125,7 +125,7 @@ impl FromRequest for ForTls {
     }
 }
 
-/// Whoever has one address of IPv6 has as many as they like of its network.
+/// A client with one address of IPv6 has as many as it likes of its network.
 fn counted(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::{named::Named, pointer};
 use crate::http::problem::Problem;
 
-/// Longest body of whoever has shown who they are.
+/// Longest body of an authenticated caller.
 pub(crate) const BODY_MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// A body that takes longer than this to arrive is not waited for.
@@ -40,7 +40,7 @@ pub(crate) async fn body(
 
 type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
-/// A JSON body of at most so many bytes.
+/// A JSON body of at most this many bytes.
 #[derive(Debug)]
 pub(crate) struct Json<T, const MAX_BYTES: usize = BODY_MAX_BYTES> {
     /// What it says.

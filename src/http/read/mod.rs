@@ -1,4 +1,4 @@
-//! What a request holds: query, body and headers, read strictly. Unknown names and wrong values are told by pointer.
+//! What a request holds: query, body and headers, read strictly. Unknown names and wrong values are reported by pointer.
 
 mod json;
 
@@ -50,7 +50,7 @@ pub(crate) struct Nothing {}
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichPage {
-    /// At most so many: 1 to 200, 50 if not given.
+    /// At most this many: 1 to 200, 50 if not given.
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,

@@ -20,7 +20,7 @@ use crate::{
 #[schema(as = ChannelBrake)]
 pub(crate) struct Brake {
     since: At,
-    /// So many had been sent that day.
+    /// How many had been sent that day.
     sends: i64,
     /// On the best of the thirty days before.
     best: i64,
@@ -81,7 +81,7 @@ impl From<registry::Channel> for Channel {
 }
 
 impl Channel {
-    /// With the token that was made for it: told to who made the channel, and to nobody after.
+    /// With the token that was made for it: shown to the one who made the channel, and to nobody after.
     pub(crate) fn with_token(self, webhook_token: Option<String>) -> Self {
         Self { webhook_token, ..self }
     }
@@ -107,7 +107,7 @@ impl From<registry::Channel> for ChannelGlance {
     }
 }
 
-/// A channel, as whoever asks may see it.
+/// A channel, as the caller may see it.
 pub(crate) type ShownChannel = Seen<Channel, ChannelGlance>;
 
 /// A token of the API.

@@ -51,7 +51,7 @@ pub(crate) struct Conversation {
     queue: Queue,
     /// Other ids of the same chat.
     aliases: Vec<String>,
-    /// It was closed: its person was found to be that of this conversation, in which it goes on.
+    /// It was closed: its person was found to be that of this conversation, in which it continues.
     merged_into: Option<Id>,
     /// The pending follow-up.
     follow_up: Option<FollowUp>,
@@ -110,7 +110,7 @@ struct Queue {
     outbox: i64,
 }
 
-/// What goes on in it.
+/// What is happening in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Activity {

@@ -1,4 +1,4 @@
-//! Endpoints of webhooks, and what they were told. Secrets are shown once, when they are made.
+//! Webhook endpoints, and what was delivered to them. Secrets are shown once, when they are made.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ use crate::flow::endpoints::{self, Summary};
 /// What stands for all types of events.
 pub(crate) const ALL_EVENTS: &str = "*";
 
-/// An endpoint of webhooks.
+/// A webhook endpoint.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WebhookEndpoint)]
 pub(crate) struct Endpoint {
@@ -20,7 +20,7 @@ pub(crate) struct Endpoint {
     url: String,
     /// Types of events; `["*"]`: all.
     events: Vec<String>,
-    /// Of which channels it is told; null: of all, and of what is of none.
+    /// Which channels' events it receives; null: those of all, and those of none.
     channels: Option<Vec<String>>,
     description: Option<String>,
     state: EndpointStateWord,

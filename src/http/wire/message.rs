@@ -91,7 +91,7 @@ struct Media {
     caption: Option<String>,
     /// What is said in a voice note, or to be seen in a picture, if that was put into words.
     transcript: Option<String>,
-    /// Whether it can be had, as far as that is known before it is fetched.
+    /// Whether it is available, as far as that is known before it is fetched.
     state: StandingWord,
     /// Where.
     url: String,
@@ -116,7 +116,7 @@ struct Delivery {
     read_at: Option<At>,
 }
 
-/// What is shown beside messages: where those are that they quote, and what was reacted to them.
+/// What is shown with messages: where those are that they quote, and what was reacted to them.
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
     /// By conversation and the provider's id.
@@ -126,7 +126,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// What the archive has beside them, newest first.
+    /// What the archive has to show with them, newest first.
     pub(crate) fn of(found: Vec<(Uuid, message::Message)>) -> Self {
         let mut beside = Self::default();
         for (conversation, message) in found {

@@ -122,7 +122,7 @@ impl From<people::Agent> for AgentGlance {
     }
 }
 
-/// An agent, as whoever asks may see them.
+/// An agent, as the caller may see them.
 pub(crate) type ShownAgent = Seen<Agent, AgentGlance>;
 
 /// An agent just changed.
@@ -131,7 +131,7 @@ pub(crate) struct ChangedAgent {
     /// What is kept of them.
     #[serde(flatten)]
     pub(crate) kept: Agent,
-    /// If they were disabled, or limited to channels: of so many conversations that are not closed they are the assignee no more.
+    /// If they were disabled, or limited to channels: the number of open conversations of which they are no longer the assignee.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) conversations_freed: Option<usize>,
 }

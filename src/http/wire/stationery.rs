@@ -22,7 +22,7 @@ impl From<label::Label> for Label {
     }
 }
 
-/// A reply kept at hand. Whoever shows it fills in its variables.
+/// A reply kept at hand. The client that shows it fills in its variables.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CannedReply {
     id: Id,

@@ -77,7 +77,8 @@ pub(crate) struct Turns {
     total: Used,
 }
 
-/// What turns have used, as far as the services have told: of one that was stopped while it was written they tell nothing.
+/// What turns have used, as far as the services have reported it: for one that was stopped while it was written they report
+/// nothing.
 #[derive(Debug, Serialize, ToSchema)]
 struct Used {
     input_tokens: i64,

@@ -1,4 +1,4 @@
-//! How the gateway misbehaves when it is told to: with a call, with a message that it took, or with what it tells.
+//! How the gateway misbehaves on demand: with a call, with a message that it took, or with what it reports.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
