@@ -1,6 +1,6 @@
-//! The wiring: which adapters stand behind which places, for the server and for the commands beside it.
+//! The wiring: which adapters stand behind which places, for the server and for the other commands.
 //!
-//! In: settings. Out: a server that runs until it is told to stop, or the places that a command works with.
+//! In: settings. Out: a server that runs until it is stopped, or the places that a command works with.
 
 mod stores;
 

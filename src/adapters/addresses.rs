@@ -1,5 +1,5 @@
 //! Names are looked up here, and only addresses that anyone may reach come out: what is allowed is a host of the provider,
-//! and not what lies behind our own walls, whatever its name leads to.
+//! and not what is inside our own network, whatever its name leads to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

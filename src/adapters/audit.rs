@@ -1,4 +1,4 @@
-//! Who has changed what of the installation, over either database.
+//! Who has changed what of the installation, for both databases.
 
 use async_trait::async_trait;
 use serde_json::Value;

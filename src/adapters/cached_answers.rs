@@ -1,4 +1,4 @@
-//! Which turn answered which question, over either database. No texts: an answer is read from the messages that gave it,
+//! Which turn answered which question, for both databases. No texts: an answer is read from the messages that gave it,
 //! as they stand now.
 
 use async_trait::async_trait;

@@ -1,4 +1,4 @@
-//! Files that people send, over either database.
+//! Files that people send, for both databases.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! What is older than allowed, over either database.
+//! What is older than allowed, for both databases.
 
 #[cfg(test)]
 mod tests;

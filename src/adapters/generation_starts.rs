@@ -1,4 +1,4 @@
-//! How many generations began in the last minute, over either database: as many rows as may begin in one. A start takes
+//! How many generations began in the last minute, for both databases: as many rows as may begin in one. A start takes
 //! the row that has rested longest, if that is a minute; two that want the same one cannot both have it.
 
 use async_trait::async_trait;

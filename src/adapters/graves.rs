@@ -1,4 +1,4 @@
-//! Conversations whose rows go, over either database: each page in one transaction with the count of what went.
+//! Conversations whose rows go, for both databases: each page in one transaction with the count of what went.
 
 #[cfg(test)]
 mod tests;

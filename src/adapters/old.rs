@@ -1,4 +1,4 @@
-//! What whoever removes rows shares. Rows that are too old go page by page: what comes together in an hour may be more than
+//! What all code that removes rows shares. Rows that are too old go page by page: what comes together in an hour may be more than
 //! one statement has time for, and on SQLite nobody else writes while one runs.
 
 use super::sql::{Bound, Engine, Statement, Store};
@@ -7,7 +7,7 @@ use crate::flow::{ledger::Error, tombstones::Removal};
 /// Rows removed at once.
 const PAGE: i64 = 5_000;
 
-/// What was older than allowed is known for so long: a year. No provider repeats a message after that.
+/// How long what was older than allowed stays known: a year. No provider repeats a message after that.
 const EXPIRED_KNOWN_MS: i64 = 365 * 86_400_000;
 
 /// Removes the rows `r` of that table of which this holds, `$1` being that value. Returns how many.
@@ -37,7 +37,7 @@ async fn remove_by<S: Store>(
         statement.push(table).push(" as r where r.").push(row).push(open).push("select r.").push(row);
         statement.push(" from ").push(table).push(" r where ").push(is_old).push(" limit ");
         statement.bind(page).push(close);
-        // Once more, of the row as it is when its turn comes.
+        // Again, of the row as it is when its turn comes.
         statement.push(" and (").push(is_old).push(")");
         let gone = store.write(statement).await?;
         removed += gone;

@@ -1,4 +1,4 @@
-//! Requests that may come again, and what they were answered, over either database.
+//! Requests that may come again, and what they were answered, for both databases.
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -34,7 +34,7 @@ impl<S: Store> Repeats for S {
             return Ok(Begun::Yours);
         }
         let kept = Statement::new("select k.body_hash, k.sealed from kept_answers k where k.key = $1");
-        // Let go at this very moment: whoever looks again may begin.
+        // Let go at this very moment: a caller that looks again may begin.
         let Some(row) = self.row(kept.with(request.key.as_str())).await? else {
             return Ok(Begun::InProgress);
         };

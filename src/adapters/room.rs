@@ -1,6 +1,6 @@
-//! Whether a database takes anything in: one that is full, or may only be read, answers every question as ever.
+//! Whether a database accepts writes: one that is full, or may only be read, answers every question as usual.
 //!
-//! In: errors of the ledger's writes. Out: whether one of them was for want of room or of leave, until a write succeeds.
+//! In: errors of the ledger's writes. Out: whether one of them was for want of space or of permission, until a write succeeds.
 
 use std::{
     io,

@@ -22,7 +22,7 @@ use crate::{
     flow::vault::Vault as _,
 };
 
-/// The table whose seals nobody can set anew.
+/// The table whose seals nobody can enter again.
 const TOMBSTONES: &str = "tombstone_keys";
 /// The same of answers that are kept for requests that come again.
 const KEPT_ANSWERS: &str = "kept_answers";
@@ -37,17 +37,17 @@ pub enum Destination {
         /// One that is there may be written over.
         replaces: bool,
     },
-    /// To whoever reads our output.
+    /// To the reader of our output.
     Output,
 }
 
-/// Writes a backup, beside a server that goes on. With a passphrase, the keys of what is encrypted go with it.
+/// Writes a backup, while the server is running. With a passphrase, the keys of what is encrypted go with it.
 pub async fn backup(
     settings: &Settings,
     to: Destination,
     passphrase: Option<&Passphrase>,
 ) -> anyhow::Result<Saved> {
-    // Before the database is opened: to open and close its file once more would free what SQLite has locked of it.
+    // Before the database is opened: to open and close its file again would free what SQLite has locked of it.
     if let Destination::File { path, .. } = &to {
         refuse_another_file(settings, path)?;
     }
@@ -139,7 +139,7 @@ async fn proven_keys(store: &Store, settings: &Settings) -> anyhow::Result<Vec<K
     Ok(keys)
 }
 
-/// The keys that hold now: of the settings, else beside the file, where the first is made if there is none.
+/// The current keys: of the settings, else next to the file, where the first is made if there is none.
 pub(super) fn keys_of(store: &Store, settings: &Settings) -> anyhow::Result<Vec<Key>> {
     if let Some(keys) = &settings.secret_key {
         return Ok(keys.expose().to_vec());

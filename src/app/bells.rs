@@ -20,12 +20,12 @@ pub(super) struct Bell {
 }
 
 impl Bell {
-    /// That cron expression, which rings so often.
+    /// That cron expression, which rings this often.
     pub(super) const fn new(cron: &'static str, every: Duration) -> Self {
         Self { cron, every }
     }
 
-    /// Without a ring for so long, a chore is done all the same: the scheduler goes by the clock on the wall, and where that
+    /// Without a ring for this long, a chore is done all the same: the scheduler goes by the clock on the wall, and where that
     /// is set back, nothing rings until it has come as far as before.
     const fn patience(self) -> Duration {
         self.every.saturating_mul(2)
@@ -79,7 +79,7 @@ impl Bells {
     }
 }
 
-/// Does the chore at each ring, and where none comes for so long.
+/// Does the chore at each ring, and where none comes for the bell's patience.
 async fn answer<W: Future<Output = ()>>(
     rung: &Notify,
     patience: Duration,

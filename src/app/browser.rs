@@ -1,4 +1,4 @@
-//! The browser of whoever sits at this machine. In: a link. Out: it is open there, or they are told to do it by hand.
+//! The browser of the person at this machine. In: a link. Out: it is open there, or they are asked to do it by hand.
 
 use std::{
     io::{self, Write as _},

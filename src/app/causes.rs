@@ -1,4 +1,4 @@
-//! An error in one line, as people are told it.
+//! An error in one line, as people are shown it.
 
 /// The error and what caused it, one after the other. What says its cause in its own words does not say it twice.
 pub fn with_causes(error: &anyhow::Error) -> String {

@@ -44,7 +44,7 @@ pub struct Finding {
     pub standing: Severity,
     /// How it is.
     pub detail: String,
-    /// How to mend it.
+    /// How to fix it.
     pub remedy: Option<String>,
 }
 

@@ -42,7 +42,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const LOAD_CHANNELS: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
 /// Every second: sends of unknown fate whose next look has come.
 const RECONCILE: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
-/// Every second: people whom others have erased are forgotten here, and erasures left half-way go on.
+/// Every second: people whom others have erased are forgotten here, and abandoned erasures continue.
 const ERASE: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
 /// Every five seconds: gauges.
 const GAUGES: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
@@ -64,7 +64,7 @@ const REPAIR: Bell = Bell::new("*/20 * * * * *", Duration::from_secs(20));
 const RETAIN: Bell = Bell::new("0 41 * * * *", HOUR);
 
 /// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again, sessions and
-/// sign-in links that are void, files that no message carries, what endpoints of webhooks were told days ago, sign-ins that
+/// sign-in links that are void, files that no message carries, deliveries to webhook endpoints that ended days ago, sign-ins that
 /// were refused months ago.
 const FORGET: Bell = Bell::new("0 17 * * * *", HOUR);
 

@@ -27,9 +27,9 @@ use crate::{
 
 /// The account restarts with its new settings, which takes it up to five minutes.
 const RESTART: Duration = Duration::from_secs(360);
-/// It is asked so often; once a second is all that it allows.
+/// How often it is asked; once a second is all that it allows.
 const ASK_EVERY: Duration = Duration::from_secs(2);
-/// The journal is looked at so often for what arrives.
+/// How often the journal is read for what arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// An account, and what has to change.
@@ -158,7 +158,7 @@ impl Connection {
     }
 }
 
-/// What arrives, as a running server takes it in.
+/// What arrives, as a running server stores it.
 pub struct Proof {
     archive: Arc<dyn Archive>,
     channel: String,
@@ -172,7 +172,7 @@ impl Proof {
         Ok(Self { archive, channel: channel.to_owned(), since: now() })
     }
 
-    /// Waits until that has arrived, for at most so long. False: it has not.
+    /// Waits until that has arrived, for at most this long. False: it has not.
     pub async fn wait_for(&self, what: Arrived, limit: Duration) -> anyhow::Result<bool> {
         let until = tokio::time::Instant::now() + limit;
         while tokio::time::Instant::now() < until {

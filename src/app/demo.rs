@@ -1,4 +1,4 @@
-//! The demo: a server with a sandbox number, a scripted assistant, and a few contacts whose chats are told as they happen.
+//! The demo: a server with a sandbox number, a scripted assistant, and a few contacts whose chats are printed as they happen.
 
 use std::{io::Write as _, sync::Arc, time::Duration};
 
@@ -33,10 +33,10 @@ use crate::{
 const THINKING_MS: u64 = 2_500;
 /// How often the story is read on.
 const READ_EVERY: Duration = Duration::from_millis(120);
-/// The story waits for a scene at most so long.
+/// How long the story waits for a scene at most.
 const SCENE: Duration = Duration::from_secs(30);
 
-/// Runs the demo until it is told to stop. The link that signs in is told, and opened in a browser if that is wanted.
+/// Runs the demo until it is stopped. The link that signs in is printed, and opened in a browser if that is wanted.
 pub async fn demo(settings: Settings, opens_browser: bool) -> anyhow::Result<()> {
     let settings = Arc::new(settings);
     let token = settings.api_token.as_ref().context("the demo needs a token")?.expose().to_owned();
@@ -262,7 +262,7 @@ fn words(message: &Message) -> String {
     }
 }
 
-/// Whoever reads may have read enough: then the demo goes on without telling.
+/// The reader may have read enough: then the demo continues without printing.
 fn say(words: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{words}").and_then(|()| out.flush());

@@ -1,4 +1,4 @@
-//! What lies behind the routes.
+//! What is behind the routes.
 
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
     })
 }
 
-/// Who tells those who asked to be told.
+/// What notifies those who asked for it.
 fn notifier(parts: &Parts, directory: &Arc<Directory>) -> anyhow::Result<Notifier> {
     Ok(Notifier {
         owner: Uuid::now_v7().simple().to_string(),

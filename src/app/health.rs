@@ -1,4 +1,4 @@
-//! Whether this instance can do its work: what `/readyz` tells.
+//! Whether this instance can do its work: what `/readyz` says.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::http::ports::{self, Readiness};
 /// Looking at the database for `/readyz` takes at most this long.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What was seen is told for so long: strangers ask as often as they like, and the ledger's own connections are few.
+/// How long the last result is answered: strangers ask as often as they like, and the ledger's own connections are few.
 const SEEN: Duration = Duration::from_secs(1);
 
 /// What it goes by.
 pub(super) struct Health {
     store: Store,
     redis: Option<Server>,
-    /// When the database was looked at last, and whether it was migrated. Held by whoever looks.
+    /// When the database was looked at last, and whether it was migrated. Held by the one who looks.
     seen: Mutex<Option<(Instant, Option<bool>)>>,
 }
 

@@ -43,9 +43,9 @@ use crate::{
 
 /// This long before the end of the grace, a send without an answer becomes one of unknown fate.
 const TO_SETTLE: Duration = Duration::from_secs(1);
-/// This long before the end of the grace, whatever has not ended is left to whoever comes next.
+/// This long before the end of the grace period, whatever has not ended is left to the next instance.
 const BEFORE_THE_END: Duration = Duration::from_millis(500);
-/// A store that was away when the first agent was to be added is asked again after this.
+/// A store that was down when the first agent was to be added is asked again after this.
 const AGAIN: Duration = Duration::from_secs(1);
 /// Words between instances that wait to be sent; more are dropped, since everyone looks by themselves every second.
 const TOLD_MAX: usize = 1_024;
@@ -70,7 +70,7 @@ pub(super) struct Instance {
     _alone: Option<ServerLock>,
 }
 
-/// The server, until it is told to stop.
+/// The server, until it is stopped.
 pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     let settings = Arc::new(settings);
     allow_files();
@@ -116,7 +116,7 @@ async fn welcome(people: Arc<dyn People>, base: String, stop: CancellationToken)
     }
 }
 
-/// Past the log, which others may read: whoever has this link is an admin.
+/// Past the log, which others may read: anyone who has this link is an admin.
 fn invite(link: &str) {
     let words = format!(
         "\nNobody can sign in yet. This link makes you the first admin, once and within 24 hours:\n\n  {link}\n\n\
@@ -139,7 +139,7 @@ async fn prepared(settings: &Settings, migrate: bool) -> anyhow::Result<(Store, 
     Ok((store, alone))
 }
 
-/// Answers requests until it is told to stop; whatever ends it, that nobody listens is known.
+/// Answers requests until it is stopped; whatever ends it, that nobody listens is known.
 async fn listen(server: actix_web::dev::Server, deaf: CancellationToken) {
     let _until_it_ends = deaf.drop_guard();
     if let Err(error) = server.await {
@@ -212,7 +212,7 @@ impl Instance {
         })?;
         let (sandbox, notifier) = (doors.sandbox.clone(), Arc::clone(&doors.notifier));
         let server = http::serve(Arc::new(doors), listener, grace(&settings))?;
-        // From here on nothing can fail: whoever claims work must be there to end it.
+        // From here on nothing can fail: an instance that claims work must be there to end it.
         parts.worker(&turns, &sender, &shutdown).start();
         parts.keep(&shutdown);
         others::listen(&parts, coordination.others, told, &shutdown);
@@ -262,7 +262,7 @@ impl Instance {
         }
     }
 
-    /// Waits until it is told to stop, or nobody hears what is posted any more: whoever watches over it starts it anew then.
+    /// Waits until it is told to stop, or no request is answered any more: its supervisor restarts it then.
     pub(super) async fn until_told_to_stop(&self, mut signals: Signals) -> anyhow::Result<()> {
         tokio::select! {
             () = signals.told() => Ok(()),

@@ -1,4 +1,4 @@
-//! Links with which people sign in, for whoever can start the program: the first agent's at the first start, and the demo's.
+//! Links with which people sign in, for anyone who can start the program: the first agent's at the first start, and the demo's.
 
 use std::net::SocketAddr;
 

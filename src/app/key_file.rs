@@ -1,4 +1,4 @@
-//! The key beside a SQLite file: made at the first start, replaced when it is changed, for its owner alone.
+//! The key next to a SQLite file: made at the first start, replaced when it is changed, for its owner alone.
 //!
 //! In: the place. Out: one key, or two while one is being replaced, as `BATON_SECRET_KEY` would say them.
 
@@ -28,7 +28,7 @@ pub(super) struct KeyFile {
     seen: Mutex<Option<Seen>>,
 }
 
-/// What differs as soon as another file lies there.
+/// What differs as soon as another file is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Seen {
     inode: u64,

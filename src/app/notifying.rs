@@ -1,4 +1,4 @@
-//! Endpoints of webhooks: one loop for each that is active, on whichever instance holds its lease.
+//! Webhook endpoints: one loop for each that is active, on whichever instance holds its lease.
 //!
 //! In: the endpoints as they are, and nudges of commits. Out: rounds of [`Courier`]. Where there is no endpoint, this is one
 //! look a second, and nothing for any event.
@@ -74,7 +74,7 @@ impl All {
         }
     }
 
-    /// Serves one until it is not to be told any more, or the instance stops.
+    /// Serves one until it is to receive nothing any more, or the instance stops.
     async fn serve(self, id: Uuid) {
         let mut courier = Courier::new(Arc::clone(&self.notifier), id);
         let mut failures = 0;
@@ -112,7 +112,7 @@ impl All {
     }
 
     /// Until something in hand has ended, something was committed here, or a second is over. A delivery that could not be made
-    /// or kept is made again: the error is told.
+    /// or kept is made again: the error is logged.
     async fn rest(
         &self,
         courier: &mut Courier,
@@ -129,7 +129,7 @@ impl All {
     }
 
     async fn is_active(&self, id: Uuid) -> bool {
-        // A store that is away says nothing against it.
+        // A store that is down says nothing against it.
         self.notifier.endpoints.active().await.map_or(true, |active| active.contains(&id))
     }
 }

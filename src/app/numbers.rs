@@ -43,17 +43,17 @@ pub(super) use crate::flow::provider::SANDBOX;
 /// The channel that the environment sets up.
 pub(super) const DEFAULT: &str = "default";
 
-/// A name that nobody knows is not looked up again within this, and not more than so many at once.
+/// A name that nobody knows is not looked up again within this, and not more than a few at once.
 const UNKNOWN: Duration = Duration::from_secs(1);
 const UNKNOWN_MAX: usize = 64;
-/// So many new accounts are asked at once how they are, and for so long at most.
+/// How many new accounts are asked at once how they are, and for how long at most.
 const ASKED_AT_ONCE: usize = 16;
 const ASKED_FOR: Duration = Duration::from_secs(2);
-/// So many phones are linked at once.
+/// How many phones are linked at once.
 const LINKING_MAX: usize = 8;
 /// Longest name of a channel.
 const NAME_MAX: usize = 40;
-/// Tries to write the channel of the environment.
+/// Attempts to write the channel of the environment.
 const WRITES_MAX: usize = 5;
 const WRITES_EVERY: Duration = Duration::from_millis(100);
 
@@ -138,7 +138,7 @@ impl Numbers {
                      answered twice: take it out of the settings, or off that channel"
                 );
             }
-            // Two that share it from before go on as they are: which of them is to go, nobody here can say.
+            // Two that share it from before stay as they are: which of them is to go, nobody here can say.
             let has_it = before.as_ref().is_some_and(|before| before.instance == channel.instance);
             if before.as_ref().is_some_and(|before| self.is_sealed_for_others(before)) {
                 tracing::error!(
@@ -162,8 +162,8 @@ impl Numbers {
         Ok(true)
     }
 
-    /// A key that is set may be mistyped, while other instances go on with the right one: the token of the door, which was made
-    /// here and told to the provider, would be lost for all.
+    /// A key that is set may be mistyped, while other instances continue with the right one: the token of the door, which was
+    /// made here and set at the provider, would be lost for all.
     fn is_sealed_for_others(&self, row: &registry::Channel) -> bool {
         let is_needed = self.settings.green_api_webhook_token.is_none();
         is_needed && self.settings.secret_key.is_some() && row.sealed.is_some() && self.secrets(row).is_none()
@@ -344,7 +344,7 @@ impl Numbers {
         Ok((Channel { name: row.name.clone(), policy: Arc::new(policy), provider }, tokens))
     }
 
-    /// What a channel has spent today. What has begun goes on.
+    /// What a channel has spent today. What has begun continues.
     pub(super) fn set_spent(&self, name: &str, cost: f64) {
         let mut spent = self.spent();
         // Its ceiling may have been taken away, and the channel too, while this was counted.
@@ -387,7 +387,7 @@ impl Numbers {
         self.accounts.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// The provider has said that the phone is linked, or is not: whoever waits for that hears of it now, and not when the
+    /// The provider has said that the phone is linked, or is not: those who wait for that learn of it now, and not when the
     /// webhook comes.
     async fn look_again(&self, channel: &str, provider: &dyn Provider) {
         let Ok(state) = provider.state().await else { return };

@@ -1,4 +1,4 @@
-//! Baton's own API, as a program beside a server asks it: with a token, and no more than that token may do.
+//! Baton's own API, as another program asks it: with a token, and no more than that token may do.
 
 use std::time::{Duration, Instant};
 

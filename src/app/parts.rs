@@ -1,4 +1,4 @@
-//! What Baton is made of: places, and the steps and loops over them. The server and the commands beside it have the same.
+//! What Baton is made of: places, and the steps and loops over them. The server and the other commands have the same.
 
 use std::sync::{Arc, Mutex};
 
@@ -59,7 +59,7 @@ pub(super) struct Ground {
     pub(super) vault: Arc<Vault>,
     pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) dispatch: Arc<Dispatch>,
-    /// Hears of every commit: the dispatch, and whoever else wants to.
+    /// Observes every commit: the dispatch, and any other observer.
     pub(super) observer: Arc<dyn Observer>,
 }
 

@@ -38,7 +38,7 @@ pub struct Examined {
 /// What is to be done with it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wish {
-    /// In a database that an earlier try has left, begin anew.
+    /// In a database that an earlier attempt has left, start over.
     pub again: bool,
     /// The server that it was made of has not run since: what is owed has not left.
     pub moved: bool,
@@ -49,7 +49,7 @@ pub struct Wish {
 pub struct Restored {
     /// Rows by table.
     pub rows: BTreeMap<String, u64>,
-    /// What the backup held unfinished; None if it goes on as it was.
+    /// What the backup held unfinished; None if it continues as it was.
     pub settled: Option<Settled>,
     /// What is encrypted.
     pub seals: Vec<Seals>,
@@ -98,7 +98,7 @@ impl Examined {
         self.head.keys.is_some()
     }
 
-    /// Takes it in. With the passphrase, what is encrypted is sealed anew for the key that holds here.
+    /// Loads it. With the passphrase, what is encrypted is re-encrypted with the current key here.
     pub async fn restore(
         self,
         settings: &Settings,
@@ -144,7 +144,7 @@ impl Examined {
     }
 }
 
-/// Only into a database that holds nothing, or what an earlier try has left.
+/// Only into a database that holds nothing, or what an earlier attempt has left.
 fn require_empty(found: &Found, schema: i64, again: bool) -> anyhow::Result<()> {
     if found.is_half_done && !again {
         bail!(

@@ -1,6 +1,6 @@
-//! `baton secret-key rotate`: another key for what is encrypted, beside servers that go on.
+//! `baton secret-key rotate`: another key for what is encrypted, while servers are running.
 //!
-//! A key of the settings is changed in steps, since only whoever sets it can tell every instance: first both are known
+//! A key of the settings is changed in steps, since only the person who sets it reaches every instance: first both are known
 //! everywhere, then the new one seals, then everything is sealed with it. A key in a file is read again by the server itself.
 
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ async fn replace(store: &Store, file: &KeyFile) -> anyhow::Result<Rotated> {
         file.path().display()
     );
     let new = random()?;
-    // The file first: whoever meets what is sealed with the new key finds it there.
+    // The file first: a reader of what is sealed with the new key finds it there.
     file.replace(&[new, old])?;
     let seals = seal_with(store, &[new, old]).await?;
     let dropped = keys.get(1).map(|key| text_of(&[*key]));

@@ -1,4 +1,4 @@
-//! How an instance ends: who is told, and who is waited for.
+//! How an instance ends: what is notified, and what is waited for.
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 

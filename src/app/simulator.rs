@@ -1,4 +1,4 @@
-//! The simulated gateway as a command runs it: at an address, until it is told to stop.
+//! The simulated gateway as a command runs it: at an address, until it is stopped.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -10,7 +10,7 @@ use crate::{
     simulator::{Options, Simulator},
 };
 
-/// Runs it until it is told to stop. `tell` hears where it answers.
+/// Runs it until it is stopped. `tell` receives the address at which it answers.
 pub async fn simulator(
     address: SocketAddr,
     options: Options,

@@ -14,7 +14,7 @@ use crate::{
     flow::spending::{self, Used},
 };
 
-/// After so many looks in a row that the store did not answer, somebody should know.
+/// After this many looks in a row that the store did not answer, somebody should know.
 const MISSED_MAX: u32 = 3;
 
 /// The step.

@@ -147,7 +147,7 @@ impl Store {
         }
     }
 
-    /// Lets the feed go on above what was there before the database was moved.
+    /// Lets the feed continue above what was there before the database was moved.
     pub(super) async fn count_on(&self) -> anyhow::Result<()> {
         if let Self::Postgres(postgres) = self
             && postgres.count_on().await.context("whether the database was moved could not be determined")?
@@ -190,8 +190,8 @@ impl Store {
         bail!("another instance works on this database with another BATON_SECRET_KEY")
     }
 
-    /// Connections that there may be for whoever reads, and those in use: the writers keep theirs, and would hide that no other
-    /// is to be had. How many are open says nothing: they are opened as they are needed.
+    /// Connections that there may be for readers, and those in use: the writers keep theirs, and would hide that no other is
+    /// available. How many are open says nothing: they are opened as they are needed.
     pub(super) fn connections(&self) -> (u32, u32) {
         match self {
             Self::Postgres(postgres) => places(&postgres.pool),
@@ -252,7 +252,7 @@ impl Store {
         }
     }
 
-    /// The vault under the key of the settings; beside a SQLite file a key is made before the first start.
+    /// The vault under the key of the settings; next to a SQLite file a key is made before the first start.
     pub(super) async fn vault(&self, settings: &Settings) -> anyhow::Result<Vault> {
         self.require_key_file(settings).await?;
         self.vault_anew(settings)

@@ -1,4 +1,4 @@
-//! Traces, if the settings say where to: made beside the one who hears of every commit, and ended after everybody else.
+//! Traces, if the settings say where to: made by a second observer of every commit, and ended after everybody else.
 
 use std::sync::Arc;
 #[cfg(feature = "otlp")]
@@ -34,7 +34,7 @@ impl Traces {
         Ok(Self { sent: Some(otlp::Traces::start(&collector, store.places())?) })
     }
 
-    /// Who hears of every commit: that one, and whoever tells traces.
+    /// What observes every commit: that one, and the traces.
     pub(super) fn after(&self, first: Arc<dyn Observer>) -> Arc<dyn Observer> {
         match &self.sent {
             Some(traces) => traces.after(first),

@@ -29,8 +29,8 @@ pub(super) const KEY_BYTES: usize = 32;
 /// A key as it is set, kept, and given away.
 pub(super) type Key = [u8; KEY_BYTES];
 
-/// How a passphrase becomes a key: Argon2id, with so much memory (KiB), so many passes and lanes. Whoever has the file may
-/// guess for years; whoever restores waits a moment.
+/// How a passphrase becomes a key: Argon2id, with this much memory (KiB), this many passes and lanes. Anyone who has the file
+/// may guess for years; the person who restores waits a moment.
 const BY: (&str, u32, u32, u32) = ("argon2id m=65536 t=3 p=1", 65_536, 3, 1);
 
 impl Vault {
@@ -88,7 +88,7 @@ impl Vault {
         })
     }
 
-    /// A key that was made beside a running server is known to it before anything is sealed with it.
+    /// A key that was made while the server is running is known to it before anything is sealed with it.
     fn look_again(&self) {
         let changed = self.file.as_ref().and_then(KeyFile::changed);
         if let Some(keys) = changed.as_deref().and_then(ready) {

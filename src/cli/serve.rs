@@ -1,4 +1,4 @@
-//! `baton serve`: the server, until it is told to stop.
+//! `baton serve`: the server, until it is stopped.
 
 use crate::{app, config::Settings};
 

@@ -1,5 +1,5 @@
 //! The wire: one event of a stream, or the whole message. Read leniently: types that are new, of events, blocks and
-//! pieces, are passed over, as the API asks of whoever reads it.
+//! pieces, are passed over, as the API asks of its readers.
 
 use serde::Deserialize;
 use serde_json::Value;

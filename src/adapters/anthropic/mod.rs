@@ -1,4 +1,4 @@
-//! Anthropic's Messages API, and whoever speaks the same. In: a request of the flow. Out: one POST, streamed, and the
+//! Anthropic's Messages API, and any server that speaks the same. In: a request of the flow. Out: one POST, streamed, and the
 //! answer it gave or how it failed.
 
 mod request;

@@ -12,7 +12,7 @@ use crate::{
     flow::generator::{Line, Offer, Request, ToolCall},
 };
 
-/// The API wants to be told. What may be sent as one reply, four messages of 4096 characters, is some 8000 tokens in
+/// The API requires a limit. What may be sent as one reply, four messages of 4096 characters, is some 8000 tokens in
 /// languages that need many; every model that is served writes as much. A longer answer is cut there, and is one all the same.
 const MAX_TOKENS: u32 = 8_192;
 

@@ -27,7 +27,7 @@ const LEASES_MAX: i64 = 1_000;
 /// Of all counts.
 static TURNS: Few = Few::new();
 
-/// The key of a sort: never null, so that a page can go on after it. Each has an index.
+/// The key of a sort: never null, so that a page can continue after it. Each has an index.
 pub(super) const fn key(sort: Sort) -> &'static str {
     match sort {
         // A conversation without messages stands where it began.

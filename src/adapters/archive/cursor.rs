@@ -15,7 +15,7 @@ const ROWS_MAX: usize = 200;
 /// Longest cursor looked at: real ones have fewer than a hundred characters.
 const CURSOR_MAX: usize = 256;
 
-/// So many rows, from 1 to 200.
+/// Number of rows, from 1 to 200.
 pub(in crate::adapters) fn rows(page: &PageOf) -> usize {
     page.limit.clamp(1, ROWS_MAX)
 }
@@ -25,7 +25,7 @@ pub(in crate::adapters) fn rows_asked(page: &PageOf) -> i64 {
     i64::try_from(rows(page)).unwrap_or(i64::MAX - 1) + 1
 }
 
-/// Where the list named `list` goes on: its sort key and the id that breaks ties.
+/// Where the list named `list` continues: its sort key and the id that breaks ties.
 pub(in crate::adapters) fn write(list: &str, key: impl Display, id: impl Display) -> String {
     URL_SAFE_NO_PAD.encode(format!("{list} {key} {id}"))
 }

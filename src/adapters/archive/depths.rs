@@ -10,7 +10,8 @@ use crate::{
     flow::{archive::Depths, ledger::Error},
 };
 
-/// One count: its text, the column of its channel, and what it is grouped by. What has no channel is counted for whoever may see all.
+/// One count: its text, the column of its channel, and what it is grouped by. What has no channel is counted for callers who
+/// may see all.
 struct Count {
     text: &'static str,
     and_channel: &'static str,

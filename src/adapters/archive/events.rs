@@ -27,7 +27,7 @@ const ALL: &str = "events";
 /// An event of a conversation without a number of its own (that it was erased) comes last.
 const NUMBER: &str = "coalesce(e.conv_seq, 9223372036854775807)";
 
-/// An event that was read, and where the page goes on if it is its last: key and place.
+/// An event that was read, and where the page continues if it is its last: key and place.
 struct Found {
     number: i64,
     place: Place,
@@ -37,7 +37,7 @@ struct Found {
 /// Of all who look for them.
 static TURNS: Few = Few::new();
 
-/// Events of some types are looked for in stretches of so many of all types.
+/// Events of some types are looked for in stretches of this many of all types.
 const STRETCH: i64 = 100_000;
 
 /// A page of events.
@@ -67,7 +67,7 @@ fn is_looked_for(wanted: &EventFilter) -> bool {
     !is_near && !wanted.kinds.is_empty()
 }
 
-/// Goes through the feed as far as it gets in that time. Where it has not found enough by then, the next page goes on from
+/// Goes through the feed as far as it gets in that time. Where it has not found enough by then, the next page continues from
 /// there.
 pub(super) async fn look_for<S: Store>(
     store: &S,
@@ -148,7 +148,7 @@ async fn between<S: Store>(
     store.rows(statement).await?.iter().map(|row| read::<S>(&journal, row)).collect()
 }
 
-/// "Does not lie beyond that place", so that an index ends there.
+/// "Is not beyond that place", so that an index ends there.
 fn as_far_as(statement: &mut Statement, engine: Engine, end: Place, after: Option<Place>, descending: bool) {
     let (not_before, not_after) = if descending { (" <= ", " >= ") } else { (" >= ", " <= ") };
     match engine {

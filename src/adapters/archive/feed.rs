@@ -62,7 +62,7 @@ impl Journal {
     }
 }
 
-/// The generation and the place that an id names; None if it is no id.
+/// The generation and the place that an id names; None if it is not an id.
 fn parse(engine: Engine, id: &str) -> Option<(&str, Place)> {
     let (generation, numbers) = id.split_once('.')?;
     let place = match engine {
@@ -93,7 +93,7 @@ fn number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|number: &i64| *number >= 0 && number.to_string() == text)
 }
 
-/// "Is not of a conversation that is being erased": the events of one go page after page, and are told to nobody meanwhile.
+/// "Is not of a conversation that is being erased": the events of one go page after page, and are shown to nobody meanwhile.
 pub(in crate::adapters) const STAYS: &str =
     "not exists (select 1 from erasures x where x.conversation_id = e.conversation_id)";
 
@@ -115,7 +115,7 @@ pub(super) const fn order(engine: Engine, descending: bool) -> &'static str {
     }
 }
 
-/// "Lies beyond that place", in the order given.
+/// "Is beyond that place", in the order given.
 pub(super) fn beyond(statement: &mut Statement, engine: Engine, place: Place, descending: bool) {
     let sign = if descending { " < " } else { " > " };
     match engine {
@@ -149,7 +149,7 @@ pub(in crate::adapters) fn recorded<S: Store>(
     Ok((place, Recorded { id: journal.name(S::ENGINE, place), event }))
 }
 
-/// Where whoever begins to read now begins.
+/// The place at which a new reader begins now.
 pub(in crate::adapters) async fn newest_place<S: Store>(store: &S) -> Result<Place, Error> {
     let mut statement = Statement::new("select ");
     statement.push(place_columns(S::ENGINE)).push(" from events e where ").push(is_settled(S::ENGINE));

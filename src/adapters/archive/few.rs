@@ -1,6 +1,6 @@
 //! Few at once: what goes through much of a table shall not keep messages waiting.
 //!
-//! In: whoever is about to read. Out: their turn, or that it does not come.
+//! In: a reader that is about to begin. Out: its turn, or that it does not come.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::flow::ledger::Error;
 
-/// So many of a kind in this process.
+/// How many of a kind may run in this process.
 const AT_ONCE: usize = 2;
 
-/// Others wait their turn for so long.
+/// How long others wait their turn.
 const TURN: Duration = Duration::from_secs(5);
 
 /// Turns of one kind of reading.

@@ -1,4 +1,4 @@
-//! The archive over either database: one text for each question, with the few differences beside it.
+//! The archive for both databases: one text for each question, with the few differences next to it.
 //!
 //! In: questions of the API, the feed and the model's context. Out: domain values. Each is a handful of statements
 //! outside any transaction: nothing is decided by what is read here.

@@ -1,4 +1,4 @@
-//! What a list shows beside the facts of a conversation: four queries for a page, however many rows it has.
+//! What a list shows besides the facts of a conversation: four queries for a page, however many rows it has.
 
 use std::collections::HashMap;
 

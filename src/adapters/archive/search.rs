@@ -3,7 +3,7 @@
 //! No index of words stands behind it. One costs each message that is written, which is what happens most; one of whole
 //! words finds nothing inside of a word, nor in scripts that put no spaces between them. So a search goes through the
 //! conversations in the order of the list, each with its newest messages, as far as it gets in the time it has. Where it
-//! has not found enough by then, the next page goes on from there: what is found last takes longest, and nothing is beyond
+//! has not found enough by then, the next page continues from there: what is found last takes longest, and nothing is beyond
 //! reach.
 
 use std::{
@@ -69,7 +69,7 @@ pub(super) async fn list<S: Store>(
     Ok(Page { items: complete(store, &words, page.items).await?, next: page.next.or(next) })
 }
 
-/// How many there are; at least so many, if there are more than can be looked through in the time.
+/// How many there are; a lower bound, if there are more than can be searched in the time.
 pub(super) async fn counts<S: Store>(
     store: &S,
     words: &str,

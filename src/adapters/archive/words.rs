@@ -12,7 +12,7 @@ const WORDS_MAX: usize = 256;
 /// Fewer digits than this are no part of a phone number that anyone would look for.
 const DIGITS_MIN: usize = 3;
 
-/// So much of a text is shown before what was found in it, and in all.
+/// How much of a text is shown before what was found in it, and in all.
 const BEFORE: usize = 40;
 const SHOWN: usize = 140;
 

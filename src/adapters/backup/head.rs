@@ -25,7 +25,7 @@ pub(crate) struct Head {
     pub(crate) made_at: i64,
     /// Which database.
     pub(crate) store: String,
-    /// Whose it is. Whoever takes it in gets a name of their own.
+    /// Whose it is. A database that loads it gets a name of its own.
     pub(crate) installation: String,
     /// The keys of what is encrypted, if they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

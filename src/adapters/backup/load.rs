@@ -46,7 +46,7 @@ pub(crate) async fn look<D: Movable>(store: &D) -> Result<Found, Error> {
 }
 
 /// Brings the tables to the version of the file and fills them, a thousand rows a transaction. From the first moment on the
-/// database is marked as not whole; whoever called takes the mark away when everything else is done.
+/// database is marked as not whole; the caller removes the mark when everything else is done.
 pub(crate) async fn load<D: Movable, R: io::Read>(
     store: &D,
     schema: i64,

@@ -1,6 +1,6 @@
-//! A backup: everything that one database holds, in one file that either database can take in.
+//! A backup: everything that one database holds, in one file that either database can load.
 //!
-//! In: a database, read as it was at one moment while others go on writing; or such a file. Out: the file; or a database
+//! In: a database, read as it was at one moment while others keep writing; or such a file. Out: the file; or a database
 //! with those rows. The file is gzip of lines of JSON, and is read and written a row at a time:
 //!
 //! ```text

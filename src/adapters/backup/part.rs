@@ -1,4 +1,4 @@
-//! A file that is there whole or not at all: written beside its place, and put there once it is on the disk.
+//! A file that is there whole or not at all: written next to its place, and put there once it is on the disk.
 
 use std::{
     fs::{self, File, Metadata, TryLockError},
@@ -20,7 +20,7 @@ pub(crate) struct PartFile {
 }
 
 impl PartFile {
-    /// Begins beside that place, for its owner alone: customers' words are in it.
+    /// Begins next to that place, for its owner alone: customers' words are in it.
     pub(crate) fn begin(place: &Path, replaces: bool) -> io::Result<Self> {
         let mut part = place.as_os_str().to_owned();
         part.push(".part");
@@ -35,13 +35,13 @@ impl PartFile {
             }
             Err(TryLockError::Error(error)) => return Err(named(&part, &error)),
         }
-        // One that was cut off lay here.
+        // An unfinished one was here.
         file.set_len(0)?;
         file.set_permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600))?;
         Ok(Self { file, part, place: place.to_owned(), replaces, is_ended: false })
     }
 
-    /// Makes it the same owner's, with the same mode, as that one: whoever may read that may read this.
+    /// Makes it the same owner's, with the same mode, as that one: who may read that may read this.
     pub(crate) fn take_after(&self, other: &Metadata) -> io::Result<()> {
         let own = self.file.metadata()?;
         if (own.uid(), own.gid()) != (other.uid(), other.gid()) {

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::{Error, Head, LockedKeys, Movable, Saved, Session, all, file::Writer, moment, tables, whole};
 use crate::adapters::sql::Engine;
 
-/// Writes everything that is carried, and nothing that comes meanwhile. Whoever writes to the database is not held up;
+/// Writes everything that is carried, and nothing that comes meanwhile. Writers to the database are not held up;
 /// PostgreSQL keeps old versions of rows, and SQLite its log, until this is done.
 pub(crate) async fn save<D: Movable>(
     store: &D,

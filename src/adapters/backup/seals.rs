@@ -1,4 +1,4 @@
-//! What is encrypted at rest, sealed anew: for another key, or to find out what no key opens.
+//! What is encrypted at rest, re-encrypted: for another key, or to find out what no key opens.
 //!
 //! What a column named `sealed` holds was sealed by the vault, in whichever table: one that comes later is found by its name.
 
@@ -25,7 +25,7 @@ pub struct Seals {
     pub table: &'static str,
     /// Sealed as they should be.
     pub kept: usize,
-    /// Sealed anew, with the key that comes first.
+    /// Re-encrypted, with the key that comes first.
     pub resealed: usize,
     /// That no key opens.
     pub unopened: usize,

@@ -1,4 +1,4 @@
-//! Whether a database is whole, and whose it is. While rows are taken in, the installation's generation is a word in place of
+//! Whether a database is whole, and whose it is. While rows are loaded, the installation's generation is a word in place of
 //! a number: no migration is needed for the mark, and every version of the tables has room for it.
 
 use super::{Error, Movable, Session, all, number};

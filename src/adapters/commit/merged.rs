@@ -1,4 +1,4 @@
-//! Conversations that were merged: a step about one of them goes on in the one that stays; a step about a message that is
+//! Conversations that were merged: a step about one of them runs in the one that stays; a step about a message that is
 //! still theirs goes back to them.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use crate::{adapters::rows::Field as _, domain::conversation::Conversation, flow
 /// Where a step belongs, if not in the conversation that was found for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Elsewhere {
-    /// The conversation goes on in that one.
+    /// The conversation continues in that one.
     GoesOn(Uuid),
     /// The message is one of that one, which was merged into the conversation.
     IsKept(Uuid),
@@ -71,7 +71,7 @@ impl Op {
         }
     }
 
-    /// Goes on in the conversation that stays. One that was found by its chat is found anew first, once: it may have
+    /// Continues in the conversation that stays. One that was found by its chat is looked up again first, once: it may have
     /// been found by what was remembered of that chat, and what stays may be gone as well.
     fn follow(mut self, stays: Uuid) -> Self {
         let is_by_chat = matches!(self.key, Key::Chat { .. });

@@ -206,7 +206,7 @@ pub(crate) struct Sql {
     pub(crate) insert_erased_chats: String,
     /// Nobody finds conversations by these chats any more. `[id]`
     pub(crate) delete_chats: String,
-    /// Whoever looks for a conversation by its chats finds the other one. `[[id, id]]`
+    /// A look-up of a conversation by its chats finds the other one. `[[id, id]]`
     pub(crate) move_chats: String,
     /// New erasures.
     pub(crate) insert_erasures: String,
@@ -254,7 +254,7 @@ impl Op {
     }
 }
 
-/// The place, over either database.
+/// The place, for both databases.
 pub(crate) struct GroupCommit<D> {
     dialect: D,
     writer: mpsc::Sender<Op>,

@@ -1,7 +1,7 @@
 //! What this instance saved last: conversations that need not be read again while nobody else has saved them since.
 //!
-//! In: dockets as they were committed, each with its stamp, and channels. Out: the same, once, to whoever makes sure of
-//! that stamp. Bounded; what falls out is read again.
+//! In: dockets as they were committed, each with its stamp, and channels. Out: the same, once, to a batch that makes sure
+//! of that stamp. Bounded; what falls out is read again.
 
 use std::{
     borrow::Cow,
@@ -60,8 +60,8 @@ impl Recent {
         self.waits.store((1 << doubts) - 1, Ordering::Relaxed);
     }
 
-    /// How a channel stands. Fewer of its messages may be in flight: only claims are counted here, and whoever must be
-    /// certain counts again in the database.
+    /// How a channel stands. Fewer of its messages may be in flight: only claims are counted here, and a step that must
+    /// be certain counts again in the database.
     pub(super) fn channel(&self, name: &str) -> Option<ChannelStanding> {
         lock(&self.channels).get(name).cloned()
     }

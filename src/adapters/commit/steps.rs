@@ -32,7 +32,7 @@ pub(super) struct Played {
     pub(super) stamp: i64,
     /// What they changed.
     pub(super) save: Save,
-    /// What is to be told once it is committed.
+    /// What the observer learns once it is committed.
     pub(super) commits: Vec<Committed>,
     /// What is known then, each under its stamp.
     pub(super) known: Vec<(i64, Loaded)>,

@@ -1,5 +1,5 @@
 //! A transaction whose connection was lost at its very end. Nobody has heard whether it was committed, but that can be asked:
-//! a step that has had its effect must not run once more over what others have done since.
+//! a step that has had its effect must not run again over what others have done since.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,14 +9,14 @@ use crate::{
     flow::ledger::Committed,
 };
 
-/// So often it is asked, for a second each.
+/// How often it is asked, for a second each.
 const TRIES: usize = 3;
 
 /// Such a transaction.
 pub(super) struct Unheard {
     /// What all conversations that it has changed are stamped with.
     pub(super) stamp: i64,
-    /// What is to be told if it was committed.
+    /// What the observer learns if it was committed.
     pub(super) commits: Vec<Committed>,
     /// What has become of its steps then.
     pub(super) verdicts: Vec<Verdict>,

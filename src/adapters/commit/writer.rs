@@ -1,6 +1,6 @@
 //! The writer's loop, and what becomes of a batch that fails.
 //!
-//! A batch that lost its connection is run once more, unless its commit did happen; where others have written since, so that
+//! A batch that lost its connection is run again, unless its commit did happen; where others have written since, so that
 //! this cannot be told, its steps find their own earlier effect.
 //! One that waited too long for someone else's lock is run without the conversations that somebody holds, and they after it;
 //! these, and one that fails for its data, are run step by step. So one locked conversation or one bad row harms nobody else.
@@ -33,7 +33,7 @@ use crate::{
 const BATCH_MAX: usize = 128;
 
 /// A batch that takes longer hangs on a connection that nobody answers on. It is left to itself, with its connection
-/// and its callers; the writer goes on with another one.
+/// and its callers; the writer continues with another one.
 const BATCH: Duration = Duration::from_secs(8);
 
 /// What the writers of one ledger share.
@@ -216,7 +216,7 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
     }
 }
 
-/// Runs a batch, and once more over another connection if it lost its own, unless that was at the very end and all has
+/// Runs a batch, and again over another connection if it lost its own, unless that was at the very end and all has
 /// happened. Steps that were given up by then are let go of: a takeover that takes effect minutes later is nobody's.
 async fn twice<D: Dialect>(
     place: &Place<D>,

@@ -1,4 +1,4 @@
-//! Endpoints of webhooks and what they are to be told, over either database.
+//! Webhook endpoints and the deliveries owed to them, for both databases.
 //!
 //! In: what the API keeps, and the feed of events. Out: deliveries in their order, and what became of each.
 

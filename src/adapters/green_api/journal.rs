@@ -1,4 +1,4 @@
-//! The gateway's journals, whose items lie flat where webhooks nest. In: an item. Out: the arrival that its webhook would
+//! The gateway's journals, whose items are flat where webhooks nest. In: an item. Out: the arrival that its webhook would
 //! have been: it is laid out as that webhook and then read as one, so that the two cannot come to differ.
 
 use serde_json::{Map, Value, json};

@@ -1,5 +1,5 @@
-//! How often the gateway is asked for one thing. In: whoever wants to ask. Out: their place in time, once it has come; or
-//! that too many have one before them.
+//! How often the gateway is asked for one thing. In: a caller that wants to ask. Out: its place in time, once it has come; or
+//! that too many have one before it.
 
 use std::{
     sync::{Mutex, PoisonError},

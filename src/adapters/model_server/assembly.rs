@@ -33,7 +33,7 @@ pub(crate) struct Assembly {
     pub(crate) calls: Vec<Call>,
     pub(crate) input_tokens: i64,
     pub(crate) output_tokens: i64,
-    /// Thoughts that the server gives beside the words.
+    /// Thoughts that the server gives alongside the words.
     pub(crate) thoughts: String,
     /// The same in blocks.
     pub(crate) details: Vec<Map<String, Value>>,
@@ -46,7 +46,7 @@ pub(crate) struct Assembly {
 enum Finish {
     /// By itself, at its length limit, or to call tools: whatever the server names, it is an end.
     Ended,
-    /// The server says that it is no answer, and why.
+    /// The server says that it is not an answer, and why.
     Failed(FailureKind, &'static str),
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Call {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: String,
-    /// What the server wants to see again beside it.
+    /// What the server wants to see again with it.
     pub(crate) extra: Option<Value>,
 }
 

@@ -16,7 +16,7 @@ use crate::flow::generator::{Failure, FailureKind};
 /// Largest error body that is read for its code.
 const ERROR_MAX_BYTES: usize = 64 << 10;
 
-/// Longest wait that is believed.
+/// Longest wait that is accepted.
 const RETRY_AFTER_MAX_MS: i64 = 24 * 60 * 60 * 1000;
 
 pub(crate) fn failed(kind: FailureKind, detail: impl Into<String>) -> Failure {

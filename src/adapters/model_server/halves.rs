@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// So long is `\ud83d`.
+/// The length of `\ud83d`.
 const ESCAPE: usize = 6;
 
 /// The data with whole letters only. A first half without its second is kept for what comes next; any other half is left out.

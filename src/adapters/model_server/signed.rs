@@ -1,5 +1,5 @@
-//! Signed requests, as Standard Webhooks has them. In: a key, an id and a body. Out: headers by which whoever is asked can
-//! tell that it is us, and now: as on what endpoints of webhooks are told.
+//! Signed requests, as Standard Webhooks has them. In: a key, an id and a body. Out: headers by which the receiver can
+//! tell that it is us, and now: as with what is posted to webhook endpoints.
 
 use jiff::Timestamp;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

@@ -1,5 +1,5 @@
 //! Reads an answer off the wire, within limits of time and size. In: the bytes of a body, cut anywhere. Out: an answer
-//! that has an end, or a failure; and the words so far for whoever watches.
+//! that has an end, or a failure; and the words so far for onlookers.
 
 use std::{
     pin::pin,
@@ -24,7 +24,7 @@ use crate::flow::generator::{Failure, FailureKind, Progress, Written};
 /// Largest answer that is read. Every word travels in some 200 bytes of JSON, unread thoughts included.
 const ANSWER_MAX_BYTES: usize = 4 << 20;
 
-/// Whoever watches hears at most this often.
+/// Onlookers are notified at most this often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// How long an answer that has its finish reason waits for the count of tokens and the end marker behind it.
@@ -112,7 +112,7 @@ fn take<W: Wire>(assembly: &mut Assembly, half: &mut Option<String>, event: &Sse
     if data.is_empty() { Ok(Flow::Goes) } else { W::take(assembly, &halves::whole(data, half)) }
 }
 
-/// What came is no answer of this wire.
+/// What came is not an answer of this wire.
 pub(crate) fn unreadable() -> Failure {
     failed(FailureKind::Malformed, "the answer is not what it should be")
 }

@@ -118,7 +118,7 @@ fn address(endpoint: &str) -> String {
     if endpoint.ends_with("/v1/traces") { endpoint.to_owned() } else { format!("{endpoint}/v1/traces") }
 }
 
-/// A warning that is told once, and again only after a while.
+/// A warning that is logged once, and again only after a while.
 #[derive(Default)]
 pub(super) struct Warnings(Option<Instant>);
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{dropped, exporter::Warnings};
 use crate::{domain::time::Time, flow::archive::Archive};
 
-/// So many messages or turns are remembered; then all are forgotten.
+/// How many messages or turns are remembered; then all are forgotten.
 const KNOWN_MAX: usize = 20_000;
 
 /// What is known.
@@ -26,7 +26,7 @@ pub(super) struct Met {
     pub(super) at: Time,
     /// Since when no turn is about it.
     pub(super) waits_since: Time,
-    /// Its root has been told: nothing tells it again.
+    /// Its root has been sent: nothing sends it again.
     pub(super) is_told: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Traces by OTLP: one message of a contact is one trace, from its webhook to its delivery, across instances.
 //!
 //! In: every commit of this instance. Out: spans, to a collector. The id of a trace is that of the message, and the id of
-//! a span follows from what it is about, so that nothing is stored and instances tell each other nothing. Whoever commits
+//! a span follows from what it is about, so that nothing is stored and instances exchange nothing. A commit
 //! never waits for any of it: what finds a queue full, or a collector that does not answer, is dropped and counted.
 
 mod story;

@@ -1,9 +1,9 @@
-//! Rules: which spans a commit tells.
+//! Rules: which spans a commit yields.
 //!
 //! In: how far messages and turns have come. Out: spans of what has ended by that, each once. `message` is the root: from
 //! the acceptance to the outcome, or to the last part of the answer. Below it `webhook`, `wait` until a turn begins,
 //! `generation`, a `send` for each attempt of each part, `reconcile` where its fate was unclear, `delivered` and `read`.
-//! A turn is told in the trace of its first message, and linked to the others. Never words, names or numbers.
+//! A turn is shown in the trace of its first message, and linked to the others. Never words, names or numbers.
 
 use opentelemetry::trace::SpanKind;
 use opentelemetry_sdk::trace::SpanData;

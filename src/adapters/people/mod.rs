@@ -1,6 +1,6 @@
-//! The people over either database: agents, their sessions, and the links with which they sign in.
+//! The people for both databases: agents, their sessions, and the links with which they sign in.
 //!
-//! In: what the doors and the command line keep. Out: the same, read back. Of secrets only hashes come here.
+//! In: what the doors and the command line keep. Out: the same, read back. Only hashes of secrets come here.
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A connection on loan, over which nobody waits longer than the server itself would let a statement run.
 //!
 //! The server's own limits end what runs there. They end nothing where the machine under it is gone without a word, or
-//! somebody between us drops what we send: the line stays open, nothing comes, and whoever waits would wait for ever.
+//! somebody between us drops what we send: the line stays open, nothing comes, and a caller would wait for ever.
 
 use std::{io, time::Duration};
 
@@ -82,7 +82,7 @@ impl Drop for Line {
     }
 }
 
-/// What it comes to, unless the server is silent for so long.
+/// What it comes to, unless the server is silent for this long.
 pub(super) async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, sqlx::Error>>,

@@ -17,7 +17,7 @@ const BRIEFLY: &str = "set lock_timeout = '500ms'";
 /// Between two attempts. Those who wait behind the first have gone on by then.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// So long, some ten minutes, may a backup by other tools hold the tables, or another instance migrate.
+/// How long, some ten minutes, a backup by other tools may hold the tables, or another instance migrate.
 const ATTEMPTS: u32 = 600;
 
 const NO_SUCH_TABLE: &str = "42P01";

@@ -37,16 +37,16 @@ use crate::flow::clock::Clock;
 /// A statement that runs longer is given up: nothing here has reason to.
 const STATEMENT_MS: u32 = 5_000;
 
-/// Waiting longer for a row's lock means that its holder hangs. A batch waits once, then its step alone once more.
+/// Waiting longer for a row's lock means that its holder hangs. A batch waits once, then its step alone again.
 const LOCK_MS: u32 = 1_000;
 
-/// A transaction left open without a word for so long lost its owner; its locks are freed.
+/// A transaction left open without a word for this long has lost its owner; its locks are freed.
 const IDLE_IN_TRANSACTION_MS: u32 = 2_000;
 
-/// A webhook must be answered with 503 within five seconds when the database is away: two for a connection leave time.
+/// A webhook must be answered with 503 within five seconds when the database is down: two for a connection leave time.
 const ACQUIRE: Duration = Duration::from_secs(2);
 
-/// The ledger's part of the connections beside those that its writers have for themselves.
+/// The ledger's part of the connections, besides those that its writers have for themselves.
 const LEDGER_CONNECTIONS: u32 = 4;
 
 /// Its writers.
@@ -69,7 +69,7 @@ pub struct Durability {
 pub struct Postgres {
     /// For every place but the ledger.
     pub(crate) pool: PgPool,
-    /// For the ledger, where its writers go the long way, for its own looks, and for whoever asks whether this instance can
+    /// For the ledger, where its writers go the long way, for its own looks, and for the check whether this instance can
     /// work: people who read much take none of these.
     pub(crate) ledger: PgPool,
     /// One for each writer of the ledger to keep; None if there are too few connections for that.
@@ -83,7 +83,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Connects, at most so many times at once. Changes nothing in the database.
+    /// Opens a pool of at most this many connections. Changes nothing in the database.
     pub async fn connect(
         url: &str,
         connections_max: u32,
@@ -147,7 +147,7 @@ impl Postgres {
     }
 }
 
-/// Why no connection was to be had: a pool tries for as long as it may and says no more.
+/// Why no connection was available: a pool tries for as long as it may and says no more.
 async fn why_none(options: &PgConnectOptions) -> sqlx::Error {
     let alone = tokio::time::timeout(ACQUIRE, PgConnection::connect_with(options)).await;
     alone.ok().and_then(Result::err).unwrap_or(sqlx::Error::PoolTimedOut)

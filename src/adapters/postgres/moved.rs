@@ -1,7 +1,7 @@
-//! A database that PostgreSQL's own tools brought to another server. There the numbers of transactions begin anew: what
-//! happens now would have its place before what happened long ago, and whoever follows the feed would never hear of it.
+//! A database that PostgreSQL's own tools brought to another server. There the numbers of transactions start over: what
+//! happens now would have its place before what happened long ago, and those who follow the feed would never learn of it.
 //!
-//! In: the places that are kept. Out: a number that is added to each transaction's from now on, so that they go on above.
+//! In: the places that are kept. Out: a number that is added to each transaction's from now on, so that they continue above.
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 
@@ -15,7 +15,7 @@ const LOOK: &str = "select greatest(0, i.forgotten_xact, (select max(p.cursor_xa
 /// Takes the feed from everybody. An autovacuum, which is at work wherever a dump was just read in, gives way after a second.
 const ALONE: &str = "set local lock_timeout = '2s'; lock table events in access exclusive mode";
 
-/// So often it is tried while somebody else has it.
+/// How often it is tried while somebody else has it.
 const ATTEMPTS: u32 = 10;
 
 /// What happened since the move has its place below; ids have gone on.
@@ -24,7 +24,7 @@ const LIFT: &str = "update events set xact = xact + $1 where xact < $2 and id > 
     (select i.forgotten_id from installation i))";
 
 impl Postgres {
-    /// Goes on above the newest place, if the database was moved. Returns whether it was.
+    /// Continues above the newest place, if the database was moved. Returns whether it was.
     pub async fn count_on(&self) -> Result<bool, sqlx::Error> {
         let (top, _, next) = look(&mut *self.pool.acquire().await?).await?;
         if top < next {

@@ -49,12 +49,12 @@ impl Retired {
         self.found().useless = Some(Instant::now());
     }
 
-    /// Whether a connection that was opened so long ago may be used.
+    /// Whether a connection of this age may be used.
     pub(super) fn spares(&self, age: Duration) -> bool {
         self.found().useless.is_none_or(|found| age < found.elapsed())
     }
 
-    /// Whether one that has rested for so long is asked first: longer than a moment, or since another was lost.
+    /// Whether one that has rested for this long is asked first: longer than a moment, or since another was lost.
     pub(super) fn doubts(&self, rest: Duration) -> bool {
         rest > REST || self.found().lost.is_some_and(|lost| rest >= lost.elapsed())
     }

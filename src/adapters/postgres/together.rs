@@ -1,4 +1,4 @@
-//! Several statements as one: each way to the server and back costs more than most of what is done there.
+//! Several statements as one: each round trip to the server costs more than most of what is done there.
 
 use std::{
     collections::HashMap,
@@ -45,7 +45,7 @@ static TEXTS: LazyLock<Mutex<Texts>> = LazyLock::new(Mutex::default);
 
 type Texts = HashMap<(Vec<usize>, bool), Arc<str>>;
 
-/// Several statements as one, so that they cost one way to the server. Each has a parameter of its own, and begins when
+/// Several statements as one, so that they cost one round trip. Each has a parameter of its own, and begins when
 /// the one before has ended: left to itself the server runs them in an order of its own, and a key that one row gives
 /// up is taken by another. Behind the guard, which has the first parameters, each does nothing unless the guard holds.
 pub(super) fn together(parts: &[&'static str], is_guarded: bool) -> Arc<str> {

@@ -1,4 +1,4 @@
-//! Rule: whether what goes to a server may be read, or answered, by whoever stands in between.
+//! Rule: whether what goes to a server may be read, or answered, by somebody in between.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! The registry over either database: channels, API tokens, and the installation's id.
+//! The registry for both databases: channels, API tokens, and the installation's id.
 //!
 //! In: what the API and the command line keep. Out: the same, read back. Few rows, changed rarely: plain statements.
 

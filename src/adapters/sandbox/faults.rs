@@ -1,4 +1,4 @@
-//! How the sandbox misbehaves when it is told to.
+//! How the sandbox misbehaves on demand.
 
 use crate::domain::faults::ProviderFault;
 

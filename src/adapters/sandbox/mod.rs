@@ -1,4 +1,4 @@
-//! A gateway without WhatsApp: contacts played by hand, in memory, for demos and tries. In: what a contact types, texts to
+//! A gateway without WhatsApp: contacts played by hand, in memory, for demos and trials. In: what a contact types, texts to
 //! send, faults wanted. Out: what the contact's phone shows, and reports on each message as a real gateway posts them.
 
 use std::{

@@ -1,4 +1,4 @@
-//! How the scripted model misbehaves when it is told to.
+//! How the scripted model misbehaves on demand.
 
 use crate::domain::faults::ModelFault;
 

@@ -23,7 +23,7 @@ const RATE_LIMIT_MS: i64 = 2_000;
 /// Longest delay that is played.
 const DELAY_MAX: Duration = Duration::from_secs(600);
 
-/// Whoever watches hears at most this often.
+/// Onlookers are notified at most this often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// The model of the demo and the sandbox. Answers to what a shop is asked, and misbehaves as it is told.

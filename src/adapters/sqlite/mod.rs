@@ -36,13 +36,13 @@ use self::open_file::OpenFile;
 use super::{ErrorClass, room::Room};
 use crate::{domain::time::Time, flow::clock::Clock};
 
-/// Short writers of other processes (commands of the shell) are waited for so long.
+/// How long short writers of other processes (commands of the shell) are waited for.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Longest wait for a connection: the writer is handed from batch to batch in milliseconds.
 const ACQUIRE: Duration = Duration::from_secs(5);
 
-/// Whoever cuts the log off waits for readers so long, and writers wait meanwhile.
+/// How long cutting the log off waits for readers; writers wait meanwhile.
 const CUT: Duration = Duration::from_millis(100);
 
 /// Connections that read.
@@ -69,7 +69,7 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// The file that such an address names; None if it is no address of a file.
+    /// The file that such an address names; None if it is not the address of a file.
     pub fn path_of(url: &str) -> Option<PathBuf> {
         let options = url.strip_prefix("sqlite:").map(|_| url.parse::<SqliteConnectOptions>())?;
         options.ok().map(|options| options.get_filename().to_owned())
@@ -91,7 +91,7 @@ impl Sqlite {
         let written = Arc::clone(&file);
         let options = options
             .filename(file.path())
-            // It is there. Whoever connects anew later finds this file, or none.
+            // It is there. A later connection finds this file, or none.
             .create_if_missing(false)
             .journal_mode(SqliteJournalMode::Wal)
             // In WAL, FULL reaches the disk at each commit: what was acknowledged survives a power cut.
@@ -136,7 +136,7 @@ impl Sqlite {
         self.file.key()
     }
 
-    /// Refuses to go on if that file is not in its place any more.
+    /// Refuses to continue if that file is not in its place any more.
     pub(crate) fn require_in_place(&self) -> Result<(), sqlx::Error> {
         self.file.require()
     }
@@ -190,7 +190,7 @@ fn require_its_log(path: &Path) -> Result<(), sqlx::Error> {
     Err(sqlx::Error::Configuration(told.into()))
 }
 
-/// Customers' words are for the owner of the file alone. SQLite gives the files beside it the same mode.
+/// Customers' words are for the owner of the file alone. SQLite gives the files next to it the same mode.
 fn make_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);

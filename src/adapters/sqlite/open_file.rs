@@ -1,4 +1,4 @@
-//! The file that is open, and whether it still lies where it was opened. SQLite goes on with a file that has lost its name,
+//! The file that is open, and whether it is still where it was opened. SQLite carries on with a file that has lost its name,
 //! and what is written to it is gone with the process.
 
 use std::{
@@ -22,7 +22,7 @@ pub(super) struct OpenFile {
 type Identity = (u64, u64);
 
 impl OpenFile {
-    /// The file that lies there, by its place past all links: so what belongs beside it is the same by whichever link.
+    /// The file at that path, by its place past all links: so what belongs next to it is the same by whichever link.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         let given = path.to_owned();
         let path = fs::canonicalize(path)?;
@@ -30,7 +30,7 @@ impl OpenFile {
         Ok(Self { path, given, is, is_missed: AtomicBool::new(false) })
     }
 
-    /// The key of the file: beside it, or beside the link by which it was opened, where versions before have put it.
+    /// The key of the file: next to it, or next to the link by which it was opened, where earlier versions have put it.
     pub(super) fn key(&self) -> PathBuf {
         let [beside_it, beside_the_link] = [&self.path, &self.given].map(|path| path.with_extension("key"));
         if !beside_it.exists() && beside_the_link.exists() { beside_the_link } else { beside_it }

@@ -1,5 +1,5 @@
-//! Whose the files of a database are, and what to do where that is in the way: a command that root runs beside the server of another user must leave none that the
-//! server cannot open.
+//! Who owns the files of a database, and what to do where that is in the way: a command that root runs while the server of
+//! another user is running must leave none that the server cannot open.
 
 use std::{
     fs::{self, File},
@@ -16,7 +16,7 @@ use rustix::{
 
 const ROOT: u32 = 0;
 
-/// What root has made there is given to whoever has the folder, as SQLite does with its own files.
+/// What root has made there is given to the owner of the folder, as SQLite does with its own files.
 pub(crate) fn leave_to_owner(file: &File, path: &Path) {
     if let Err(error) = give(file, path) {
         tracing::debug!(%error, path = %path.display(), "the file stays with root");
@@ -48,7 +48,7 @@ pub(crate) fn cure(path: &Path) -> Option<String> {
     })
 }
 
-/// The folder in which that file lies.
+/// The folder of that file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,4 +1,4 @@
-//! One server at a time on one file: a lock beside the database, freed by the death of its holder.
+//! One server at a time on one file: a lock next to the database, freed by the death of its holder.
 
 use std::{
     fs::{File, TryLockError},
@@ -26,7 +26,7 @@ pub enum AlreadyServing {
 }
 
 impl ServerLock {
-    /// Takes the lock beside that database. The file stays when it is freed: removing it would let two servers each
+    /// Takes the lock next to that database. The file stays when it is freed: removing it would let two servers each
     /// hold a file of that name.
     pub fn take(database: &Path) -> Result<Self, AlreadyServing> {
         let mut path = database.as_os_str().to_owned();
@@ -41,7 +41,7 @@ impl ServerLock {
     }
 }
 
-/// Given away only as it is made: what lies there may be a link to a file of root's.
+/// Given away only as it is made: what is there already may be a link to a file of root's.
 fn open(path: &Path) -> io::Result<File> {
     match File::options().create_new(true).write(true).open(path) {
         Ok(file) => {

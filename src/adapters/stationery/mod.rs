@@ -1,4 +1,4 @@
-//! Labels and canned replies over either database.
+//! Labels and canned replies for both databases.
 //!
 //! In: what the API keeps. Out: the same, read back. Few rows, changed rarely: plain statements. What may be there once is
 //! compared by its name without the case, which only this program knows how to make: SQLite's own lower() is ASCII's.

@@ -21,7 +21,7 @@ use crate::{
 
 /// How far back is looked.
 const BACK_MS: i64 = 7 * 86_400_000;
-/// So many of the latest takeovers are looked at.
+/// How many of the latest takeovers are looked at.
 const TAKEOVERS_MAX: usize = 200;
 /// What was said around one of them.
 const AROUND_MS: i64 = 60_000;

@@ -14,7 +14,7 @@ use crate::{
 
 /// A conversation that people have had for longer was perhaps forgotten.
 const DAY_MS: i64 = 86_400_000;
-/// So many of them are read at once, and so many times: those that nobody has written in for longest come last.
+/// How many of them are read at once, and how many times: those that nobody has written in for longest come last.
 const ROWS: usize = 200;
 const PAGES_MAX: usize = 50;
 
