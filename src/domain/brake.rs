@@ -20,10 +20,10 @@ pub struct Brake {
     pub released_at: Option<Time>,
 }
 
-/// Why it is.
+/// Why the brake of a channel is latched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latched {
-    /// Since when.
+    /// When it was latched.
     pub at: Time,
     /// How many had been sent that day.
     pub sends: i64,

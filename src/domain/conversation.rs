@@ -56,9 +56,9 @@ words! {
 /// The call for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attention {
-    /// Why.
+    /// Why a person is needed.
     pub reason: AttentionReason,
-    /// Since when.
+    /// Since when one is needed.
     pub since: Time,
 }
 
@@ -302,11 +302,11 @@ pub(super) fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
 /// How a conversation begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// In which mode.
+    /// The mode in which it begins.
     pub mode: Mode,
-    /// Why.
+    /// Why it begins in that mode.
     pub reason: Reason,
-    /// By whom.
+    /// Who began it.
     pub actor: String,
     /// With suggestions.
     pub drafting: bool,

@@ -163,7 +163,7 @@ impl Docket {
         (words.len() == limit || self.complete_after == 0).then_some(words)
     }
 
-    /// One of them.
+    /// The message with that id, if it is loaded.
     pub fn message(&self, id: Uuid) -> Option<&Message> {
         self.messages.iter().find(|message| message.id == id)
     }

@@ -32,7 +32,7 @@ pub struct Draft {
     pub id: Uuid,
     /// What the assistant wrote. Never changes: what a person makes of it is the message.
     pub text: String,
-    /// Where it stands.
+    /// The state of the draft.
     pub state: DraftState,
     /// The number of the newest message that it has read.
     pub based_on_seq: i64,
@@ -47,9 +47,9 @@ pub struct Draft {
 /// What a person decided about a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// Who.
+    /// Who decided about it.
     pub by: String,
-    /// When.
+    /// When they decided.
     pub at: Time,
     /// What was sent; None: it was discarded.
     pub sent: Option<SentDraft>,

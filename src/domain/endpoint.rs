@@ -106,7 +106,7 @@ pub struct Endpoint {
     pub description: Option<String>,
     /// Whether it receives events.
     pub state: State,
-    /// Why not.
+    /// Why it was switched off.
     pub disabled_reason: Option<DisabledReason>,
     /// Since when every attempt has failed.
     pub failing_since: Option<Time>,

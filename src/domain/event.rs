@@ -174,11 +174,11 @@ impl EventType {
 /// What happened, where, to what, and what was done about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When.
+    /// When it happened.
     pub at: Time,
-    /// On which channel.
+    /// The channel on which it happened.
     pub channel: String,
-    /// In which conversation.
+    /// The conversation in which it happened, if any.
     pub conversation: Option<Uuid>,
     /// Its place among the events of that conversation.
     pub conv_seq: Option<i64>,
@@ -188,9 +188,9 @@ pub struct Event {
     pub turn: Option<Uuid>,
     /// Under which version of the mode.
     pub mode_version: Option<i64>,
-    /// By whom.
+    /// Who did it.
     pub actor: String,
-    /// What.
+    /// What happened.
     pub kind: EventType,
     /// What was done about it.
     pub action: Option<Cow<'static, str>>,

@@ -166,7 +166,7 @@ pub struct Message {
     pub id: Uuid,
     /// Its place in the conversation, from 1.
     pub seq: i64,
-    /// Whose words.
+    /// Whose words these are.
     pub author: Author,
     /// How it came.
     pub origin: Origin,
@@ -207,7 +207,7 @@ pub struct Message {
 pub struct Inbound {
     /// What became of it.
     pub outcome: Outcome,
-    /// Why.
+    /// Why it ended that way.
     pub reason: Option<OutcomeReason>,
     /// Whether it is of a kind that may start a turn.
     pub starts_turn: bool,

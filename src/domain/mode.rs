@@ -56,11 +56,11 @@ pub struct ModeState {
     pub mode: Mode,
     /// Rises by one with every change.
     pub version: i64,
-    /// Why.
+    /// Why the mode is this one.
     pub reason: Reason,
     /// Who changed it.
     pub actor: String,
-    /// Since when.
+    /// When it changed to this.
     pub changed_at: Time,
     /// HUMAN goes back to AI then, if set.
     pub until: Option<Time>,

@@ -40,7 +40,7 @@ words! {
 pub struct Turn {
     /// Ours.
     pub id: Uuid,
-    /// Where it stands.
+    /// The state of the turn.
     pub state: TurnState,
     /// What it is for.
     pub purpose: Purpose,
@@ -93,17 +93,17 @@ words! {
 pub struct FollowUp {
     /// Ours.
     pub id: Uuid,
-    /// When.
+    /// When it is due.
     pub due_at: Time,
     /// Its words, if they are known.
     pub text: Option<String>,
     /// What the assistant should write, if not.
     pub instructions: Option<String>,
-    /// Who wants it.
+    /// Who scheduled it.
     pub created_by: String,
     /// When it was scheduled.
     pub created_at: Time,
-    /// Where it stands.
+    /// The state of the follow-up.
     pub state: FollowUpState,
     /// Why it ended so.
     pub reason: Option<String>,
@@ -144,15 +144,15 @@ words! {
 pub struct DeadLetter {
     /// Ours.
     pub id: Uuid,
-    /// Of which kind.
+    /// What was given up.
     pub kind: LetterKind,
-    /// On which channel.
+    /// The channel it belongs to.
     pub channel: String,
-    /// In which conversation.
+    /// The conversation it belongs to, if any.
     pub conversation: Option<Uuid>,
     /// Which message or turn; None for a webhook.
     pub subject: Option<Uuid>,
-    /// Where it stands.
+    /// Whether somebody has decided about it.
     pub state: LetterState,
     /// Why it was given up.
     pub reason: String,
@@ -160,7 +160,7 @@ pub struct DeadLetter {
     pub attempts: i32,
     /// When it was first given up.
     pub first_at: Time,
-    /// When last.
+    /// When it failed last.
     pub last_at: Time,
     /// What it holds: for a turn the messages, for a send the text, for a webhook the body.
     pub payload: Value,

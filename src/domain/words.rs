@@ -64,8 +64,8 @@ pub(crate) use words;
 #[derive(Debug, thiserror::Error)]
 #[error("{word:?} is not one of {}", known.join(", "))]
 pub struct UnknownWord {
-    /// What was given.
+    /// The word that was given.
     pub word: String,
-    /// What is known.
+    /// The words of the vocabulary.
     pub known: &'static [&'static str],
 }

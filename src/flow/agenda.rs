@@ -39,7 +39,7 @@ const SPENT_MS: i64 = 600_000;
 /// What a follow-up should be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// When.
+    /// When it is to be due.
     pub due_at: Option<Time>,
     /// Or how long from now.
     pub delay_ms: Option<i64>,

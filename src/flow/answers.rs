@@ -21,7 +21,7 @@ pub const KEPT_MS: i64 = 86_400_000;
 /// What was asked, and of whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Where.
+    /// The channel on which it was asked.
     pub channel: String,
     /// Hash of its words.
     pub words: String,
@@ -34,7 +34,7 @@ pub struct Question {
 pub struct Answered {
     /// What was asked.
     pub question: Question,
-    /// In which conversation.
+    /// The conversation in which it was asked.
     pub conversation: Uuid,
     /// The turn that answered.
     pub turn: Uuid,

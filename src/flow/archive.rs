@@ -81,7 +81,7 @@ pub struct Counts {
     pub held: HashMap<Uuid, i64>,
     /// In AI.
     pub ai: i64,
-    /// All of them.
+    /// All conversations.
     pub all: i64,
     /// With unread messages.
     pub unread: i64,
@@ -136,7 +136,7 @@ pub struct ConversationFilter {
     /// With these words in the contact's name, the digits of the phone, or one of its newest messages. A page may then have
     /// fewer rows than were asked for, or none, and there is more: what was looked through in a short time.
     pub words: Option<String>,
-    /// Sorted so.
+    /// The order of the list.
     pub sort: Sort,
 }
 
@@ -249,7 +249,7 @@ pub struct FollowUpFilter {
     pub channels: Option<Vec<String>>,
     /// Of this conversation.
     pub conversation: Option<Uuid>,
-    /// Due before.
+    /// Due before this time.
     pub due_before: Option<Time>,
 }
 
@@ -298,9 +298,9 @@ pub struct Usage {
     pub model: String,
     /// Of turns of which nothing was sent.
     pub wasted: bool,
-    /// Read.
+    /// Tokens read.
     pub input_tokens: i64,
-    /// Written.
+    /// Tokens written.
     pub output_tokens: i64,
 }
 
@@ -393,7 +393,7 @@ pub trait Archive: Send + Sync {
     /// Dead letters, newest first.
     async fn letters(&self, filter: &LetterFilter, page: &PageOf) -> Result<Page<DeadLetter>, Error>;
 
-    /// One of them.
+    /// One dead letter.
     async fn letter(&self, id: Uuid) -> Result<Option<DeadLetter>, Error>;
 
     /// Events. Of one conversation by `conv_seq`, else in the order of the feed.

@@ -60,11 +60,11 @@ words! {
 pub struct Audited {
     /// Rises with time.
     pub id: Uuid,
-    /// When.
+    /// When it was done.
     pub at: Time,
     /// Who, as events name them.
     pub actor: String,
-    /// What.
+    /// What was done.
     pub deed: Deed,
     /// To what: an id or a name.
     pub subject: Option<String>,

@@ -30,7 +30,7 @@ pub struct Brakes {
     pub statistics: Arc<dyn Statistics>,
     /// Where it is written down.
     pub ledger: Arc<dyn Ledger>,
-    /// Whose days.
+    /// The time zone by whose days sends are counted.
     pub zone: String,
     /// More than this many times the best day is too much; 0 = it never latches.
     pub times: i64,

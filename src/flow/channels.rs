@@ -68,7 +68,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// One of them.
+    /// The channel of that name, if there is one.
     pub fn get(&self, name: &str) -> Option<Arc<Channel>> {
         self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }

@@ -28,7 +28,7 @@ const HISTORY_CHARS: usize = 60_000;
 /// Characters of the messages of this turn in all; each has the same share of it.
 const BURST_CHARS: usize = 100_000;
 
-/// Of one message.
+/// Characters of one message that go to the model at most.
 const MESSAGE_CHARS: usize = 20_000;
 
 /// Of what a message answers.

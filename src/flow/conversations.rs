@@ -40,7 +40,7 @@ pub struct Switched {
 pub struct By<'a> {
     /// The reason recorded. People may give any: whether this is an act of theirs is told by who acts alone.
     pub reason: Reason,
-    /// Who.
+    /// Who acts.
     pub actor: &'a str,
     /// As which agent: the conversation is assigned unless another holds it.
     pub agent: Option<Uuid>,

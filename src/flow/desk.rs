@@ -99,7 +99,7 @@ impl Idempotency {
 /// One message to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
-    /// What.
+    /// The text.
     pub text: String,
     /// Which message it answers.
     pub quoted: Option<Uuid>,
@@ -119,7 +119,7 @@ impl Words {
 /// What was said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Said {
-    /// Where.
+    /// The conversation in which it was said.
     pub conversation: Uuid,
     /// The messages, in order.
     pub messages: Vec<Message>,

@@ -50,11 +50,11 @@ impl Head {
 /// Someone would be typing now: the words are owed, and leave only after this long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShowTyping {
-    /// Over which channel.
+    /// The channel over which typing is shown.
     pub channel: String,
-    /// To whom.
+    /// The chat to which it is shown.
     pub chat: ChatId,
-    /// How long.
+    /// How long it is shown.
     pub ms: i64,
 }
 

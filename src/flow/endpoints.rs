@@ -24,7 +24,7 @@ pub const ENDPOINTS_MAX: usize = 50;
 pub struct Delivery {
     /// Ours.
     pub id: Uuid,
-    /// To whom.
+    /// The endpoint it is for.
     pub endpoint: Uuid,
     /// The event, as the feed names it; None: it is a test.
     pub event: Option<String>,
@@ -34,7 +34,7 @@ pub struct Delivery {
     pub channel: String,
     /// Its conversation.
     pub conversation: Option<Uuid>,
-    /// Where it stands.
+    /// The state of the delivery.
     pub state: DeliveryState,
     /// Attempts made.
     pub attempts: i32,
@@ -127,7 +127,7 @@ pub trait Endpoints: Send + Sync {
     /// All endpoints, the oldest first.
     async fn endpoints(&self) -> Result<Vec<Summary>, Error>;
 
-    /// One of them.
+    /// One endpoint.
     async fn endpoint(&self, id: Uuid) -> Result<Option<Summary>, Error>;
 
     /// Adds one, which receives what happens from now on. False if there are as many as there may be.
@@ -153,7 +153,7 @@ pub trait Endpoints: Send + Sync {
         page: &PageOf,
     ) -> Result<Page<Delivery>, Error>;
 
-    /// One of them.
+    /// One delivery.
     async fn delivery(&self, id: Uuid) -> Result<Option<Delivery>, Error>;
 
     /// Keeps a test, which has been made already.

@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds, in the order in which they are removed.
     pub const ALL: [Self; 6] =
         [Self::Messages, Self::Turns, Self::Drafts, Self::Letters, Self::FollowUps, Self::Parked];
 }

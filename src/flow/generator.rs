@@ -91,9 +91,9 @@ pub enum Line {
     Calls(String, Vec<ToolCall>),
     /// What a call gave.
     Result {
-        /// Of which call.
+        /// The call that it answers.
         call: String,
-        /// What.
+        /// The result, as text.
         text: String,
     },
 }
@@ -195,7 +195,7 @@ const WAIT_MAX_MS: i64 = 600_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {detail}")]
 pub struct Failure {
-    /// How.
+    /// How it failed.
     pub kind: FailureKind,
     /// Not again before this long.
     pub retry_after_ms: Option<i64>,

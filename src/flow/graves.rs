@@ -54,7 +54,7 @@ pub enum Of {
 }
 
 impl Of {
-    /// All of them.
+    /// All kinds, in the order in which they are removed.
     pub const ALL: [Self; 9] = [
         Self::Drafts,
         Self::CachedAnswers,
@@ -73,7 +73,7 @@ impl Of {
 pub struct Leaf {
     /// The number of the last of them.
     pub up_to: i64,
-    /// How many.
+    /// How many messages they are.
     pub count: i64,
     /// By what they are known: their keys, and what the provider calls them.
     pub keys: Vec<String>,

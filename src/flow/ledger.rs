@@ -134,7 +134,7 @@ pub struct Standing {
     pub conversation: Uuid,
     /// Who answers.
     pub mode: Mode,
-    /// Under which version.
+    /// The version of that mode.
     pub version: i64,
     /// The current fence.
     pub fence: i64,

@@ -39,7 +39,7 @@ const FILE_BYTES_PER_MS: i64 = 128;
 /// What is to be owed.
 #[derive(Debug, Clone)]
 pub struct Owed {
-    /// Whose words.
+    /// Whose words these are.
     pub author: Author,
     /// How they came.
     pub origin: Origin,

@@ -121,7 +121,7 @@ pub enum Outcome {
 pub struct Session {
     /// Of the token.
     pub hash: String,
-    /// Who.
+    /// The agent whose it is.
     pub agent: Uuid,
     /// When they signed in.
     pub created_at: Time,
@@ -150,7 +150,7 @@ pub trait People: Send + Sync {
     /// All agents, by name.
     async fn agents(&self) -> Result<Vec<Agent>, Error>;
 
-    /// One of them.
+    /// One agent.
     async fn agent(&self, id: Uuid) -> Result<Option<Agent>, Error>;
 
     /// The agent with that address, in whatever case, and the hash of their password if they have one.

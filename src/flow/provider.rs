@@ -145,16 +145,16 @@ pub struct Status {
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub struct Unreadable {
-    /// Why.
+    /// Why it cannot be read.
     pub reason: String,
 }
 
 /// A message on its way out.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
-    /// To whom.
+    /// The chat to which it goes.
     pub chat: ChatId,
-    /// What; of a file, what it is and what stands under it.
+    /// The text; for a file, its description and caption.
     pub text: String,
     /// The file.
     pub file: Option<OutgoingFile>,
@@ -191,7 +191,7 @@ pub enum Sent {
     },
     /// Certainly not sent, and never will be.
     Refused {
-        /// Why.
+        /// Why it was refused.
         reason: DeliveryReason,
         /// The provider's words, without secrets.
         detail: String,
@@ -277,9 +277,9 @@ pub enum LookUp {
 pub struct Trace {
     /// The provider's id, if it shows one.
     pub id: Option<String>,
-    /// To whom.
+    /// The chat to which it goes.
     pub chat: ChatId,
-    /// What.
+    /// The text that was sent.
     pub text: String,
     /// When something last happened to it, by the provider's clock; None while it waits there.
     pub at: Option<Time>,

@@ -8,7 +8,7 @@ use crate::domain::endpoint::Attempt;
 /// What is posted to an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parcel {
-    /// Where to.
+    /// The address to post to.
     pub url: String,
     /// The same at every attempt.
     pub id: String,

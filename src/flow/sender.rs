@@ -86,11 +86,11 @@ pub struct Sender {
 pub struct Claimed {
     /// The conversation.
     pub conversation: Uuid,
-    /// Over which channel.
+    /// The channel over which it is sent.
     pub channel: Arc<Channel>,
-    /// To whom.
+    /// The chat to which it is sent.
     pub chat: ChatId,
-    /// Under which attempt.
+    /// The attempt under which it is sent.
     pub attempt: Uuid,
     /// The message.
     pub message: Box<Message>,

@@ -61,7 +61,7 @@ pub struct SignIn {
 /// Somebody is in.
 #[derive(Debug)]
 pub struct SignedIn {
-    /// Who.
+    /// The agent who signed in.
     pub agent: Uuid,
     /// The token of the session.
     pub secret: String,

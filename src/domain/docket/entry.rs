@@ -38,7 +38,7 @@ impl Entry {
         self
     }
 
-    /// By whom.
+    /// Names who did it.
     pub fn by(mut self, actor: &str) -> Self {
         actor.clone_into(&mut self.actor);
         self

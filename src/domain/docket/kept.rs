@@ -25,7 +25,7 @@ pub struct Remembered {
     pub key: String,
     /// Of the request's body.
     pub body_hash: String,
-    /// What it made.
+    /// The message that it made.
     pub message: Uuid,
     /// The rest of the answer.
     pub answer: Value,
@@ -78,7 +78,7 @@ pub enum Report {
     Deletion,
     /// The id is of a message of ours that is called otherwise by now: one that was sent more than once has several.
     Ours {
-        /// Which.
+        /// The message it is about.
         message: Uuid,
     },
 }

@@ -106,9 +106,9 @@ words! {
 /// The life of an outbound message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Where it stands.
+    /// The state of the delivery.
     pub state: DeliveryState,
-    /// Why.
+    /// Why it is in that state.
     pub reason: Option<DeliveryReason>,
     /// Claims so far.
     pub attempts: i32,

@@ -42,7 +42,7 @@ pub struct Person {
 /// A person in a conversation. Who has left is kept too, so that an older word of them does not bring them back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Present {
-    /// Who.
+    /// The person.
     pub person: Person,
     /// What they do.
     pub presence: Presence,
