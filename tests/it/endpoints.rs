@@ -1,4 +1,4 @@
-//! Endpoints of webhooks: whoever asked to be told is told, at least once and in order, and nobody else.
+//! Webhook endpoints: those that asked for events receive them, at least once and in order, and nobody else does.
 
 mod guide;
 

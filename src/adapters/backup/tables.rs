@@ -38,16 +38,16 @@ pub(super) const TABLES: &[&str] = &[
 /// What every start makes, if it is not there: a database that holds nothing else is empty.
 pub(super) const MADE_BY_STARTS: &str = "tombstone_keys";
 
-/// Tables that stay behind, each for a reason: the installation is made anew; what was signed out or used up since must not
-/// come back to life; the pace of the last minute is of no use in another one; what was to be told outside has been told since, and
-/// names places of the feed. A test holds both lists against the catalogue.
+/// Tables that stay behind, each for a reason: a new installation has its own row; what was signed out or used up since must
+/// not come back to life; the pace of the last minute is of no use in another one; what was owed to endpoints has been
+/// delivered since, and names places of the feed. A test holds both lists against the catalogue.
 #[cfg(test)]
 pub(super) const LEFT_OUT: &[&str] =
     &["installation", "sessions", "sign_in_links", "generation_starts", "deliveries"];
 
-/// Columns that the database into which the rows go gives them anew, in the order of the file: the places of the feed mean
-/// nothing in another installation, and PostgreSQL's are numbers of its own transactions. An endpoint of webhooks is told of what
-/// happens from then on, by whoever serves it there.
+/// Columns that the database into which the rows go fills by itself, in the order of the file: the places of the feed mean
+/// nothing in another installation, and PostgreSQL's are numbers of its own transactions. A webhook endpoint receives what
+/// happens from then on, from the instance that serves it there.
 pub(super) const GIVEN_ANEW: &[(&str, &str)] = &[
     ("events", "id"),
     ("events", "xact"),
@@ -78,7 +78,7 @@ pub(super) struct Column {
     pub(super) kind: Kind,
 }
 
-/// A table as the database has it, without what is given anew.
+/// A table as the database has it, without the columns that it fills by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     pub(super) name: &'static str,

@@ -1,4 +1,4 @@
-//! Endpoints of webhooks, as an admin keeps them.
+//! Webhook endpoints, as an admin keeps them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Endpoints of webhooks: added, looked at and paused by an admin; and told by the program as it is shipped.
+//! Webhook endpoints: added, looked at and paused by an admin; and notified by the program as it is shipped.
 
 use serde_json::json;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};

@@ -29,7 +29,7 @@ use super::{
     process::load_brake,
 };
 
-/// How long an endpoint of webhooks stays with a process that says nothing.
+/// How long a webhook endpoint stays with a process that says nothing.
 const ENDPOINT_LEASE: Duration = Duration::from_secs(30);
 
 /// The doors, open.

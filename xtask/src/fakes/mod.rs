@@ -1,4 +1,4 @@
-//! What pretended gateways and models are made of, and those who speak with Baton: plain HTTP, names that survive in any
+//! What fake gateways and models are made of, and those who speak with Baton: plain HTTP, names that survive in any
 //! text, and the bodies of webhooks and completions.
 
 pub(crate) mod wire;

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Endpoints of webhooks, and the world outside, which answers 500.
+/// Webhook endpoints, and the world outside, which answers 500.
 #[derive(Default)]
 pub(in super::super) struct Postbox {
     pub(in super::super) endpoints: Mutex<Vec<(Endpoint, Vec<Vec<u8>>)>>,
