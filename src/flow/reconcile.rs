@@ -93,10 +93,7 @@ pub fn take_copy(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
     if let Some(ours) = by_words(docket, &arrival.text, arrival.at) {
         confirm(docket, policy, ours, &key, "echo");
         if copy == Copy::Phone {
-            // An echo under the wrong label, or a person who has typed once more what seemed lost: stopped once too often is
-            // the safe side.
-            conversations::cause(docket, policy, copy.by());
-            a_person_wrote(docket, policy, copy.by().actor);
+            typed_once_more(docket, policy, arrival.at);
         }
         return Matched::Ours(ours);
     }
@@ -266,10 +263,13 @@ pub fn decide_parked(docket: &mut Docket, policy: &Policy) {
     }
     for parked in docket.unpark(|parked| matches!(parked.report, Report::Echo { .. })) {
         let Report::Echo { text, provider_at, phone } = parked.report else { continue };
-        let known = by_provider_id(docket, &parked.provider_message_id)
-            .or_else(|| by_words(docket, &text, Some(Time(provider_at))));
-        if let Some(id) = known {
+        if let Some(id) = by_provider_id(docket, &parked.provider_message_id) {
             confirm(docket, policy, id, &parked.provider_message_id, "parked_echo");
+        } else if let Some(id) = by_words(docket, &text, Some(Time(provider_at))) {
+            confirm(docket, policy, id, &parked.provider_message_id, "parked_echo");
+            if phone {
+                typed_once_more(docket, policy, Some(Time(provider_at)));
+            }
         } else {
             let copy = if phone { Copy::Phone } else { Copy::Api };
             let arrival = Arrival::plain(
@@ -295,6 +295,16 @@ pub fn decide_parked(docket: &mut Docket, policy: &Policy) {
     docket.unpark(|parked| now.since(parked.at) > ECHO_AWAITED_MS);
 }
 
+/// The phone names a message of ours as its own: an echo under the wrong label, or a person who has typed once more what
+/// seemed lost. Stopped once too often is the safe side.
+fn typed_once_more(docket: &mut Docket, policy: &Policy, at: Option<Time>) {
+    let by = Copy::Phone.by();
+    let unanswered = written_after(docket, at);
+    conversations::cause(docket, policy, by);
+    a_person_wrote(docket, policy, by.actor);
+    leave_waiting(docket, policy, unanswered);
+}
+
 /// A message of our side that is not ours: a person at the phone, or another program. Either takes over.
 fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: Copy) -> Uuid {
     let origin = match copy {
@@ -310,12 +320,16 @@ fn somebody_else(docket: &mut Docket, policy: &Policy, arrival: &Arrival, copy: 
     let id = docket.push(inbox::message_of(arrival, Author::Agent, origin));
     docket.record(Entry::of(EventType::MessageSent).by(by.actor).message(id).with("origin", origin.as_str()));
     a_person_wrote(docket, policy, by.actor);
-    if let Some((seq, at)) = unanswered {
-        docket.conversation.our_seq = seq - 1;
-        docket.conversation.waiting_since = Some(at);
-        conversations::wind_overdue(docket, policy);
-    }
+    leave_waiting(docket, policy, unanswered);
     id
+}
+
+/// What the contact has written since a person wrote that is no answer to it.
+fn leave_waiting(docket: &mut Docket, policy: &Policy, unanswered: Option<(i64, Time)>) {
+    let Some((seq, at)) = unanswered else { return };
+    docket.conversation.our_seq = seq - 1;
+    docket.conversation.waiting_since = Some(at);
+    conversations::wind_overdue(docket, policy);
 }
 
 /// The first that the contact has written since then and our side has not answered: a copy that comes late is not an answer to

@@ -17,7 +17,7 @@ use crate::{
         mode_switch::{self, Request},
         outbox::{self, Settled},
         play::Play,
-        reconcile::{Copy, Matched},
+        reconcile::{self, Copy, Matched},
         reply::{Answer, Discarded, TurnEnd},
     },
 };
@@ -487,17 +487,63 @@ fn words_that_are_refused_take_nothing_over() {
 
 #[test]
 fn the_words_of_a_lost_answer_typed_on_the_phone_are_its_end_and_take_over() {
+    /// How it comes to light that the answer is lost.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Lost {
+        Before,
+        Since,
+        WithItsInstance,
+    }
     for copy in [Copy::Phone, Copy::Api] {
+        for lost in [Lost::Before, Lost::Since, Lost::WithItsInstance] {
+            let mut play = Play::new();
+            play.says("m1");
+            let begun = play.begins();
+            play.writes(&begun, "a1");
+            let (attempt, _) = play.claims_send();
+            let unclear = Settled::Unclear("timed out".into());
+            if lost == Lost::Before {
+                play.settles(attempt, &unclear);
+            }
+            let is_parked = matches!(play.copy("P1", "a1", copy), Matched::Parked);
+            assert_eq!(is_parked, lost != Lost::Before, "{copy:?} {lost:?}");
+            match lost {
+                Lost::Before => {}
+                Lost::Since => play.settles(attempt, &unclear),
+                Lost::WithItsInstance => {
+                    play.wait(60_000);
+                    play.tends();
+                }
+            }
+            assert_eq!(play.in_state(S::Sent), ["a1"], "{copy:?} {lost:?}: it is not sent again");
+            let mode = if copy == Copy::Phone { Mode::Human } else { Mode::Ai };
+            assert_eq!(play.conversation.mode.mode, mode, "{copy:?} {lost:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_typed_once_more_answers_nothing_that_the_contact_has_written_since() {
+    for is_known_first in [true, false] {
         let mut play = Play::new();
         play.says("m1");
         let begun = play.begins();
         play.writes(&begun, "a1");
         let (attempt, _) = play.claims_send();
-        play.settles(attempt, &Settled::Unclear("timed out".into()));
-        assert!(matches!(play.copy("P1", "a1", copy), Matched::Ours(_)));
-        assert_eq!(play.in_state(S::Sent), ["a1"], "{copy:?}: it is not sent again");
-        let mode = if copy == Copy::Phone { Mode::Human } else { Mode::Ai };
-        assert_eq!(play.conversation.mode.mode, mode, "{copy:?}");
+        let unclear = Settled::Unclear("timed out".into());
+        if is_known_first {
+            play.settles(attempt, &unclear);
+        }
+        let typed = play.arrival("P1", "a1");
+        play.wait(5_000);
+        let since = play.now;
+        play.says("m2");
+        play.step(|docket, policy| reconcile::take_copy(docket, policy, &typed, Copy::Phone));
+        if !is_known_first {
+            play.settles(attempt, &unclear);
+        }
+        assert_eq!(play.conversation.mode.mode, Mode::Human);
+        assert_eq!(play.conversation.waiting_since, Some(since), "known first: {is_known_first}");
     }
 }
 
