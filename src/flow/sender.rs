@@ -155,8 +155,11 @@ impl Sender {
         let need = Need { channel: true, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
-            let covered = docket.ids(Message::is_covered);
             let claim = outbox::claim_due(docket, &channel.policy, attempt);
+            let mut covered = Vec::new();
+            if let Claim::Claimed(message) = &claim {
+                covered = outbox::answered_by(docket, message);
+            }
             // With the moment of the store: what it says is not held against the clock of this machine.
             Some((channel, docket.conversation.chat.clone(), covered, claim, docket.now))
         };
@@ -267,7 +270,8 @@ impl Sender {
     }
 
     async fn settle(&self, claimed: Claimed, sent: Sent) -> Result<(), ledger::Error> {
-        let Claimed { conversation, channel, attempt, covered, .. } = claimed;
+        let Claimed { conversation, channel, attempt, message, covered, .. } = claimed;
+        let is_unseen = covered.is_empty() && message.turn.is_some();
         let mut need = Need { messages: covered, ..Need::default() };
         let settled = match sent {
             Sent::Accepted { id } => {
@@ -290,6 +294,10 @@ impl Sender {
             }
             Sent::Unclear { detail } => Settled::Unclear(detail),
         };
+        if is_unseen && !matches!(settled, Settled::Sent(_) | Settled::Unclear(_)) {
+            // Its claim was run again, perhaps, and has not seen what the first run had begun to answer.
+            need.newest = GIVE_BACK_MESSAGES;
+        }
         let (policy, jitter) = (Arc::clone(&channel.policy), fastrand::f64());
         let step = move |docket: &mut Docket| outbox::settle(docket, &policy, attempt, &settled, jitter);
         ignore_gone(insist(&*self.ledger, Key::Id(conversation), need, SETTLE, step).await)

@@ -265,8 +265,12 @@ impl World {
         let attempt = Uuid::now_v7();
         let need = Need { channel: true, ..Need::default() };
         let (claim, covered) = self.step_unchecked(&need, |docket, policy| {
-            let covered = docket.ids(Message::is_covered);
-            (outbox::claim_due(docket, policy, attempt), covered)
+            let claim = outbox::claim_due(docket, policy, attempt);
+            let mut covered = Vec::new();
+            if let outbox::Claim::Claimed(message) = &claim {
+                covered = outbox::answered_by(docket, message);
+            }
+            (claim, covered)
         });
         if let outbox::Claim::Claimed(message) = claim {
             let claimed_at = self.play.now;

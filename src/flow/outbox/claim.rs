@@ -5,7 +5,9 @@
 use execution::atomic_mode_check::{self, Refusal as CheckRefusal, Snapshot};
 use uuid::Uuid;
 
-use super::{BEGIN_WITHIN_MS, LEASE_MARGIN_MS, begin_to_answer, cancel, first_waiting, send_limit_ms};
+use super::{
+    BEGIN_WITHIN_MS, LEASE_MARGIN_MS, Settled, begin_to_answer, cancel, first_waiting, send_limit_ms, settle,
+};
 use crate::{
     domain::{
         conversation::{AttentionReason, Conversation, Status},
@@ -46,13 +48,16 @@ pub enum Claim {
 /// conversation and channel; what may not leave any more is withdrawn and the next one looked at.
 pub fn claim_due(docket: &mut Docket, policy: &Policy, attempt: Uuid) -> Claim {
     let is_mine = |message: &&Message| {
-        message.delivery.as_ref().is_some_and(|delivery| {
-            delivery.state == DeliveryState::Sending
-                && delivery.attempt.is_some_and(|held| held.id == attempt)
-        })
+        let held = message.delivery.as_ref().and_then(|delivery| delivery.attempt);
+        held.is_some_and(|held| held.id == attempt)
     };
     if let Some(mine) = docket.messages().iter().find(is_mine) {
-        return Claim::Claimed(Box::new(mine.clone()));
+        if mine.is(DeliveryState::Sending) {
+            return Claim::Claimed(Box::new(mine.clone()));
+        }
+        // Its lease ended before anybody heard of the claim: nothing was posted under it, nor is another message.
+        settle(docket, policy, attempt, &Settled::Untried, 0.0);
+        return Claim::Nothing;
     }
     loop {
         let Some(due_at) = docket.clocks().send_at else { return Claim::Nothing };
@@ -105,11 +110,20 @@ pub fn claim_at_once(
     policy: &Policy,
     attempt: Uuid,
 ) -> Option<(Box<Message>, Vec<Uuid>)> {
-    let covered = docket.ids(Message::is_covered);
     match claim_due(docket, policy, attempt) {
-        Claim::Claimed(message) => Some((message, covered)),
+        Claim::Claimed(message) => {
+            let answered = answered_by(docket, &message);
+            Some((message, answered))
+        }
         _ => None,
     }
+}
+
+/// The messages of the contact that this one answers, of those that are loaded: where its claim is found again, they count as
+/// answered already, and are no open business.
+pub fn answered_by(docket: &Docket, message: &Message) -> Vec<Uuid> {
+    let Some(turn) = message.turn else { return Vec::new() };
+    docket.ids(|other| other.inbound.is_some() && other.turn == Some(turn))
 }
 
 /// Why a message may not leave any more; None: it may.

@@ -14,11 +14,13 @@ use crate::{
     flow::{
         desk::{Idempotency, Words, fate, words},
         inbox,
+        ledger::Need,
         outbox::{self, Settled},
         play::Play,
         provider::Amendment,
         reconcile::Copy,
         reply::{self, Answer},
+        turn::need_of,
     },
 };
 
@@ -352,7 +354,7 @@ fn what_may_leave_the_moment_it_is_owed_is_claimed_with_it() {
         let answer = Answer { text: "Yes.".to_owned(), ..Answer::default() };
         let attempt = Uuid::now_v7();
         let claim = |play: &mut Play| {
-            play.step(|docket, policy| {
+            play.step_with(&need_of(&begun), |docket, policy| {
                 reply::commit(docket, policy, &begun, &answer, 0.5);
                 outbox::claim_at_once(docket, policy, attempt)
             })
@@ -369,8 +371,54 @@ fn what_may_leave_the_moment_it_is_owed_is_claimed_with_it() {
         assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);
         let again = claim(&mut play).expect("a commit whose answer was lost finds its claim");
         assert_eq!((again.0.id, play.in_state(S::Sending).len()), (message.id, 1));
-        play.settles(attempt, &Settled::Untried);
+        let need = Need { messages: again.1, ..Need::default() };
+        play.step_with(&need, |docket, policy| {
+            outbox::settle(docket, policy, attempt, &Settled::Untried, 0.5);
+        });
         assert_eq!(play.in_state(S::Queued), ["Yes."]);
         assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Pending);
     }
+}
+
+#[test]
+fn a_claim_that_is_heard_of_after_its_lease_is_given_back_and_claims_nothing_else() {
+    let mut play = Play::new();
+    let question = play.says("Do you deliver?");
+    let begun = play.begins();
+    let (answer, attempt) = (Answer { text: "Yes.".to_owned(), ..Answer::default() }, Uuid::now_v7());
+    let claim = |play: &mut Play| {
+        play.step_with(&need_of(&begun), |docket, policy| {
+            reply::commit(docket, policy, &begun, &answer, 0.5);
+            outbox::claim_at_once(docket, policy, attempt)
+        })
+    };
+    assert!(claim(&mut play).is_some());
+    play.wait(60_000);
+    play.tends();
+    assert_eq!(play.in_state(S::Unknown), ["Yes."]);
+    assert_eq!(play.conversation.attention.unwrap().reason, AttentionReason::SendUnknown);
+    assert_eq!(claim(&mut play), None, "nothing was posted under it, nor will be");
+    assert_eq!(play.in_state(S::Queued), ["Yes."]);
+    assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Pending);
+    assert_eq!(play.conversation.attention, None, "nobody need look for it");
+    assert_eq!(play.message(begun_reply(&play)).delivery.as_ref().unwrap().attempts, 0);
+    assert_eq!(play.sends(), ["Yes."]);
+}
+
+#[test]
+fn under_an_attempt_that_has_found_its_end_nothing_else_is_claimed() {
+    let mut play = Play::new();
+    play.says("m1");
+    let begun = play.begins();
+    play.writes(&begun, "a1");
+    let (attempt, _) = play.claims_send();
+    play.wait(60_000);
+    play.tends();
+    play.says("m2");
+    let begun = play.begins();
+    play.writes(&begun, "a2");
+    let again = play.step(|docket, policy| outbox::claim_due(docket, policy, attempt));
+    assert_eq!(again, outbox::Claim::Nothing);
+    assert!(play.in_state(S::Sending).is_empty(), "its end would be taken for that of the first");
+    assert!(play.in_state(S::Unknown).is_empty(), "nothing was posted under it");
 }

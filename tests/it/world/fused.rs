@@ -86,6 +86,10 @@ fused! {
             };
             if self.fuse.repeats_step() {
                 self.inner.run(key.clone(), need.clone(), step.clone()).await?;
+                if let Key::Id(id) = &key {
+                    // It has forgotten what it saved.
+                    self.inner.forget(*id);
+                }
             }
             let done = self.fuse.touch("Ledger::run", self.inner.run(key, need, step)).await;
             if done.is_ok() && self.fuse.loses_answer() {
