@@ -57,7 +57,8 @@ pub(super) fn refusal(docket: &Docket, begun: &Begun) -> Option<Discarded> {
     if begun.turn.mode_version != docket.conversation.mode.version {
         return Some(Discarded::VersionMoved);
     }
-    (begun.turn.fence != docket.conversation.fence).then_some(Discarded::FenceMoved)
+    let holds = begun.turn.fence == docket.conversation.fence && inbox::holds_lease(docket, begun);
+    (!holds).then_some(Discarded::FenceMoved)
 }
 
 /// Keeps what the assistant wrote. What the contact wrote meanwhile, where that did not stop the turn, has a draft of its own

@@ -11,7 +11,9 @@ mod on_demand;
 pub use amend::amend;
 pub(super) use amend::change;
 use amend::{amend_with, is_amendment, is_edit};
-pub use claim::{Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease};
+pub use claim::{
+    Begun, Claim, Claimant, begin, begun_before, claim_at_once, claim_ripe, free_lease, holds_lease,
+};
 pub(super) use claim::{hand_over, hand_over_stale};
 pub use on_demand::{answer_now, leave_unread};
 

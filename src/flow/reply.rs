@@ -195,7 +195,7 @@ fn refusal(docket: &Docket, begun: &Begun) -> Option<Discarded> {
         return Some(Discarded::Closed);
     }
     match atomic_mode_check::check(&seen, &current) {
-        Ok(_) => None,
+        Ok(_) => (!inbox::holds_lease(docket, begun)).then_some(Discarded::FenceMoved),
         Err(Refusal::HumanAnswers { .. }) => Some(Discarded::HumanAnswers),
         Err(Refusal::VersionMoved { .. }) => Some(Discarded::VersionMoved),
         Err(Refusal::FenceMoved { .. }) => Some(Discarded::FenceMoved),
@@ -372,6 +372,11 @@ pub fn abandon(docket: &mut Docket, policy: &Policy, begun: &Begun, cost: Cost) 
 
 /// What nobody can read wants no answer of the assistant. A turn that was about nothing else ends: true if this one did.
 pub fn leave_unread(docket: &mut Docket, policy: &Policy, begun: &Begun, unread: &[Uuid]) -> bool {
+    let unreadable = Discarded::Unreadable.as_str();
+    if docket.turn(begun.turn.id).is_some_and(|turn| turn.reason.as_deref() == Some(unreadable)) {
+        // A commit whose answer was lost on the way.
+        return true;
+    }
     if refusal(docket, begun).is_some() {
         return false;
     }
@@ -381,7 +386,7 @@ pub fn leave_unread(docket: &mut Docket, policy: &Policy, begun: &Begun, unread:
     if begun.turn.messages.iter().any(|id| !unread.contains(id)) {
         return false;
     }
-    end_turn(docket, begun, TurnState::Cancelled, Some(Discarded::Unreadable.as_str()), Cost::default());
+    end_turn(docket, begun, TurnState::Cancelled, Some(unreadable), Cost::default());
     inbox::begin_new_burst(docket, policy);
     true
 }

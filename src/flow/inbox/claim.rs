@@ -301,6 +301,12 @@ pub fn begun_before(docket: &Docket, policy: &Policy, claimant: &Claimant) -> Op
     Some(as_begun(docket, policy, turn, burst))
 }
 
+/// Whether the lease is that of this turn. A fence says so too, but for a failover that has lost the beginning of one: the
+/// next then begins under the same fence.
+pub fn holds_lease(docket: &Docket, begun: &Begun) -> bool {
+    docket.conversation.lease.as_ref().is_some_and(|lease| lease.turn == begun.turn.id)
+}
+
 /// A live lease is respected; one that has run out is taken over, at no cost of attempts.
 pub fn free_lease(docket: &mut Docket, claimant: &Claimant) -> Option<Time> {
     let lease = docket.conversation.lease.clone()?;

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::world::{Accepted, Act, Price, Read, Sending, Switch, Weakness, World};
 use crate::{
     domain::{
-        conversation::Conversation,
+        conversation::{Conversation, Lease},
         docket::Docket,
         draft::DraftState,
         event::EventType,
@@ -242,6 +242,8 @@ impl World {
             let mut begun = begun.clone();
             if weakness == Weakness::CommitsAnyFence {
                 begun.turn.fence = docket.conversation.fence;
+                let (owner, until) = ("A".to_owned(), docket.now);
+                docket.conversation.lease = Some(Lease { owner, turn: begun.turn.id, until });
             }
             if weakness == Weakness::SendsDrafts {
                 begun.turn.purpose = Purpose::Reply;

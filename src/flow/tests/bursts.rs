@@ -18,7 +18,7 @@ use crate::{
         outbox::{self, Settled},
         play::Play,
         provider::Arrival,
-        reply::{Answer, Discarded, TurnEnd},
+        reply::{self, Answer, Discarded, TurnEnd},
     },
 };
 
@@ -435,4 +435,33 @@ fn a_message_that_is_ripe_as_it_comes_begins_its_turn_with_its_admission() {
     play.switches(Mode::Human);
     let (_, begun) = comes(&mut play, "IN1", &claimant());
     assert_eq!(begun, None, "a person answers");
+}
+
+#[test]
+fn a_turn_whose_beginning_a_failover_has_lost_leaves_nothing() {
+    for mut play in [Play::new(), Play::with_drafts()] {
+        play.says("m1");
+        let before = play.clone();
+        let lost = play.begins();
+        play = before;
+        let begun = play.begins();
+        assert_eq!(begun.turn.fence, lost.turn.fence, "nothing else tells them apart");
+        let refused = TurnEnd::Discarded(Discarded::FenceMoved);
+        assert_eq!(play.writes(&lost, "a1"), refused, "another has the lease");
+        assert_ne!(play.writes(&begun, "a2"), refused);
+        assert_eq!(play.writes(&lost, "a1"), refused, "nobody has it any more");
+        let suggested = play.suggested().into_iter().map(|(text, _)| text.to_owned()).collect::<Vec<_>>();
+        assert_eq!([play.sends(), suggested].concat(), ["a2"]);
+    }
+}
+
+#[test]
+fn what_nobody_can_read_ends_its_turn_however_often_that_is_said() {
+    let mut play = Play::new();
+    let voice = play.says("[voice]");
+    let begun = play.begins();
+    for _ in 0..2 {
+        assert!(play.step(|docket, policy| reply::leave_unread(docket, policy, &begun, &[voice])));
+        assert_eq!(play.turns[0].state, TurnState::Cancelled);
+    }
 }
