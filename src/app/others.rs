@@ -102,6 +102,7 @@ fn standing_of(text: &str) -> Option<Standing> {
         mode: words.next()?.parse::<Mode>().ok()?,
         version: words.next()?.parse().ok()?,
         fence: words.next()?.parse().ok()?,
+        turn: None,
         contact_seq: 0,
     })
 }

@@ -282,6 +282,7 @@ mod tests {
                 mode: Mode::Ai,
                 version: 1,
                 fence: 1,
+                turn: None,
                 contact_seq: 1,
             },
             clocks: Clocks { send_at: Some(Time(send_at)), ..Clocks::default() },

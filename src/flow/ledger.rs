@@ -138,6 +138,8 @@ pub struct Standing {
     pub version: i64,
     /// The current fence.
     pub fence: i64,
+    /// The turn that holds the lease, if one does and it is known.
+    pub turn: Option<Uuid>,
     /// The newest message of the contact that may start a turn.
     pub contact_seq: i64,
 }

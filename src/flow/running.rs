@@ -86,8 +86,11 @@ impl Running {
     /// A conversation stands so: the turn over it is cancelled if its permit no longer holds.
     pub fn judge(&self, standing: &Standing) {
         if let Some(entry) = self.lock().get(&standing.conversation) {
-            // A newer message that restarts a turn raises the fence, in the transaction that admits it.
-            let holds = entry.fence == standing.fence && entry.version == standing.version;
+            // A newer message that restarts a turn raises the fence, in the transaction that admits it. After a failover that
+            // has lost the beginning of this one, another may have begun under the same fence.
+            let holds = entry.fence == standing.fence
+                && entry.version == standing.version
+                && standing.turn.is_none_or(|turn| turn == entry.turn);
             // A fence of before this turn is old news, from a look that was overtaken.
             if !holds && standing.fence >= entry.fence {
                 entry.token.cancel();
@@ -109,12 +112,15 @@ impl Running {
         }
     }
 
-    /// These leases were extended at that moment. Gives the locks in front of them, to be renewed too.
-    pub fn extended(&self, held: &[Held], at: Instant) -> Vec<Arc<redis_lock::Lease>> {
+    /// The leases of the turns that run here were extended at that moment, where the store has them. Gives the locks in front
+    /// of them, to be renewed too.
+    pub fn extended(&self, standings: &[Standing], at: Instant) -> Vec<Arc<redis_lock::Lease>> {
         let mut turns = self.lock();
         let mut locks = Vec::new();
-        for held in held {
-            if let Some(entry) = turns.get_mut(&held.conversation).filter(|entry| entry.fence == held.fence) {
+        for standing in standings {
+            let is_leased =
+                |entry: &&mut Entry| entry.fence == standing.fence && standing.turn == Some(entry.turn);
+            if let Some(entry) = turns.get_mut(&standing.conversation).filter(is_leased) {
                 entry.leased_at = at;
                 locks.extend(entry.lock.clone());
             }
@@ -166,6 +172,18 @@ mod tests {
         play.begins()
     }
 
+    /// How the conversation stands while the store has the lease of that turn.
+    fn leased(begun: &Begun) -> Standing {
+        Standing {
+            conversation: begun.conversation,
+            mode: begun.mode,
+            version: begun.turn.mode_version,
+            fence: begun.turn.fence,
+            turn: Some(begun.turn.id),
+            contact_seq: begun.turn.last_seq,
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_turn_holds_until_it_is_stopped_overtaken_or_its_lease_is_over() {
         let (running, stop) = (Running::default(), CancellationToken::new());
@@ -175,8 +193,7 @@ mod tests {
         assert!(guard.holds(30_000));
         tokio::time::advance(Duration::from_millis(1)).await;
         assert!(!guard.holds(30_000), "its lease is over, though nobody has said so");
-        running
-            .extended(&[Held { conversation: begun.conversation, fence: begun.turn.fence }], Instant::now());
+        running.extended(&[leased(&begun)], Instant::now());
         assert!(guard.holds(30_000));
         let mut newer = begun.clone();
         newer.turn.id = Uuid::now_v7();
@@ -195,22 +212,39 @@ mod tests {
         let second = begun();
         let two = running.begin(&second, None, &stop);
         let (due, rest) = running.held(third);
+        let stands = [&first, &second].map(leased);
         let ids = |held: &[Held]| held.iter().map(|held| held.conversation).collect::<Vec<_>>();
         assert_eq!((ids(&due), ids(&rest)), (vec![first.conversation], vec![second.conversation]));
 
-        assert!(running.extended(&due, Instant::now()).is_empty(), "there is no lock in front");
+        assert!(running.extended(&stands[..1], Instant::now()).is_empty(), "there is no lock in front");
         assert!(running.held(third).0.is_empty());
         tokio::time::advance(whole).await;
-        running.extended(
-            &[Held { conversation: second.conversation, fence: second.turn.fence }],
-            Instant::now(),
-        );
+        running.extended(&stands[1..], Instant::now());
         assert_eq!(running.cancel_older(whole), 1);
         assert!(one.token.is_cancelled() && !two.token.is_cancelled());
         assert_eq!(running.cancel_older(whole), 0, "each is told once");
-        let other = Held { conversation: second.conversation, fence: second.turn.fence + 1 };
+        let [_, stands] = stands;
         tokio::time::advance(third).await;
-        running.extended(&[other], Instant::now());
-        assert_eq!(running.held(third).0.len(), 2, "the lease of another turn says nothing of this one");
+        for other in [
+            Standing { fence: stands.fence + 1, ..stands },
+            Standing { fence: stands.fence - 1, turn: None, ..stands },
+            Standing { turn: Some(first.turn.id), ..stands },
+        ] {
+            running.extended(&[other], Instant::now());
+            assert_eq!(running.held(third).0.len(), 2, "no lease of this turn: {other:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_is_stopped_where_another_holds_the_lease_under_its_fence() {
+        let (running, stop, begun) = (Running::default(), CancellationToken::new(), begun());
+        let guard = running.begin(&begun, None, &stop);
+        let stands = leased(&begun);
+        for known in [stands, Standing { turn: None, ..stands }] {
+            running.judge(&known);
+            assert!(!guard.token.is_cancelled(), "{known:?}");
+        }
+        running.judge(&Standing { turn: Some(Uuid::now_v7()), ..stands });
+        assert!(guard.token.is_cancelled());
     }
 }

@@ -14,7 +14,7 @@ use super::{
     channels::Channels,
     conversations,
     dispatch::Dispatch,
-    ledger::{self, Held, Key, Ledger, Need, change, ignore_gone},
+    ledger::{self, Held, Key, Ledger, Need, Standing, change, ignore_gone},
     merge::{self, merge},
     mode_switch::ANSWER_NOW_MESSAGES,
     reconcile,
@@ -128,9 +128,8 @@ impl Keeper {
             let (due, rest) = self.dispatch.running.held(self.lease / 3);
             let extend_ms = i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX);
             let asked_at = Instant::now();
-            if self.look(&due, Some(extend_ms)).await {
-                renew_locks(self.dispatch.running.extended(&due, asked_at));
-            }
+            let standings = self.look(&due, Some(extend_ms)).await;
+            renew_locks(self.dispatch.running.extended(&standings, asked_at));
             self.look(&rest, None).await;
             let turns = self.dispatch.running.cancel_older(self.lease);
             if turns > 0 {
@@ -139,19 +138,19 @@ impl Keeper {
         }
     }
 
-    /// Compares these turns with the store. True if it has answered.
-    async fn look(&self, held: &[Held], extend_ms: Option<i64>) -> bool {
+    /// Compares these turns with the store. Gives what it has answered, if it has.
+    async fn look(&self, held: &[Held], extend_ms: Option<i64>) -> Vec<Standing> {
         if held.is_empty() {
-            return false;
+            return Vec::new();
         }
         match self.ledger.standings(held, extend_ms).await {
             Ok(standings) => {
                 self.dispatch.running.judge_all(held, &standings);
-                true
+                standings
             }
             Err(error) => {
                 tracing::debug!(%error, "the standing of running turns is not known this time");
-                false
+                Vec::new()
             }
         }
     }
@@ -159,6 +158,9 @@ impl Keeper {
 
 /// The locks in front follow the leases, never the other way round. On a task of its own: a Redis that hangs delays nobody.
 fn renew_locks(locks: Vec<Arc<redis_lock::Lease>>) {
+    if locks.is_empty() {
+        return;
+    }
     tokio::spawn(async move {
         for lock in locks {
             if let Err(error) = lock.renew().await {

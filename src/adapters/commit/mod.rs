@@ -448,6 +448,7 @@ fn standing<R: Columns>(row: &R) -> Result<Standing, sqlx::Error> {
         mode: crate::domain::mode::Mode::read(row, "mode")?,
         version: i64::read(row, "mode_version")?,
         fence: i64::read(row, "fence")?,
+        turn: Option::read(row, "lease_turn")?,
         contact_seq: i64::read(row, "contact_seq")?,
     })
 }

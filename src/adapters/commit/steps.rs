@@ -117,6 +117,7 @@ fn committed(changes: &mut Changes, asked_at: Instant) -> Committed {
             mode: conversation.mode.mode,
             version: conversation.mode.version,
             fence: conversation.fence,
+            turn: conversation.lease.as_ref().map(|lease| lease.turn),
             contact_seq: conversation.contact_seq,
         },
         clocks: changes.clocks,

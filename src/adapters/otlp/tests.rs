@@ -110,6 +110,7 @@ fn taken_in() -> Committed {
             mode: Mode::Ai,
             version: 1,
             fence: 1,
+            turn: None,
             contact_seq: 1,
         },
         clocks: Clocks::default(),

@@ -378,7 +378,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         set lease_until = t.until, turn_at = t.until, stamp = c.stamp # ($1::json ->> 'mark')::bigint
         from timed t where c.id = t.id returning c.id, c.stamp, c.lease_until"
     ),
-    standings: "select c.id, c.mode, c.mode_version, c.fence, c.contact_seq
+    standings: "select c.id, c.mode, c.mode_version, c.fence, c.lease_turn, c.contact_seq
         from json_array_elements($1::json -> 'held') h join conversations c on c.id = h ->> 0"
         .to_owned(),
 }

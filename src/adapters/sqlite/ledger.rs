@@ -278,7 +278,7 @@ static SQL: LazyLock<Sql> = LazyLock::new(|| {
         and conversations.lease_until is not null
         returning conversations.id, conversations.stamp, conversations.lease_until"
         .to_owned(),
-    standings: "select c.id, c.mode, c.mode_version, c.fence, c.contact_seq
+    standings: "select c.id, c.mode, c.mode_version, c.fence, c.lease_turn, c.contact_seq
         from jsonb_each($1, '$.held') h cross join conversations c on c.id = h.value ->> 0"
         .to_owned(),
 }

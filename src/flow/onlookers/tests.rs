@@ -46,7 +46,7 @@ fn committed(conversation: Uuid, turn: Uuid, state: TurnState) -> Committed {
         at: Time(0),
         channel: "default".to_owned(),
         chat: ChatId::parse("6580000001@c.us").unwrap(),
-        standing: Standing { conversation, mode: Mode::Ai, version: 1, fence: 1, contact_seq: 1 },
+        standing: Standing { conversation, mode: Mode::Ai, version: 1, fence: 1, turn: None, contact_seq: 1 },
         clocks: Clocks::default(),
         asked_at: Instant::now(),
         messages: Vec::new(),

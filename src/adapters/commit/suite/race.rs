@@ -80,17 +80,17 @@ async fn a_lease_is_extended_only_under_its_fence(store: Shared) {
     let lease = |owner: &'static str| {
         move |docket: &mut Docket| {
             docket.conversation.fence += 1;
-            let until = docket.now.plus_ms(30_000);
-            docket.conversation.lease = Some(Lease { owner: owner.to_owned(), turn: Uuid::now_v7(), until });
-            docket.conversation.fence
+            let (until, turn) = (docket.now.plus_ms(30_000), Uuid::now_v7());
+            docket.conversation.lease = Some(Lease { owner: owner.to_owned(), turn, until });
+            turn
         }
     };
     let mine = store.conversation(1).await;
     let lost = store.conversation(2).await;
     let free = store.conversation(3).await;
-    store.change(Key::Id(mine), Need::default(), lease("a")).await.expect("leased");
+    let one = store.change(Key::Id(mine), Need::default(), lease("a")).await.expect("leased");
     store.change(Key::Id(lost), Need::default(), lease("a")).await.expect("leased");
-    store.change(Key::Id(lost), Need::default(), lease("b")).await.expect("taken over");
+    let other = store.change(Key::Id(lost), Need::default(), lease("b")).await.expect("taken over");
     assert_eq!(sweep(&*store.ledger, Work::Turn, 10).await.expect("a list"), [], "live leases are left out");
 
     store.clock.advance_ms(10_000);
@@ -99,9 +99,16 @@ async fn a_lease_is_extended_only_under_its_fence(store: Shared) {
         .map(|(conversation, fence)| Held { conversation, fence });
     let mut standings = store.ledger.standings(&held, Some(30_000)).await.expect("looked after");
     standings.sort_by_key(|standing| standing.conversation);
-    let standing =
-        |conversation, fence| Standing { conversation, mode: Mode::Ai, version: 1, fence, contact_seq: 0 };
-    assert_eq!(standings, [standing(mine, 1), standing(lost, 2), standing(free, 0)]);
+    let standing = |conversation, fence, turn| Standing {
+        conversation,
+        mode: Mode::Ai,
+        version: 1,
+        fence,
+        turn,
+        contact_seq: 0,
+    };
+    let expected = [standing(mine, 1, Some(one)), standing(lost, 2, Some(other)), standing(free, 0, None)];
+    assert_eq!(standings, expected);
     let until = |id: Uuid| {
         let store = Arc::clone(&store);
         async move {
