@@ -7,7 +7,10 @@ mod kept;
 
 mod reports;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 pub(super) use kept::body_of;
 use kept::payload_of;
@@ -240,6 +243,7 @@ impl Intake {
     async fn admit(&self, channel: &Arc<Channel>, arrival: Arrival, rule: Admit) -> Result<Verdict, Error> {
         let claim = self.claim(&arrival.fingerprint).await;
         let opening = channel.opening(&arrival.chat);
+        let known = key(channel, &arrival.chat, None);
         let key = key(channel, &arrival.chat, Some(opening));
         // A turn may begin with it, and reads what was said before.
         let newest = if self.start.is_some() { channel.policy.ai_history } else { 0 };
@@ -247,13 +251,23 @@ impl Intake {
         let need = Need { keys_are_new: claim.is_some(), newest, ..need };
         let policy = Arc::clone(&channel.policy);
         let start = self.start.clone().map(|start| (start.claimant(), start));
+        let (starting, has_begun) = (start.clone(), Arc::new(AtomicBool::new(false)));
+        let begins = Arc::clone(&has_begun);
         let step = move |docket: &mut Docket| {
             let admitted = rule(docket, &policy, &arrival);
-            let begun = start.as_ref().and_then(|(claimant, start)| start.begin(docket, &policy, claimant));
+            let begun =
+                starting.as_ref().and_then(|(claimant, start)| start.begin(docket, &policy, claimant));
+            begins.store(begun.is_some(), Ordering::Relaxed);
             (admitted, begun)
         };
         let outcome = change(&*self.ledger, key, need, step).await;
         self.end_claim(claim, outcome.is_ok());
+        if let (Err(Error::Unavailable(_)), Some((claimant, start))) = (&outcome, start)
+            && has_begun.load(Ordering::Relaxed)
+        {
+            // Should it be stored all the same: when it comes again, it is known, and begins nothing.
+            start.run_unheard(known, claimant);
+        }
         let (admitted, begun) = outcome?;
         if let (Some(start), Some(begun)) = (&self.start, begun) {
             start.run(channel, begun);

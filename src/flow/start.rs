@@ -10,7 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     channels::Channel,
     inbox::{self, Begun, Claimant},
-    ledger::Work,
+    ledger::{Error, Key, Work},
     turn::Turns,
 };
 use crate::domain::{docket::Docket, policy::Policy};
@@ -43,6 +43,21 @@ impl Start {
             return None;
         }
         inbox::claim_at_once(docket, policy, claimant)
+    }
+
+    /// Runs the turn that has begun in a transaction of whose end nobody has heard, if it was committed.
+    pub fn run_unheard(&self, key: Key, claimant: Claimant) {
+        let start = self.clone();
+        let look = async move {
+            match start.turns.begun_unheard(key, claimant).await {
+                Ok(Some((channel, begun))) => start.run(&channel, begun),
+                Ok(None) | Err(Error::Gone) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "whether a turn has begun with its message is not known");
+                }
+            }
+        };
+        self.tasks.spawn_on(look, &self.runtime);
     }
 
     /// Runs a turn that has begun.

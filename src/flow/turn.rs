@@ -13,9 +13,9 @@ mod end;
 
 use std::sync::Arc;
 
-use end::Ended;
 #[cfg(test)]
 pub(super) use end::need_of;
+use end::{END, Ended};
 use execution::redis_lock::Lock;
 use front::{Held, lock_key, release};
 pub use front::{Tried, count_locks_from_zero};
@@ -37,7 +37,7 @@ use super::{
     gate::Gate,
     generator::{Failure, FailureKind, Generator, Request},
     inbox::{self, Begun, Claim, Claimant},
-    ledger::{self, Key, Ledger, Need, change},
+    ledger::{self, Key, Ledger, Need, change, insist},
     look_ups::LookUps,
     measure::{Stopwatch, seconds},
     model_breaker::ModelBreaker,
@@ -171,13 +171,22 @@ impl Turns {
     /// Fires the due follow-up of one conversation: its words are queued, or the assistant writes them.
     pub async fn follow_up(&self, conversation: Uuid) -> Result<Outcome, ledger::Error> {
         let (channels, claimant) = (Arc::clone(&self.channels), self.claimant(false));
+        let again = claimant.clone();
         let need = Need { newest: 20, ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
             let fired = agenda::fire(docket, &channel.policy, &claimant);
             Some((channel, fired, docket.now))
         };
-        match change(&*self.ledger, Key::Id(conversation), need, step).await {
+        let fired = match change(&*self.ledger, Key::Id(conversation), need, step).await {
+            Err(error @ ledger::Error::Unavailable(_)) => {
+                let found = self.begun_unheard(Key::Id(conversation), again).await?;
+                let begun = found.map(|(channel, begun)| (channel, begun.at, agenda::Fired::Begun(begun)));
+                begun.map(|(channel, at, fired)| Some((channel, fired, at))).ok_or(error)
+            }
+            fired => fired,
+        };
+        match fired {
             Ok(Some((channel, agenda::Fired::Begun(begun), _))) => {
                 let ended = self.run(&channel, begun, None).await?;
                 self.deliver(ended).await
@@ -201,13 +210,37 @@ impl Turns {
         found_locked: bool,
     ) -> Result<Option<(Arc<Channel>, Claim, Time)>, ledger::Error> {
         let (channels, claimant) = (Arc::clone(&self.channels), self.claimant(found_locked));
-        let need = Need::default();
+        let (again, need) = (claimant.clone(), Need::default());
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel)?;
             let claim = inbox::claim_ripe(docket, &channel.policy, &claimant);
             Some((channel, claim, docket.now))
         };
-        change(&*self.ledger, Key::Id(conversation), need, step).await
+        match change(&*self.ledger, Key::Id(conversation), need, step).await {
+            Err(error @ ledger::Error::Unavailable(_)) => {
+                let found = self.begun_unheard(Key::Id(conversation), again).await?;
+                let begun = found.map(|(channel, begun)| (channel, begun.at, Claim::Begun(begun)));
+                begun.map(|(channel, at, claim)| Some((channel, claim, at))).ok_or(error)
+            }
+            claimed => claimed,
+        }
+    }
+
+    /// The turn that this claimant has begun in a transaction of whose end nobody has heard, if it was committed. Only this
+    /// instance would run it, and nobody else may begin another before the end of its lease.
+    pub async fn begun_unheard(
+        &self,
+        key: Key,
+        claimant: Claimant,
+    ) -> Result<Option<(Arc<Channel>, Box<Begun>)>, ledger::Error> {
+        let channels = Arc::clone(&self.channels);
+        // It waits behind the claim, should that still wait.
+        let step = move |docket: &mut Docket| {
+            let channel = channels.get(&docket.conversation.channel)?;
+            let begun = inbox::begun_before(docket, &channel.policy, &claimant)?;
+            Some((channel, Box::new(begun)))
+        };
+        insist(&*self.ledger, key, Need::default(), END, step).await
     }
 
     /// Runs a turn that has begun to its end.

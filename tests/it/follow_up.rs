@@ -18,6 +18,7 @@ on_both_stores!(
     in_quiet_hours_a_follow_up_waits_for_the_morning,
     a_follow_up_that_an_outage_made_late_is_withheld,
     the_assistant_writes_a_follow_up_without_words_of_its_own,
+    a_follow_up_whose_beginning_was_not_heard_of_is_written_all_the_same,
     a_follow_up_is_scheduled_for_a_time_at_which_it_can_leave,
 );
 
@@ -290,6 +291,20 @@ async fn the_assistant_writes_a_follow_up_without_words_of_its_own(world: &World
     )
     .await;
     assert!(format!("{:?}", world.assistant.requests()[1].lines).contains("Offer a visit."));
+}
+
+async fn a_follow_up_whose_beginning_was_not_heard_of_is_written_all_the_same(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.after(3_000).await;
+    let wish = json!({ "delay_ms": HOUR_MS, "instructions": "Offer a visit." });
+    assert_eq!(mei.ask("PUT", "follow-up", Some(wish)).await.status, 201);
+    world.assistant_says("Shall I book a visit?");
+    world.process().fuse.loses_next_answer();
+    world.after(HOUR_MS).await;
+    assert_eq!(world.gateway.posts().len(), 2, "nobody waits for its lease to end");
+    assert_eq!(world.assistant.requests().len(), 2);
 }
 
 async fn a_follow_up_is_scheduled_for_a_time_at_which_it_can_leave(world: &World) {

@@ -1,13 +1,17 @@
 //! What a contact writes is taken in its order, one turn at a time, and what we answer leaves in its order.
 
-use baton::{domain::policy::BurstPolicy, flow::generator::Line};
+use baton::{
+    domain::policy::BurstPolicy,
+    flow::{generator::Line, reply::TurnEnd, turn::Outcome},
+};
 
-use crate::world::{Database, Haste, Step, World, green_api, on_both_stores};
+use crate::world::{CHANNEL, Database, Haste, Step, WEBHOOK_TOKEN, World, green_api, on_both_stores};
 
 on_both_stores!(
     two_messages_a_moment_apart_get_one_answer_to_both_in_order,
     with_queue_two_messages_get_two_answers_one_after_the_other,
     what_was_said_before_a_backlog_is_read_with_the_first_of_it,
+    a_turn_whose_beginning_was_not_heard_of_runs_all_the_same,
     a_newer_message_restarts_an_answer_that_has_not_left,
     parts_leave_in_order_each_after_the_one_before,
     two_conversations_neither_mix_nor_wait_for_each_other,
@@ -227,6 +231,44 @@ async fn an_edit_of_what_stands_under_a_file_leaves_the_file(world: &World) {
         let message = mei.message(text).await;
         assert_eq!(message["media"]["caption"].as_str().unwrap_or_default(), words, "{message}");
     }
+}
+
+async fn a_turn_whose_beginning_was_not_heard_of_runs_all_the_same(world: &World) {
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    mei.writes("M1", "Show me condos").await;
+    world.pass(3_000);
+    let id = mei.conversation().await["id"].as_str().and_then(|id| id.parse().ok()).expect("it has begun");
+    let process = world.process();
+    process.fuse.loses_next_answer();
+    assert_eq!(process.answer(id).await, Outcome::Worked(TurnEnd::Owed), "nobody waits for its lease to end");
+    world.drain().await;
+    mei.reads(
+        "
+        contact: Show me condos [answered]
+        assistant: Two condos. [sent]
+        = AI 1, rollout
+        = the phone shows: Two condos.
+        ",
+    )
+    .await;
+    assert_eq!(world.assistant.requests().len(), 1);
+}
+
+/// The same where it begins with its message: that comes again, but only to be known.
+#[tokio::test]
+async fn a_turn_that_has_begun_with_a_message_of_unknown_fate_runs_all_the_same() {
+    let world = World::over(Database::sqlite(), None, None, Haste::Begins).await;
+    world.rules(|policy| policy.burst = BurstPolicy::Queue);
+    let mei = world.chat(MEI);
+    world.assistant_says("Two condos.");
+    let notice = green_api::incoming(MEI, "M1", world.now().0 / 1_000, "Show me condos").to_string();
+    world.process().fuse.loses_next_answer();
+    assert_eq!(world.knock(CHANNEL, Some(WEBHOOK_TOKEN), notice.clone()).await.status, 503);
+    assert_eq!(mei.writes("M1", "Show me condos").await, "duplicate");
+    world.process().rest().await;
+    assert_eq!((world.assistant.requests().len(), world.gateway.posts().len()), (1, 1));
+    world.end().await;
 }
 
 /// Nobody works here but the webhook itself: what need not wait for anything is begun, written and sent by what follows

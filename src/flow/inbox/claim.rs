@@ -292,10 +292,14 @@ fn as_begun(docket: &Docket, policy: &Policy, turn: Turn, burst: Vec<Message>) -
     }
 }
 
-/// A claim whose commit was lost on the way finds what it has begun.
-pub fn begun_before(docket: &Docket, policy: &Policy, claimant: &Claimant) -> Option<Begun> {
-    let lease = docket.conversation.lease.as_ref().filter(|lease| lease.turn == claimant.turn)?;
-    let turn = docket.turn(lease.turn)?.clone();
+/// A claim whose commit was lost on the way finds what it has begun. Its lease begins again, since the one who runs the turn
+/// counts from now.
+pub fn begun_before(docket: &mut Docket, policy: &Policy, claimant: &Claimant) -> Option<Begun> {
+    let turn = docket.running_turn().filter(|turn| turn.id == claimant.turn)?.clone();
+    let until = docket.now.plus_ms(policy.lock_ttl_ms);
+    if let Some(lease) = &mut docket.conversation.lease {
+        lease.until = until;
+    }
     let burst =
         docket.messages().iter().filter(|message| turn.messages.contains(&message.id)).cloned().collect();
     Some(as_begun(docket, policy, turn, burst))

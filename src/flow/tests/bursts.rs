@@ -417,12 +417,15 @@ fn a_message_that_is_ripe_as_it_comes_begins_its_turn_with_its_admission() {
     let begun = begun.expect("nothing is waited for");
     assert_eq!(begun.burst.iter().map(|it| Admitted::Stored(it.id)).collect::<Vec<_>>(), [admitted]);
     assert_eq!(begun.said.as_ref().map(Vec::len), Some(1), "a new conversation is known whole");
+    play.wait(20_000);
     let (_, again) = comes(&mut play, "IN1", &mine);
     assert_eq!(
         again.map(|it| it.turn.id),
         Some(begun.turn.id),
         "a commit whose answer was lost finds its turn"
     );
+    let until = play.conversation.lease.as_ref().map(|lease| lease.until);
+    assert_eq!(until, Some(play.now.plus_ms(play.policy.lock_ttl_ms)), "it has all of its time from now");
     let (_, second) = comes(&mut play, "IN2", &claimant());
     assert_eq!(second, None, "the first is being answered");
 
