@@ -36,16 +36,18 @@ pub(in crate::adapters) struct Journal {
     generation: String,
     /// The last place from which an event was removed.
     forgotten: Place,
+    /// Events of this transaction and those after it are yet to come.
+    next_xact: i64,
 }
 
 impl Journal {
     /// That of the store.
     pub(in crate::adapters) async fn read<S: Store>(store: &S) -> Result<Self, Error> {
-        let statement =
-            Statement::new("select i.generation, i.forgotten_xact, i.forgotten_id from installation i");
+        let mut statement = Statement::new("select i.generation, i.forgotten_xact, i.forgotten_id, ");
+        statement.push(next_xact(S::ENGINE)).push(" as next_xact from installation i");
         let row = only_row(store.row(statement).await?)?;
         let forgotten = Place { xact: cell(&row, "forgotten_xact")?, id: cell(&row, "forgotten_id")? };
-        Ok(Self { generation: cell(&row, "generation")?, forgotten })
+        Ok(Self { generation: cell(&row, "generation")?, forgotten, next_xact: cell(&row, "next_xact")? })
     }
 
     /// The id of an event: opaque to everyone else.
@@ -56,9 +58,12 @@ impl Journal {
         }
     }
 
-    /// Whether a reader who is at that place of that generation has missed nothing that was removed.
-    fn reaches_back_to(&self, generation: &str, place: Place) -> bool {
-        self.generation == generation && place >= self.forgotten
+    /// Whether a reader who is at that place of that generation has missed nothing: neither what was removed, nor what a
+    /// failover has lost. After one that has, numbers begin again below the places of those who had read further, and what
+    /// happens now would be behind them.
+    fn reaches(&self, generation: &str, place: Place) -> bool {
+        let is_known = place.xact < self.next_xact || place == self.forgotten;
+        self.generation == generation && place >= self.forgotten && is_known
     }
 }
 
@@ -136,6 +141,14 @@ const fn is_settled(engine: Engine) -> &'static str {
             "e.xact < pg_snapshot_xmin(pg_current_snapshot())::text::bigint + (select i.xact_offset from installation i)"
         }
         Engine::Sqlite => "true",
+    }
+}
+
+/// The first transaction of which nobody can have read: every place that was given out is below it.
+const fn next_xact(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Postgres => "pg_snapshot_xmax(pg_current_snapshot())::text::bigint + i.xact_offset",
+        Engine::Sqlite => "1",
     }
 }
 
@@ -220,7 +233,7 @@ impl<S: Store> EventFeed for S {
         let rows = self.rows(next(S::ENGINE, place, limit)).await?;
         // Read last: what is removed while we read is then seen to be missing.
         let journal = Journal::read(self).await?;
-        if !journal.reaches_back_to(generation, place) {
+        if !journal.reaches(generation, place) {
             return self.newest_event().await.map(Tail::Resync);
         }
         let events: Result<Vec<Recorded>, Error> =
@@ -262,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_id_is_read_back_and_anything_else_is_none() {
-        let journal = Journal { generation: "ab12".to_owned(), forgotten: Place::default() };
+        let journal = Journal { generation: "ab12".to_owned(), forgotten: Place::default(), next_xact: 741 };
         let place = Place { xact: 740, id: 9 };
         for engine in [Engine::Postgres, Engine::Sqlite] {
             let id = journal.name(engine, place);
@@ -275,17 +288,22 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_goes_on_unless_something_after_its_place_was_removed() {
+    fn a_reader_goes_on_unless_something_after_its_place_was_removed_or_its_place_is_yet_to_come() {
         let place = |xact, id| Place { xact, id };
-        let journal = Journal { generation: "ab12".to_owned(), forgotten: place(740, 9) };
+        let mut journal = Journal { generation: "ab12".to_owned(), forgotten: place(740, 9), next_xact: 742 };
         for (generation, at, wanted) in [
             ("ab12", place(740, 8), false),
             ("ab12", place(739, 10), false),
             ("ab12", place(740, 9), true),
             ("ab12", place(741, 1), true),
             ("cd34", place(741, 1), false),
+            ("ab12", place(742, 1), false),
         ] {
-            assert_eq!(journal.reaches_back_to(generation, at), wanted, "{generation} {at}");
+            assert_eq!(journal.reaches(generation, at), wanted, "{generation} {at}");
         }
+        // In a database that was moved, until the numbers go on above.
+        journal.next_xact = 700;
+        assert!(journal.reaches("ab12", journal.forgotten), "everybody begins there");
+        assert!(!journal.reaches("ab12", place(740, 10)));
     }
 }

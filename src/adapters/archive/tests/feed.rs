@@ -233,3 +233,24 @@ async fn a_database_that_was_moved_to_another_server_goes_on_above_what_was_ther
     assert_eq!(numbers(&follow(&store, &told, 2, 1).await), [2, 3], "also what came before it was found");
     database.remove(store).await;
 }
+
+#[tokio::test]
+async fn a_reader_who_has_read_what_a_failover_has_lost_asks_for_everything_again() {
+    let (store, database) = trial::postgres().await;
+    let start = store.newest_event().await.expect("an id");
+    keep(&store, 1).await;
+    let told = follow(&store, &start, 1, 1).await.remove(0).id;
+    assert_eq!(
+        store.tail(Some(&told), 10).await.expect("reads"),
+        Tail::Events(Vec::new()),
+        "nothing is lost"
+    );
+    // What the server that is gone had counted when it told its last event.
+    let place: Vec<&str> = told.split('.').collect();
+    let xact: i64 = place[1].parse().expect("a number");
+    let ahead = format!("{}.{}.{}", place[0], xact + 5_000_000_000, place[2]);
+    assert_eq!(store.tail(Some(&ahead), 10).await.expect("reads"), Tail::Resync(told.clone()));
+    keep(&store, 2).await;
+    assert_eq!(numbers(&follow(&store, &told, 1, 10).await), [2], "it goes on from there");
+    database.remove(store).await;
+}
