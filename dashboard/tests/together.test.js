@@ -155,6 +155,42 @@ test("a tab that somebody looks at has the one that tells dial again at once", a
   assert.equal(dialled().length, before + 1);
 });
 
+test("a tab that is looked at follows for itself once the one that told it has fallen silent for good", async () => {
+  const feed = line();
+  answers.set("GET /events", feed.answer);
+  const first = tab();
+  await rest();
+  feed.write("hello", {}, "e1");
+  await rest();
+  const seen = tab();
+  await rest();
+  assert.deepEqual(said(seen), ["open", "hello"]);
+  // The browser puts the first to sleep: it keeps the lock, and hears and says nothing any more.
+  channels.shift().onmessage = null;
+  answers.set("GET /events", line().answer);
+  await pass(15_000);
+  assert.deepEqual(dialled(), [null]);
+  await pass(5_000);
+  assert.deepEqual(dialled(), [null, "e1"]);
+  first.end();
+});
+
+test("tabs that are only looked at for long have nobody dial more often", async () => {
+  answers.set("GET /events", refusal(503, "unavailable"));
+  const counted = async () => {
+    const before = dialled().length;
+    for (let n = 0; n < 20; n += 1) await pass(5_000);
+    return dialled().length - before;
+  };
+  tab();
+  await counted();
+  const alone = await counted();
+  for (let n = 0; n < 5; n += 1) tab();
+  await rest();
+  await counted();
+  assert.ok(await counted() <= alone + 2, `${alone} alone`);
+});
+
 test("where a browser lets no tab know of another, each follows for itself", async () => {
   delete navigator.locks;
   answers.set("GET /events", () => line().answer());

@@ -7,10 +7,12 @@ import { follow, wake } from "./stream.js";
 
 /** Whoever looks at a tab that nobody tells how things stand waits no longer than that: then a line of its own is better than none. */
 const TOLD_MS = 5_000;
+/** A tab that is looked at asks this often again: the browser may put the one that tells to sleep at any moment, and tells nobody. */
+const BEAT_MS = 15_000;
 
 /**
- * @typedef {{kind: "ask"} | {kind: "stands", hello: Frame | null} | {kind: "frame", frame: Frame} | {kind: "lost"}} Word
- *   what tabs tell each other; `hello` is null while there is no line
+ * @typedef {{kind: "ask", wakes: boolean} | {kind: "stands", hello: Frame | null} | {kind: "frame", frame: Frame} | {kind: "lost"}} Word
+ *   what tabs tell each other; `hello` is null while there is no line; it `wakes` when somebody has just come to look
  */
 
 /**
@@ -54,11 +56,11 @@ export function followTogether(name, url, listener) {
       },
     }, lastId);
   }
-  /** Asks how things stand, where others are to tell. */
-  function ask() {
+  /** Asks how things stand, where others are to tell. @param {boolean} wakes */
+  function ask(wakes) {
     clearTimeout(patience);
     if (hangUp) return;
-    others.postMessage(/** @type {Word} */ ({ kind: "ask" }));
+    others.postMessage(/** @type {Word} */ ({ kind: "ask", wakes }));
     if (!document.hidden) patience = window.setTimeout(dial, TOLD_MS);
   }
 
@@ -67,7 +69,7 @@ export function followTogether(name, url, listener) {
     const word = data;
     if (word.kind === "ask") {
       // It is asked where somebody looks; whoever tells them may be seen by nobody.
-      wake();
+      if (word.wakes) wake();
       return stands();
     }
     // Who follows for themselves has heard it.
@@ -96,13 +98,16 @@ export function followTogether(name, url, listener) {
   navigator.locks.request(name, { signal: closed.signal }, begin).catch((error) => {
     if (!closed.signal.aborted) throw error;
   });
-  ask();
-  document.addEventListener("visibilitychange", ask);
+  const come = () => ask(true);
+  come();
+  document.addEventListener("visibilitychange", come);
+  const beat = setInterval(() => document.hidden || ask(false), BEAT_MS);
 
   return () => {
     closed.abort();
     clearTimeout(patience);
-    document.removeEventListener("visibilitychange", ask);
+    clearInterval(beat);
+    document.removeEventListener("visibilitychange", come);
     others.close();
     hangUp?.();
   };
