@@ -8,6 +8,7 @@ import { isKnown, look, me } from "./state/session.js";
 import { begin as keepShelves } from "./state/shelf.js";
 import { guard as guardLeaving } from "./inbox/leaving.js";
 import { followSettling } from "./inbox/modes.js";
+import { guard as guardCovered } from "./parts/covered.js";
 import { guard as guardDrops } from "./parts/dropped.js";
 import { isLookedAt } from "./parts/looked.js";
 import { Shell } from "./shell.js";
@@ -31,6 +32,7 @@ effect(() => {
 
 guardLeaving();
 guardDrops();
+guardCovered();
 const root = /** @type {HTMLElement} */ (document.getElementById("app"));
 render(html`<${Shell} />`, root);
 void look().catch((error) => {
