@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
-use super::{Browser, MEI, Server, server::TOKEN, signed_in};
+use super::{Browser, MEI, Server, reading_a_suggestion, reading_mei, server::TOKEN, signed_in};
 
 const PAGES: [&str; 16] = [
     "/inbox",
@@ -162,4 +162,68 @@ async fn fits(browser: &Browser, server: &Server, path: &str) {
             )
             .await;
     assert_eq!(outside, json!([]), "{path}");
+}
+
+/// A laptop's window at 200 %, a phone with its keyboard, and a laptop's window at 400 %.
+const LITTLE: [(u32, u32); 3] = [(683, 320), (412, 430), (320, 256)];
+
+#[tokio::test]
+async fn who_answers_and_the_button_that_sends_are_in_reach_where_there_is_little_room() {
+    let server = &Server::on_sqlite().await;
+    let (browser, _) = reading_a_suggestion(server).await;
+    let lines = "const field = document.querySelector('.composer textarea'); field.value = 'a line\\n'.repeat(10); \
+        field.dispatchEvent(new InputEvent('input', { bubbles: true }));";
+    browser.run(lines, json!([])).await;
+    browser
+        .until("return !document.querySelector('.composer .is-primary[aria-disabled=true]')", json!([]))
+        .await;
+    // As far as a finger or a wheel can scroll it: what is cut off, a script could scroll too.
+    let reach = "const thread = document.querySelector('.thread'); \
+        if (getComputedStyle(thread).overflowY === 'auto') thread.scrollTop = given(1); \
+        const it = document.querySelector(given(0)); const { left, top, width, height, bottom } = it.getBoundingClientRect(); \
+        return innerWidth === given(2) && top >= 0 && bottom <= innerHeight && it.contains(document.elementFromPoint(left + width / 2, top + height / 2));";
+    for (width, height) in LITTLE {
+        browser.size(width, height).await;
+        for (what, scrolled) in [(".mode-pill", 0), (".mode-pill", 2_000), (".composer .is-primary", 2_000)] {
+            browser.until(reach, json!([what, scrolled, width])).await;
+        }
+    }
+    browser.close().await;
+}
+
+/// An iPhone, which leaves the page as large as it was and shows a part of it.
+#[tokio::test]
+async fn a_keyboard_that_lies_over_the_page_hides_neither_who_answers_nor_what_is_written() {
+    let server = &Server::on_sqlite().await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    let browser = reading_mei(server).await;
+    browser.size(390, 844).await;
+    let shows = "Object.defineProperties(visualViewport, { height: { configurable: true, value: arguments[0] }, offsetTop: { configurable: true, value: arguments[1] } }); \
+        visualViewport.dispatchEvent(new Event('resize'));";
+    let band = "return ['.mode-pill', '.composer textarea', '.composer .is-primary'].every((one) => { \
+        const { top, bottom } = document.querySelector(one).getBoundingClientRect(); return top >= given(0) && bottom <= given(1); })";
+    browser.run(shows, json!([450, 310])).await;
+    browser.until(band, json!([310, 760])).await;
+    browser.run(shows, json!([844, 310])).await;
+    browser
+        .until("return document.querySelector('.mode-pill').getBoundingClientRect().top < 200", json!([]))
+        .await;
+    browser.until(band, json!([0, 844])).await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn nothing_to_be_pressed_lies_under_a_notch_or_the_bar_of_a_phone_that_is_held_across() {
+    let server = &Server::on_sqlite().await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    let browser = reading_mei(server).await;
+    browser.size(844, 390).await;
+    let insets = json!({ "insets": { "left": 47, "right": 47, "bottom": 21 } });
+    browser.devtools("Emulation.setSafeAreaInsetsOverride", insets).await;
+    let under = "return [...document.querySelectorAll('.shell :is(button, a[href], textarea)')].filter((it) => it.checkVisibility({ visibilityProperty: true })) \
+        .filter((it) => { const { left, right, bottom } = it.getBoundingClientRect(); return left < 47 || right > 797 || bottom > 369; }) \
+        .filter((it) => !it.closest('.rail, .list, .thread-scroll') || it.getBoundingClientRect().left < 47).map((it) => it.outerHTML.slice(0, 120))";
+    assert_eq!(browser.run(under, json!([])).await, json!([]));
+    browser.close().await;
 }
