@@ -128,6 +128,6 @@ export function Edit({ it, onClose }) {
 }
 
 /** @type {Record<string, import("../words/index.js").Key>} */
-const REFUSALS = { follow_up_not_allowed: "follow_up.not.now", follow_up_gone: "follow_up.not.gone", follow_up_there: "follow_up.not.there" };
+const REFUSALS = { follow_up_gone: "follow_up.not.gone", follow_up_there: "follow_up.not.there" };
 /** @param {Problem} problem */
 const refusal = ({ code }) => (code in REFUSALS ? t(REFUSALS[code]) : null);

@@ -47,7 +47,7 @@ export function sayProblem(error) {
 }
 
 /** Of these the server says nothing of its own, or what is for programs. */
-const PLAIN = ["unauthorized", "forbidden", "not_found", "idempotency_key_reused", "internal", "unavailable"];
+const PLAIN = ["unauthorized", "forbidden", "not_found", "idempotency_key_reused", "internal", "unavailable", "follow_up_not_allowed"];
 
 /** @param {Problem} problem */
 export function problemText(problem) {

@@ -36,6 +36,10 @@ export const es = {
   "problem.not_retryable": "Tal como están las cosas no se puede reintentar: ya se decidió, o ya no hace falta.",
   "problem.no_model": "No hay ningún modelo que pueda responder, o se alcanzó el tope de gasto del día.",
   "problem.name_taken": "Ese nombre ya está en uso.",
+  "problem.in_use": "Otro canal ya tiene esta instancia.",
+  "problem.too_many": "Ya hay tantos como puede haber: quita antes uno.",
+  "problem.disabled": "No puede entrar mientras su cuenta está desactivada: actívala antes.",
+  "problem.follow_up_not_allowed": "Ahora no es posible: responde una persona, la conversación está cerrada o el contacto espera una respuesta.",
   "problem.gone": "El proveedor ya no lo tiene.",
   "problem.unsupported_media_type": "Los archivos de este tipo no se pueden enviar.",
   "problem.rate_limited": "Demasiadas veces. Espera un momento.",
@@ -488,7 +492,6 @@ export const es = {
   "follow_up.not.opted_out": "Ninguno: el contacto se dio de baja.",
   "follow_up.not.closed": "Ninguno: la conversación está cerrada.",
   "follow_up.not.human": "Ninguno mientras responde una persona. Devuélvela primero a la IA.",
-  "follow_up.not.now": "Ahora no es posible: responde una persona, la conversación está cerrada o el contacto espera una respuesta.",
   "follow_up.not.gone": "Entretanto se envió, se canceló o se sustituyó, así que no se guardó nada. Tus palabras siguen aquí: cópialas para programar otro.",
   "follow_up.not.there": "Entretanto otra persona programó uno, así que no se guardó nada. Tus palabras siguen aquí: cópialas para cambiar ese.",
   "notes.placeholder": "Solo para el equipo",
@@ -1095,7 +1098,7 @@ export const es = {
   "channel.remove_text": "Solo se puede quitar un canal sin conversaciones.",
   "channel.remove": "Quitar este canal",
   "channel.credentials": "Credenciales",
-  "channel.remove_refused": "No se quitó: {why}.",
+  "channel.remove_refused": "No se quitó: este canal tiene conversaciones.",
   "channel.remove_confirm": "Baton olvida sus credenciales y reglas. La instancia en Green API queda como está: desactiva allí sus webhooks.",
 
   // ── Textos de las reglas de un canal: el nombre de cada una, qué hace y sus valores. ──

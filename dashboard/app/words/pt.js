@@ -36,6 +36,10 @@ export const pt = {
   "problem.not_retryable": "Do jeito que está não dá para tentar de novo: já foi decidido, ou não é mais necessário.",
   "problem.no_model": "Não há nenhum modelo que possa responder, ou o teto de gasto do dia foi atingido.",
   "problem.name_taken": "Esse nome já está em uso.",
+  "problem.in_use": "Outro canal já tem esta instância.",
+  "problem.too_many": "Já existem tantos quantos é possível: remova um antes.",
+  "problem.disabled": "A pessoa não pode entrar enquanto está desativada: ative-a antes.",
+  "problem.follow_up_not_allowed": "Não é possível agora: uma pessoa responde, a conversa está encerrada ou o contato espera uma resposta.",
   "problem.gone": "O provedor não o tem mais.",
   "problem.unsupported_media_type": "Arquivos deste tipo não podem ser enviados.",
   "problem.rate_limited": "Vezes demais. Espere um pouco.",
@@ -488,7 +492,6 @@ export const pt = {
   "follow_up.not.opted_out": "Nenhum: o contato saiu da lista.",
   "follow_up.not.closed": "Nenhum: a conversa está encerrada.",
   "follow_up.not.human": "Nenhum enquanto uma pessoa responde. Devolva primeiro à IA.",
-  "follow_up.not.now": "Não é possível agora: uma pessoa responde, a conversa está encerrada ou o contato espera uma resposta.",
   "follow_up.not.gone": "Nesse meio-tempo ele foi enviado, cancelado ou substituído, por isso nada foi salvo. Suas palavras continuam aqui: copie-as para planejar outro.",
   "follow_up.not.there": "Nesse meio-tempo outra pessoa planejou um, por isso nada foi salvo. Suas palavras continuam aqui: copie-as para mudar aquele.",
   "notes.placeholder": "Só para a equipe",
@@ -1095,7 +1098,7 @@ export const pt = {
   "channel.remove_text": "Só um canal sem conversas pode ser removido.",
   "channel.remove": "Remover este canal",
   "channel.credentials": "Credenciais",
-  "channel.remove_refused": "Não foi removido: {why}.",
+  "channel.remove_refused": "Não foi removido: este canal tem conversas.",
   "channel.remove_confirm": "O Baton esquece as credenciais e as regras dele. A instância na Green API fica como está: desligue lá os webhooks.",
 
   // ── Textos das regras de um canal: o nome de cada uma, o que faz e seus valores. ──

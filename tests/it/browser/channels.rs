@@ -10,6 +10,7 @@ use super::{Server, key, on_sqlite, server::TOKEN, signed_in};
 
 on_sqlite!(
     a_phone_is_linked_by_the_code_that_the_channels_page_shows,
+    a_number_that_another_channel_has_is_not_taken_for_a_name_that_is_taken,
     follow_ups_that_were_stopped_leave_again_once_an_admin_lets_them,
     a_rule_that_another_admin_set_is_shown_and_not_set_back,
 );
@@ -48,6 +49,30 @@ async fn a_phone_is_linked_by_the_code_that_the_channels_page_shows(server: &Ser
     server.asks("POST", "/webhooks/green-api/shop", Some(linked)).await;
     browser.until("return document.querySelector('.link-phone') === null", json!([])).await;
     browser.sees("h1 .tag.is-good", "inked").await;
+    browser.close().await;
+}
+
+async fn a_number_that_another_channel_has_is_not_taken_for_a_name_that_is_taken(server: &Server) {
+    let gateway = MockServer::start().await;
+    is_now(&gateway, "authorized", json!({ "type": "alreadyLogged", "message": "" })).await;
+    let shop = json!({
+        "name": "shop", "provider": "green_api", "instance": "7103000001", "api_url": gateway.uri(),
+        "token": "secret", "webhook_token": TOKEN,
+    });
+    server.asks("POST", "/api/v1/channels", Some(shop)).await;
+    let browser = signed_in(server).await;
+    browser.go(&format!("{}/settings/connect", server.address)).await;
+    browser.fill("input[name=name]", "bar").await;
+    browser.fill("input[name=instance]", "7103000001").await;
+    browser.fill("input[name=token]", "secret").await;
+    browser.fill("input[name=api_url]", &gateway.uri()).await;
+    browser.click_named("Create the channel").await;
+    browser.sees(".form-problem", "this instance is on the channel shop already").await;
+    browser.fill("input[name=instance]", "9").await;
+    browser.run("document.querySelector('input[name=name]').select()", json!([])).await;
+    browser.fill("input[name=name]", "shop").await;
+    browser.click_named("Create the channel").await;
+    browser.sees(".form-problem", "There is a channel of that short name already").await;
     browser.close().await;
 }
 

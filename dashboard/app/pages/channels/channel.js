@@ -128,8 +128,7 @@ function Removal({ channel }) {
       go("/settings/channels");
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      // The refusal says why: it has conversations.
-      refusal.value = error.status === 409 ? t("channel.remove_refused", { why: error.message }) : problemText(error);
+      refusal.value = error.status === 409 ? t("channel.remove_refused") : problemText(error);
     }
   }
   if (channel.managed_by === "environment") return null;

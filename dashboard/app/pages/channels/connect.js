@@ -76,7 +76,7 @@ function Credentials() {
   /** A changed form is another request. */
   const renew = () => (made.current = { key: uuid(), token: freshToken() });
   return html`<div onInput=${renew}>
-    <${Form} onSend=${send} words=${(/** @type {import("../../wire/api.js").Problem} */ problem) => (problem.status === 409 ? t("connect.taken") : null)}>
+    <${Form} onSend=${send} words=${(/** @type {import("../../wire/api.js").Problem} */ problem) => (problem.code === "name_taken" ? t("connect.taken") : null)}>
       <${Field} name="title" label=${t("connect.name_for_people")} hint=${t("connect.name_for_people_hint")} maxlength="200" autocomplete="off"
         onInput=${(/** @type {any} */ event) => !isOwnName.peek() && (name.value = named(event.target.value))} />
       <${Field} name="name" label=${t("connect.short_name")} hint=${t("connect.short_name_hint")} required pattern="[a-z0-9\\-]{1,40}" maxlength="40" autocomplete="off" spellcheck=${false}

@@ -78,7 +78,6 @@ export const beside = {
   "follow_up.not.opted_out": "None: the contact opted out.",
   "follow_up.not.closed": "None: the conversation is closed.",
   "follow_up.not.human": "None while a person answers. Give it back to the AI first.",
-  "follow_up.not.now": "Not possible now: a person answers, the conversation is closed, or the contact waits for an answer.",
   "follow_up.not.gone": "It has been sent, called off or replaced meanwhile, so nothing was saved. Your words still stand here: copy them to plan another.",
   "follow_up.not.there": "Somebody else has planned one meanwhile, so nothing was saved. Your words still stand here: copy them to change that one.",
   "notes.placeholder": "For colleagues only",

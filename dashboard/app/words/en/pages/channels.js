@@ -106,6 +106,6 @@ export const channels = {
   "channel.remove_text": "Only a channel without conversations can be removed.",
   "channel.remove": "Remove this channel",
   "channel.credentials": "Credentials",
-  "channel.remove_refused": "It was not removed: {why}.",
+  "channel.remove_refused": "It was not removed: this channel has conversations.",
   "channel.remove_confirm": "Baton forgets its credentials and rules. The instance at Green API stays as it is: switch its webhooks off there.",
 };
