@@ -117,11 +117,11 @@ test("a sound that something else took away comes back with the next touch", (t)
     constructor() { made.push(this); }
     async resume() { [this.state, this.resumed] = ["running", this.resumed + 1]; }
   };
-  happens.pointerdown?.();
+  happens.pointerup?.();
   happens.keydown?.();
   assert.deepEqual(made.map((it) => it.resumed), [1]);
   made[0].state = "interrupted";
-  happens.pointerdown?.();
+  happens.pointerup?.();
   assert.deepEqual([made.length, made[0].state, made[0].resumed], [1, "running", 2]);
 });
 

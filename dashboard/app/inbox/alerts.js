@@ -31,7 +31,8 @@ const announce = (text) => void (announcement.value = { nth: announcement.peek()
 export function begin() {
   const tabs = join(`baton.calls.${me.peek()?.id ?? ""}`);
   const ends = [effect(title), hear((event) => attend(event, tabs.offer)), tabs.leave, () => (document.title = NAME)];
-  for (const touch of ["pointerdown", "keydown"]) {
+  // The moment at which a finger is lifted counts as a touch, the one at which it is put down does not.
+  for (const touch of ["pointerup", "keydown"]) {
     addEventListener(touch, wake);
     ends.push(() => removeEventListener(touch, wake));
   }
