@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { answers, happens, line, pass, rest } from "./page.js";
 import { conversation, message } from "./made.js";
+import { keep } from "../app/state/conversations.js";
 import { open as openFeed } from "../app/state/feed.js";
 import { preferences } from "../app/state/preferences.js";
 import { route } from "../app/state/route.js";
@@ -106,6 +107,19 @@ test("the same words twice are told to a reader twice", async () => {
   const before = announcement.peek().nth;
   for (const id of ["e1", "e2"]) await writes(id, "Hi");
   assert.deepEqual([announcement.peek().nth - before, announcement.peek().text], [2, "Mei needs a person: a new message"]);
+});
+
+test("a page is called by what it shows", (t) => {
+  t.after(() => void (route.value = { ...route.peek(), page: "inbox", id: null }));
+  const called = (page, id = null) => {
+    route.value = { ...route.peek(), page, id };
+    return document.title;
+  };
+  keep({ ...mei, mode: "AI", waiting_since: null, updated_at: "9" });
+  assert.deepEqual(
+    [called("inbox"), called("inbox", "c"), called("dead-letters"), called("settings", "people"), called("overview")],
+    ["Inbox · Baton", "Mei · Baton", "Dead letters · Baton", "Settings · Baton", "Overview · Baton"],
+  );
 });
 
 test("a sound that something else took away comes back with the next touch", (t) => {

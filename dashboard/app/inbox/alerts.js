@@ -42,7 +42,8 @@ export function begin() {
 function title() {
   const { id, page } = route.value;
   const it = id && page === "inbox" ? conversation(id).value : null;
-  document.title = `${needed.value > 0 ? `(${number(needed.value)}) ` : ""}${it ? `${contactName(it)} · ` : ""}${NAME}`;
+  const place = it ? contactName(it) : word("nav", page.replace("-", "_"));
+  document.title = `${needed.value > 0 ? `(${number(needed.value)}) ` : ""}${place} · ${NAME}`;
 }
 
 /** @param {Wire.Event} event @param {ReturnType<typeof join>["offer"]} offer */
