@@ -882,7 +882,7 @@ export const es = {
   "you.notify_ask": "El navegador te pedirá permiso cuando lo marques.",
   "you.notify_hint": "Mientras esta página está abierta y miras otra cosa. No se muestra el texto de los mensajes.",
   "you.notify_denied": "Este navegador bloquea las notificaciones de esta página. Permítelas en su configuración para este sitio y recarga la página.",
-  "you.notify_absent": "Este navegador no muestra notificaciones aquí: necesitan https.",
+  "you.notify_absent": "Este navegador no muestra notificaciones aquí: necesitan https, y los teléfonos no las muestran.",
 
   "people.lead": "Cada persona que trabaja aquí tiene su propio nombre, para que todos vean quién lleva una conversación.",
   "people.lead_agent": "Tu equipo. Quien administra añade y cambia a las personas.",

@@ -882,7 +882,7 @@ export const pt = {
   "you.notify_ask": "O navegador pede sua permissão quando você marcar.",
   "you.notify_hint": "Enquanto esta página está aberta e você olha outra coisa. O texto das mensagens não aparece.",
   "you.notify_denied": "Este navegador bloqueia as notificações desta página. Permita-as nas configurações dele para este site e recarregue a página.",
-  "you.notify_absent": "Este navegador não mostra notificações aqui: elas precisam de https.",
+  "you.notify_absent": "Este navegador não mostra notificações aqui: elas precisam de https, e celulares não as mostram.",
 
   "people.lead": "Cada pessoa que trabalha aqui tem seu próprio nome, para que todos vejam com quem está uma conversa.",
   "people.lead_agent": "Sua equipe. Quem administra adiciona e altera as pessoas.",

@@ -34,6 +34,8 @@ mod places;
 
 mod sending;
 
+mod settings;
+
 mod signing_in;
 
 mod takeover;

@@ -9,6 +9,16 @@ import { sayProblem } from "../../parts/toast.js";
 /** @returns {NotificationPermission | "absent"} */
 const permission = () => (globalThis.Notification && isSecureContext ? Notification.permission : "absent");
 
+/** Phones say that they have notifications, and then let no page make one. */
+function isShown() {
+  try {
+    new Notification(t("you.notify")).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function Notifications() {
   const allowed = useSignal(permission());
   const isWished = preferences.value.notifications;
@@ -17,9 +27,12 @@ export function Notifications() {
   async function change({ target }) {
     const wish = target.checked;
     if (wish && allowed.peek() === "default") allowed.value = await Notification.requestPermission();
+    if (wish && allowed.peek() === "granted" && !isShown()) allowed.value = "absent";
     const notifications = wish && allowed.peek() === "granted";
     // The box shows what holds, not what was wished for.
     target.checked = notifications;
+    // What this phone cannot show, another browser of the same person may.
+    if (allowed.peek() === "absent") return;
     await prefer({ notifications }).catch(sayProblem);
   }
   const words = {

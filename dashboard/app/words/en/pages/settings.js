@@ -87,7 +87,7 @@ export const settings = {
   "you.notify_ask": "The browser asks you whether it may, once you tick this.",
   "you.notify_hint": "While this page is open and you look at something else. The text of messages is not shown.",
   "you.notify_denied": "This browser blocks notifications of this page. Allow them in its settings for this site, then load the page again.",
-  "you.notify_absent": "This browser shows no notifications here: they need https.",
+  "you.notify_absent": "This browser shows no notifications here: they need https, and phones show none.",
 
   "people.lead": "Whoever works here has a name of their own, so that everybody sees who holds a conversation.",
   "people.lead_agent": "Your colleagues. An admin adds and changes them.",
