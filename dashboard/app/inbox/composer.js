@@ -170,13 +170,13 @@ export function Composer({ it, open, field, tools, takes }) {
   return html`<form class="composer ${desk.isNote ? "is-note" : ""}" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), send())}
       onDragOver=${(/** @type {DragEvent} */ event) => event.preventDefault()} onDrop=${(/** @type {DragEvent} */ event) => take(event.dataTransfer?.files, event)}>
     ${asked && html`<${Canned} found=${found} at=${chosen.value} preview=${(/** @type {Wire.CannedReply} */ one) => fill(one.text, values)} onChoose=${choose} />`}
-    <${Told} it=${it} />
+    <div id="composer-told" role="status"><${Told} it=${it} /></div>
     ${desk.quoted && !desk.isNote && html`<div class="composer-quote"><${Icon} name="reply" /><p><b>${authorName(desk.quoted)}</b> <span dir="auto">${summary(desk.quoted).text || t("bubble.quoted_gone")}</span></p>
       <button type="button" class="bare" aria-label=${t("composer.drop_quote")} onClick=${() => lay(it.id, { quoted: null })}><${Icon} name="close" /></button></div>`}
     ${file && html`<${Attached} file=${file} onDrop=${() => (lay(it.id, { file: null }), field.current?.focus())} />`}
     ${desk.lost !== null && !desk.isNote && html`<p class="composer-told"><${Icon} name="alert" /><span>${t("composer.file_lost", { name: desk.lost })}</span>
       <button type="button" class="bare" aria-label=${t("close")} onClick=${() => (lay(it.id, { lost: null }), field.current?.focus())}><${Icon} name="close" /></button></p>`}
-    <textarea ref=${field} rows="1" dir="auto" value=${desk.text} aria-label=${label} placeholder=${label} aria-describedby="composer-said"
+    <textarea ref=${field} rows="1" dir="auto" value=${desk.text} aria-label=${label} placeholder=${label} aria-describedby="composer-told composer-said"
       aria-autocomplete="list" aria-controls=${asked && found.length ? "canned" : undefined} aria-activedescendant=${asked && found.length ? optionId(chosen.value) : undefined}
       onInput=${type} onKeyDown=${key} onKeyUp=${moved} onClick=${moved} onPaste=${(/** @type {ClipboardEvent} */ event) => take(pastedFiles(event.clipboardData), event)}></textarea>
     <p id="composer-said" class="composer-said" role="status">${said.value || lengthWords(desk.text.length, over, max)

@@ -70,6 +70,10 @@ async fn no_key_fires_while_somebody_types() {
     browser.press("getting the jug, then?").await;
     let typed = browser.run("return document.querySelector('.composer textarea').value", json!([])).await;
     assert_eq!(typed, json!("getting the jug, then?"));
+    // What sending does beside sending is told to whoever listens, too: at once, and with the field.
+    browser.sees("#composer-told[role=status]", "Sending takes over from the AI.").await;
+    let described = "return document.querySelector('.composer textarea').getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id)?.innerText)";
+    assert_eq!(browser.run(described, json!([])).await, json!(["Sending takes over from the AI.", ""]));
     assert_eq!(
         server.conversation(MEI).await["mode"],
         "AI",
