@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import "./page.js";
+import { rest } from "./page.js";
 import { drawn } from "./drawn.js";
 import { Used } from "../app/inbox/lanes.js";
 import { Now } from "../app/pages/overview/now.js";
+import { preferences } from "../app/state/preferences.js";
+import { LANGUAGES } from "../app/words/index.js";
 import { dayOf, lastOf } from "../app/pages/overview/overview.js";
 import { plotsOf } from "../app/pages/overview/plots.js";
 
@@ -62,6 +64,16 @@ test("how much is changed of the AI's suggestions is told beside how many", () =
 test("what the cost does not count is said with it", () => {
   const told = about("Cost of the model", { cost: 2, wasted_cost: 0.5 });
   assert.equal(told, "2 in all, of which 0.5 (25 %) was wasted; an answer stopped while it was written is not counted. In the currency of your prices.");
+});
+
+test("an empty plot says so in the language that is spoken now", async (t) => {
+  const empty = () => plotsOf([], { places: [], head: "Day" })[0].none;
+  assert.equal(empty(), "Nothing in this time.");
+  t.after(() => void (preferences.value = { ...preferences.peek(), language: null }));
+  preferences.value = { ...preferences.peek(), language: "es" };
+  await LANGUAGES.es.load();
+  await rest();
+  assert.equal(empty(), "Nada en este periodo.");
 });
 
 test("what a conversation has used is told, and its cost where there are prices", () => {

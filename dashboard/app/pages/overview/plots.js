@@ -43,7 +43,9 @@ const FOLLOW_UPS = [
 
 /** Short, for a scale: `20K`. @param {number} value */
 const compact = (value) => new Intl.NumberFormat(language.value, { notation: "compact", maximumFractionDigits: 1 }).format(value);
-const counted = { scale: /** @type {const} */ ("count"), told: number, axis: compact, none: t("overview.none") };
+const counted = { scale: /** @type {const} */ ("count"), told: number, axis: compact,
+  // Asked each time: the language may be changed while the page is open.
+  get none() { return t("overview.none"); } };
 const total = (/** @type {(number | null)[]} */ values) => values.reduce((/** @type {number} */ sum, value) => sum + (value ?? 0), 0);
 /** A share in words; null of nothing. @param {number} part @param {number} whole */
 const share = (part, whole) => (whole > 0 ? `${number(Math.round((part / whole) * 100))} %` : null);
