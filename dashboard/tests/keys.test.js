@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import "./page.js";
 import { files, line } from "./sources.js";
+import { preferences } from "../app/state/preferences.js";
 import { closes, isComposing, nameOf } from "../app/parts/keys.js";
 
 test("the Enter that ends a composition is no Enter, also where the composition has ended by then", () => {
@@ -49,6 +50,28 @@ test("a key that is held is pressed once, but for those that go through a list",
   let kept = 0;
   for (const key of ["t", "j"]) for (const repeat of [false, true, true]) press({ key, repeat, preventDefault: () => (kept += 1) });
   assert.deepEqual([ran, kept], [["t", "j", "j", "j"], 6]);
+});
+
+test("with the keys switched off, none that writes something is answered", async (t) => {
+  t.after(() => {
+    delete globalThis.HTMLElement;
+    delete globalThis.Element;
+    preferences.value = { ...preferences.peek(), keys: true };
+  });
+  globalThis.HTMLElement = globalThis.Element = class {};
+  let press;
+  t.mock.method(document, "addEventListener", (_name, run) => void (press = run));
+  const { bindings } = await import("../app/parts/keys.js?off");
+  const ran = [];
+  bindings.value = ["t", "?", "R", "Enter", "mod+k"].map((key) => ({ key, words: "", run: () => ran.push(key) }));
+  const all = () => {
+    for (const key of ["t", "?", "R", "Enter"]) press({ key, shiftKey: key === "R", preventDefault: () => {} });
+    press({ key: "k", ctrlKey: true, preventDefault: () => {} });
+    return ran.splice(0);
+  };
+  assert.deepEqual(all(), ["t", "?", "R", "Enter", "mod+k"]);
+  preferences.value = { ...preferences.peek(), keys: false };
+  assert.deepEqual(all(), ["Enter", "mod+k"]);
 });
 
 test("every part that answers Enter or Escape in a field asks so, and in one way", () => {

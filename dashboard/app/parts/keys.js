@@ -1,5 +1,6 @@
 // Keys: each part says which it answers while it is shown; the help lists them all. None fires while somebody types.
 
+import { preferences } from "../state/preferences.js";
 import { signal, useLayoutEffect } from "../vendor/preact.js";
 
 /**
@@ -49,6 +50,8 @@ document.addEventListener("keydown", (event) => {
   const name = nameOf(event);
   const found = bindings.peek().find((binding) => binding.key === name);
   if (!found || (isModal && !found.whileTyping)) return;
+  // People who dictate, or hit keys by accident, can switch off the keys that write something.
+  if (name.length === 1 && !preferences.peek().keys) return;
   if (isTyping(event.target) && !found.whileTyping) return;
   // A button or link with the focus keeps its own keys.
   if (["Enter", " "].includes(event.key) && event.target instanceof Element && event.target.closest("button, a[href], summary")) return;

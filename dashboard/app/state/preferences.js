@@ -9,6 +9,7 @@ import { me } from "./session.js";
  *   theme: "system" | "light" | "dark",
  *   language: string | null,
  *   enterSends: boolean,
+ *   keys: boolean,
  *   sound: boolean,
  *   notifications: boolean,
  *   toured: boolean,
@@ -17,7 +18,7 @@ import { me } from "./session.js";
 
 const KEY = "baton.preferences";
 /** @type {Preferences} */
-const FIRST = { theme: "system", language: null, enterSends: true, sound: true, notifications: false, toured: false };
+const FIRST = { theme: "system", language: null, enterSends: true, keys: true, sound: true, notifications: false, toured: false };
 
 /** @returns {Partial<Preferences> & {whose?: string | null}} */
 function kept() {

@@ -876,6 +876,8 @@ export const es = {
   "you.enter_sends": "Intro envía",
   "you.enter_sends_on": "Mayús e Intro empiezan una línea nueva.",
   "you.enter_sends_off": "Intro empieza una línea nueva; Ctrl o ⌘ e Intro envían.",
+  "you.keys": "Atajos de una sola tecla",
+  "you.keys_hint": "Como la T para tomar el control. Si los desactivas, solo funcionan los de Ctrl o ⌘: útil si dictas o pulsas teclas sin querer.",
   "you.sound": "Un sonido cuando alguien necesita ayuda",
   "you.sound_hint": "Solo mientras esta página está abierta.",
   "you.notify": "Avisarme cuando alguien necesite ayuda",

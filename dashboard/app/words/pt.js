@@ -876,6 +876,8 @@ export const pt = {
   "you.enter_sends": "Enter envia",
   "you.enter_sends_on": "Shift e Enter começam uma nova linha.",
   "you.enter_sends_off": "Enter começa uma nova linha; Ctrl ou ⌘ e Enter enviam.",
+  "you.keys": "Atalhos de uma tecla só",
+  "you.keys_hint": "Como o T para assumir. Desligados, só funcionam os com Ctrl ou ⌘: bom para quem dita ou aperta teclas sem querer.",
   "you.sound": "Um som quando alguém precisa de ajuda",
   "you.sound_hint": "Só enquanto esta página está aberta.",
   "you.notify": "Avisar quando alguém precisar de ajuda",

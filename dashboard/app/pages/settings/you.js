@@ -101,13 +101,15 @@ function Look() {
 }
 
 function Working() {
-  const { enterSends, sound } = preferences.value;
+  const { enterSends, keys, sound } = preferences.value;
   return html`<section class="card is-split" aria-labelledby="you-working">
     <h2 id="you-working">${t("you.working")}</h2>
     <div class="form">
       <${Tick} label=${t("you.enter_sends")} hint=${t(enterSends ? "you.enter_sends_on" : "you.enter_sends_off")} checked=${enterSends}
         onChange=${(/** @type {any} */ event) => like({ enterSends: event.target.checked })} />
       <${Tick} label=${t("you.sound")} hint=${t("you.sound_hint")} checked=${sound}
+      <${Tick} label=${t("you.keys")} hint=${t("you.keys_hint")} checked=${keys}
+        onChange=${(/** @type {any} */ event) => like({ keys: event.target.checked })} />
         onChange=${(/** @type {any} */ event) => like({ sound: event.target.checked })} />
       <${Notifications} />
     </div>

@@ -81,6 +81,8 @@ export const settings = {
   "you.enter_sends": "Enter sends",
   "you.enter_sends_on": "Shift and Enter begin a new line.",
   "you.enter_sends_off": "Enter begins a new line; Ctrl or ⌘ and Enter send.",
+  "you.keys": "Single keys are shortcuts",
+  "you.keys_hint": "Such as T for taking over. When off, only those with Ctrl or ⌘ work, which helps if you dictate or hit keys by accident.",
   "you.sound": "A sound when somebody is needed",
   "you.sound_hint": "Only while this page is open.",
   "you.notify": "Notify me when somebody is needed",
