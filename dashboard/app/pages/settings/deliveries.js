@@ -1,13 +1,13 @@
 // What an endpoint of webhooks was told and is to be told, and what it answered.
 
-import { html } from "../../vendor/preact.js";
-import { post } from "../../wire/api.js";
+import { html, useSignal } from "../../vendor/preact.js";
+import { Problem, post } from "../../wire/api.js";
 import { lately, moment, number, t, word } from "../../words/index.js";
 import { Ago } from "../../parts/ago.js";
 import { useHeard, useListed, useOnItsWay } from "../../parts/asked.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Listing, Table } from "../../parts/listing.js";
-import { say, sayProblem } from "../../parts/toast.js";
+import { problemText } from "../../parts/toast.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
@@ -23,16 +23,25 @@ export function outcomeOf({ state, status, reason }) {
 export function Deliveries({ title, path, onClose }) {
   /** @type {import("../../parts/asked.js").Listed<Wire.WebhookDelivery>} */
   const listed = useListed(`${path}/deliveries`);
+  /** What came of telling one again: said in here, for a toast lies under the dialog. */
+  const said = useSignal("");
   useHeard(() => true, listed.again);
   useOnItsWay(listed.items?.some((it) => it.state === "pending") ?? false, listed.again);
 
   /** @param {Wire.WebhookDelivery} delivery */
   async function again(delivery) {
-    await post(`${path}/deliveries/${delivery.id}/retry`).then(() => say(t("webhooks.again_now")), sayProblem);
+    said.value = "";
+    try {
+      await post(`${path}/deliveries/${delivery.id}/retry`);
+      said.value = t("webhooks.again_now");
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      said.value = problemText(error);
+    }
     await listed.again();
   }
   return html`<${Dialog} title=${title} onClose=${onClose} wide>
-    <p class="hint">${t("webhooks.log_hint")} <button class="link" onClick=${() => void listed.again()}>${t("webhooks.look_again")}</button></p>
+    <p class="hint">${t("webhooks.log_hint")} <button class="link" onClick=${() => void listed.again()}>${t("webhooks.look_again")}</button> <strong role="status">${said.value}</strong></p>
     <${Listing} listed=${listed} empty=${t("webhooks.log_empty")}>
       ${(/** @type {Wire.WebhookDelivery[]} */ items) => html`<${Table} label=${title} items=${items} id=${(/** @type {Wire.WebhookDelivery} */ it) => it.id} columns=${columns(again)} />`}
     </${Listing}>
