@@ -10,6 +10,8 @@ import { open as openFeed } from "../app/state/feed.js";
 import { me } from "../app/state/session.js";
 import { backAt, dropOutcome, followSettling, giveBack, outcomes, pressed, showReceipt, takeFrom, takeOver } from "../app/inbox/modes.js";
 import { NoteDialog } from "../app/inbox/mode_menu.js";
+import { BackClock } from "../app/inbox/back_clock.js";
+import { minute, now } from "../app/parts/now.js";
 import { Result } from "../app/inbox/receipt.js";
 
 const receipt = (more) => ({ mode: "HUMAN", mode_version: 2, changed: true, settled: true, in_flight: [], at_provider: [], mode_until: null, assignee: null, ...more });
@@ -187,4 +189,17 @@ test("a note for the AI whose answer is lost, and of which the feed has told, ha
   answer.fail();
   await going;
   assert.equal(closed, 1);
+});
+
+test("the clock back to the AI shows the seconds, and is called by the minute", (t) => {
+  me.value = { id: "ana", role: "agent" };
+  const [before, at] = [[now.peek(), minute.peek()], Date.parse("2026-03-02T09:00:00Z")];
+  t.after(() => ([now.value, minute.value] = before));
+  const shown = (ms) => {
+    [now.value, minute.value] = [at + ms, at + Math.floor(ms / 60_000) * 60_000];
+    const it = BackClock({ it: mei({ mode: "HUMAN", mode_until: new Date(at + 1_800_000).toISOString() }) });
+    return [drawn(having(it, "label").words), having(it, "label").label.split(":")[0]];
+  };
+  assert.deepEqual([0, 1_000, 61_000, 1_799_000].map(shown), [["AI in 30:00", "AI in 30 min"], ["AI in 29:59", "AI in 30 min"], ["AI in 28:59", "AI in 29 min"], ["AI in 0:01", "AI in 1 min"]]);
+  assert.deepEqual(shown(1_800_000), ["AI any moment", "AI any moment"]);
 });
