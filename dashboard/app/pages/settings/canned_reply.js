@@ -9,6 +9,7 @@ import { Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { say } from "../../parts/toast.js";
 import { VARIABLES, fill, read } from "../../parts/variables.js";
+import { changed } from "../changed.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
@@ -22,7 +23,7 @@ export function ReplyForm({ reply, mayOwn, onChanged, onClose }) {
   async function send(given) {
     const body = { shortcut: String(given.get("shortcut")).replace(/^\//, ""), text: given.get("text"), channels: channelsOf(given) };
     const owner = (given.get("owner") ?? (isAdmin() ? "" : "me")) || null;
-    await (reply ? patch(`/canned-replies/${reply.id}`, body) : post("/canned-replies", { ...body, owner }));
+    await (reply ? patch(`/canned-replies/${reply.id}`, changed(body, reply)) : post("/canned-replies", { ...body, owner }));
     say(t("saved"));
     onChanged();
     onClose();

@@ -11,6 +11,7 @@ import { Icon } from "../../parts/icon.js";
 import { LabelTag } from "../../parts/label_tag.js";
 import { Listing, Table } from "../../parts/listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
+import { changed } from "../changed.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
@@ -80,7 +81,7 @@ function LabelForm({ label, onChanged, onClose }) {
   /** @param {FormData} given */
   async function send(given) {
     const body = { name: given.get("name"), colour: given.get("colour"), description: given.get("description") || null };
-    await (label ? patch(path(label), body) : post("/labels", body));
+    await (label ? patch(path(label), changed(body, label)) : post("/labels", body));
     say(t("saved"));
     onChanged();
     onClose();

@@ -8,6 +8,7 @@ import { Copyable } from "../../parts/copy.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Field, Form, Send } from "../../parts/form.js";
 import { say } from "../../parts/toast.js";
+import { changed } from "../changed.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 
@@ -21,7 +22,7 @@ export function PersonForm({ agent, onChanged, onClose }) {
   async function send(given) {
     const body = { name: given.get("name"), email: given.get("email"), role: given.get("role"), channels: channelsOf(given) };
     if (agent) {
-      await patch(`/agents/${agent.id}`, body);
+      await patch(`/agents/${agent.id}`, changed(body, agent));
       say(t("saved"));
       onChanged();
       return onClose();

@@ -14,6 +14,7 @@ import { Icon } from "../../parts/icon.js";
 import { Listing, Table } from "../../parts/listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
 import { Deliveries, outcomeOf } from "./deliveries.js";
+import { changed } from "../changed.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 /** @template T @typedef {import("../../vendor/preact.js").Signal<T>} Signal */
@@ -132,7 +133,7 @@ function EndpointForm({ endpoint, onChanged, onSecret, onClose }) {
       events: events.length ? events : [ALL],
       channels: channelsOf(given),
     };
-    if (endpoint) await patch(path(endpoint), body);
+    if (endpoint) await patch(path(endpoint), changed(body, endpoint));
     else onSecret({ title: t("webhooks.made_now"), secret: (await post("/webhook-endpoints", body, { key: uuid() })).secret });
     if (endpoint) say(t("saved"));
     onChanged();
