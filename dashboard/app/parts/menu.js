@@ -36,18 +36,21 @@ function One({ item, close }) {
   </button>`;
 }
 
-/** @param {HTMLElement} menu @param {number} by 0: to the first */
+/** @param {HTMLElement} menu @param {number} by 0: to the first; Infinity: to the last */
 function step(menu, by) {
   const all = [...menu.querySelectorAll("[role^=menuitem]")];
   const at = all.indexOf(/** @type {Element} */ (document.activeElement));
-  const to = all[by === 0 ? 0 : (at + by + all.length) % all.length];
+  const to = by === 0 ? all[0] : all.at(by === Infinity ? -1 : (at + by) % all.length);
   if (to instanceof HTMLElement) to.focus();
 }
 
 /** @param {KeyboardEvent} event */
 function arrows(event) {
-  const by = { ArrowDown: 1, ArrowUp: -1, Home: 0 }[event.key];
+  const menu = /** @type {HTMLElement} */ (event.currentTarget);
+  // Closed, it gives the focus back to its button, and from there the key goes its way.
+  if (event.key === "Tab") /** @type {HTMLElement | null} */ (menu.closest("[popover]"))?.hidePopover();
+  const by = { ArrowDown: 1, ArrowUp: -1, Home: 0, End: Infinity }[event.key];
   if (by === undefined) return;
   event.preventDefault();
-  step(/** @type {HTMLElement} */ (event.currentTarget), by);
+  step(menu, by);
 }

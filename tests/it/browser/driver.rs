@@ -36,6 +36,8 @@ const RECORDER: &str = "window.faults = []; \
 
 /// A key, as WebDriver writes it.
 pub(super) mod key {
+    pub(crate) const TAB: &str = "\u{e004}";
+    pub(crate) const END: &str = "\u{e010}";
     pub(crate) const ENTER: &str = "\u{e007}";
     pub(crate) const ESCAPE: &str = "\u{e00c}";
     pub(crate) const CONTROL: &str = "\u{e009}";

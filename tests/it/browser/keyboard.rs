@@ -142,3 +142,22 @@ async fn a_shortcut_that_nothing_goes_by_is_no_word_for_the_contact() {
     browser.sees(".from-agent", "/hours").await;
     browser.close().await;
 }
+
+#[tokio::test]
+async fn a_menu_is_gone_through_to_its_end_and_left_by_the_key_that_leaves_it() {
+    let server = &Server::on_sqlite().await;
+    server.behaves(json!({ "model_delay_ms": 60_000 })).await;
+    server.writes(MEI, "Mei", &["Hi"]).await;
+    let browser = reading_mei(server).await;
+    browser.click(".status-button").await;
+    browser.until("return document.activeElement.matches('[role=menu] > [role^=menuitem]')", json!([])).await;
+    browser.press(key::END).await;
+    let last = "return document.activeElement === [...document.querySelectorAll(':popover-open [role^=menuitem]')].at(-1)";
+    browser.until(last, json!([])).await;
+    browser.press(key::TAB).await;
+    browser.until("return document.querySelector(':popover-open') === null", json!([])).await;
+    let next = "const all = [...document.querySelectorAll('button:not([tabindex]), a[href], textarea')].filter((it) => it.checkVisibility({ visibilityProperty: true })); \
+        return document.activeElement === all[all.indexOf([...document.querySelectorAll('.status-button')].find((it) => it.checkVisibility())) + 1]";
+    browser.until(next, json!([])).await;
+    browser.close().await;
+}
