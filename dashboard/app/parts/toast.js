@@ -7,6 +7,8 @@ import { LANGUAGES, language, t, unfetched } from "../words/index.js";
 import { Icon } from "./icon.js";
 
 const SHOWN_MS = 5_000;
+/** With something to press: as long as it takes to get there by keys. */
+const PRESSED_MS = 15_000;
 
 /** @import { Key } from "../words/index.js" */
 /** @typedef {{id: number, text: string, isBad: boolean, act: {label: string, run: () => void} | null}} Toast */
@@ -20,11 +22,14 @@ const drop = (id) => {
   toasts.value = toasts.peek().filter((toast) => toast.id !== id);
 };
 
+/** Not while its button has the focus. @param {number} id @param {number} ms */
+const dropAfter = (id, ms) => void setTimeout(() => (document.querySelector(`#toast-${id}:focus-within`) ? dropAfter(id, ms) : drop(id)), ms);
+
 /** @param {string} text @param {Toast["act"]} [act] */
 export function say(text, act = null) {
   const id = ++last;
   toasts.value = [...toasts.peek(), { id, text, isBad: false, act }];
-  setTimeout(() => drop(id), SHOWN_MS);
+  dropAfter(id, act ? PRESSED_MS : SHOWN_MS);
 }
 
 /** Stays until somebody has seen it; the same is not said twice. @param {string} text @param {Toast["act"]} [act] */
@@ -64,7 +69,7 @@ export function problemText(problem) {
 export function Toasts() {
   return html`<div class="toasts" role="status" aria-live="polite">
     ${toasts.value.map((toast) => html`
-      <div class="toast ${toast.isBad ? "is-bad" : ""}" key=${toast.id}>
+      <div class="toast ${toast.isBad ? "is-bad" : ""}" key=${toast.id} id="toast-${toast.id}">
         <span>${toast.text}</span>
         ${toast.act && html`<button class="link" onClick=${() => (toast.act?.run(), drop(toast.id))}>${toast.act.label}</button>`}
         <button class="bare" onClick=${() => drop(toast.id)} aria-label=${t("close")}><${Icon} name="close" /></button>
