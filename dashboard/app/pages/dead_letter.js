@@ -2,6 +2,7 @@
 
 import { html, useSignal } from "../vendor/preact.js";
 import { isAdmin } from "../state/session.js";
+import { channelTitle } from "../state/shelf.js";
 import { Problem, post, remove } from "../wire/api.js";
 import { t, word } from "../words/index.js";
 import { Ago } from "../parts/ago.js";
@@ -70,7 +71,7 @@ export function Letter({ letter, again }) {
       ${letter.conversation_id && html`<${ConversationLink} id=${letter.conversation_id} />`}
       <span>${t("letters.attempts", { count: letter.attempts })}</span>
       <span>${t("letters.given_up")} <${Ago} at=${letter.last_at} /></span>
-      ${letter.channel && html`<span>${t("letters.on", { channel: letter.channel })}</span>`}
+      ${letter.channel && html`<span>${t("letters.on", { channel: channelTitle(letter.channel) })}</span>`}
     </p>
     ${refused.value && html`<div class="refused" role="alert">
       <p>${refused.value.text}</p>

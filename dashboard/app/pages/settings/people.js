@@ -2,6 +2,7 @@
 
 import { html, useSignal } from "../../vendor/preact.js";
 import { isAdmin, me } from "../../state/session.js";
+import { channelTitle } from "../../state/shelf.js";
 import { patch, post } from "../../wire/api.js";
 import { uuid } from "../../wire/random.js";
 import { t, word } from "../../words/index.js";
@@ -100,6 +101,6 @@ function columns() {
     ...all,
     { words: t("sign_in.email"), cell: (it) => it.email },
     { words: t("role"), cell: (it) => word("role", it.role) },
-    { words: t("channels"), cell: (it) => it.channels?.join(", ") ?? t("channels.every") },
+    { words: t("channels"), cell: (it) => it.channels?.map(channelTitle).join(", ") ?? t("channels.every") },
   ];
 }

@@ -1,6 +1,7 @@
 // Webhooks: who outside is told of events. A secret is shown once, when it is made.
 
 import { html, useSignal } from "../../vendor/preact.js";
+import { channelTitle } from "../../state/shelf.js";
 import { patch, post, remove } from "../../wire/api.js";
 import { uuid } from "../../wire/random.js";
 import { t, word } from "../../words/index.js";
@@ -13,8 +14,8 @@ import { Field, Form, Send } from "../../parts/form.js";
 import { Icon } from "../../parts/icon.js";
 import { Listing, Table } from "../../parts/listing.js";
 import { say, sayProblem } from "../../parts/toast.js";
-import { Deliveries, outcomeOf } from "./deliveries.js";
 import { changed } from "../changed.js";
+import { Deliveries, outcomeOf } from "./deliveries.js";
 
 /** @import * as Wire from "../../../types/wire.js" */
 /** @template T @typedef {import("../../vendor/preact.js").Signal<T>} Signal */
@@ -99,7 +100,7 @@ function columns() {
   return [
     { words: t("webhooks.endpoint"), isHead: true, cell: (it) => html`<div>${nameOf(it)}${it.description && html`<div class="hint">${placeOf(it)}</div>`}</div>` },
     { words: t("webhooks.events"), cell: (it) => (it.events[0] === ALL ? t("webhooks.events_all") : it.events.join(", ")) },
-    { words: t("channels"), cell: (it) => it.channels?.join(", ") ?? t("channels.every") },
+    { words: t("channels"), cell: (it) => it.channels?.map(channelTitle).join(", ") ?? t("channels.every") },
     { words: t("webhooks.state"), cell: (it) => html`<${State} endpoint=${it} />` },
     { words: t("webhooks.last"), cell: (it) => (it.last_delivery ? html`<div>${outcomeOf(it.last_delivery)}<div class="hint"><${Ago} at=${it.last_delivery.last_attempt_at} /></div></div>` : html`<span class="soft">${t("none")}</span>`) },
   ];

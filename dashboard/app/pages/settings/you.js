@@ -4,6 +4,7 @@ import { html } from "../../vendor/preact.js";
 import { prefer, preferences } from "../../state/preferences.js";
 import { go, route } from "../../state/route.js";
 import { me, signOut } from "../../state/session.js";
+import { channelTitle } from "../../state/shelf.js";
 import { patch } from "../../wire/api.js";
 import { LANGUAGES, installation, t, word } from "../../words/index.js";
 import { Field, Form, OneOf, Send, Tick } from "../../parts/form.js";
@@ -38,7 +39,7 @@ function Profile({ who }) {
     <${Form} onSend=${send}>
       <dl class="facts">
         <div><dt>${t("role")}</dt><dd>${word("role", who.role)}</dd></div>
-        <div><dt>${t("channels")}</dt><dd>${who.channels ? who.channels.join(", ") : t("channels.every")}</dd></div>
+        <div><dt>${t("channels")}</dt><dd>${who.channels ? who.channels.map(channelTitle).join(", ") : t("channels.every")}</dd></div>
       </dl>
       <${Field} name="name" label=${t("you.name")} hint=${t("you.name_hint")} initial=${who.name} required maxlength="100" autocomplete="name" />
       <footer><${Send}>${t("save")}</${Send}></footer>
@@ -107,9 +108,9 @@ function Working() {
     <div class="form">
       <${Tick} label=${t("you.enter_sends")} hint=${t(enterSends ? "you.enter_sends_on" : "you.enter_sends_off")} checked=${enterSends}
         onChange=${(/** @type {any} */ event) => like({ enterSends: event.target.checked })} />
-      <${Tick} label=${t("you.sound")} hint=${t("you.sound_hint")} checked=${sound}
       <${Tick} label=${t("you.keys")} hint=${t("you.keys_hint")} checked=${keys}
         onChange=${(/** @type {any} */ event) => like({ keys: event.target.checked })} />
+      <${Tick} label=${t("you.sound")} hint=${t("you.sound_hint")} checked=${sound}
         onChange=${(/** @type {any} */ event) => like({ sound: event.target.checked })} />
       <${Notifications} />
     </div>
