@@ -36,18 +36,19 @@ pub(in crate::adapters) struct Journal {
     generation: String,
     /// The last place from which an event was removed.
     forgotten: Place,
-    /// Events of this transaction and those after it are yet to come.
-    next_xact: i64,
+    /// No event from this place on was ever given out.
+    next: Place,
 }
 
 impl Journal {
     /// That of the store.
     pub(in crate::adapters) async fn read<S: Store>(store: &S) -> Result<Self, Error> {
         let mut statement = Statement::new("select i.generation, i.forgotten_xact, i.forgotten_id, ");
-        statement.push(next_xact(S::ENGINE)).push(" as next_xact from installation i");
+        statement.push(next_place(S::ENGINE)).push(" from installation i");
         let row = only_row(store.row(statement).await?)?;
         let forgotten = Place { xact: cell(&row, "forgotten_xact")?, id: cell(&row, "forgotten_id")? };
-        Ok(Self { generation: cell(&row, "generation")?, forgotten, next_xact: cell(&row, "next_xact")? })
+        let next = Place { xact: cell(&row, "next_xact")?, id: cell(&row, "next_id")? };
+        Ok(Self { generation: cell(&row, "generation")?, forgotten, next })
     }
 
     /// The id of an event: opaque to everyone else.
@@ -59,10 +60,10 @@ impl Journal {
     }
 
     /// Whether a reader who is at that place of that generation has missed nothing: neither what was removed, nor what a
-    /// failover has lost. After one that has, numbers begin again below the places of those who had read further, and what
-    /// happens now would be behind them.
+    /// failover, or an older file put back, has lost. After one of these, numbers begin again below the places of those who had
+    /// read further, and what happens now would be behind them.
     fn reaches(&self, generation: &str, place: Place) -> bool {
-        let is_known = place.xact < self.next_xact || place == self.forgotten;
+        let is_known = place < self.next || place == self.forgotten;
         self.generation == generation && place >= self.forgotten && is_known
     }
 }
@@ -144,11 +145,16 @@ const fn is_settled(engine: Engine) -> &'static str {
     }
 }
 
-/// The first transaction of which nobody can have read: every place that was given out is below it.
-const fn next_xact(engine: Engine) -> &'static str {
+/// The first place of which nobody can have read, as `next_xact` and `next_id`.
+const fn next_place(engine: Engine) -> &'static str {
     match engine {
-        Engine::Postgres => "pg_snapshot_xmax(pg_current_snapshot())::text::bigint + i.xact_offset",
-        Engine::Sqlite => "1",
+        Engine::Postgres => {
+            "pg_snapshot_xmax(pg_current_snapshot())::text::bigint + i.xact_offset as next_xact, 0::bigint as next_id"
+        }
+        Engine::Sqlite => {
+            "0 as next_xact, \
+             (select coalesce(max(q.seq), 0) + 1 from sqlite_sequence q where q.name = 'events') as next_id"
+        }
     }
 }
 
@@ -275,7 +281,11 @@ mod tests {
 
     #[test]
     fn an_id_is_read_back_and_anything_else_is_none() {
-        let journal = Journal { generation: "ab12".to_owned(), forgotten: Place::default(), next_xact: 741 };
+        let journal = Journal {
+            generation: "ab12".to_owned(),
+            forgotten: Place::default(),
+            next: Place { xact: 741, id: 0 },
+        };
         let place = Place { xact: 740, id: 9 };
         for engine in [Engine::Postgres, Engine::Sqlite] {
             let id = journal.name(engine, place);
@@ -290,7 +300,8 @@ mod tests {
     #[test]
     fn a_reader_goes_on_unless_something_after_its_place_was_removed_or_its_place_is_yet_to_come() {
         let place = |xact, id| Place { xact, id };
-        let mut journal = Journal { generation: "ab12".to_owned(), forgotten: place(740, 9), next_xact: 742 };
+        let mut journal =
+            Journal { generation: "ab12".to_owned(), forgotten: place(740, 9), next: place(742, 0) };
         for (generation, at, wanted) in [
             ("ab12", place(740, 8), false),
             ("ab12", place(739, 10), false),
@@ -302,7 +313,7 @@ mod tests {
             assert_eq!(journal.reaches(generation, at), wanted, "{generation} {at}");
         }
         // In a database that was moved, until the numbers go on above.
-        journal.next_xact = 700;
+        journal.next = place(700, 0);
         assert!(journal.reaches("ab12", journal.forgotten), "everybody begins there");
         assert!(!journal.reaches("ab12", place(740, 10)));
     }

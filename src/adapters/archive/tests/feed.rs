@@ -254,3 +254,24 @@ async fn a_reader_who_has_read_what_a_failover_has_lost_asks_for_everything_agai
     assert_eq!(numbers(&follow(&store, &told, 1, 10).await), [2], "it goes on from there");
     database.remove(store).await;
 }
+
+#[tokio::test]
+async fn a_reader_who_has_read_more_than_an_older_file_holds_asks_for_everything_again() {
+    let (store, _folder) = trial::sqlite().await;
+    let start = store.newest_event().await.expect("an id");
+    assert_eq!(
+        store.tail(Some(&start), 10).await.expect("reads"),
+        Tail::Events(Vec::new()),
+        "nothing is there yet"
+    );
+    keep(&store, 1).await;
+    let told = follow(&store, &start, 1, 1).await.remove(0).id;
+    assert_eq!(
+        store.tail(Some(&told), 10).await.expect("reads"),
+        Tail::Events(Vec::new()),
+        "nothing is lost"
+    );
+    let (generation, id) = told.split_once('.').expect("an id");
+    let ahead = format!("{generation}.{}", id.parse::<i64>().expect("a number") + 1);
+    assert_eq!(store.tail(Some(&ahead), 10).await.expect("reads"), Tail::Resync(told));
+}
