@@ -275,6 +275,11 @@ pub struct Noted {
 }
 
 impl Memo {
+    /// The other conversations with the same person, as far as this one knows of them.
+    pub fn others(&self) -> impl Iterator<Item = Uuid> + '_ {
+        self.merged.iter().copied().chain(self.same_person).chain(self.merged_into)
+    }
+
     /// What waits is to be answered now.
     pub fn wish(&mut self, now: Time) {
         self.answer_now = true;

@@ -58,21 +58,56 @@ pub struct Eraser {
     pub heard: Mutex<HashSet<Uuid>>,
 }
 
+/// Who is erased, as far as it is known.
+struct Person {
+    /// Conversations with them that are not closed yet, each after the one by which it was found.
+    left: Vec<Uuid>,
+    /// All that were found, and those that are no more.
+    known: HashSet<Uuid>,
+    /// Their ids.
+    chats: Vec<ChatId>,
+}
+
+impl Person {
+    fn known_by(named: Overview) -> Self {
+        let mut person = Self { left: Vec::new(), known: HashSet::new(), chats: Vec::new() };
+        person.is_known_by(named.conversation.id, Some(named));
+        person
+    }
+
+    /// Another conversation with them; None: it is no more.
+    fn is_known_by(&mut self, conversation: Uuid, found: Option<Overview>) {
+        self.known.insert(conversation);
+        if let Some(found) = found {
+            self.left.push(conversation);
+            self.chats.extend(found.aliases);
+            self.chats.push(found.conversation.chat);
+        }
+    }
+}
+
 impl Eraser {
     /// Closes the conversation for good, with all that were merged with it: nobody finds the person any more, and what is kept
     /// of them goes in any case. Returns what is to be removed; `Gone` if there is no such conversation.
     pub async fn close(&self, conversation: Uuid, actor: &str) -> Result<Vec<Uuid>, Error> {
         let Some(named) = self.archive.conversation(conversation).await? else { return Err(Error::Gone) };
-        let all = self.of_same_person(named).await?;
-        let mut chats: Vec<ChatId> = all.iter().flat_map(|it| it.aliases.clone()).collect();
-        chats.extend(all.iter().map(|it| it.conversation.chat.clone()));
-        let mut closed = Vec::with_capacity(all.len());
-        for id in all.iter().map(|it| it.conversation.id) {
-            match self.close_one(id, &chats, actor).await {
-                Err(Error::Gone) if id != conversation => {}
+        let mut person = Person::known_by(named);
+        let mut closed = Vec::new();
+        // The last one first, and the named one at the end, each before those by which it was found: whoever is cut off and
+        // tries again finds what is left.
+        while let Some(last) = person.left.last().copied() {
+            match self.close_one(last, &person, actor).await {
+                Err(Error::Gone) if last != conversation => {
+                    person.left.pop();
+                }
                 outcome => {
-                    outcome?;
-                    closed.push(id);
+                    let others = outcome?;
+                    if others.is_empty() {
+                        closed.extend(person.left.pop());
+                    }
+                    for other in others {
+                        person.is_known_by(other, self.archive.conversation(other).await?);
+                    }
                 }
             }
         }
@@ -90,35 +125,22 @@ impl Eraser {
         Ok(removed)
     }
 
-    /// All conversations with the person of that one, which comes last, and before it those by which it leads to the others:
-    /// a caller that was cut off and tries again finds what is left.
-    async fn of_same_person(&self, named: Overview) -> Result<Vec<Overview>, Error> {
-        let mut on_the_way = vec![named];
-        while let Some(last) = on_the_way.last()
-            && let Some(next) = last.conversation.memo.merged_into.or(last.conversation.memo.same_person)
-            && let Some(earlier) = self.archive.conversation(next).await?
-        {
-            on_the_way.push(earlier);
-        }
-        let merged =
-            on_the_way.last().map(|stays| stays.conversation.memo.merged.clone()).unwrap_or_default();
-        let mut all = Vec::new();
-        for id in merged {
-            let is_known = on_the_way.iter().any(|other| other.conversation.id == id);
-            if !is_known && let Some(other) = self.archive.conversation(id).await? {
-                all.push(other);
+    /// Closes one of them, unless it leads to others that are not known. Returns these: whether there are any is asked under
+    /// its lock, for it may be merged at this very moment.
+    async fn close_one(&self, conversation: Uuid, person: &Person, actor: &str) -> Result<Vec<Uuid>, Error> {
+        let (tombstones, known) = (self.tombstones.clone(), person.known.clone());
+        let (chats, actor) = (person.chats.clone(), actor.to_owned());
+        let step = move |docket: &mut Docket| {
+            let others = docket.conversation.memo.others().filter(|other| !known.contains(other));
+            let others: Vec<Uuid> = others.collect();
+            if others.is_empty() {
+                close(docket, &tombstones, &chats, &actor);
             }
-        }
-        all.extend(on_the_way.into_iter().rev());
-        Ok(all)
-    }
-
-    async fn close_one(&self, conversation: Uuid, chats: &[ChatId], actor: &str) -> Result<(), Error> {
-        let (tombstones, chats, actor) = (self.tombstones.clone(), chats.to_vec(), actor.to_owned());
-        let step = move |docket: &mut Docket| close(docket, &tombstones, &chats, &actor);
+            others
+        };
         match change(&*self.ledger, Key::Id(conversation), Need::itself(), step).await {
             // A step that was repeated because its answer was lost finds no conversation: it has closed it itself.
-            Err(Error::Gone) if self.graves.erasing(conversation).await?.is_some() => Ok(()),
+            Err(Error::Gone) if self.graves.erasing(conversation).await?.is_some() => Ok(Vec::new()),
             outcome => outcome,
         }
     }

@@ -444,9 +444,9 @@ async fn whoever_is_cut_off_has_closed_all_of_them_or_finds_the_rest(world: &Wor
     assert_eq!(world.webhook(&both).await, "accepted");
     world.after(3_000).await;
     assert_eq!(hidden.conversation().await["id"], mei.conversation().await["id"]);
-    // Asked for by the one that was merged. The process dies between the two.
+    // Asked for by the one that was merged, which leads to the other. The process dies between the two.
     let path = format!("/api/v1/conversations/{goes}?confirm=100000000000001@lid");
-    world.process().fuse.light(Some(Point { touches: 1, end: End::Dies }));
+    world.process().fuse.light(Some(Point { touches: 2, end: End::Dies }));
     let request = world.request("DELETE", &path, None);
     let asked = tokio::spawn(async move { request.send().await.map(|reply| reply.status()) });
     world.process().fuse.ended().await;

@@ -23,6 +23,8 @@ mod merge;
 
 mod merged;
 
+mod merging;
+
 mod sign_in;
 
 mod many;

@@ -17,7 +17,7 @@ use std::{
 use baton::flow::provider::boot_time;
 use tokio::sync::watch;
 
-use super::lock;
+use super::{Hold, lock};
 
 /// How the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +95,8 @@ pub(crate) struct Fuse {
     under_way: watch::Sender<usize>,
     loses_next: AtomicBool,
     repeats_next: AtomicBool,
+    /// So many steps from now one waits there.
+    held: Mutex<Option<(usize, Hold)>>,
     pub(crate) weakness: Option<Weakness>,
 }
 
@@ -107,6 +109,7 @@ impl Fuse {
             under_way: watch::Sender::default(),
             loses_next: AtomicBool::new(false),
             repeats_next: AtomicBool::new(false),
+            held: Mutex::default(),
             weakness,
         }
     }
@@ -130,6 +133,24 @@ impl Fuse {
     /// The next step takes effect, and is run again: its store has not heard of the end of the transaction.
     pub(crate) fn repeats_next_step(&self) {
         self.repeats_next.store(true, Ordering::SeqCst);
+    }
+
+    /// The next step of the store, or after so many others, has no effect before the test lets it go; those that come
+    /// meanwhile do not wait.
+    pub(crate) fn holds_step(&self, after: usize) -> Hold {
+        let hold = Hold::new();
+        *lock(&self.held) = Some((after, hold.clone()));
+        hold
+    }
+
+    /// Where this step waits, if it does.
+    pub(crate) fn step_held(&self) -> Option<Hold> {
+        let mut held = lock(&self.held);
+        if let Some((after @ 1.., _)) = &mut *held {
+            *after -= 1;
+            return None;
+        }
+        held.take().map(|(_, hold)| hold)
     }
 
     /// Whether this step is run again.

@@ -84,6 +84,9 @@ fused! {
                 }
                 key => key,
             };
+            if let Some(hold) = self.fuse.step_held() {
+                hold.wait().await;
+            }
             if self.fuse.repeats_step() {
                 self.inner.run(key.clone(), need.clone(), step.clone()).await?;
                 if let Key::Id(id) = &key {

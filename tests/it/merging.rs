@@ -1,0 +1,49 @@
+//! What happens while two conversations become one, between two steps of that, and as long as they wait for it.
+
+use serde_json::{Value, json};
+
+use crate::{
+    merge::shows_both,
+    world::{Chat, World, on_both_stores},
+};
+
+on_both_stores!(who_is_erased_meanwhile_is_erased_under_both_ids,);
+
+/// The ids of a person.
+fn ids(number: usize) -> (String, String) {
+    (format!("658000000{number}@c.us"), format!("10000000000000{number}@lid"))
+}
+
+/// Both begin, and are answered.
+async fn begin(chats: [&Chat<'_>; 2]) {
+    for (chat, id) in chats.into_iter().zip(["M1", "M2"]) {
+        chat.world.assistant_says("Hello!");
+        chat.writes(id, "Hi, it is my secret").await;
+        chat.world.after(3_000).await;
+    }
+}
+
+async fn who_is_erased_meanwhile_is_erased_under_both_ids(world: &World) {
+    for (number, by_the_later) in [(1, false), (2, true)] {
+        let (phone, hidden) = ids(number);
+        let (first, second) = (world.chat(&phone), world.chat(&hidden));
+        begin([&first, &second]).await;
+        let named = if by_the_later { &second } else { &first };
+        let path = named.path("").await;
+        let path = format!("{}?confirm={}", path.trim_end_matches('/'), named.id);
+        let hold = world.process().fuse.holds_step(0);
+        let (erased, ()) = tokio::join!(world.ask("DELETE", &path, None), async {
+            hold.reached().await;
+            assert_eq!(shows_both(&second, &phone, "M3", "More secrets").await, "accepted");
+            hold.release();
+        });
+        assert_eq!(erased.status, 204, "{erased:?}");
+        for words in [&phone[..10], &hidden[..15], "secret"] {
+            assert_eq!(world.finds(words).await, [""; 0], "{words}, by the later: {by_the_later}");
+        }
+        // Late, and under the other id.
+        assert_eq!(first.writes("M2", "Hi, it is my secret").await, "ignored");
+        assert_eq!(second.writes("M1", "Hi, it is my secret").await, "ignored");
+        assert_eq!([first.conversation().await, second.conversation().await], [Value::Null, Value::Null]);
+    }
+}
