@@ -120,21 +120,24 @@ pub async fn merge(
     earlier: Uuid,
     later: Uuid,
 ) -> Result<(), Error> {
-    // It may have been merged, too: then this is the one in which it continues.
-    let stands = |docket: &mut Docket| docket.conversation.clone();
-    let earlier = match change(ledger, Key::Id(earlier), Need::default(), stands).await {
-        Err(Error::Gone) => return forget(ledger, later).await,
+    let expect = move |docket: &mut Docket| expect(docket, later);
+    let earlier = match change(ledger, Key::Id(earlier), Need::default(), expect).await {
+        Err(Error::Gone) => return forget(ledger, later, earlier).await,
         earlier => earlier?,
     };
-    let (stays, mode) = (earlier.id, earlier.mode);
-    if stays == later {
+    let (stays, goes) = (earlier.id, later);
+    if stays == goes {
         return Ok(());
     }
-    let pair = by_policy(Arc::clone(channels), move |docket, policy| pair(docket, policy, stays, &mode));
+    let pair = by_policy(Arc::clone(channels), move |docket, policy| pair(docket, policy, &earlier));
     let need = Need { labels: true, ..Need::itself() };
-    let Some(later) = change(ledger, Key::Id(later), need, pair).await? else { return Ok(()) };
+    let later = match change(ledger, Key::Id(goes), need, pair).await {
+        Err(Error::Gone) => return forget(ledger, stays, goes).await,
+        later => later?,
+    };
+    let Some(later) = later else { return Ok(()) };
 
-    let (goes, seen) = (later.conversation.id, later.clone());
+    let seen = later.clone();
     let receive = by_policy(Arc::clone(channels), move |docket, policy| receive(docket, policy, &later));
     change(ledger, Key::Id(stays), Need { labels: true, ..Need::default() }, receive).await?;
     let leave = by_policy(Arc::clone(channels), move |docket, policy| leave(docket, policy, stays, &seen));
@@ -180,18 +183,32 @@ fn by_policy<T: Default>(
 }
 
 /// The other one is gone.
-async fn forget(ledger: &dyn Ledger, later: Uuid) -> Result<(), Error> {
-    let forget = |docket: &mut Docket| docket.conversation.memo.same_person = None;
-    ignore_gone(change(ledger, Key::Id(later), Need::itself(), forget).await)
+async fn forget(ledger: &dyn Ledger, here: Uuid, gone: Uuid) -> Result<(), Error> {
+    let forget = move |docket: &mut Docket| {
+        let memo = &mut docket.conversation.memo;
+        memo.same_person = memo.same_person.filter(|other| *other != gone);
+        memo.merged.retain(|other| *other != gone);
+    };
+    ignore_gone(change(ledger, Key::Id(here), Need::itself(), forget).await)
+}
+
+/// The earlier one learns of the later before anything else: whoever takes it over from now on takes over both. Returns how it
+/// stood then. It may have been merged, too: then this is the one in which it goes on, perhaps the later one itself.
+fn expect(docket: &mut Docket, later: Uuid) -> Conversation {
+    let conversation = &mut docket.conversation;
+    if conversation.id != later && !conversation.memo.merged.contains(&later) {
+        conversation.memo.merged.push(later);
+    }
+    conversation.clone()
 }
 
 /// The later one learns of the earlier. None: it has gone before.
-fn pair(docket: &mut Docket, policy: &Policy, stays: Uuid, mode: &ModeState) -> Option<Later> {
+fn pair(docket: &mut Docket, policy: &Policy, earlier: &Conversation) -> Option<Later> {
     if docket.conversation.memo.merged_into.is_some() {
         return None;
     }
-    become_human(docket, policy, mode, None);
-    docket.conversation.memo.same_person = Some(stays);
+    become_human(docket, policy, &earlier.mode, None);
+    docket.conversation.memo.same_person = Some(earlier.id);
     Some(Later {
         conversation: docket.conversation.clone(),
         labels: docket.labels.clone(),
@@ -205,8 +222,7 @@ fn receive(docket: &mut Docket, policy: &Policy, later: &Later) {
     become_human(docket, policy, &from.mode, from.assignee);
     let conversation = &mut docket.conversation;
     let known = &mut conversation.memo.merged;
-    let new = std::iter::once(&from.id).chain(&from.memo.merged).filter(|id| !known.contains(id));
-    let new: Vec<Uuid> = new.copied().collect();
+    let new: Vec<Uuid> = from.memo.merged.iter().filter(|id| !known.contains(id)).copied().collect();
     known.extend(new);
     conversation.opted_out |= from.opted_out;
     if conversation.contact_name.is_none() {
@@ -312,8 +328,8 @@ mod tests {
 
     #[test]
     fn the_later_one_ends_only_as_it_was_seen() {
-        let (stays, other) =
-            (Uuid::now_v7(), ModeState::initial(Mode::Ai, Reason::Rollout, "system", Play::new().now));
+        let earlier = Play::new().conversation;
+        let stays = earlier.id;
         type Deed = fn(&mut Play);
         let table: [(&str, bool, Deed); 5] = [
             ("nothing", true, |_| {}),
@@ -332,7 +348,7 @@ mod tests {
             let mut play = Play::new();
             play.switches(Mode::Human);
             play.step(|docket, _| docket.conversation.unread = 2);
-            let seen = play.step(|docket, policy| pair(docket, policy, stays, &other)).expect("it is there");
+            let seen = play.step(|docket, policy| pair(docket, policy, &earlier)).expect("it is there");
             deed(&mut play);
             assert_eq!(play.step(|docket, policy| leave(docket, policy, stays, &seen)), ends, "{name}");
             assert_eq!(play.conversation.memo.merged_into, ends.then_some(stays), "{name}");

@@ -7,7 +7,10 @@ use crate::{
     world::{Chat, World, on_both_stores},
 };
 
-on_both_stores!(who_is_erased_meanwhile_is_erased_under_both_ids,);
+on_both_stores!(
+    a_takeover_between_two_steps_is_one_of_both,
+    who_is_erased_meanwhile_is_erased_under_both_ids,
+);
 
 /// The ids of a person.
 fn ids(number: usize) -> (String, String) {
@@ -20,6 +23,31 @@ async fn begin(chats: [&Chat<'_>; 2]) {
         chat.world.assistant_says("Hello!");
         chat.writes(id, "Hi, it is my secret").await;
         chat.world.after(3_000).await;
+    }
+}
+
+fn shown(chat: &Chat<'_>) -> Vec<String> {
+    chat.world.gateway.shown_to(chat.id).into_iter().map(|post| post.text).collect()
+}
+
+async fn a_takeover_between_two_steps_is_one_of_both(world: &World) {
+    for steps in 1..=3 {
+        let (phone, hidden) = ids(steps);
+        let (first, second) = (world.chat(&phone), world.chat(&hidden));
+        begin([&first, &second]).await;
+        let hold = world.process().fuse.holds_step(steps);
+        let (taken, ()) = tokio::join!(shows_both(&first, &hidden, "M3", "It is me"), async {
+            hold.reached().await;
+            assert_eq!(first.take_over().await["settled"], true);
+            assert_eq!(second.conversation().await["mode"], "HUMAN", "with the receipt, after {steps} steps");
+            hold.release();
+        });
+        assert_eq!(taken, "accepted");
+        second.writes("M4", "Are you there?").await;
+        world.after(60_000).await;
+        let stays = first.conversation().await;
+        assert_eq!((&stays["id"], &stays["mode"]), (&second.conversation().await["id"], &json!("HUMAN")));
+        assert_eq!([shown(&first), shown(&second)], [["Hello!"], ["Hello!"]], "the assistant is silent");
     }
 }
 
