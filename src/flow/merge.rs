@@ -149,19 +149,25 @@ pub async fn merge(
 }
 
 /// A person has taken over here: so they have in the other conversations with the same person that have not ended yet.
-pub async fn tell_others(
-    ledger: &dyn Ledger,
-    channels: &Arc<Channels>,
-    here: &Conversation,
-) -> Result<(), Error> {
-    for other in here.memo.merged.iter().chain(&here.memo.same_person) {
-        let (mode, agent) = (here.mode.clone(), here.assignee);
+pub async fn tell_others(ledger: &dyn Ledger, channels: &Arc<Channels>, here: Uuid) -> Result<(), Error> {
+    // As it stands now: the takeover for which this was asked may have been given back.
+    let look = |docket: &mut Docket| {
+        let conversation = &docket.conversation;
+        conversation.memo.is_untold.then(|| Arc::new(conversation.clone()))
+    };
+    let here = match change(ledger, Key::Id(here), Need::itself(), look).await {
+        Err(Error::Gone) | Ok(None) => return Ok(()),
+        Err(error) => return Err(error),
+        Ok(Some(here)) => here,
+    };
+    for other in here.memo.others() {
+        let here = Arc::clone(&here);
         let take_over = by_policy(Arc::clone(channels), move |docket, policy| {
             if docket.conversation.memo.merged_into.is_none() {
-                become_human(docket, policy, &mode, agent);
+                become_human(docket, policy, &here.mode, here.assignee);
             }
         });
-        ignore_gone(change(ledger, Key::Id(*other), Need::itself(), take_over).await)?;
+        ignore_gone(change(ledger, Key::Id(other), Need::itself(), take_over).await)?;
     }
     let version = here.mode.version;
     let is_told = move |docket: &mut Docket| {
@@ -283,8 +289,8 @@ fn record(docket: &mut Docket, what: &'static str, other: Uuid) {
     );
 }
 
-/// A person answers the other one: so they do here, for the same reason and for as long. Unless somebody has given this one
-/// back since.
+/// A person answers the other one: so they do here, for the same reason, since then and for as long. Unless somebody has given
+/// this one back since.
 fn become_human(docket: &mut Docket, policy: &Policy, other: &ModeState, agent: Option<Uuid>) {
     let mine = &docket.conversation.mode;
     let was_given_back = actor::is_our_side(&mine.actor) && mine.changed_at > other.changed_at;
@@ -295,7 +301,9 @@ fn become_human(docket: &mut Docket, policy: &Policy, other: &ModeState, agent: 
             Mode::Human,
             By { agent, ..By::of(other.reason, &other.actor) },
         );
-        docket.conversation.mode.until = other.until;
+        let mode = &mut docket.conversation.mode;
+        // Not since now: whoever gives the other one back before this is told has decided later.
+        (mode.changed_at, mode.until) = (other.changed_at, other.until);
     }
 }
 
@@ -321,7 +329,8 @@ mod tests {
                 let taken_at = play.now.plus_ms(other);
                 let other = ModeState::initial(Mode::Human, Reason::AgentPhone, actor::PHONE, taken_at);
                 play.step(|docket, policy| become_human(docket, policy, &other, None));
-                assert_eq!(play.conversation.mode.mode, stays, "{reason}");
+                let mode = &play.conversation.mode;
+                assert_eq!((mode.mode, mode.changed_at), (stays, play.now.max(taken_at)), "{reason}");
             }
         }
     }

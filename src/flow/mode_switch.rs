@@ -130,8 +130,8 @@ impl ModeSwitch {
         })
         .await??;
         if receipt.conversation.memo.is_untold {
-            // If the store fails now, the step that tends the conversation does it.
-            let told = merge::tell_others(&*self.ledger, &self.channels, &receipt.conversation).await;
+            // If the store fails now, whoever tends the conversation does it.
+            let told = merge::tell_others(&*self.ledger, &self.channels, receipt.conversation.id).await;
             if let Err(error) = told {
                 tracing::warn!(%error, "another conversation with the same person learns of a takeover later");
             }

@@ -20,7 +20,7 @@ use super::{
     reconcile,
     registry::Registry,
 };
-use crate::domain::{chat::ChatId, conversation::Conversation, docket::Docket, time::Time};
+use crate::domain::{chat::ChatId, docket::Docket, time::Time};
 
 /// How often running turns are compared with the store: a message between instances that was lost costs this much.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ impl Tend {
             Tended {
                 is_changed: docket.is_changed(),
                 merges_into: memo.same_person.filter(|_| docket.is_at_rest()),
-                tells_others: memo.is_untold.then(|| Box::new(docket.conversation.clone())),
+                tells_others: memo.is_untold,
                 asks: asks.then(|| (docket.conversation.channel.clone(), docket.conversation.chat.clone())),
             }
         };
@@ -62,13 +62,13 @@ impl Tend {
         if let Some((channel, chat)) = &tended.asks {
             self.ask(conversation, channel, chat).await?;
         }
-        if let Some(here) = &tended.tells_others {
-            merge::tell_others(&*self.ledger, &self.channels, here).await?;
+        if tended.tells_others {
+            merge::tell_others(&*self.ledger, &self.channels, conversation).await?;
         }
         if let Some(earlier) = tended.merges_into {
             merge(&*self.ledger, &self.channels, earlier, conversation).await?;
         }
-        let has_done = tended.asks.is_some() || tended.tells_others.is_some() || tended.merges_into.is_some();
+        let has_done = tended.asks.is_some() || tended.tells_others || tended.merges_into.is_some();
         Ok(tended.is_changed || has_done)
     }
 
@@ -97,8 +97,8 @@ struct Tended {
     is_changed: bool,
     /// The earlier conversation with the same person, if it can continue there now.
     merges_into: Option<Uuid>,
-    /// As it stands, if others with the same person are to learn that a person has taken over.
-    tells_others: Option<Box<Conversation>>,
+    /// Others with the same person are to learn of something.
+    tells_others: bool,
     /// The chat whose other id is to be asked for.
     asks: Option<(String, ChatId)>,
 }

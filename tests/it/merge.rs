@@ -300,7 +300,7 @@ async fn three_ids_of_one_person_are_one_conversation(world: &World) {
 }
 
 /// Both have begun and have met, and a send of unknown fate in the later one keeps them two.
-async fn two_that_wait(world: &World) -> (Chat<'_>, Chat<'_>) {
+pub(crate) async fn two_that_wait(world: &World) -> (Chat<'_>, Chat<'_>) {
     let (first, second) = both_begin(world).await;
     world.gateway.answers(Answer::LostBefore);
     second.agent_says("This is Ana.").await;

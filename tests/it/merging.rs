@@ -1,14 +1,16 @@
 //! What happens while two conversations become one, between two steps of that, and as long as they wait for it.
 
+use baton::domain::message::ECHO_AWAITED_MS;
 use serde_json::{Value, json};
 
 use crate::{
-    merge::shows_both,
+    merge::{shows_both, two_that_wait},
     world::{Chat, World, on_both_stores},
 };
 
 on_both_stores!(
     a_takeover_between_two_steps_is_one_of_both,
+    who_is_given_back_before_the_other_is_told_stays_with_the_assistant,
     who_is_erased_meanwhile_is_erased_under_both_ids,
 );
 
@@ -49,6 +51,30 @@ async fn a_takeover_between_two_steps_is_one_of_both(world: &World) {
         assert_eq!((&stays["id"], &stays["mode"]), (&second.conversation().await["id"], &json!("HUMAN")));
         assert_eq!([shown(&first), shown(&second)], [["Hello!"], ["Hello!"]], "the assistant is silent");
     }
+}
+
+async fn who_is_given_back_before_the_other_is_told_stays_with_the_assistant(world: &World) {
+    let (first, second) = two_that_wait(world).await;
+    for chat in [&first, &second] {
+        chat.release().await;
+    }
+    // Before it is looked at what is to be told, and after.
+    for (steps, told) in [(1, "AI"), (2, "HUMAN")] {
+        world.after(1_000).await;
+        let hold = world.process().fuse.holds_step(steps);
+        tokio::join!(first.take_over(), async {
+            hold.reached().await;
+            world.pass(1_000);
+            first.release().await;
+            world.pass(1_000);
+            hold.release();
+        });
+        assert_eq!(second.conversation().await["mode"], told, "after {steps} steps");
+    }
+    assert_eq!(second.decide("POST", "This is Ana.", "/confirm").await.status, 200);
+    world.after(ECHO_AWAITED_MS).await;
+    let stays = first.conversation().await;
+    assert_eq!((&stays["id"], &stays["mode"]), (&second.conversation().await["id"], &json!("AI")));
 }
 
 async fn who_is_erased_meanwhile_is_erased_under_both_ids(world: &World) {
