@@ -162,7 +162,7 @@ pub struct Desk {
     pub channels: Arc<Channels>,
     /// Reads webhooks that were kept.
     pub intake: Arc<Intake>,
-    /// For settling after a takeover.
+    /// Takes over the other conversations with the same person as well.
     pub switch: Arc<ModeSwitch>,
 }
 
@@ -239,7 +239,15 @@ impl Desk {
         if let Some(ids) = remembered {
             return self.said_before(said, &ids).await;
         }
-        Ok(said)
+        Ok(self.with_others(said).await)
+    }
+
+    /// The takeover is one in the other conversations with the same person as well.
+    async fn with_others(&self, mut said: Said) -> Said {
+        if let Some(takeover) = said.takeover.take() {
+            said.takeover = Some(self.switch.with_others(takeover).await);
+        }
+        said
     }
 
     /// The answer of the request that a key was first used for.

@@ -66,7 +66,8 @@ pub struct Receipt {
     pub follow_up_cancelled: bool,
     /// No message of the assistant of an older version can leave any more.
     pub settled: bool,
-    /// Messages that may reach the provider, or may have reached it: sending, and of unknown fate.
+    /// Messages that may reach the provider, or may have reached it: sending, and of unknown fate. Also those of other
+    /// conversations with the same person that have not ended.
     pub in_flight: Vec<Uuid>,
     /// Messages that the provider has, but has not yet reported as sent.
     pub at_provider: Vec<Uuid>,
@@ -129,14 +130,51 @@ impl ModeSwitch {
             apply(docket, &channel.policy, to, &request)
         })
         .await??;
-        if receipt.conversation.memo.is_untold {
-            // If the store fails now, whoever tends the conversation does it.
-            let told = merge::tell_others(&*self.ledger, &self.channels, receipt.conversation.id).await;
-            if let Err(error) = told {
-                tracing::warn!(%error, "another conversation with the same person learns of a takeover later");
+        let receipt = self.with_others(receipt).await;
+        self.settle(receipt, Duration::from_millis(settle_ms.unsigned_abs())).await
+    }
+
+    /// The same takeover, in the other conversations with the same person as well: they learn of it, and what may still leave
+    /// there counts.
+    pub async fn with_others(&self, mut receipt: Receipt) -> Receipt {
+        let here = &receipt.conversation;
+        if here.mode.mode == Mode::Ai || here.memo.others().next().is_none() {
+            return receipt;
+        }
+        if here.memo.is_untold
+            && let Err(error) = merge::tell_others(&*self.ledger, &self.channels, here.id).await
+        {
+            // Whoever tends the conversation does it.
+            tracing::warn!(%error, "another conversation with the same person learns of a takeover later");
+        }
+        if let Err(error) = self.look(&mut receipt).await {
+            tracing::debug!(%error, "what may still leave is not known");
+            receipt.settled = false;
+        }
+        receipt
+    }
+
+    /// What may still leave, here and in the others.
+    async fn look(&self, receipt: &mut Receipt) -> Result<(), Error> {
+        let (here, version) = (receipt.conversation.id, receipt.conversation.mode.version);
+        let (mut settled, mut in_flight) = (true, Vec::new());
+        for id in std::iter::once(here).chain(receipt.conversation.memo.others()) {
+            let look = move |docket: &mut Docket| match id == here {
+                true => look_at_ours(docket, version),
+                false => look_in_flight(docket, docket.conversation.mode.version),
+            };
+            match change(&*self.ledger, Key::Id(id), Need::itself(), look).await {
+                // What was switched stays switched; nothing of it leaves any more.
+                Err(Error::Gone) => {}
+                looked => {
+                    let (is_settled, ids) = looked?;
+                    settled &= is_settled;
+                    in_flight.extend(ids);
+                }
             }
         }
-        self.settle(receipt, Duration::from_millis(settle_ms.unsigned_abs())).await
+        (receipt.settled, receipt.in_flight) = (settled, in_flight);
+        Ok(())
     }
 
     fn check(&self, key: &Key, to: Mode, request: &Request) -> Result<(), Refusal> {
@@ -160,7 +198,6 @@ impl ModeSwitch {
             return Ok(receipt);
         }
         let conversation = receipt.conversation.id;
-        let version = receipt.conversation.mode.version;
         let deadline = tokio::time::Instant::now() + limit;
         let mut changes = self.dispatch.changes();
         loop {
@@ -178,18 +215,9 @@ impl ModeSwitch {
                     () = tokio::time::sleep_until(look_again) => break,
                 }
             }
-            let look = move |docket: &mut Docket| look_in_flight(docket, version);
-            match change(&*self.ledger, Key::Id(conversation), Need::default(), look).await {
-                Ok((settled, in_flight)) => {
-                    receipt.settled = settled;
-                    receipt.in_flight = in_flight;
-                }
-                // What was switched stays switched; only the waiting is cut short.
-                Err(Error::Gone) => receipt.settled = true,
-                Err(error) => {
-                    tracing::debug!(%error, "whether a switch is settled is not known");
-                    return Ok(receipt);
-                }
+            if let Err(error) = self.look(&mut receipt).await {
+                tracing::debug!(%error, "whether a switch is settled is not known");
+                return Ok(receipt);
             }
         }
     }
@@ -202,6 +230,15 @@ fn look_in_flight(docket: &mut Docket, version: i64) -> (bool, Vec<Uuid>) {
         .iter()
         .any(|id| docket.message(*id).is_some_and(|message| message.is(DeliveryState::Sending)));
     (settled, in_flight)
+}
+
+/// The same of the conversation that was switched: it is not settled as long as others with the same person do not know.
+/// Unless it was given back meanwhile.
+fn look_at_ours(docket: &mut Docket, version: i64) -> (bool, Vec<Uuid>) {
+    let (settled, in_flight) = look_in_flight(docket, version);
+    let conversation = &docket.conversation;
+    let waits_for_others = conversation.memo.is_untold && conversation.mode.mode == Mode::Human;
+    (settled && !waits_for_others, in_flight)
 }
 
 /// The switch itself, on the locked docket.
@@ -259,7 +296,7 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
 /// What a switch did, as it stands in the docket now.
 pub fn receipt(docket: &mut Docket, switched: &Switched, answering: bool) -> Receipt {
     let version = docket.conversation.mode.version;
-    let (settled, in_flight) = look_in_flight(docket, version);
+    let (settled, in_flight) = look_at_ours(docket, version);
     let at_provider = docket.ids(|message| {
         let has_not_left = message.delivery.as_ref().is_some_and(|delivery| delivery.left_at.is_none());
         message.is_machine_made() && message.is(DeliveryState::Sent) && has_not_left

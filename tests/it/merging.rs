@@ -4,12 +4,13 @@ use baton::domain::message::ECHO_AWAITED_MS;
 use serde_json::{Value, json};
 
 use crate::{
-    merge::{shows_both, two_that_wait},
+    merge::{HIDDEN, both_begin, shows_both, two_that_wait},
     world::{Chat, World, on_both_stores},
 };
 
 on_both_stores!(
     a_takeover_between_two_steps_is_one_of_both,
+    a_takeover_waits_for_what_is_being_sent_in_the_other,
     who_is_given_back_before_the_other_is_told_stays_with_the_assistant,
     who_is_erased_meanwhile_is_erased_under_both_ids,
 );
@@ -51,6 +52,33 @@ async fn a_takeover_between_two_steps_is_one_of_both(world: &World) {
         assert_eq!((&stays["id"], &stays["mode"]), (&second.conversation().await["id"], &json!("HUMAN")));
         assert_eq!([shown(&first), shown(&second)], [["Hello!"], ["Hello!"]], "the assistant is silent");
     }
+}
+
+async fn a_takeover_waits_for_what_is_being_sent_in_the_other(world: &World) {
+    let (first, second) = both_begin(world).await;
+    let send = world.gateway.holds();
+    world.assistant_says("Two condos.");
+    second.writes("M3", "Show me condos").await;
+    world.pass(3_000);
+    world.drain_until(&send).await;
+    assert_eq!(shows_both(&first, HIDDEN, "M4", "It is me").await, "accepted");
+    let said = first.agent_says("This is Ana.").await;
+    assert_eq!(second.conversation().await["mode"], "HUMAN", "with the answer");
+    let condos = second.message("Two condos.").await;
+    let impatient = first.switch(json!({ "mode": "HUMAN", "settle_ms": 0 })).await;
+    for receipt in [&said["takeover"], &impatient] {
+        assert_eq!(
+            (&receipt["settled"], &receipt["in_flight"]),
+            (&json!(false), &json!([condos["id"]])),
+            "{receipt}"
+        );
+    }
+    let (receipt, ()) = tokio::join!(first.take_over(), async {
+        send.release();
+        world.drain().await;
+    });
+    assert_eq!((&receipt["settled"], &receipt["in_flight"]), (&json!(true), &json!([])));
+    assert_eq!(shown(&second), ["Hello!", "Two condos."]);
 }
 
 async fn who_is_given_back_before_the_other_is_told_stays_with_the_assistant(world: &World) {

@@ -81,7 +81,7 @@ impl Desk {
         }
         match remembered {
             Some(ids) => self.said_before(said, &ids).await,
-            None => Ok(said),
+            None => Ok(self.with_others(said).await),
         }
     }
 
