@@ -218,6 +218,9 @@ pub struct Memo {
     /// The newest message when the contact last did anything, reactions and edits included: no follow-up up to it leaves.
     #[serde(skip_serializing_if = "is_zero")]
     pub alive_seq: i64,
+    /// When that was, here or in another conversation with the same person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alive_at: Option<i64>,
     /// The next attempt at the words of the pending follow-up not before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow_up_retry_at: Option<i64>,
@@ -248,7 +251,8 @@ pub struct Memo {
     /// Those that continue here, or will. Their messages stay with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<Uuid>,
-    /// A person has taken over, and the other conversations with the same person that have not ended do not know yet.
+    /// A person has taken over, or the contact has written, and the other conversations with the same person that have not
+    /// ended do not know yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_untold: bool,
     /// The message in which the contact has wished for no follow-ups: its words may be taken back.

@@ -16,7 +16,7 @@ use crate::domain::{
     docket::{Docket, Entry},
     event::{EventType, actor},
     lane::Lane,
-    message::{Author, DeliveryState, Gate, Message, Origin},
+    message::{Author, DeliveryReason, DeliveryState, Gate, Message, Origin},
     mode::Mode,
     pacing,
     policy::Policy,
@@ -99,6 +99,28 @@ pub fn cancel(docket: &mut Docket, reason: &str, by: &str) -> bool {
         stop_writing(docket, reason, by);
     }
     was_pending
+}
+
+/// The contact did something at that moment in another conversation with them: of what would chase them here, nothing from
+/// before it leaves.
+pub fn heard_elsewhere(docket: &mut Docket, at: Time) {
+    if docket.conversation.memo.alive_at.is_some_and(|known| known >= at.0) {
+        return;
+    }
+    let before = docket.messages().iter().filter(|message| message.at <= at).map(|message| message.seq);
+    let seen = before.max().unwrap_or(0);
+    let conversation = &mut docket.conversation;
+    conversation.memo.alive_at = Some(at.0);
+    conversation.memo.alive_seq = conversation.memo.alive_seq.max(seen);
+    if conversation.last_message_at.is_none_or(|last| last <= at) {
+        conversation.memo.follow_ups_sent = 0;
+    }
+    if docket.follow_up().is_some_and(|follow_up| follow_up.created_at <= at) {
+        cancel(docket, "contact_replied", actor::CONTACT);
+    }
+    outbox::withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| {
+        delivery.gate == Gate::FollowUp && delivery.queued_at <= at
+    });
 }
 
 /// Calls off what was scheduled by itself when words left that now do not.

@@ -114,7 +114,7 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
             clear(docket, by.actor, asks_who_answers);
         }
         let memo = &mut docket.conversation.memo;
-        memo.is_untold = to == Mode::Human && (memo.same_person.is_some() || !memo.merged.is_empty());
+        memo.is_untold |= to == Mode::Human && memo.others().next().is_some();
         if to == Mode::Human && is_our_side {
             docket
                 .record(Entry::of(EventType::AgentTookOver).by(by.actor).with("reason", by.reason.as_str()));

@@ -144,7 +144,11 @@ const fn is_overheard(reason: OutcomeReason) -> bool {
 
 /// Whatever the contact does is a sign of life: no follow-up from before it leaves.
 fn chase_no_more(docket: &mut Docket) {
-    docket.conversation.memo.alive_seq = docket.conversation.seq;
+    let (seq, now) = (docket.conversation.seq, docket.now);
+    let memo = &mut docket.conversation.memo;
+    (memo.alive_seq, memo.alive_at) = (seq, Some(now.0));
+    // Nor from the earlier conversation with them, as long as the two wait to become one.
+    memo.is_untold |= memo.same_person.is_some();
     agenda::cancel(docket, "contact_replied", actor::CONTACT);
     outbox::withdraw(docket, DeliveryReason::Superseded, actor::CONTACT, |delivery| {
         delivery.gate == Gate::FollowUp

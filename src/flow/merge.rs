@@ -9,6 +9,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{
+    agenda,
     channels::{Channel, Channels},
     conversations::{self, By},
     desk,
@@ -148,7 +149,8 @@ pub async fn merge(
     Ok(())
 }
 
-/// A person has taken over here: so they have in the other conversations with the same person that have not ended yet.
+/// A person has taken over here, or the contact has written: so they have in the other conversations with the same person that
+/// have not ended yet.
 pub async fn tell_others(ledger: &dyn Ledger, channels: &Arc<Channels>, here: Uuid) -> Result<(), Error> {
     // As it stands now: the takeover for which this was asked may have been given back.
     let look = |docket: &mut Docket| {
@@ -162,17 +164,18 @@ pub async fn tell_others(ledger: &dyn Ledger, channels: &Arc<Channels>, here: Uu
     };
     for other in here.memo.others() {
         let here = Arc::clone(&here);
-        let take_over = by_policy(Arc::clone(channels), move |docket, policy| {
+        let learn = by_policy(Arc::clone(channels), move |docket, policy| {
             if docket.conversation.memo.merged_into.is_none() {
-                become_human(docket, policy, &here.mode, here.assignee);
+                learn(docket, policy, &here, here.assignee);
             }
         });
-        ignore_gone(change(ledger, Key::Id(other), Need::itself(), take_over).await)?;
+        ignore_gone(change(ledger, Key::Id(other), Need::itself(), learn).await)?;
     }
-    let version = here.mode.version;
+    let told = (here.mode.version, here.memo.alive_at);
     let is_told = move |docket: &mut Docket| {
-        let memo = &mut docket.conversation.memo;
-        memo.is_untold &= docket.conversation.mode.version != version;
+        let conversation = &mut docket.conversation;
+        let stands = (conversation.mode.version, conversation.memo.alive_at);
+        conversation.memo.is_untold &= stands != told;
     };
     ignore_gone(change(ledger, Key::Id(here.id), Need::itself(), is_told).await)
 }
@@ -213,7 +216,7 @@ fn pair(docket: &mut Docket, policy: &Policy, earlier: &Conversation) -> Option<
     if docket.conversation.memo.merged_into.is_some() {
         return None;
     }
-    become_human(docket, policy, &earlier.mode, None);
+    learn(docket, policy, earlier, None);
     docket.conversation.memo.same_person = Some(earlier.id);
     Some(Later {
         conversation: docket.conversation.clone(),
@@ -225,7 +228,7 @@ fn pair(docket: &mut Docket, policy: &Policy, earlier: &Conversation) -> Option<
 /// The earlier one takes on what must not be lost with the later; more than once, if that cannot end yet.
 fn receive(docket: &mut Docket, policy: &Policy, later: &Later) {
     let from = &later.conversation;
-    become_human(docket, policy, &from.mode, from.assignee);
+    learn(docket, policy, from, from.assignee);
     let conversation = &mut docket.conversation;
     let known = &mut conversation.memo.merged;
     let new: Vec<Uuid> = from.memo.merged.iter().filter(|id| !known.contains(id)).copied().collect();
@@ -287,6 +290,14 @@ fn record(docket: &mut Docket, what: &'static str, other: Uuid) {
             .by(actor::SYSTEM)
             .with(what, other.to_string()),
     );
+}
+
+/// Whatever must be so in both from the moment on at which it is so in one of them.
+fn learn(docket: &mut Docket, policy: &Policy, other: &Conversation, agent: Option<Uuid>) {
+    become_human(docket, policy, &other.mode, agent);
+    if let Some(at) = other.memo.alive_at {
+        agenda::heard_elsewhere(docket, Time(at));
+    }
 }
 
 /// A person answers the other one: so they do here, for the same reason, since then and for as long. Unless somebody has given

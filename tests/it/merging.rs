@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     merge::{HIDDEN, both_begin, shows_both, two_that_wait},
-    world::{Chat, World, on_both_stores},
+    world::{Answer, Chat, Step, World, on_both_stores},
 };
 
 on_both_stores!(
@@ -13,7 +13,11 @@ on_both_stores!(
     a_takeover_waits_for_what_is_being_sent_in_the_other,
     who_is_given_back_before_the_other_is_told_stays_with_the_assistant,
     who_is_erased_meanwhile_is_erased_under_both_ids,
+    who_writes_under_another_id_is_chased_under_neither,
+    who_writes_while_the_two_wait_is_chased_in_neither,
 );
+
+const HOUR_MS: i64 = 3_600_000;
 
 /// The ids of a person.
 fn ids(number: usize) -> (String, String) {
@@ -128,4 +132,60 @@ async fn who_is_erased_meanwhile_is_erased_under_both_ids(world: &World) {
         assert_eq!(second.writes("M1", "Hi, it is my secret").await, "ignored");
         assert_eq!([first.conversation().await, second.conversation().await], [Value::Null, Value::Null]);
     }
+}
+
+fn follows_up(world: &World) {
+    world.rules(|policy| {
+        policy.follow_up_after_ms = vec![HOUR_MS];
+        policy.follow_up_text = Some("Still there?".to_owned());
+    });
+}
+
+async fn who_writes_under_another_id_is_chased_under_neither(world: &World) {
+    follows_up(world);
+    // While it is pending, and while it waits to leave.
+    for (number, is_queued) in [(1, false), (2, true)] {
+        let (phone, hidden) = ids(number);
+        let (first, second) = (world.chat(&phone), world.chat(&hidden));
+        world.assistant_says("Two condos.");
+        first.writes("M1", "Show me condos").await;
+        world.after(3_000).await;
+        if is_queued {
+            world.state("notAuthorized").await;
+            world.after(HOUR_MS).await;
+            assert_eq!(first.message("Still there?").await["delivery"]["state"], "queued");
+        }
+        // No webhook shows that they are one: it is asked for.
+        world.gateway.knows_as_one(&phone, &hidden);
+        world.assistant_says("Two houses.");
+        second.writes("M2", "Show me houses").await;
+        world.after(3_000).await;
+        world.state("authorized").await;
+        for ms in [60_000, HOUR_MS] {
+            world.after(ms).await;
+        }
+        assert_eq!(first.conversation().await["id"], second.conversation().await["id"]);
+        assert_eq!([shown(&first), shown(&second)], [["Two condos."], ["Two houses."]], "{is_queued}");
+    }
+}
+
+async fn who_writes_while_the_two_wait_is_chased_in_neither(world: &World) {
+    follows_up(world);
+    let (first, second) = both_begin(world).await;
+    world.gateway.answers(Answer::LostBefore);
+    world.assistant_says("Two condos.");
+    second.writes("M3", "Show me condos").await;
+    world.after(3_000).await;
+    world.assistant_says("Yes?");
+    assert_eq!(shows_both(&first, HIDDEN, "M4", "It is me").await, "accepted");
+    world.after(3_000).await;
+    assert_ne!(first.conversation().await["id"], second.conversation().await["id"], "they wait");
+    assert!(first.conversation().await["follow_up"].is_object());
+    world.assistant.add(Step::says("A moment.").always());
+    second.writes("M5", "Is it large?").await;
+    world.after(3_000).await;
+    assert_ne!(first.conversation().await["id"], second.conversation().await["id"], "they wait still");
+    assert_eq!(first.conversation().await["follow_up"], Value::Null);
+    world.after(HOUR_MS).await;
+    assert_eq!(shown(&first), ["Hello!", "Yes?"]);
 }

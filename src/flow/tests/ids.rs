@@ -2,10 +2,15 @@
 
 use super::ana;
 use crate::{
-    domain::chat::ChatId,
+    domain::{
+        chat::ChatId,
+        message::{DeliveryReason, DeliveryState},
+    },
     flow::{
+        agenda::heard_elsewhere,
         desk::{Idempotency, Words, words},
         inbox, merge,
+        outbox::Settled,
         play::Play,
         provider::Arrival,
         reconcile::Copy,
@@ -64,4 +69,47 @@ fn the_other_id_of_a_person_is_asked_for_once_where_a_person_writes_or_a_hidden_
         play.step(|docket, _| merge::ask_again(docket));
     }
     assert!((86_400_000..87_000_000).contains(&play.now.since(began)));
+}
+
+#[test]
+fn whom_we_hear_elsewhere_is_chased_no_more_by_what_was_there_before() {
+    for (later_ms, is_pending) in [(-1, true), (0, false), (1_000, false)] {
+        let mut play = Play::new();
+        play.exchange("Show me condos", "Two condos.");
+        play.wait(1_000);
+        assert!(play.schedules("Still there?", 5_000));
+        let at = play.now.plus_ms(later_ms);
+        play.wait(2_000);
+        play.step(|docket, _| heard_elsewhere(docket, at));
+        assert_eq!(play.pending_follow_ups() == 1, is_pending, "{later_ms}");
+        assert_eq!(play.conversation.memo.follow_ups_sent, 0);
+        // Told once more, it says nothing of what was scheduled since.
+        if !is_pending {
+            assert!(play.schedules("Still there?", 5_000));
+            play.step(|docket, _| heard_elsewhere(docket, at));
+            assert_eq!(play.pending_follow_ups(), 1);
+        }
+    }
+    for is_leaving in [false, true] {
+        let mut play = Play::new();
+        play.exchange("Show me condos", "Two condos.");
+        assert!(play.schedules("Still there?", 5_000));
+        play.wait(5_000);
+        play.fires();
+        let attempt = is_leaving.then(|| play.claims_send().0);
+        play.wait(1_000);
+        let at = play.now;
+        play.step(|docket, _| heard_elsewhere(docket, at));
+        if let Some(attempt) = attempt {
+            play.settles(attempt, &Settled::Again(None, "refused the connection".to_owned()));
+        }
+        assert!(play.sends().is_empty(), "{is_leaving}");
+        let withdrawn = play.messages.iter().find(|message| message.text == "Still there?").unwrap();
+        let delivery = withdrawn.delivery.as_ref().unwrap();
+        assert_eq!(
+            (delivery.state, delivery.reason),
+            (DeliveryState::Cancelled, Some(DeliveryReason::Superseded)),
+            "{is_leaving}"
+        );
+    }
 }
