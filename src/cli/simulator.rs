@@ -101,7 +101,7 @@ fn opening(address: SocketAddr, options: &Options) -> String {
         "\nSimulated Green API at http://{address}  (in memory; Ctrl-C ends it)\n\n\
          To run Baton with it, in two more shells; the second sets the account up:\n\n  \
          export BATON_GREEN_API_URL=http://{address} BATON_GREEN_API_INSTANCE={} BATON_GREEN_API_TOKEN={token}\n  \
-         export BATON_GREEN_API_RECEIVE=poll\n  \
+         export BATON_GREEN_API_RECEIVE=poll BATON_AI_PROVIDER=scripted\n  \
          baton serve\n  \
          baton connect --yes\n\n\
          A contact writes, and what everybody wrote:\n\n  \
@@ -137,6 +137,8 @@ mod tests {
             (1_101_000_001, "t0ken", "new")
         );
         assert!(!opening(ADDRESS, &found).contains("t0ken"));
+        // Without an assistant every conversation begins with people, and nothing would be answered.
+        assert!(opening(ADDRESS, &found).contains("RECEIVE=poll BATON_AI_PROVIDER=scripted"));
         let found = options(&["--instance", "7", "--token", "mine"], &set);
         assert_eq!((found.instance, found.token.as_str(), found.webhook_token.as_str()), (7, "mine", ""));
         let found = options(&[], &[]);
