@@ -27,6 +27,9 @@ table{border-collapse:collapse;margin:.5rem 0}\
 td,th{text-align:left;vertical-align:top;padding:.1rem .8rem .1rem 0;overflow-wrap:anywhere}\
 details{border-top:1px solid #8884;margin:0}";
 
+/// What is used first is described first.
+const FIRST: [&str; 3] = ["Conversations", "Messages", "Mode"];
+
 /// That of all pages, but for the one style, which is in the page itself and allowed by its hash.
 fn policy() -> &'static str {
     static POLICY: OnceLock<String> = OnceLock::new();
@@ -76,6 +79,8 @@ fn describe(document: &Value) -> String {
             tags.push(tag);
         }
     }
+    // Whoever comes for the first time comes for these; the others stay in their order.
+    tags.sort_by_key(|tag| FIRST.iter().position(|first| first == tag).unwrap_or(FIRST.len()));
     for tag in tags {
         let _ = write!(html, "<h2>{}</h2>", escaped(tag));
         for (path, method, operation) in operations.iter().filter(|(.., operation)| tag_of(operation) == tag)
@@ -101,7 +106,7 @@ fn tag_of(operation: &Value) -> &str {
 }
 
 fn describe_operation(html: &mut String, document: &Value, path: &str, method: &str, operation: &Value) {
-    let text = |name: &str| escaped(operation[name].as_str().unwrap_or_default());
+    let text = |name: &str| marked(operation[name].as_str().unwrap_or_default());
     // Writing to a string cannot fail.
     let _ = write!(
         html,
@@ -155,7 +160,7 @@ fn row(name: &Value, schema: &Value, description: &Value) -> String {
         "<tr><td><code>{}</code></td><td>{}</td><td>{}{}</td></tr>",
         escaped(name.as_str().unwrap_or_default()),
         escaped(&kind(schema)),
-        escaped(description.as_str().unwrap_or_default()),
+        marked(description.as_str().unwrap_or_default()),
         example.unwrap_or_default(),
     )
 }
@@ -179,6 +184,18 @@ fn kind(schema: &Value) -> String {
 fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let pointer = schema["$ref"].as_str().and_then(|to| to.strip_prefix('#'));
     pointer.and_then(|pointer| document.pointer(pointer)).unwrap_or(schema)
+}
+
+/// What stands between two backticks is code; one without its other stays as it is.
+fn marked(text: &str) -> String {
+    let text = escaped(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    let (last, pairs) = parts.split_last().unwrap_or((&"", &[]));
+    let pairs = pairs.chunks(2).map(|pair| match pair {
+        [before, code] => format!("{before}<code>{code}</code>"),
+        unpaired => format!("{}`", unpaired.concat()),
+    });
+    pairs.chain([(*last).to_owned()]).collect()
 }
 
 fn escaped(text: &str) -> String {

@@ -170,6 +170,12 @@ async fn the_pages_need_nothing_from_elsewhere_and_describe_every_route() {
     for row in routes().into_iter().filter(|row| !is_dashboard(row)) {
         assert!(docs.body.contains(&format!("<code>{}</code>", row.path)), "{}", row.path);
     }
+    assert!(
+        !docs.body.contains('`') && docs.body.contains("<code>Idempotency-Key</code>"),
+        "words of code are code"
+    );
+    let tags: Vec<&str> = docs.body.split("<h2>").skip(1).filter_map(|rest| rest.split('<').next()).collect();
+    assert_eq!(tags[..3], ["Conversations", "Messages", "Mode"], "{tags:?}");
     let document = world.get("/openapi.json").await.json();
     assert_eq!(
         document,
