@@ -30,6 +30,19 @@ pub enum Access {
     Metrics,
 }
 
+impl Access {
+    /// What it takes, as everybody may read at `/docs` too.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Open => "this is open to everybody",
+            Self::Reads => "this takes the role read, agent or admin",
+            Self::Acts => "this takes the role agent or admin",
+            Self::Admin => "this takes the role admin",
+            Self::Metrics => "metrics count all channels: this takes a token that is limited to none",
+        }
+    }
+}
+
 /// With what somebody shows who they are: the hash of it, where it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Credential {

@@ -39,7 +39,7 @@ async fn admit(access: Access, request: &ServiceRequest) -> Result<Caller, Probl
     if is_browser && is_change && !doors.site.is_asked_by_our_page(request.headers()) {
         return Err(Problem::forbidden("a session changes things only from Baton's own pages"));
     }
-    if caller.may(access) { Ok(caller) } else { Err(Problem::forbidden("you may not do that")) }
+    if caller.may(access) { Ok(caller) } else { Err(Problem::forbidden(access.in_words())) }
 }
 
 /// A bearer token comes before the cookie, which a browser sends without being asked.

@@ -63,6 +63,23 @@ async fn every_role_may_do_what_the_contract_says_and_no_more() {
 }
 
 #[tokio::test]
+async fn who_may_not_do_something_is_told_which_role_may() {
+    let world = World::new();
+    token(&world, "read", Role::Read, None);
+    for (method, path, wanted) in [
+        ("GET", "/api/v1/tokens".to_owned(), "this takes the role admin"),
+        (
+            "DELETE",
+            format!("/api/v1/conversations/{}/read", Uuid::now_v7()),
+            "this takes the role agent or admin",
+        ),
+    ] {
+        let asked = request(method, &path, None).insert_header(("Authorization", "Bearer read"));
+        assert_eq!(world.send(asked).await.json()["detail"], wanted, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn metrics_count_all_channels_and_are_for_those_who_see_all() {
     let world = World::new();
     for role in [Role::Admin, Role::Agent, Role::Read, Role::Metrics] {
