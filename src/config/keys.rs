@@ -2,7 +2,10 @@
 
 use std::{any::TypeId, sync::LazyLock};
 
-use clap::{Arg, Args as _, Command};
+use clap::{
+    Arg, Args as _, Command,
+    error::{ContextKind, ContextValue},
+};
 
 use super::{
     secrets::{Location, Passphrase, Secret, SecretKeys, Secrets},
@@ -54,6 +57,16 @@ pub(super) fn all() -> impl Iterator<Item = &'static str> {
 /// Whether there is such a setting.
 pub(super) fn known(key: &str) -> bool {
     find(key).is_some()
+}
+
+/// The setting that was perhaps meant, as for a misspelt flag.
+pub(super) fn like(key: &str) -> Option<String> {
+    let flag = format!("--{}", key.replace('_', "-"));
+    let refused = TABLE.clone().no_binary_name(true).try_get_matches_from([flag]).err()?;
+    match refused.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(flag)) => Some(flag.trim_start_matches('-').replace('-', "_")),
+        _ => None,
+    }
 }
 
 /// What holds if nobody says anything.

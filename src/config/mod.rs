@@ -232,7 +232,12 @@ impl Settings {
 
     /// Variables that look like settings and are not: a misspelt one is found by this alone.
     pub fn unknown(&self) -> Option<String> {
-        let names = self.unknown.join(", ");
+        let in_words = |name: &String| {
+            let key = name.trim_start_matches("BATON_").to_ascii_lowercase();
+            let meant = keys::like(&key).map(|key| format!(" (did you mean {}?)", variable(&key)));
+            format!("{name}{}", meant.unwrap_or_default())
+        };
+        let names = self.unknown.iter().map(in_words).collect::<Vec<_>>().join(", ");
         (!names.is_empty()).then(|| format!("not known in this version, and without effect: {names}"))
     }
 
@@ -337,7 +342,7 @@ impl Default for Settings {
 const PROMPT_MAX_BYTES: usize = 256 * 1024;
 
 fn read_prompt(path: &Path) -> Result<std::sync::Arc<str>, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = sources::read_text(path)?;
     match text.trim() {
         "" => Err(format!("{} is empty", path.display())),
         text if text.len() > PROMPT_MAX_BYTES => Err(format!("{} has more than 256 KiB", path.display())),

@@ -84,7 +84,10 @@ pub(super) fn file(path: Option<&Path>) -> Result<Given, Wrong> {
     let text = match (path, std::fs::read_to_string(path.unwrap_or(usual))) {
         (_, Ok(text)) => text,
         (None, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Given::new()),
-        (_, Err(error)) => return Err(Wrong::new(&path.unwrap_or(usual).display().to_string(), error)),
+        (_, Err(error)) => {
+            let whole = whole_path(path.unwrap_or(usual));
+            return Err(Wrong::new(&whole.display().to_string(), error));
+        }
     };
     toml_text(&text, &path.unwrap_or(usual).display().to_string())
 }
@@ -103,7 +106,12 @@ fn toml_text(text: &str, name: &str) -> Result<Given, Wrong> {
         match key.strip_suffix("_file").filter(|key| keys::is_secret(key)) {
             _ if keys::known(key) => put(&mut given, key, value, Source::File, &place)?,
             Some(secret) => put(&mut given, secret, read_secret(&value, &place)?, Source::File, &place)?,
-            None => return Err(Wrong::new(&place, "there is no such setting; .env.example lists all")),
+            None => {
+                let meant = keys::like(key).map(|key| format!(", did you mean {key}?"));
+                let meant = meant.unwrap_or_else(|| ";".to_owned());
+                let problem = format!("there is no such setting{meant} .env.example lists all");
+                return Err(Wrong::new(&place, problem));
+            }
         }
     }
     Ok(given)
@@ -132,9 +140,17 @@ fn scalar(value: &toml::Value) -> Option<String> {
 
 /// A secret kept in a file of its own, as container systems hand them over.
 fn read_secret(path: &str, place: &str) -> Result<String, Wrong> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Wrong::new(place, format!("{path}: {error}")))?;
+    let text = read_text(Path::new(path)).map_err(|problem| Wrong::new(place, problem))?;
     Ok(text.trim().to_owned())
+}
+
+/// A file that a setting names. Where it is not there, the whole path says in which folder it was looked for.
+pub(super) fn read_text(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", whole_path(path).display()))
+}
+
+fn whole_path(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]
@@ -183,7 +199,11 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_file_is_one_line() {
         for (text, line) in [
-            ("brust = 1", "brust in baton.toml: there is no such setting; .env.example lists all"),
+            (
+                "brust = 1",
+                "brust in baton.toml: there is no such setting, did you mean burst? .env.example lists all",
+            ),
+            ("zzz = 1", "zzz in baton.toml: there is no such setting; .env.example lists all"),
             (
                 "[burst]\nquiet = 1",
                 "burst in baton.toml: must be text, a number, true, false, or a list of texts or numbers",

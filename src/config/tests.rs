@@ -143,6 +143,15 @@ fn a_wrong_value_is_one_line_that_says_where_and_what_is_allowed() {
 }
 
 #[test]
+fn a_file_that_is_not_there_is_told_with_its_whole_path() {
+    let folder = std::env::current_dir().expect("a folder");
+    for name in ["BATON_AI_PROMPT_FILE", "BATON_AI_TOOLS_FILE", "BATON_API_TOKEN_FILE"] {
+        let had = wrong(&[], &[(name, "nowhere.txt")], "");
+        assert!(had.starts_with(&format!("{name}: {}", folder.join("nowhere.txt").display())), "{had}");
+    }
+}
+
+#[test]
 fn tools_are_read_from_their_file_and_one_that_is_asked_needs_a_secret() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("tools.json");

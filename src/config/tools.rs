@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path, sync::Arc};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::values::http_url;
+use super::{sources::read_text, values::http_url};
 use crate::domain::tool::{BUILT_IN, LookUp, Tool};
 
 /// The model reads all of them with every request.
@@ -34,7 +34,7 @@ struct Listed {
 /// Reads the file.
 pub(super) fn read(path: &Path) -> Result<Arc<[Tool]>, String> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+    let text = read_text(path)?;
     parse(&text).map_err(|problem| format!("{shown}: {problem}"))
 }
 

@@ -74,7 +74,7 @@ fn a_wrong_setting_is_one_line_and_exit_code_2() {
         (
             &["serve", "--config", "strange.toml"],
             &[],
-            "baton: brust in strange.toml: there is no such setting; .env.example lists all",
+            "baton: brust in strange.toml: there is no such setting, did you mean burst? .env.example lists all",
         ),
         (
             &["serve"],
@@ -120,7 +120,11 @@ fn a_misspelt_variable_is_told_by_every_command() {
         let output = baton(folder.path(), words, &[("BATON_DATABSE_URL", "sqlite://other.db")]);
         let told = [output.stdout, output.stderr].concat();
         let told = String::from_utf8_lossy(&told);
-        assert_eq!(told.matches("without effect: BATON_DATABSE_URL").count(), 1, "{words:?}: {told}");
+        assert_eq!(
+            told.matches("without effect: BATON_DATABSE_URL (did you mean BATON_DATABASE_URL?)").count(),
+            1,
+            "{words:?}: {told}"
+        );
     }
 }
 
