@@ -42,6 +42,8 @@ pub struct Wish {
     pub again: bool,
     /// The server that it was made of has not run since: what is owed has not left.
     pub moved: bool,
+    /// The key in it may stay locked though there is none here: somebody was asked, and has chosen that.
+    pub leaves_locked: bool,
 }
 
 /// What was done.
@@ -120,11 +122,17 @@ impl Examined {
             self.head.version
         );
         require_empty(&store.look().await?, schema, wish.again)?;
+        let missing_key = store.key_file().filter(|file| settings.secret_key.is_none() && !file.exists());
+        let missing_key = missing_key.filter(|_| brought.is_none()).map(|file| file.path().to_owned());
+        ensure!(
+            missing_key.is_none() || !self.has_keys() || wish.leaves_locked,
+            "the key of what is encrypted is in this backup, locked, and there is no other here: set BATON_BACKUP_PASSPHRASE to \
+             the words with which it was made. If they are lost, set BATON_SECRET_KEY to the old installation's key, or to a \
+             new one (openssl rand -hex 32), with which what is encrypted stays shut. Nothing was written"
+        );
         let (_, read) = backup::Read::begin(File::open(&self.path)?)?;
         store.load(schema, read).await?;
         store.migrate().await?;
-        let missing_key = store.key_file().filter(|file| settings.secret_key.is_none() && !file.exists());
-        let missing_key = missing_key.filter(|_| brought.is_none()).map(|file| file.path().to_owned());
         let seals =
             store.reseal(sealing(&store, settings, brought.as_deref(), missing_key.is_some())?).await?;
         let settled = match wish.moved {

@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::{anyhow, bail};
 
 use super::{password, print};
 use crate::{
@@ -59,7 +59,10 @@ async fn passphrase(settings: &Settings) -> anyhow::Result<Passphrase> {
         return Ok(words.clone());
     }
     let words = password::ask_for("Passphrase of the backup").await?;
-    words.parse().map_err(anyhow::Error::msg).context("the passphrase")
+    let wrong = |wrong: String| {
+        anyhow!("the passphrase {wrong}: set it in BATON_BACKUP_PASSPHRASE, or type it when you are asked")
+    };
+    words.parse().map_err(wrong)
 }
 
 fn told(file: &str, saved: &Saved, seconds: f64) -> String {

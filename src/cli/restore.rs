@@ -37,7 +37,8 @@ impl Restore {
         let passphrase = passphrase(&examined, settings).await?;
         let (made_at, version) = (examined.made_at(), examined.version().to_owned());
         let has_locked_keys = examined.has_keys() && passphrase.is_none();
-        let wish = Wish { again: self.again, moved: self.moved };
+        let leaves_locked = has_locked_keys && io::stdin().is_terminal();
+        let wish = Wish { again: self.again, moved: self.moved, leaves_locked };
         let restored = examined.restore(settings, wish, passphrase.as_ref()).await?;
         let mut told = by_table(&restored.rows);
         let _ = writeln!(
@@ -66,7 +67,11 @@ async fn passphrase(examined: &Examined, settings: &Settings) -> anyhow::Result<
     if words.is_empty() {
         return Ok(None);
     }
-    words.parse().map(Some).map_err(|wrong: String| anyhow::anyhow!("the passphrase {wrong}"))
+    words.parse().map(Some).map_err(|wrong: String| {
+        anyhow::anyhow!(
+            "the passphrase {wrong}: set it in BATON_BACKUP_PASSPHRASE, or type it when you are asked"
+        )
+    })
 }
 
 fn unfinished(settled: Option<Settled>) -> String {

@@ -41,6 +41,7 @@ async fn the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words(
     let without = from.backs_up("without", &[]);
     let no_words = from.says(&["backup", "locked", "--with-secrets"]);
     assert!(no_words.code == Some(1) && no_words.error.contains("at least 12 characters"), "{no_words:?}");
+    assert!(no_words.error.contains("BATON_BACKUP_PASSPHRASE"), "{no_words:?}");
     from.set("BATON_BACKUP_PASSPHRASE", "correct horse battery");
     let locked = from.backs_up("locked", &["--with-secrets"]);
     drop(server);
@@ -63,6 +64,13 @@ async fn the_key_goes_along_only_when_asked_for_and_opens_only_by_its_words(
     let server = to.serves(&["--ai-provider", "none"]);
     assert!(opens_the_door(&server).await);
     drop(server);
+
+    // Without the words nothing is written, and it is tried again with them.
+    let mut wordless = Program::on_sqlite();
+    let refused = wordless.says(&["restore", path_of(&locked)]);
+    assert!(refused.code == Some(1) && refused.error.contains("set BATON_BACKUP_PASSPHRASE"), "{refused:?}");
+    wordless.set("BATON_BACKUP_PASSPHRASE", "correct horse battery");
+    wordless.does(&["restore", path_of(&locked)]);
 
     // Without the words, and without the key: it is said, and how it is mended.
     let mut bare = Program::on_sqlite();
