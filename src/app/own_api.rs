@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail, ensure};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
@@ -11,6 +11,9 @@ use crate::{adapters::http_client::http_client, config::Settings};
 
 /// A server that says nothing for this long is given up.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// At the start the server is waited for this long: an assistant waits meanwhile.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// For so long what goes under a key is asked again, where it is not known what became of it; first after this, then after twice
 /// as long each time.
@@ -48,7 +51,24 @@ impl OwnApi {
             "BATON_API_TOKEN must hold your token: `baton token create NAME --role agent --agent YOU` makes one",
         )?;
         let base = base.trim_end_matches('/').to_owned();
+        let is_web = reqwest::Url::parse(&base).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        ensure!(is_web, "--server {base}: must be an address such as https://baton.example.com");
         Ok(Self { http: http_client(CONNECT)?, patience: PATIENCE, base, token: token.expose().to_owned() })
+    }
+
+    /// Whether the server answers and takes the token, asked before anybody relies on it. An error: it does not take it. Words: it
+    /// does not answer now, and may later.
+    pub async fn look(&self) -> anyhow::Result<Option<String>> {
+        match tokio::time::timeout(LOOK, self.try_once("GET", "/channels", None, None)).await {
+            Ok(Ok(Said::Done(_))) => Ok(None),
+            Ok(Ok(Said::Refused(problem))) => bail!(
+                "{} refuses: {problem}; check the address (--server), and that BATON_API_TOKEN is a token of that server with the \
+                 role read, agent or admin",
+                self.base
+            ),
+            Ok(Err(unanswered)) => Ok(Some(unanswered.problem)),
+            Err(_) => Ok(Some(format!("{} does not answer within {} s", self.base, LOOK.as_secs()))),
+        }
     }
 
     /// Asks for a path below `/api/v1`; under a key again, until there is an answer: it is the same request, and done once.
@@ -162,6 +182,42 @@ mod tests {
     const BUSY: &str = "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     const DONE: &str = "HTTP/1.1 202 Done\r\ncontent-length: 8\r\nconnection: close\r\n\r\n{\"id\":1}";
     const NO: &str = "HTTP/1.1 409 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+    #[test]
+    fn what_is_no_address_is_refused_at_once() {
+        let settings =
+            Settings::default().adjusted(&[], &[("api_token", "a-token-of-20-letters")]).expect("right");
+        for (server, is_one) in [("foo", false), ("ftp://foo", false), ("https://baton.example.com/", true)] {
+            assert_eq!(OwnApi::of(&settings, Some(server)).is_ok(), is_one, "{server}");
+        }
+    }
+
+    /// What the look at the start finds, where that is answered.
+    async fn looked(answer: &str) -> anyhow::Result<Option<String>> {
+        let (server, api) = own_api(PATIENCE).await;
+        let answers = async {
+            let (mut client, _) = server.accept().await.expect("a client");
+            let mut asked = Vec::new();
+            while !asked.ends_with(b"\r\n\r\n") {
+                assert!(client.read_buf(&mut asked).await.expect("a request") > 0);
+            }
+            client.write_all(answer.as_bytes()).await.expect("it reads");
+        };
+        tokio::join!(api.look(), answers).0
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_refused_is_an_error_at_the_start_and_a_server_that_is_away_is_told() {
+        assert_eq!(looked(DONE).await.expect("taken"), None);
+        let wrong = "HTTP/1.1 401 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        let refused = looked(wrong).await.expect_err("refused").to_string();
+        assert!(refused.contains("401") && refused.contains("BATON_API_TOKEN"), "{refused}");
+        assert!(looked(BUSY).await.expect("it may answer later").is_some());
+        let (server, api) = own_api(PATIENCE).await;
+        drop(server);
+        let away = api.look().await.expect("it may come").expect("told");
+        assert!(away.contains("does not answer"), "{away}");
+    }
 
     #[tokio::test]
     async fn what_got_no_answer_is_asked_again_under_the_same_key() {

@@ -43,6 +43,10 @@ pub(super) struct Mcp {
 impl Mcp {
     pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
         let api = OwnApi::of(settings, self.server.as_deref())?;
+        if let Some(trouble) = api.look().await? {
+            // Stdout is the protocol's.
+            eprintln!("baton: {trouble}; it is asked again with each call. Does `baton serve` run there?");
+        }
         let mut lines = lines();
         while let Some(line) = lines.recv().await {
             if let Some(answer) = answer(&api, &line?).await {
