@@ -1,5 +1,6 @@
 //! `baton dead-letters`: what the machine gave up, and what becomes of it.
 
+use anyhow::anyhow;
 use uuid::Uuid;
 
 use super::print::{self, Format};
@@ -13,7 +14,7 @@ use crate::{
     },
     flow::{
         archive::{LetterFilter, PageOf},
-        desk::Who,
+        desk::{Refusal, Who},
     },
     http::wire,
 };
@@ -25,7 +26,8 @@ pub(super) enum DeadLetters {
     List(Which),
     /// Retry one
     Retry {
-        /// Its id
+        /// Its id, as `list` shows it
+        #[arg(value_parser = super::id_of(LIST))]
         id: Uuid,
         /// Also if it is no longer wanted: a person took over, or there is a newer answer
         #[arg(long)]
@@ -33,7 +35,8 @@ pub(super) enum DeadLetters {
     },
     /// Discard one
     Discard {
-        /// Its id
+        /// Its id, as `list` shows it
+        #[arg(value_parser = super::id_of(LIST))]
         id: Uuid,
     },
 }
@@ -57,6 +60,9 @@ pub(super) struct Which {
     format: Format,
 }
 
+/// The command that shows the ids.
+const LIST: &str = "baton dead-letters list";
+
 /// Rows that a store gives at once.
 const PAGE: usize = 200;
 
@@ -73,15 +79,28 @@ impl DeadLetters {
                 }
             }
             Self::Retry { id, force } => {
-                opened.desk.replay(id, force, &shell()).await?;
+                opened.desk.replay(id, force, &shell()).await.map_err(|refusal| in_words(refusal, id))?;
                 print::text("it is tried again")?;
             }
             Self::Discard { id } => {
-                opened.desk.discard(id, &shell()).await?;
+                opened.desk.discard(id, &shell()).await.map_err(|refusal| in_words(refusal, id))?;
                 print::text("it is discarded")?;
             }
         }
         Ok(())
+    }
+}
+
+/// A refusal, told to who typed the command: what to do, and no code that only programs go by.
+fn in_words(refusal: Refusal, id: Uuid) -> anyhow::Error {
+    match refusal {
+        Refusal::NotFound => anyhow!("no open dead letter has the id {id}: `{LIST}` shows them"),
+        Refusal::Overtaken(why) => anyhow!("{why}: --force tries it again all the same"),
+        Refusal::Conflict { detail, .. } => anyhow!("it cannot be tried again: {detail}"),
+        refusal
+        @ (Refusal::Invalid { .. } | Refusal::Unsendable | Refusal::KeyReused | Refusal::Store(_)) => {
+            refusal.into()
+        }
     }
 }
 
@@ -125,4 +144,21 @@ fn as_table(letters: &[DeadLetter]) -> String {
     };
     let rows: Vec<_> = letters.iter().map(row).collect();
     print::table(["ID", "KIND", "CHANNEL", "CONVERSATION", "ATTEMPTS", "LAST", "REASON"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_with_what_to_do_and_without_a_code() {
+        let told = |refusal| in_words(refusal, Uuid::nil()).to_string();
+        assert_eq!(
+            told(Refusal::Overtaken("a person has taken over")),
+            "a person has taken over: --force tries it again all the same"
+        );
+        let gone = Refusal::Conflict { code: "not_retryable", detail: "its messages are gone".to_owned() };
+        assert_eq!(told(gone), "it cannot be tried again: its messages are gone");
+        assert!(told(Refusal::NotFound).contains("`baton dead-letters list` shows them"));
+    }
 }

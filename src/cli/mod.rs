@@ -233,6 +233,11 @@ fn to_time(text: &str) -> Result<Time, String> {
     Time::parse(text).ok_or_else(|| "must be a time such as 2026-12-31T18:00:00Z".to_owned())
 }
 
+/// An id, as arguments name it; that command shows them.
+fn id_of(shown_by: &'static str) -> impl Fn(&str) -> Result<uuid::Uuid, String> + Clone {
+    move |text| uuid::Uuid::try_parse(text).map_err(|_| format!("must be an id, as `{shown_by}` shows it"))
+}
+
 /// The reader of our answer has read enough.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)

@@ -32,6 +32,7 @@ pub(super) enum Token {
     /// Remove a token: within seconds it stops working
     Revoke {
         /// Its id, as `list` shows it
+        #[arg(value_parser = super::id_of("baton token list"))]
         id: Uuid,
     },
 }
@@ -81,7 +82,7 @@ impl Token {
             }
             Self::Revoke { id } => {
                 if !opened.tokens.revoke_token(id).await? {
-                    bail!("there is no token {id}");
+                    bail!("there is no token {id}: `baton token list` shows which there are");
                 }
                 let now = opened.ledger.now().await?;
                 opened.audit.note(&Audited::new(now, actor::SHELL, Deed::TokenRevoked).to(id)).await?;

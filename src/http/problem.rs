@@ -315,6 +315,7 @@ impl From<Refusal> for Problem {
             Refusal::NotFound => Self::not_found(),
             Refusal::Invalid { pointer, detail } => Self::invalid(pointer, detail),
             Refusal::Conflict { code, detail } => Self::conflict(code, detail, None),
+            Refusal::Overtaken(why) => Self::conflict("not_retryable", why, None),
             refusal @ Refusal::Unsendable => Self::unsendable(refusal.to_string()),
             Refusal::KeyReused => Self::idempotency_key_reused(),
             Refusal::Store(error) => error.into(),

@@ -74,6 +74,7 @@ impl Desk {
                     Refusal::NotFound
                     | Refusal::Conflict { .. }
                     | Refusal::Invalid { .. }
+                    | Refusal::Overtaken(_)
                     | Refusal::Unsendable
                     | Refusal::KeyReused,
                 ) => {}

@@ -4,7 +4,11 @@
 
 use uuid::Uuid;
 
-use super::{Refusal, Who, conflict, fate, not_retryable, words};
+use super::{
+    Refusal, Who, conflict, fate, not_retryable,
+    refusal::{ANSWERED, TAKEN_OVER},
+    words,
+};
 use crate::{
     domain::{
         conversation::Status,
@@ -150,7 +154,7 @@ fn give_back(docket: &mut Docket, policy: &Policy, who: &Who) {
 
 fn refuse_unwanted_answer(docket: &Docket, newest: i64) -> Result<(), Refusal> {
     if docket.conversation.mode.mode == Mode::Human {
-        return Err(not_retryable("a person has taken over"));
+        return Err(TAKEN_OVER);
     }
     let is_answer = |message: &Message| {
         message.seq > newest
@@ -158,7 +162,7 @@ fn refuse_unwanted_answer(docket: &Docket, newest: i64) -> Result<(), Refusal> {
             && message.kind != Kind::Note
     };
     if docket.conversation.our_seq > newest && docket.messages().iter().any(is_answer) {
-        return Err(not_retryable("the contact has had a newer answer"));
+        return Err(ANSWERED);
     }
     Ok(())
 }
@@ -170,10 +174,10 @@ fn refuse_unwanted_send(docket: &Docket, id: Uuid, force: bool) -> Result<(), Re
         other.seq > message.seq && other.delivery.as_ref().is_some_and(|delivery| delivery.sent_at.is_some())
     });
     if is_machine_made && docket.conversation.mode.mode == Mode::Human && !force {
-        return Err(not_retryable("a person has taken over"));
+        return Err(TAKEN_OVER);
     }
     if is_machine_made && a_newer_left && !force {
-        return Err(not_retryable("the contact has had a newer answer"));
+        return Err(ANSWERED);
     }
     Ok(())
 }

@@ -24,6 +24,9 @@ pub enum Refusal {
         /// In words.
         detail: String,
     },
+    /// A dead letter that is no longer wanted, unless by force.
+    #[error("{0}")]
+    Overtaken(&'static str),
     /// A file of no kind that the gateway knows.
     #[error("the gateway goes by the ending of a file's name, as in offer.pdf: this one has none")]
     Unsendable,
@@ -49,6 +52,10 @@ pub(super) fn invalid(pointer: impl Into<String>, detail: String) -> Refusal {
 pub(super) fn conflict(code: &'static str, detail: &str) -> Refusal {
     Refusal::Conflict { code, detail: detail.to_owned() }
 }
+
+/// Why a letter is wanted no longer, in the words of all that ask.
+pub(super) const TAKEN_OVER: Refusal = Refusal::Overtaken("a person has taken over");
+pub(super) const ANSWERED: Refusal = Refusal::Overtaken("the contact has had a newer answer");
 
 pub(super) fn not_retryable(detail: &str) -> Refusal {
     conflict("not_retryable", detail)

@@ -73,7 +73,7 @@ pub(crate) async fn retry(
     decided_by(&doors, &caller, id.0).await?;
     match doors.desk.replay(id.0, body.value.force, &caller.who()).await {
         Ok(letter) => Ok(Answer::accepted(&DeadLetter::from(letter))),
-        Err(refusal @ Refusal::Conflict { .. }) => {
+        Err(refusal @ (Refusal::Conflict { .. } | Refusal::Overtaken(_))) => {
             let found = doors.archive.letter(id.0).await.ok().flatten();
             let current = found.map(|letter| shown(&DeadLetter::from(letter)));
             Err(Problem::from(refusal).with_current(current))
