@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::{
     dead_letters::shell,
+    mode::no_channel,
     password,
     print::{self, Format},
 };
@@ -166,7 +167,8 @@ pub(super) async fn require_channels(opened: &Opened, names: Option<&[String]>) 
     let known = opened.registry.channels().await?;
     let is_known = |name: &&String| known.iter().any(|channel| channel.name == **name);
     if let Some(strange) = names.into_iter().flatten().find(|name| !is_known(name)) {
-        bail!("there is no channel {strange}");
+        let known = known.iter().map(|channel| channel.name.clone()).collect();
+        bail!("{}", no_channel(strange, known));
     }
     Ok(())
 }

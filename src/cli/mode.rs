@@ -7,7 +7,13 @@ use super::print::{self, Format};
 use crate::{
     app::{self, Opened},
     config::Settings,
-    domain::{chat::ChatId, conversation::Conversation, event::actor, mode, time::Time},
+    domain::{
+        chat::ChatId,
+        conversation::Conversation,
+        event::actor,
+        mode::{self, ModeState, Reason},
+        time::Time,
+    },
     flow::{
         ledger::Key,
         mode_switch::{Receipt, Request},
@@ -93,7 +99,9 @@ async fn set(opened: &Opened, chat: Chat, to: mode::Mode, wish: Wish, format: Fo
     let channel = opened
         .channels
         .get(&chat.channel)
-        .with_context(|| format!("there is no channel {}", chat.channel))?;
+        .with_context(|| no_channel(&chat.channel, opened.channels.names()))?;
+    let found = opened.archive.conversation_of(&chat.channel, &chat.chat).await?;
+    let is_unheard = found.is_none_or(|overview| overview.conversation.seq == 0);
     let opening = Some(channel.opening(&chat.chat));
     let key = Key::Chat { channel: chat.channel, chat: chat.chat, opening };
     let request = Request {
@@ -109,7 +117,7 @@ async fn set(opened: &Opened, chat: Chat, to: mode::Mode, wish: Wish, format: Fo
     if format.json {
         print::json(&receipt_as_json(&receipt))?;
     } else {
-        print::text(&receipt_in_words(&receipt))?;
+        print::text(&receipt_in_words(&receipt, is_unheard))?;
     }
     if !receipt.settled {
         bail!(
@@ -124,13 +132,56 @@ fn in_words(conversation: &Conversation) -> String {
     let mode = &conversation.mode;
     let until = mode.until.map(|until| format!(" until {until}")).unwrap_or_default();
     format!(
-        "{}{until}  version {}, since {}, {} by {}",
-        mode.mode, mode.version, mode.changed_at, mode.reason, mode.actor
+        "{}{until}  version {}, since {}, {}{}",
+        mode.mode,
+        mode.version,
+        mode.changed_at,
+        why(mode),
+        by(&mode.actor)
     )
 }
 
-fn receipt_in_words(receipt: &Receipt) -> String {
+/// Why the mode is what it is, to who reads no code.
+fn why(mode: &ModeState) -> &'static str {
+    use mode::Mode::{Ai, Human};
+    match (mode.reason, mode.mode) {
+        (Reason::AgentButton | Reason::Api, Ai | Human) => "switched",
+        (Reason::AgentMessage, Ai | Human) => "taken over with a message",
+        (Reason::AgentPhone, Ai | Human) => "a person wrote on the phone",
+        (Reason::OtherSystem, Ai | Human) => "another program wrote to the contact",
+        (Reason::ContactAsked, Ai | Human) => "the contact asked for a person",
+        (Reason::AssistantAsked, Ai | Human) => "the assistant handed over",
+        (Reason::ReplyCap, Ai | Human) => "too many answers in an hour without a person",
+        (Reason::HoldExpired, Ai | Human) => "the time for people was up",
+        (Reason::Released, Ai | Human) => "given back",
+        (Reason::Rollout, Ai) => "began with the AI",
+        (Reason::Rollout, Human) => "began with people",
+        (Reason::OptedOut, Ai | Human) => "the contact wants no messages of the machine",
+        (Reason::Hours, Ai | Human) => "by the assistant's hours",
+        (Reason::DraftSent, Ai | Human) => "a suggestion was sent",
+    }
+}
+
+/// Who that was, where the reason does not say it.
+fn by(who: &str) -> String {
+    match who {
+        actor::CONTACT | actor::ASSISTANT | actor::PHONE | actor::OTHER_SYSTEM | actor::SYSTEM => {
+            String::new()
+        }
+        actor::SHELL => " from a shell".to_owned(),
+        actor::ENVIRONMENT => " by BATON_API_TOKEN".to_owned(),
+        who => format!(" by {who}"),
+    }
+}
+
+fn receipt_in_words(receipt: &Receipt, is_unheard: bool) -> String {
     let mut told = vec![in_words(&receipt.conversation)];
+    if is_unheard {
+        told.push(format!(
+            "this conversation is new: nobody has written from {} yet; if that is mistyped, nothing has changed for whom you meant",
+            receipt.conversation.chat
+        ));
+    }
     if !receipt.changed {
         told.push("the mode was the same before".to_owned());
     }
@@ -153,6 +204,15 @@ fn receipt_in_words(receipt: &Receipt) -> String {
         told.push("the assistant answers now".to_owned());
     }
     told.join("\n")
+}
+
+/// There is no channel of that name; which there are.
+pub(super) fn no_channel(name: &str, mut known: Vec<String>) -> String {
+    known.sort_unstable();
+    match known.as_slice() {
+        [] => format!("there is no channel {name}, nor any other yet"),
+        known => format!("there is no channel {name}: there is {}", known.join(", ")),
+    }
 }
 
 fn as_json(conversation: &Conversation) -> Value {
@@ -199,4 +259,23 @@ fn to_chat(text: &str) -> Result<ChatId, String> {
     let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     let whole = if is_number { format!("{digits}@c.us") } else { text.to_owned() };
     ChatId::parse(&whole).ok_or_else(|| "must be a chat such as 6580000001@c.us".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_mode_is_what_it_is_is_said_in_words() {
+        for (mode, reason, who, said) in [
+            (mode::Mode::Ai, Reason::Rollout, actor::SYSTEM, "began with the AI"),
+            (mode::Mode::Human, Reason::Rollout, actor::SYSTEM, "began with people"),
+            (mode::Mode::Human, Reason::AgentButton, actor::SHELL, "switched from a shell"),
+            (mode::Mode::Human, Reason::AgentPhone, actor::PHONE, "a person wrote on the phone"),
+            (mode::Mode::Ai, Reason::Released, "agent:7", "given back by agent:7"),
+        ] {
+            let state = ModeState::initial(mode, reason, who, Time(0));
+            assert_eq!(format!("{}{}", why(&state), by(&state.actor)), said);
+        }
+    }
 }
