@@ -10,7 +10,7 @@ mod work;
 
 mod greetings;
 
-use super::{CONNECT, generators::Generators, redis, stores::Store, with_causes};
+use super::{CONNECT, generators::Generators, numbers::CHECK_ACCOUNT, redis, stores::Store, with_causes};
 use crate::{
     adapters::{http_client::http_client, postgres::unproven},
     config::{AiProvider, Settings},
@@ -67,11 +67,14 @@ pub async fn check(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     match Store::connect_existing(settings).await {
         Ok(store) => look_at_store(settings, &store, &mut findings).await,
-        Err(error) => findings.push(Finding::wrong(
-            "database",
-            with_causes(&error),
-            "check BATON_DATABASE_URL; `baton serve` makes a SQLite file, a PostgreSQL must run",
-        )),
+        Err(error) => {
+            findings.push(Finding::wrong(
+                "database",
+                with_causes(&error),
+                "check BATON_DATABASE_URL; `baton serve` makes a SQLite file, a PostgreSQL must run",
+            ));
+            look_without_store(settings, &mut findings).await;
+        }
     }
     findings.push(look_at_redis(settings).await);
     findings.push(look_at_model(settings).await);
@@ -152,6 +155,15 @@ async fn look_at_store(settings: &Settings, store: &Store, findings: &mut Vec<Fi
     }
     if let Err(error) = look_at_work(settings, store, findings).await {
         findings.push(Finding::wrong("people", with_causes(&error), "see the database above"));
+    }
+}
+
+/// What the settings alone say: before the first start that is all there is.
+async fn look_without_store(settings: &Settings, findings: &mut Vec<Finding>) {
+    findings.extend(address::look(settings).await);
+    match channels::look_before_the_first_start(settings).await {
+        Ok(found) => findings.extend(found),
+        Err(error) => findings.push(Finding::wrong("channel", with_causes(&error), CHECK_ACCOUNT)),
     }
 }
 

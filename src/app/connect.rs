@@ -3,11 +3,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 
 use super::{
     CONNECT, now,
-    numbers::{DEFAULT, Numbers},
+    numbers::{AGREE, CHECK_ACCOUNT, DEFAULT, Numbers},
     stores::Store,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     flow::{
         archive::{Archive, EventFilter, PageOf, Recorded},
         outbox,
-        provider::{GREEN_API, Provider as _},
+        provider::{GREEN_API, Provider as _, Unanswered},
         registry::{Channel, Registry},
     },
 };
@@ -94,15 +94,13 @@ pub async fn connections(
 async fn look_at(settings: &Settings, numbers: &Numbers, row: &Channel) -> anyhow::Result<Connection> {
     let unlike = numbers.unlike(row);
     if !unlike.is_empty() {
-        bail!(
-            "the server has set it up with another {}: restart `baton serve` with the settings given here",
-            unlike.join(", ")
-        );
+        bail!("the server has set it up with another {}: {AGREE}", unlike.join(", "));
     }
     let door = door(settings, &row.name, numbers.own_webhook_token(row))?;
     let account = numbers.account(row)?;
-    let state = account.state().await?;
-    let found = account.settings(Some(&door.token)).await?;
+    let unanswered = |why: Unanswered| anyhow!("{why}: {CHECK_ACCOUNT}");
+    let state = account.state().await.map_err(unanswered)?;
+    let found = account.settings(Some(&door.token)).await.map_err(unanswered)?;
     let differences = found.differences(&door);
     Ok(Connection { channel: row.name.clone(), state, differences, account, door })
 }

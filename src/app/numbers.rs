@@ -57,6 +57,13 @@ const NAME_MAX: usize = 40;
 const WRITES_MAX: usize = 5;
 const WRITES_EVERY: Duration = Duration::from_millis(100);
 
+/// What to do about an account that does not answer as it should, wherever that is told.
+pub(super) const CHECK_ACCOUNT: &str =
+    "check its instance, its token, and its address (its own, else BATON_GREEN_API_URL)";
+/// What to do where a shell has other settings than the server.
+pub(super) const AGREE: &str =
+    "correct these here if the server has the right ones; else start `baton serve` again with them";
+
 /// What it takes to turn rows of the registry into channels that run.
 pub(super) struct Numbers {
     /// What the flow sees.

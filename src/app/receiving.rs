@@ -11,13 +11,17 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use super::{numbers::Numbers, parts::Parts, shutdown::Shutdown};
+use super::{
+    numbers::{CHECK_ACCOUNT, Numbers},
+    parts::Parts,
+    shutdown::Shutdown,
+};
 use crate::{
     config::Receive,
     domain::{retry, time::duration},
     flow::{
         intake::Intake,
-        poll::{Polled, Poller},
+        poll::{PollError, Polled, Poller},
     },
 };
 
@@ -82,12 +86,17 @@ async fn fetch(poller: Arc<Poller>, channel: String) {
             }
             Err(trouble) => {
                 failures += 1;
+                let remedy = match &trouble {
+                    PollError::Provider(_) => CHECK_ACCOUNT,
+                    PollError::Store(_) => "see what the database says: it is tried again until it is stored",
+                };
                 let error = &trouble as &dyn std::error::Error;
                 // Once an outage: what does not end by itself is said where somebody may read it, not every half minute.
                 if failures == 1 {
                     tracing::warn!(
                         channel,
                         error,
+                        remedy,
                         "notifications cannot be fetched or stored, so messages from contacts do not arrive"
                     );
                 } else {

@@ -415,6 +415,75 @@ async fn an_account_that_does_not_answer_stands_in_no_others_way() {
     assert_eq!(code, Some(1));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_refuses_is_told_with_what_to_do_before_the_first_start_and_after() {
+    let gateway = MockServer::start().await;
+    Mock::given(path_regex(".*")).respond_with(ResponseTemplate::new(401)).mount(&gateway).await;
+    let (url, cure) = (gateway.uri(), "status 401: check its instance, its token, and its address");
+    let variables = [
+        ("BATON_GREEN_API_URL", url.as_str()),
+        ("BATON_GREEN_API_INSTANCE", "7103000001"),
+        ("BATON_GREEN_API_TOKEN", "wr0ng-token"),
+        ("BATON_GREEN_API_RECEIVE", "poll"),
+    ];
+    let folder = folder();
+    let run = |words: &[&str]| baton(folder.path(), words, &variables);
+    let (told, _) = said(&run(&["check"]));
+    assert!(told.contains("there is no database at") && told.contains(cure), "{told}");
+
+    assert_eq!(said(&run(&["migrate"])).1, Some(0));
+    let connected = run(&["connect", "--yes"]);
+    let told = String::from_utf8_lossy(&connected.stderr).into_owned();
+    assert!(told.contains(cure) && told.contains("not connected: default"), "{told}");
+    let mut serve = command(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+    let serve = serve.envs(variables).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut server = Server(serve.spawn().expect("it starts"));
+    let mut log = BufReader::new(server.0.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let line = log.find(|line| line.contains("nothing is heard from contacts")).expect("it is logged");
+    assert!(line.contains("status 401") && line.contains("check its instance"), "{line}");
+
+    // A shell with another token than the server: which of the two is right, it cannot know.
+    let other = [&variables[..2], &[("BATON_GREEN_API_TOKEN", "other")]].concat();
+    let told = baton(folder.path(), &["connect", "--yes"], &other);
+    let told = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(told.contains("another BATON_GREEN_API_TOKEN: correct these here if the server has"), "{told}");
+}
+
+#[test]
+fn what_is_mistyped_in_a_shell_is_told_with_what_would_be_right() {
+    let folder = folder();
+    std::fs::write(folder.path().join("baton.toml"), "sandbox = \"on\"\n").expect("written");
+    let (_server, _) = serve(folder.path());
+    let run = |words: &[&str]| baton(folder.path(), words, &[]);
+    let set = |chat: &str, words: &[&str]| {
+        said(&run(&[&["mode", "set", chat, "HUMAN", "--channel", "sandbox"], words].concat()))
+    };
+    for _ in 0..2 {
+        let (told, code) = set("6599999999", &[]);
+        assert!(told.contains("nobody has written from 6599999999@c.us yet"), "{told}");
+        assert_eq!(code, Some(0));
+    }
+    let (told, _) = said(&run(&["mode", "get", "6599999999", "--channel", "sandbox"]));
+    assert!(told.ends_with(", switched from a shell"), "{told}");
+    for (words, wrong) in [
+        (
+            &["mode", "set", "6599999999", "HUMAN", "--channel", "shop"][..],
+            "there is no channel shop: there is sandbox",
+        ),
+        (&["token", "create", "x", "--channels", "shop"], "there is no channel shop: there is sandbox"),
+        (&["token", "revoke", "website"], "must be an id, as `baton token list` shows it"),
+        (&["dead-letters", "retry", "5"], "must be an id, as `baton dead-letters list` shows it"),
+        (
+            &["dead-letters", "discard", "0199d9a0-0000-7000-8000-000000000000"],
+            "no open dead letter has the id 0199d9a0-0000-7000-8000-000000000000: `baton dead-letters list`",
+        ),
+    ] {
+        let refused = run(words);
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(told.contains(wrong), "{words:?}: {told}");
+    }
+}
+
 #[tokio::test]
 async fn nobody_is_erased_under_another_key_than_the_servers() {
     let folder = folder();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     super::{
         CONNECT,
-        numbers::{DEFAULT, Numbers},
+        numbers::{AGREE, CHECK_ACCOUNT, DEFAULT, Numbers},
         stores::Store,
         with_causes,
     },
@@ -13,13 +13,14 @@ use super::{
 };
 use crate::{
     adapters::{
-        green_api::{self, GreenApi},
+        green_api::{self, Account, GreenApi},
         http_client::http_client,
     },
     config::{Receive, Settings},
+    domain::time::duration,
     flow::{
         outbox,
-        provider::{GREEN_API, Provider as _},
+        provider::{GREEN_API, Provider as _, Unanswered},
         registry::{Channel, Registry},
     },
 };
@@ -35,7 +36,7 @@ pub(super) async fn look(settings: &Settings, store: &Store) -> anyhow::Result<V
         let remedy = if settings.green_api_instance.is_some() {
             "start `baton serve`, which sets it up"
         } else {
-            "set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN and start `baton serve`, or add one by the API"
+            "set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN and start `baton serve`, or add one in the dashboard"
         };
         return Ok(vec![Finding::odd("channel", "there is none yet", remedy)]);
     }
@@ -56,6 +57,22 @@ pub(super) async fn look(settings: &Settings, store: &Store) -> anyhow::Result<V
     Ok(findings)
 }
 
+/// The account that the settings name, where there is no database yet that could name any: the first start sets that one up.
+pub(super) async fn look_before_the_first_start(settings: &Settings) -> anyhow::Result<Vec<Finding>> {
+    let (Some(instance), Some(token)) = (&settings.green_api_instance, &settings.green_api_token) else {
+        return Ok(Vec::new());
+    };
+    let account = Account {
+        channel: DEFAULT.to_owned(),
+        instance: instance.clone(),
+        api_url: settings.green_api_url.clone(),
+        token: token.expose().to_owned(),
+        timeout: duration(settings.green_api_timeout_ms),
+    };
+    let account = GreenApi::new(&account, http_client(CONNECT)?)?;
+    Ok(vec![how_it_is(DEFAULT, account.state().await)])
+}
+
 /// Whether its own settings can be used.
 fn look_at_settings(settings: &Settings, row: &Channel) -> Option<Finding> {
     let wrong = settings.check_channel(&row.settings).err()?;
@@ -67,8 +84,7 @@ fn look_at_settings(settings: &Settings, row: &Channel) -> Option<Finding> {
 fn look_at_environment(numbers: &Numbers, row: &Channel) -> Option<Finding> {
     let unlike = numbers.unlike(row);
     let detail = format!("{}: the server has set it up with another {}", row.name, unlike.join(", "));
-    let remedy = "restart `baton serve` with the settings given here";
-    (!unlike.is_empty()).then(|| Finding::odd("channel", detail, remedy))
+    (!unlike.is_empty()).then(|| Finding::odd("channel", detail, AGREE))
 }
 
 /// Whether it can send, and if it says anything at all, whether Baton hears it.
@@ -80,23 +96,11 @@ async fn look_at_account(
     findings: &mut Vec<Finding>,
 ) {
     let name = &row.name;
-    match account.state().await {
-        Ok(state) if outbox::is_able(&state) => {
-            findings.push(Finding::right("channel", format!("{name}: the phone is linked ({state})")));
-        }
-        Ok(state) => findings.push(Finding::wrong(
-            "channel",
-            format!("{name}: the account is {state}"),
-            "link the phone in Green API's console, or wait until it has started",
-        )),
-        Err(unanswered) => {
-            findings.push(Finding::wrong(
-                "channel",
-                format!("{name}: {unanswered}"),
-                "check the instance, its token, and BATON_GREEN_API_URL",
-            ));
-            return;
-        }
+    let state = account.state().await;
+    let is_answered = state.is_ok();
+    findings.push(how_it_is(name, state));
+    if !is_answered {
+        return;
     }
     match account.settings(numbers.own_webhook_token(row).as_deref()).await {
         Ok(found) => {
@@ -111,6 +115,21 @@ async fn look_at_account(
             let detail = format!("{name}: {unanswered}");
             findings.push(Finding::wrong("webhooks", detail, "try again in a minute"));
         }
+    }
+}
+
+/// Whether an account in that state can send.
+fn how_it_is(name: &str, state: Result<String, Unanswered>) -> Finding {
+    match state {
+        Ok(state) if outbox::is_able(&state) => {
+            Finding::right("channel", format!("{name}: the phone is linked ({state})"))
+        }
+        Ok(state) => Finding::wrong(
+            "channel",
+            format!("{name}: the account is {state}"),
+            "link the phone in Green API's console, or wait until it has started",
+        ),
+        Err(unanswered) => Finding::wrong("channel", format!("{name}: {unanswered}"), CHECK_ACCOUNT),
     }
 }
 
