@@ -1,13 +1,13 @@
 //! One instance of the server: everything started in order, and stopped in the reverse.
 
 use std::{
-    io::Write as _,
+    io::{ErrorKind, Write as _},
     net::{SocketAddr, TcpListener},
     sync::Arc,
     time::Duration,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
@@ -88,6 +88,17 @@ pub async fn serve(settings: Settings, migrate: bool) -> anyhow::Result<()> {
     let told = instance.until_told_to_stop(signals).await;
     instance.stop().await;
     told
+}
+
+/// Where the settings say; a second server on one address is what most often stands in the way.
+fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).map_err(|error| {
+        let cure = match error.kind() {
+            ErrorKind::AddrInUse => ": is Baton running already? Else name another one with --listen",
+            _ => " (BATON_LISTEN)",
+        };
+        anyhow::Error::new(error).context(format!("cannot listen on {address}{cure}"))
+    })
 }
 
 /// As many open files as the system lets this process have: the usual limit is fewer than the connections that strangers may
@@ -192,8 +203,7 @@ impl Instance {
             stop: shutdown.stopping.clone(),
         };
         let intake = parts.intake(coordination.deduplicator, Some(start));
-        let listener = TcpListener::bind(settings.listen)
-            .with_context(|| format!("cannot listen on {} (BATON_LISTEN)", settings.listen))?;
+        let listener = bind(settings.listen)?;
         let address = listener.local_addr()?;
         let eraser = parts.eraser();
         let chores = Chores::new(&parts, &intake, &turns, &eraser, coordination.server.clone());
@@ -245,9 +255,10 @@ impl Instance {
     fn greet(&self, settings: &Settings) {
         let address = self.address;
         tracing::info!(%address, database = self.parts.store.describe(), "baton is serving");
-        if self.parts.numbers.channels.names().is_empty() {
+        // If one could not be set up, the reason was logged already.
+        if !self.parts.numbers.are_there() {
             tracing::warn!(
-                "there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one by the API"
+                "there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one in the dashboard"
             );
         }
         if settings.api_token.is_none() {
@@ -302,6 +313,13 @@ impl Instance {
 mod tests {
     use super::*;
     use crate::adapters::{sql::Statement, sql::Store as _, trial};
+
+    #[test]
+    fn an_address_that_is_taken_is_told_with_what_to_do() {
+        let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let error = bind(taken.local_addr().expect("bound")).expect_err("it is taken").to_string();
+        assert!(error.contains("is Baton running already?") && error.contains("--listen"), "{error}");
+    }
 
     #[tokio::test]
     async fn a_store_that_is_away_after_the_start_ends_nothing_and_the_first_agent_comes_later() {

@@ -407,6 +407,11 @@ impl Numbers {
         }
     }
 
+    /// Whether the registry has any channel that would run here, set up or not.
+    pub(super) fn are_there(&self) -> bool {
+        !self.locked().is_empty()
+    }
+
     fn spent(&self) -> std::sync::MutexGuard<'_, HashMap<String, f64>> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }

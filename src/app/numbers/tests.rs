@@ -138,6 +138,18 @@ async fn what_is_set_in_a_shell_and_not_by_the_server_is_found() {
 }
 
 #[tokio::test]
+async fn a_channel_that_cannot_be_set_up_is_there_all_the_same() {
+    let (numbers, _folder) = numbers(&[]).await;
+    numbers.load().await.expect("loaded");
+    assert!(!numbers.are_there());
+    let sealed = Vault::new(&[[2; KEY_BYTES]]).expect("a vault").seal(b"elsewhere");
+    let shop = registry::Channel { sealed, ..row(&numbers, "shop", "7105000001") };
+    assert!(numbers.registry.add_channel(&shop).await.expect("written"));
+    numbers.load().await.expect("loaded");
+    assert!(numbers.are_there() && numbers.channels.names().is_empty());
+}
+
+#[tokio::test]
 async fn what_another_key_has_sealed_is_not_written_over() {
     let other_key = "5e".repeat(32);
     let environment =
