@@ -290,7 +290,10 @@ fn what_is_allowed_but_odd_is_a_warning() {
     ];
     let warnings = load(&[], &variables, "").expect("right").warnings();
     assert_eq!(warnings.len(), 3, "{warnings:?}");
-    assert!(warnings[0].ends_with("without effect: BATON_RETENTION"), "{warnings:?}");
+    assert!(
+        warnings[0].ends_with("without effect: BATON_RETENTION (did you mean BATON_RETENTION_DAYS?)"),
+        "{warnings:?}"
+    );
     let ears = ("BATON_AI_TRANSCRIBE", "whisper-1");
     let of = |variables: &[(&str, &str)]| load(&[], variables, "").expect("right");
     let listens = of(&[ears, ("BATON_AI_API_KEY", "k"), ("BATON_AI_MODEL", "m")]);
