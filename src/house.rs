@@ -29,7 +29,7 @@ const SHARED_BY_ADAPTERS: &[&str] = &[
     "sql",
     "room",
     "migrations",
-    "old",
+    "purge",
     "archive",
     "backup",
     "http_client",

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{
-    old,
+    purge,
     rows::{Columns, Json},
     sql::{Statement, Store, cell},
 };
@@ -53,7 +53,7 @@ impl<S: Store> Audit for S {
     }
 
     async fn forget_refused(&self, before: Time) -> Result<u64, Error> {
-        old::remove(self, "audit", "r.deed = 'sign_in_refused' and r.at < $1", before).await
+        purge::remove(self, "audit", "r.deed = 'sign_in_refused' and r.at < $1", before).await
     }
 }
 

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
-    old,
+    purge,
     sql::{Statement, Store, cell},
 };
 use crate::{
@@ -71,7 +71,7 @@ impl<S: Store> Answers for S {
     }
 
     async fn forget_answers(&self, before: Time) -> Result<u64, Error> {
-        old::remove(self, "cached_answers", "r.at < $1", before).await
+        purge::remove(self, "cached_answers", "r.at < $1", before).await
     }
 }
 

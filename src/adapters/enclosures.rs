@@ -5,7 +5,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::{
-    failure, old,
+    failure, purge,
     rows::Columns as _,
     sql::{Statement, Store},
 };
@@ -35,7 +35,7 @@ impl<S: Store> Enclosures for S {
 
     async fn forget_loose(&self, before: Time) -> Result<u64, Error> {
         let is_loose = "r.at < $1 and not exists (select 1 from messages m where m.id = r.id)";
-        old::remove(self, "enclosures", is_loose, before).await
+        purge::remove(self, "enclosures", is_loose, before).await
     }
 }
 

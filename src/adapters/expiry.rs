@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
-    old,
+    purge,
     rows::Columns,
     sql::{Engine, Part, Statement, Store, cell},
 };
@@ -159,7 +159,7 @@ impl<S: Store> Expiry for S {
             .with(fastrand::i64(..));
         let mut parts = vec![Part::Must(stamp)];
         if !hashes.is_empty() {
-            parts.push(Part::May(old::tombstones(self, hashes, Removal::Expired)));
+            parts.push(Part::May(purge::tombstones(self, hashes, Removal::Expired)));
         }
         for (kind, ids) in &expired.rows {
             let text = match kind {
@@ -238,8 +238,12 @@ impl<S: Store> Expiry for S {
         .with(actor::SYSTEM)
         .with(EventType::ConversationErased.as_str());
         record.now(self).push(")");
-        self.write_together(vec![Part::Must(delete), Part::Must(record), Part::May(old::without_failures())])
-            .await
+        self.write_together(vec![
+            Part::Must(delete),
+            Part::Must(record),
+            Part::May(purge::without_failures()),
+        ])
+        .await
     }
 
     async fn end_retention(&self) {
@@ -269,7 +273,7 @@ impl<S: Store> Expiry for S {
     }
 
     async fn forget_echoes(&self, before: Time) -> Result<u64, Error> {
-        old::remove(self, "tombstones", "r.until < $1", before).await
+        purge::remove(self, "tombstones", "r.until < $1", before).await
     }
 }
 

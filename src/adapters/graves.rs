@@ -8,7 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    old,
+    purge,
     rows::{Columns, Json},
     sql::{Engine, Part, Statement, Store, bytes, cell},
 };
@@ -107,7 +107,7 @@ impl<S: Store> Graves for S {
         let messages = Statement::new("delete from messages where conversation_id = $1 and seq <= $2");
         let these = |statement: Statement| Part::May(statement.with(erasing.conversation).with(leaf.up_to));
         let parts =
-            vec![Part::May(old::tombstones(self, hashes, Removal::Erased)), these(files), these(messages)];
+            vec![Part::May(purge::tombstones(self, hashes, Removal::Erased)), these(files), these(messages)];
         turn(self, erasing, "messages", leaf.count, parts).await
     }
 
@@ -227,7 +227,7 @@ impl<S: Store> Graves for S {
         .with(details);
         record.now(self).push(")");
         let delete = Part::Must(delete.with(erasing.conversation));
-        let parts = vec![delete, Part::Must(record), Part::May(old::without_failures())];
+        let parts = vec![delete, Part::Must(record), Part::May(purge::without_failures())];
         let is_ended = self.write_together(parts).await?;
         self.removed().await;
         Ok(is_ended)

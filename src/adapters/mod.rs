@@ -20,7 +20,7 @@ mod stationery;
 
 mod repeats;
 
-mod old;
+mod purge;
 
 mod audit;
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
-    failure, old,
+    failure, purge,
     rows::Columns as _,
     sql::{Engine, Statement, Store, cell},
 };
@@ -71,8 +71,8 @@ impl<S: Store> Repeats for S {
     }
 
     async fn forget_requests(&self, before: Time) -> Result<u64, Error> {
-        let with_conversations = old::remove(self, "requests", "r.at < $1", before).await?;
-        Ok(with_conversations + old::remove(self, "kept_answers", "r.at < $1", before).await?)
+        let with_conversations = purge::remove(self, "requests", "r.at < $1", before).await?;
+        Ok(with_conversations + purge::remove(self, "kept_answers", "r.at < $1", before).await?)
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
         cursor,
         feed::{self, Journal, Place},
     },
-    failure, old,
+    failure, purge,
     rows::Columns as _,
     sql::{Bound, Engine, Part, Statement, Store, cell},
 };
@@ -276,7 +276,7 @@ impl<S: Store> Endpoints for S {
     async fn forget_deliveries(&self, before: Time) -> Result<u64, Error> {
         let is_old = "r.state <> 'pending' and r.last_at < $1 \
             and not exists (select 1 from dead_letters l where l.id = r.id and l.state = 'open')";
-        old::remove(self, "deliveries", is_old, before).await
+        purge::remove(self, "deliveries", is_old, before).await
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     adapters::{
-        old::without_failures,
+        purge::without_failures,
         sql::{Bound, Part, Statement, Store},
     },
     domain::{

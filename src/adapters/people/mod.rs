@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
-    old,
+    purge,
     rows::Columns,
     sql::{Part, Statement, Store, cell, serialize_writes, texts},
 };
@@ -180,8 +180,8 @@ impl<S: Store> People for S {
     }
 
     async fn forget_void(&self, before: Time) -> Result<u64, Error> {
-        let sessions = old::remove(self, "sessions", "r.expires_at < $1", before).await?;
-        Ok(sessions + old::remove(self, "sign_in_links", "r.expires_at < $1", before).await?)
+        let sessions = purge::remove(self, "sessions", "r.expires_at < $1", before).await?;
+        Ok(sessions + purge::remove(self, "sign_in_links", "r.expires_at < $1", before).await?)
     }
 }
 

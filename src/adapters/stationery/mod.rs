@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{
-    old,
+    purge,
     sql::{Statement, Store, decode},
 };
 use crate::{
@@ -71,7 +71,7 @@ impl<S: Store> Stationery for S {
 
     async fn remove_label(&self, id: Uuid) -> Result<bool, Error> {
         // First, page by page, where it stands: one statement over a million conversations is more than anybody waits for.
-        old::remove(self, "conversation_labels", "r.label_id = $1", id).await?;
+        purge::remove(self, "conversation_labels", "r.label_id = $1", id).await?;
         Ok(self.write(Statement::new("delete from labels where id = $1").with(id)).await? > 0)
     }
 
