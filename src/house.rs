@@ -27,7 +27,7 @@ const SHARED_BY_ADAPTERS: &[&str] = &[
     "rows",
     "commit",
     "sql",
-    "room",
+    "write_health",
     "migrations",
     "purge",
     "archive",

@@ -6,7 +6,7 @@ pub(crate) mod commit;
 
 pub(crate) mod sql;
 
-pub(crate) mod room;
+pub(crate) mod write_health;
 
 pub(crate) mod migrations;
 

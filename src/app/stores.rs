@@ -15,8 +15,8 @@ use crate::{
     adapters::{
         backup,
         postgres::Postgres,
-        room,
         sqlite::{AlreadyServing, ServerLock, Sqlite},
+        write_health,
     },
     config::Settings,
     flow::{
@@ -201,7 +201,7 @@ impl Store {
 
     /// Tries whether anything can be written.
     pub(super) async fn try_to_write(&self) -> anyhow::Result<()> {
-        let outcome = on!(self, store => room::touch(store).await);
+        let outcome = on!(self, store => write_health::touch(store).await);
         outcome.with_context(|| self.with_cure("nothing can be written"))
     }
 
@@ -216,21 +216,23 @@ impl Store {
     /// Refuses if what comes could not be kept, though all that is there can be read.
     pub(super) fn require_writable(&self) -> Result<(), sqlx::Error> {
         match self {
-            Self::Postgres(postgres) => postgres.room.require(),
-            Self::Sqlite(sqlite) => sqlite.require_in_place().and_then(|()| sqlite.room.require()),
+            Self::Postgres(postgres) => postgres.write_health.require_writable(),
+            Self::Sqlite(sqlite) => {
+                sqlite.require_in_place().and_then(|()| sqlite.write_health.require_writable())
+            }
         }
     }
 
     /// Looks whether what comes can still be kept, and whether it can be again. What is wrong says so itself, once.
     pub(super) async fn watch(&self) {
         match self {
-            Self::Postgres(postgres) => postgres.room.look_again(postgres).await,
+            Self::Postgres(postgres) => postgres.write_health.recheck(postgres).await,
             Self::Sqlite(sqlite) => {
                 // The log may have a little room left where nothing else has.
                 if sqlite.require_in_place().is_ok()
                     && free_bytes(sqlite.path()).is_none_or(|free| free >= SPARE)
                 {
-                    sqlite.room.look_again(sqlite).await;
+                    sqlite.write_health.recheck(sqlite).await;
                 }
             }
         }

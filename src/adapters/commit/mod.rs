@@ -47,8 +47,8 @@ use recent::Recent;
 
 use super::{
     failure,
-    room::Room,
     rows::{Columns, Field as _, LetterRow},
+    write_health::WriteHealth,
 };
 use crate::{
     domain::{docket::Clocks, event::Event, time::Time, turn::DeadLetter},
@@ -83,7 +83,7 @@ pub(crate) trait Dialect: Clone + Send + Sync + 'static {
     fn sql() -> &'static Sql;
 
     /// Hears of writes that fail.
-    fn room(&self) -> &Room;
+    fn write_health(&self) -> &WriteHealth;
 
     /// The moment, unless the server knows it.
     fn clock(&self) -> Option<Time>;
@@ -318,7 +318,7 @@ impl<D: Dialect> GroupCommit<D> {
     ) -> Result<T, Error> {
         match tokio::time::timeout(ANSWER, tokio::spawn(transaction)).await {
             Ok(Ok(outcome)) => outcome.map_err(|error| {
-                self.dialect.room().hear(&error);
+                self.dialect.write_health().note_error(&error);
                 failure(error)
             }),
             Ok(Err(panic)) => Err(Error::Unavailable(panic.into())),

@@ -280,7 +280,7 @@ struct Outage(Arc<sqlx::Error>);
 
 impl Outage {
     fn of<D: Dialect>(place: &Place<D>, error: sqlx::Error) -> Self {
-        place.dialect.room().hear(&error);
+        place.dialect.write_health().note_error(&error);
         Self(Arc::new(error))
     }
 

@@ -13,13 +13,13 @@ use super::{
 use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
-        room::Room,
         rows::{
             ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, Field as _, FollowUpRow,
             LabelRow, LetterRow, MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow, columns,
             overwriting,
         },
         sql::may_send,
+        write_health::WriteHealth,
     },
     domain::{lane::Lane, time::Time},
     flow::{
@@ -48,8 +48,8 @@ impl Dialect for Postgres {
         &SQL
     }
 
-    fn room(&self) -> &Room {
-        &self.room
+    fn write_health(&self) -> &WriteHealth {
+        &self.write_health
     }
 
     fn clock(&self) -> Option<Time> {

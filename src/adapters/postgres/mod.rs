@@ -31,7 +31,7 @@ use sqlx::{
 
 use retired::Retired;
 
-use super::{ErrorClass, room::Room};
+use super::{ErrorClass, write_health::WriteHealth};
 use crate::flow::clock::Clock;
 
 /// A statement that runs longer is given up: nothing here has reason to.
@@ -77,7 +77,7 @@ pub struct Postgres {
     /// Overrules the server's clock, in tests.
     pub(crate) clock: Arc<dyn Clock>,
     /// Whether what is written finds any.
-    pub(crate) room: Room,
+    pub(crate) write_health: WriteHealth,
     /// Of all its connections.
     retired: Retired,
 }
@@ -116,7 +116,7 @@ impl Postgres {
             ledger: of_writers(for_ledger),
             kept: (for_writers > 0).then(|| of_writers(for_writers)),
             clock,
-            room: Room::default(),
+            write_health: WriteHealth::default(),
             retired,
         })
     }

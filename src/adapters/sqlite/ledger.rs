@@ -9,12 +9,12 @@ use super::Sqlite;
 use crate::{
     adapters::{
         commit::{Dialect, GroupCommit, Guard, Sql, Statements, Transaction},
-        room::Room,
         rows::{
             ConversationRow, DraftRow, ErasedChatRow, ErasureRow, EventRow, FollowUpRow, LabelRow, LetterRow,
             MessageRow, ParkedRow, RequestRow, Table, TombstoneRow, TurnRow, columns, overwriting,
         },
         sql::may_send,
+        write_health::WriteHealth,
     },
     domain::{lane::Lane, time::Time},
     flow::{
@@ -41,8 +41,8 @@ impl Dialect for Sqlite {
         &SQL
     }
 
-    fn room(&self) -> &Room {
-        &self.room
+    fn write_health(&self) -> &WriteHealth {
+        &self.write_health
     }
 
     fn clock(&self) -> Option<Time> {

@@ -33,7 +33,7 @@ use sqlx::{
 };
 
 use self::open_file::OpenFile;
-use super::{ErrorClass, room::Room};
+use super::{ErrorClass, write_health::WriteHealth};
 use crate::{domain::time::Time, flow::clock::Clock};
 
 /// How long short writers of other processes (commands of the shell) are waited for.
@@ -64,7 +64,7 @@ pub struct Sqlite {
     pub(crate) ledger: SqlitePool,
     file: Arc<OpenFile>,
     /// Whether what is written finds any.
-    pub(crate) room: Room,
+    pub(crate) write_health: WriteHealth,
     clock: Arc<dyn Clock>,
 }
 
@@ -115,7 +115,7 @@ impl Sqlite {
         let options = options.read_only(true);
         let reader = readers(READERS, &file).connect_with(options.clone()).await?;
         let ledger = readers(LEDGER_READERS, &file).connect_lazy_with(options);
-        Ok(Self { writer, reader, ledger, file, room: Room::default(), clock })
+        Ok(Self { writer, reader, ledger, file, write_health: WriteHealth::default(), clock })
     }
 
     /// The moment: SQLite has no server whose clock could differ from ours.

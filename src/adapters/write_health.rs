@@ -17,14 +17,14 @@ use crate::flow::ledger::Error;
 
 /// Of one database.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Room {
-    is_wanting: Arc<AtomicBool>,
+pub(crate) struct WriteHealth {
+    is_failing: Arc<AtomicBool>,
 }
 
-impl Room {
+impl WriteHealth {
     /// A write has failed.
-    pub(crate) fn hear(&self, error: &sqlx::Error) {
-        if is_of_room(error) && !self.is_wanting.swap(true, Ordering::SeqCst) {
+    pub(crate) fn note_error(&self, error: &sqlx::Error) {
+        if is_write_refusal(error) && !self.is_failing.swap(true, Ordering::SeqCst) {
             tracing::error!(
                 %error,
                 "the database accepts no writes, and webhooks are refused until it does: free space on its disk, or grant \
@@ -33,18 +33,18 @@ impl Room {
         }
     }
 
-    /// Refuses while it is wanting.
-    pub(crate) fn require(&self) -> Result<(), sqlx::Error> {
-        match self.is_wanting.load(Ordering::SeqCst) {
+    /// Refuses while writes fail.
+    pub(crate) fn require_writable(&self) -> Result<(), sqlx::Error> {
+        match self.is_failing.load(Ordering::SeqCst) {
             false => Ok(()),
             true => Err(io::Error::new(io::ErrorKind::StorageFull, "the database accepts no writes").into()),
         }
     }
 
-    /// Where it was wanting, tries again.
-    pub(crate) async fn look_again<S: Store>(&self, store: &S) {
-        if self.require().is_err() && touch(store).await.is_ok() {
-            self.is_wanting.store(false, Ordering::SeqCst);
+    /// Where writes failed, tries again.
+    pub(crate) async fn recheck<S: Store>(&self, store: &S) {
+        if self.require_writable().is_err() && touch(store).await.is_ok() {
+            self.is_failing.store(false, Ordering::SeqCst);
             tracing::info!("the database accepts writes again");
         }
     }
@@ -60,7 +60,7 @@ pub(crate) async fn touch<S: Store>(store: &S) -> Result<(), Error> {
     store.write(Statement::new(same)).await.map(drop)
 }
 
-fn is_of_room(error: &sqlx::Error) -> bool {
+fn is_write_refusal(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(database) = error else { return false };
     let code = database.code().unwrap_or_default();
     if database.try_downcast_ref::<SqliteError>().is_some() {
