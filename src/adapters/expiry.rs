@@ -19,8 +19,8 @@ use crate::{
         time::Time,
     },
     flow::{
+        erasures::Rows,
         expiry::{Expired, Expiry, Kind, Seen},
-        graves::Rows,
         ledger::Error,
         tombstones::Removal,
     },

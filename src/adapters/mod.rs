@@ -26,7 +26,7 @@ mod audit;
 
 mod enclosures;
 
-mod graves;
+mod erasures;
 
 mod expiry;
 

@@ -156,7 +156,7 @@ impl Parts {
         Arc::new(Eraser {
             ledger: Arc::clone(&self.ledger),
             archive: Arc::clone(&self.archive),
-            graves: self.store.places(),
+            erasures: self.store.places(),
             tombstones: self.tombstones.clone(),
             vault: Arc::clone(&self.vault) as Arc<dyn vault::Vault>,
             dispatch: Arc::clone(&self.dispatch),

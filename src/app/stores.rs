@@ -170,9 +170,9 @@ impl Store {
     /// How removed messages are known. The key is random and kept sealed, so that what was removed stays known whatever
     /// becomes of the key that seals it. Where none opens, that one was lost: what was removed before is not known any more.
     pub(super) async fn tombstones(&self, vault: &Vault) -> anyhow::Result<Tombstones> {
-        let graves = self.places();
+        let erasures = self.places();
         for _ in 0..2 {
-            let kept = graves.tombstone_keys().await?;
+            let kept = erasures.tombstone_keys().await?;
             let opened = kept.iter().find_map(|sealed| vault.open(sealed)?.try_into().ok());
             if let Some(key) = opened {
                 return Ok(Tombstones::new(&key));
@@ -185,7 +185,7 @@ impl Store {
             }
             let sealed =
                 vault.seal(&random::<KEY_BYTES>()?).context("the key of tombstones cannot be encrypted")?;
-            graves.keep_tombstone_key(kept.len(), sealed).await?;
+            erasures.keep_tombstone_key(kept.len(), sealed).await?;
         }
         bail!("another instance works on this database with another BATON_SECRET_KEY")
     }

@@ -18,7 +18,7 @@ use crate::{
     flow::{
         archive::Overview,
         audit::{Audited, Deed},
-        graves::Rows,
+        erasures::Rows,
         ledger::Error,
     },
 };

@@ -18,7 +18,7 @@ use self::traces::Told;
 use super::{
     archive::{Archive, Overview},
     dispatch::Dispatch,
-    graves::{Erasing, Graves, Of, Rows, Turned},
+    erasures::{Erasing, Erasures, Of, Rows, Turned},
     intake::body_of,
     ledger::{Error, Key, Ledger, Need, change},
     tombstones::Tombstones,
@@ -47,7 +47,7 @@ pub struct Eraser {
     /// Where they are found.
     pub archive: Arc<dyn Archive>,
     /// Where their rows go.
-    pub graves: Arc<dyn Graves>,
+    pub erasures: Arc<dyn Erasures>,
     /// By what removed messages are known.
     pub tombstones: Tombstones,
     /// Opens what was sealed.
@@ -118,7 +118,7 @@ impl Eraser {
     pub async fn remove(&self, closed: &[Uuid]) -> Result<Rows, Error> {
         let mut removed = Rows::new();
         for conversation in closed {
-            if let Some(erasing) = self.graves.erasing(*conversation).await? {
+            if let Some(erasing) = self.erasures.erasing(*conversation).await? {
                 count(&mut removed, self.finish(erasing).await?);
             }
         }
@@ -140,17 +140,17 @@ impl Eraser {
         };
         match change(&*self.ledger, Key::Id(conversation), Need::itself(), step).await {
             // A step that was repeated because its answer was lost finds no conversation: it has closed it itself.
-            Err(Error::Gone) if self.graves.erasing(conversation).await?.is_some() => Ok(Vec::new()),
+            Err(Error::Gone) if self.erasures.erasing(conversation).await?.is_some() => Ok(Vec::new()),
             outcome => outcome,
         }
     }
 
     /// Continues erasures that were left half-way. Returns how many.
     pub async fn take_up(&self) -> Result<usize, Error> {
-        let left = self.graves.left_behind(IDLE_MS, TAKEN_UP_MAX).await?;
+        let left = self.erasures.left_behind(IDLE_MS, TAKEN_UP_MAX).await?;
         let mut taken_up = 0;
         for conversation in left {
-            if let Some(erasing) = self.graves.erasing(conversation).await? {
+            if let Some(erasing) = self.erasures.erasing(conversation).await? {
                 tracing::info!(%conversation, "an erasure that was left half-way goes on");
                 self.finish(erasing).await?;
                 taken_up += 1;
@@ -161,7 +161,7 @@ impl Eraser {
 
     /// What other processes have erased is not remembered here either.
     pub async fn hear(&self, now: Time) -> Result<(), Error> {
-        let erased = self.graves.erased_since(now.plus_ms(-HEARD_MS)).await?;
+        let erased = self.erasures.erased_since(now.plus_ms(-HEARD_MS)).await?;
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         for conversation in erased.iter().filter(|conversation| !heard.contains(conversation)) {
             self.ledger.forget(*conversation);
@@ -179,12 +179,12 @@ impl Eraser {
         }
         let (mut after, mut webhooks) = (None, 0);
         loop {
-            let page = self.graves.webhooks(channel, after, PAGE).await?;
+            let page = self.erasures.webhooks(channel, after, PAGE).await?;
             let Some((last, _)) = page.last() else { break };
             after = Some(*last);
             let named = naming(&page, chats);
             if !named.is_empty() {
-                webhooks += self.graves.discard_webhooks(named).await?;
+                webhooks += self.erasures.discard_webhooks(named).await?;
             }
         }
         if webhooks > 0 {
@@ -198,12 +198,12 @@ impl Eraser {
         loop {
             match self.remove_all(erasing).await? {
                 Some(rest) => {
-                    if self.graves.end(&rest).await? {
+                    if self.erasures.end(&rest).await? {
                         self.dispatch.feed.notify_one();
                     }
                     return Ok(rest.removed);
                 }
-                None => match self.graves.erasing(conversation).await? {
+                None => match self.erasures.erasing(conversation).await? {
                     Some(now) => erasing = now,
                     // Somebody else was faster to the end.
                     None => return Ok(Rows::new()),
@@ -217,7 +217,7 @@ impl Eraser {
         let Some(mut erasing) = self.remove_messages(erasing).await? else { return Ok(None) };
         for of in Of::ALL {
             erasing = loop {
-                match self.graves.remove(&erasing, of, PAGE).await? {
+                match self.erasures.remove(&erasing, of, PAGE).await? {
                     Turned::Removed(now) => erasing = now,
                     Turned::Nothing => break erasing,
                     Turned::Overtaken => return Ok(None),
@@ -234,12 +234,12 @@ impl Eraser {
     }
 
     async fn remove_messages(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
-        while let Some(leaf) = self.graves.leaf(erasing.conversation, PAGE).await? {
+        while let Some(leaf) = self.erasures.leaf(erasing.conversation, PAGE).await? {
             let of = |chat| leaf.keys.iter().map(move |key| (chat, key));
             let all = erasing.chats.iter().flat_map(of);
             let hashes =
                 all.map(|(chat, key)| self.tombstones.of(&erasing.channel, chat, key).hash).collect();
-            match self.graves.bury(&erasing, &leaf, hashes).await? {
+            match self.erasures.bury(&erasing, &leaf, hashes).await? {
                 Turned::Removed(now) => erasing = now,
                 Turned::Nothing | Turned::Overtaken => return Ok(None),
             }
@@ -250,12 +250,12 @@ impl Eraser {
     async fn remove_webhooks(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
         let mut after = None;
         loop {
-            let page = self.graves.webhooks(&erasing.channel, after, PAGE).await?;
+            let page = self.erasures.webhooks(&erasing.channel, after, PAGE).await?;
             let Some((last, _)) = page.last() else { return Ok(Some(erasing)) };
             after = Some(*last);
             let named = naming(&page, &erasing.chats);
             if !named.is_empty() {
-                match self.graves.remove_webhooks(&erasing, named).await? {
+                match self.erasures.remove_webhooks(&erasing, named).await? {
                     Turned::Removed(now) => erasing = now,
                     Turned::Nothing | Turned::Overtaken => return Ok(None),
                 }
@@ -267,7 +267,7 @@ impl Eraser {
     async fn remove_answers(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
         let (mut after, id) = (String::new(), erasing.conversation.to_string());
         loop {
-            let page = self.graves.kept_answers(&after, PAGE).await?;
+            let page = self.erasures.kept_answers(&after, PAGE).await?;
             let Some((last, _)) = page.last() else { return Ok(Some(erasing)) };
             after.clone_from(last);
             let shows = |sealed: &[u8]| {
@@ -279,7 +279,7 @@ impl Eraser {
             let keys: Vec<String> =
                 page.iter().filter(|(_, sealed)| shows(sealed)).map(|(key, _)| key.clone()).collect();
             if !keys.is_empty() {
-                match self.graves.remove_answers(&erasing, keys).await? {
+                match self.erasures.remove_answers(&erasing, keys).await? {
                     Turned::Removed(now) => erasing = now,
                     Turned::Nothing | Turned::Overtaken => return Ok(None),
                 }

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::{graves::Rows, ledger::Error};
+use super::{erasures::Rows, ledger::Error};
 use crate::domain::{chat::ChatId, time::Time};
 
 /// What is looked for by its age.

@@ -6,8 +6,8 @@ use super::{
     audit::Audit,
     enclosures::Enclosures,
     endpoints::Endpoints,
+    erasures::{Erasures, TombstoneKeys},
     expiry::Expiry,
-    graves::{Graves, TombstoneKeys},
     pace::Starts,
     people::People,
     registry::{Registry, Tokens},
@@ -25,7 +25,7 @@ pub trait Places:
     + Endpoints
     + EventFeed
     + Expiry
-    + Graves
+    + Erasures
     + People
     + Registry
     + Repeats
@@ -47,7 +47,7 @@ impl<T> Places for T where
         + Endpoints
         + EventFeed
         + Expiry
-        + Graves
+        + Erasures
         + People
         + Registry
         + Repeats

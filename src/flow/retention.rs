@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::{
     drafts,
+    erasures::Rows,
     expiry::{Expired, Expiry, Kind},
-    graves::Rows,
     ledger::{Error, Key, Ledger, Need, change},
     tombstones::Tombstones,
 };

@@ -26,7 +26,7 @@ use crate::{
         agenda::Wish,
         desk::{self, Approval, Idempotency, Patch, Refusal, Said, Who, Words},
         erase,
-        graves::Rows,
+        erasures::Rows,
         intake::{self, Verdict},
         ledger::{Error, Key},
         mode_switch::{self, Receipt},

@@ -2,7 +2,7 @@
 
 use baton::{
     domain::{chat::ChatId, policy::Groups, tool::Tool},
-    flow::{generator::FailureKind, graves::Rows},
+    flow::{erasures::Rows, generator::FailureKind},
 };
 use serde_json::{Value, json};
 

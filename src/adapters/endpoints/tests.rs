@@ -13,7 +13,7 @@ use crate::{
     },
     flow::{
         archive::{Archive, EventFilter, LetterFilter, Statistics},
-        graves::{Erasing, Graves, Rows},
+        erasures::{Erasing, Erasures, Rows},
         ledger::Error,
     },
 };

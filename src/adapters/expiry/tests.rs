@@ -20,8 +20,8 @@ use crate::{
         turn::{DeadLetter, FollowUp, FollowUpState, LetterKind},
     },
     flow::{
+        erasures::Rows,
         expiry::{Expired, Expiry, Kind},
-        graves::Rows,
     },
 };
 

@@ -10,7 +10,7 @@ use super::{Eraser, PAGE};
 use crate::{
     domain::chat::ChatId,
     flow::{
-        graves::{Erasing, Line, Traces, Turned},
+        erasures::{Erasing, Line, Traces, Turned},
         ledger::Error,
     },
 };
@@ -34,7 +34,7 @@ impl Eraser {
     ) -> Result<Option<Told>, Error> {
         let mut after = None;
         loop {
-            let page = self.graves.shared(channel, after, PAGE).await?;
+            let page = self.erasures.shared(channel, after, PAGE).await?;
             let Some(last) = page.last() else { return Ok(Some(told)) };
             after = Some(*last);
             for shared in page {
@@ -47,20 +47,20 @@ impl Eraser {
     async fn unname_in(&self, shared: Uuid, chats: &[ChatId], mut told: Told) -> Result<Option<Told>, Error> {
         let (mut after, mut gone) = (Some(0), HashSet::new());
         while let Some(from) = after {
-            let (lines, next) = self.graves.lines(shared, from, PAGE).await?;
+            let (lines, next) = self.erasures.lines(shared, from, PAGE).await?;
             after = next;
             let traces = traces(lines, chats, &mut gone);
             if traces.is_empty() {
                 continue;
             }
             told = match told {
-                Told::Erasing(erasing) => match self.graves.unname(&erasing, shared, traces).await? {
+                Told::Erasing(erasing) => match self.erasures.unname(&erasing, shared, traces).await? {
                     Turned::Removed(now) => Told::Erasing(now),
                     Turned::Nothing | Turned::Overtaken => return Ok(None),
                 },
                 Told::Nobody(before) => {
                     let count = i64::try_from(traces.written.len()).unwrap_or(i64::MAX);
-                    self.graves.unname_alone(shared, traces).await?;
+                    self.erasures.unname_alone(shared, traces).await?;
                     Told::Nobody(before.saturating_add(count))
                 }
             };

@@ -7,8 +7,8 @@ use baton::{
     domain::{brake::Latched, chat::ChatId, event::Event, time::Time, turn::DeadLetter},
     flow::{
         enclosures::Enclosures,
+        erasures::{Erasing, Erasures, Leaf, Line, Of, Traces, Turned},
         generator::{Failure, Generator, Progress, Request, Written},
-        graves::{Erasing, Graves, Leaf, Line, Of, Traces, Turned},
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         outbox::BEGIN_WITHIN_MS,
         provider::{
@@ -142,7 +142,7 @@ fused! {
 }
 
 fused! {
-    Graves {
+    Erasures {
         look erasing(conversation: Uuid) -> Result<Option<Erasing>, Error>;
         look left_behind(idle_ms: i64, limit: usize) -> Result<Vec<Uuid>, Error>;
         look leaf(conversation: Uuid, limit: usize) -> Result<Option<Leaf>, Error>;

@@ -16,8 +16,8 @@ use baton::{
         dispatch::Dispatch,
         enclosures::Enclosures,
         erase::Eraser,
+        erasures::Erasures,
         gate::Gate,
-        graves::Graves,
         intake::Intake,
         ledger::{Ledger, Observer},
         media::Fetching,
@@ -119,7 +119,7 @@ impl Parts {
         Arc::new(Eraser {
             ledger: self.ledger.clone(),
             archive: self.archive.clone(),
-            graves: Fused::over(&self.fuse, self.store.places() as Arc<dyn Graves>),
+            erasures: Fused::over(&self.fuse, self.store.places() as Arc<dyn Erasures>),
             tombstones: self.tombstones.clone(),
             vault: self.house.clone(),
             dispatch: self.dispatch.clone(),

@@ -22,7 +22,7 @@ use crate::{
     flow::{
         agenda::Wish,
         desk::{Approval, Idempotency, Patch, Refusal, Said, Who, Words},
-        graves::Rows,
+        erasures::Rows,
         intake::Verdict,
         ledger::{Error, Key},
         mode_switch::{self, Receipt},

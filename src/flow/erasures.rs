@@ -125,7 +125,7 @@ pub enum Turned {
 
 /// The place.
 #[async_trait]
-pub trait Graves: Send + Sync {
+pub trait Erasures: Send + Sync {
     /// One that is being erased; None: it never was, or is gone.
     async fn erasing(&self, conversation: Uuid) -> Result<Option<Erasing>, Error>;
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     domain::{event::EventType, time::Time, turn::LetterKind},
     flow::{
-        graves::{Erasing, Graves, Leaf, Line, Of, Rows, TombstoneKeys, Traces, Turned},
+        erasures::{Erasing, Erasures, Leaf, Line, Of, Rows, TombstoneKeys, Traces, Turned},
         ledger::Error,
         tombstones::Removal,
     },
@@ -56,7 +56,7 @@ const fn place(of: Of) -> Option<Place> {
 }
 
 #[async_trait]
-impl<S: Store> Graves for S {
+impl<S: Store> Erasures for S {
     async fn erasing(&self, conversation: Uuid) -> Result<Option<Erasing>, Error> {
         let statement = Statement::new(
             "select c.channel, x.actor, x.removed from erasures x join conversations c on c.id = x.conversation_id \

@@ -19,8 +19,8 @@ use crate::{
     },
     flow::{
         answers::{Answered, Answers as _, Question},
+        erasures::{Erasing, Erasures, Of, TombstoneKeys, Turned},
         expiry::Expiry as _,
-        graves::{Erasing, Graves, Of, TombstoneKeys, Turned},
         ledger::{Key, Need, change},
     },
 };
@@ -262,30 +262,31 @@ async fn whatever_hangs_on_a_conversation_goes_with_it<S: Trial>(store: &S) {
         assert!(count(store, table, mei.id).await > 0, "nothing is in {table}: this test looks for nothing");
     }
     assert_eq!(count(store, "chats", mei.id).await, 0, "nobody finds it by its chat");
-    let mut grave = erasing(store, mei.id).await;
-    assert_eq!((grave.chats.as_slice(), grave.actor.as_str()), (&[mei.chat.clone()][..], "shell"));
+    let mut erasure = erasing(store, mei.id).await;
+    assert_eq!((erasure.chats.as_slice(), erasure.actor.as_str()), (&[mei.chat.clone()][..], "shell"));
     let leaf = store.leaf(mei.id, 10).await.expect("reads").expect("messages");
-    let Turned::Removed(now) = store.bury(&grave, &leaf, Vec::new()).await.expect("writes") else {
+    let Turned::Removed(now) = store.bury(&erasure, &leaf, Vec::new()).await.expect("writes") else {
         panic!("nobody else is at it")
     };
-    grave = now;
+    erasure = now;
     for of in Of::ALL {
-        let Turned::Removed(now) = store.remove(&grave, of, 10).await.expect("writes") else {
+        let Turned::Removed(now) = store.remove(&erasure, of, 10).await.expect("writes") else {
             panic!("there is one of {of:?}")
         };
-        grave = now;
-        assert_eq!(store.remove(&grave, of, 10).await.expect("writes"), Turned::Nothing, "{of:?}");
+        erasure = now;
+        assert_eq!(store.remove(&erasure, of, 10).await.expect("writes"), Turned::Nothing, "{of:?}");
     }
-    assert_eq!(erasing(store, mei.id).await, grave);
-    assert!(store.end(&grave).await.expect("writes"));
-    assert!(!store.end(&grave).await.expect("writes"), "once");
+    assert_eq!(erasing(store, mei.id).await, erasure);
+    assert!(store.end(&erasure).await.expect("writes"));
+    assert!(!store.end(&erasure).await.expect("writes"), "once");
     for (table, ..) in hanging() {
         assert_eq!(count(store, table, mei.id).await, i64::from(*table == "events"), "{table}");
     }
     assert_eq!(store.erasing(mei.id).await.expect("reads"), None);
     assert_eq!(store.erased_since(NOW).await.expect("reads"), [mei.id]);
     assert_eq!(store.erased_since(NOW.plus_ms(1)).await.expect("reads"), Vec::<Uuid>::new());
-    let rows: Vec<(&str, i64)> = grave.removed.iter().map(|(table, rows)| (table.as_str(), *rows)).collect();
+    let rows: Vec<(&str, i64)> =
+        erasure.removed.iter().map(|(table, rows)| (table.as_str(), *rows)).collect();
     assert_eq!(rows.iter().map(|(_, rows)| rows).sum::<i64>(), 12, "{rows:?}");
 }
 
@@ -294,8 +295,8 @@ async fn messages_go_page_by_page_and_their_hashes_stay<S: Trial>(store: &S) {
     let mut pages = Vec::new();
     while let Some(leaf) = store.leaf(mei.id, 2).await.expect("reads") {
         let hashes = leaf.keys.iter().map(|key| format!("hash of {key}")).collect();
-        let grave = erasing(store, mei.id).await;
-        assert!(matches!(store.bury(&grave, &leaf, hashes).await, Ok(Turned::Removed(_))));
+        let erasure = erasing(store, mei.id).await;
+        assert!(matches!(store.bury(&erasure, &leaf, hashes).await, Ok(Turned::Removed(_))));
         pages.push((leaf.count, count(store, "messages", mei.id).await));
     }
     assert_eq!(pages, [(2, 3), (2, 1), (1, 0)]);
