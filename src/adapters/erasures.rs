@@ -15,7 +15,9 @@ use super::{
 use crate::{
     domain::{event::EventType, time::Time, turn::LetterKind},
     flow::{
-        erasures::{Erasing, Erasures, Leaf, Line, Of, Rows, TombstoneKeys, Traces, Turned},
+        erasures::{
+            Erasing, Erasures, MessagePage, OwnedRows, Rows, SharedMessage, TombstoneKeys, Traces, Turned,
+        },
         ledger::Error,
         tombstones::Removal,
     },
@@ -41,17 +43,17 @@ macro_rules! place {
 }
 
 /// None: there are too many of them to name them, and they have numbers.
-const fn place(of: Of) -> Option<Place> {
-    Some(match of {
-        Of::Events => return None,
-        Of::Drafts => place!("drafts", "id"),
-        Of::CachedAnswers => place!("cached_answers", "turn_id"),
-        Of::Turns => place!("turns", "id"),
-        Of::FollowUps => place!("follow_ups", "id"),
-        Of::Parked => place!("parked", "id"),
-        Of::Requests => place!("requests", "key"),
-        Of::Letters => place!("dead_letters", "id"),
-        Of::Labels => place!("conversation_labels", "label_id"),
+const fn place(kind: OwnedRows) -> Option<Place> {
+    Some(match kind {
+        OwnedRows::Events => return None,
+        OwnedRows::Drafts => place!("drafts", "id"),
+        OwnedRows::CachedAnswers => place!("cached_answers", "turn_id"),
+        OwnedRows::Turns => place!("turns", "id"),
+        OwnedRows::FollowUps => place!("follow_ups", "id"),
+        OwnedRows::Parked => place!("parked", "id"),
+        OwnedRows::Requests => place!("requests", "key"),
+        OwnedRows::Letters => place!("dead_letters", "id"),
+        OwnedRows::Labels => place!("conversation_labels", "label_id"),
     })
 }
 
@@ -81,34 +83,39 @@ impl<S: Store> Erasures for S {
         self.rows(statement).await?.iter().map(|row| cell(row, "conversation_id")).collect()
     }
 
-    async fn leaf(&self, conversation: Uuid, limit: usize) -> Result<Option<Leaf>, Error> {
+    async fn next_messages(&self, conversation: Uuid, limit: usize) -> Result<Option<MessagePage>, Error> {
         let statement = Statement::new(
             "select m.seq, m.key, m.provider_message_id from messages m where m.conversation_id = $1 \
              order by m.seq limit $2",
         );
         let found = self.rows(statement.with(conversation).with(limit)).await?;
-        let mut leaf = Leaf { up_to: 0, count: rows(found.len()), keys: Vec::new() };
+        let mut page = MessagePage { up_to: 0, count: rows(found.len()), keys: Vec::new() };
         for row in &found {
-            leaf.up_to = cell(row, "seq")?;
+            page.up_to = cell(row, "seq")?;
             for column in ["key", "provider_message_id"] {
-                leaf.keys.extend(cell::<Option<String>, _>(row, column)?);
+                page.keys.extend(cell::<Option<String>, _>(row, column)?);
             }
         }
-        leaf.keys.sort_unstable();
-        leaf.keys.dedup();
-        Ok((!found.is_empty()).then_some(leaf))
+        page.keys.sort_unstable();
+        page.keys.dedup();
+        Ok((!found.is_empty()).then_some(page))
     }
 
-    async fn bury(&self, erasing: &Erasing, leaf: &Leaf, hashes: Vec<String>) -> Result<Turned, Error> {
+    async fn bury(
+        &self,
+        erasing: &Erasing,
+        page: &MessagePage,
+        hashes: Vec<String>,
+    ) -> Result<Turned, Error> {
         let files = Statement::new(
             "delete from enclosures where id in (select m.id from messages m \
              where m.conversation_id = $1 and m.seq <= $2)",
         );
         let messages = Statement::new("delete from messages where conversation_id = $1 and seq <= $2");
-        let these = |statement: Statement| Part::May(statement.with(erasing.conversation).with(leaf.up_to));
+        let these = |statement: Statement| Part::May(statement.with(erasing.conversation).with(page.up_to));
         let parts =
             vec![Part::May(purge::tombstones(self, hashes, Removal::Erased)), these(files), these(messages)];
-        turn(self, erasing, "messages", leaf.count, parts).await
+        turn(self, erasing, "messages", page.count, parts).await
     }
 
     async fn shared(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error> {
@@ -124,15 +131,20 @@ impl<S: Store> Erasures for S {
         self.rows(statement).await?.iter().map(|row| cell(row, "conversation_id")).collect()
     }
 
-    async fn lines(&self, shared: Uuid, after: i64, limit: usize) -> Result<(Vec<Line>, Option<i64>), Error> {
+    async fn shared_messages(
+        &self,
+        shared: Uuid,
+        after: i64,
+        limit: usize,
+    ) -> Result<(Vec<SharedMessage>, Option<i64>), Error> {
         let statement = Statement::new(
             "select m.id, m.seq, m.sender, m.provider_message_id, m.quoted, m.text, m.deleted_at \
              from messages m where m.conversation_id = $1 and m.seq > $2 order by m.seq limit $3",
         );
         let found = self.rows(statement.with(shared).with(after).with(limit)).await?;
-        let lines = found.iter().map(line).collect::<Result<_, _>>()?;
+        let messages = found.iter().map(shared_message).collect::<Result<_, _>>()?;
         let last = found.last().filter(|_| found.len() == limit);
-        Ok((lines, last.map(|row| cell(row, "seq")).transpose()?))
+        Ok((messages, last.map(|row| cell(row, "seq")).transpose()?))
     }
 
     async fn unname(&self, erasing: &Erasing, shared: Uuid, traces: Traces) -> Result<Turned, Error> {
@@ -146,8 +158,8 @@ impl<S: Store> Erasures for S {
         Ok(())
     }
 
-    async fn remove(&self, erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error> {
-        let Some(Place { table, find, delete }) = place(of) else {
+    async fn remove(&self, erasing: &Erasing, kind: OwnedRows, limit: usize) -> Result<Turned, Error> {
+        let Some(Place { table, find, delete }) = place(kind) else {
             return remove_events(self, erasing, limit).await;
         };
         let find = Statement::new(find).with(erasing.conversation).with(limit);
@@ -281,7 +293,7 @@ async fn turn<S: Store>(
 }
 
 /// What a row of a message tells of whose words are in it.
-fn line<R: Columns>(row: &R) -> Result<Line, Error> {
+fn shared_message<R: Columns>(row: &R) -> Result<SharedMessage, Error> {
     let word = |column, name: &str| -> Result<Option<String>, Error> {
         let json = cell::<Option<Json<Value>>, _>(row, column)?;
         Ok(json.and_then(|json| json.0[name].as_str().map(str::to_owned)))
@@ -289,7 +301,7 @@ fn line<R: Columns>(row: &R) -> Result<Line, Error> {
     let writer = word("sender", "id")?;
     let is_deleted = cell::<Option<Time>, _>(row, "deleted_at")?.is_some();
     let is_emptied = writer.is_none() && is_deleted && cell::<String, _>(row, "text")?.is_empty();
-    Ok(Line {
+    Ok(SharedMessage {
         id: cell(row, "id")?,
         writer,
         provider_id: cell(row, "provider_message_id")?,

@@ -18,7 +18,7 @@ use self::traces::Told;
 use super::{
     archive::{Archive, Overview},
     dispatch::Dispatch,
-    erasures::{Erasing, Erasures, Of, Rows, Turned},
+    erasures::{Erasing, Erasures, OwnedRows, Rows, Turned},
     intake::body_of,
     ledger::{Error, Key, Ledger, Need, change},
     tombstones::Tombstones,
@@ -215,9 +215,9 @@ impl Eraser {
     /// Removes everything; None: somebody else has taken it over.
     async fn remove_all(&self, erasing: Erasing) -> Result<Option<Erasing>, Error> {
         let Some(mut erasing) = self.remove_messages(erasing).await? else { return Ok(None) };
-        for of in Of::ALL {
+        for kind in OwnedRows::ALL {
             erasing = loop {
-                match self.erasures.remove(&erasing, of, PAGE).await? {
+                match self.erasures.remove(&erasing, kind, PAGE).await? {
                     Turned::Removed(now) => erasing = now,
                     Turned::Nothing => break erasing,
                     Turned::Overtaken => return Ok(None),
@@ -234,12 +234,12 @@ impl Eraser {
     }
 
     async fn remove_messages(&self, mut erasing: Erasing) -> Result<Option<Erasing>, Error> {
-        while let Some(leaf) = self.erasures.leaf(erasing.conversation, PAGE).await? {
-            let of = |chat| leaf.keys.iter().map(move |key| (chat, key));
+        while let Some(page) = self.erasures.next_messages(erasing.conversation, PAGE).await? {
+            let of = |chat| page.keys.iter().map(move |key| (chat, key));
             let all = erasing.chats.iter().flat_map(of);
             let hashes =
                 all.map(|(chat, key)| self.tombstones.of(&erasing.channel, chat, key).hash).collect();
-            match self.erasures.bury(&erasing, &leaf, hashes).await? {
+            match self.erasures.bury(&erasing, &page, hashes).await? {
                 Turned::Removed(now) => erasing = now,
                 Turned::Nothing | Turned::Overtaken => return Ok(None),
             }

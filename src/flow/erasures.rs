@@ -32,7 +32,7 @@ pub struct Erasing {
 
 /// What belongs to a conversation, besides its messages. In this order it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum OwnedRows {
     /// Suggestions.
     Drafts,
     /// Answers that may be given again.
@@ -53,7 +53,7 @@ pub enum Of {
     Events,
 }
 
-impl Of {
+impl OwnedRows {
     /// All kinds, in the order in which they are removed.
     pub const ALL: [Self; 9] = [
         Self::Drafts,
@@ -70,7 +70,7 @@ impl Of {
 
 /// The next messages of a conversation, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leaf {
+pub struct MessagePage {
     /// The number of the last of them.
     pub up_to: i64,
     /// How many messages they are.
@@ -81,7 +81,7 @@ pub struct Leaf {
 
 /// A message that several people read, as far as it tells whose words are in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct SharedMessage {
     /// The message.
     pub id: Uuid,
     /// The chat of its writer.
@@ -133,16 +133,22 @@ pub trait Erasures: Send + Sync {
     async fn left_behind(&self, idle_ms: i64, limit: usize) -> Result<Vec<Uuid>, Error>;
 
     /// The next messages; None: there are no more.
-    async fn leaf(&self, conversation: Uuid, limit: usize) -> Result<Option<Leaf>, Error>;
+    async fn next_messages(&self, conversation: Uuid, limit: usize) -> Result<Option<MessagePage>, Error>;
 
     /// Removes these messages, and keeps the hashes.
-    async fn bury(&self, erasing: &Erasing, leaf: &Leaf, hashes: Vec<String>) -> Result<Turned, Error>;
+    async fn bury(&self, erasing: &Erasing, page: &MessagePage, hashes: Vec<String>)
+    -> Result<Turned, Error>;
 
     /// Conversations on a channel in which several people write, groups and stories, by their ids.
     async fn shared(&self, channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error>;
 
     /// The next messages of one of them; and where to continue, if there are more.
-    async fn lines(&self, shared: Uuid, after: i64, limit: usize) -> Result<(Vec<Line>, Option<i64>), Error>;
+    async fn shared_messages(
+        &self,
+        shared: Uuid,
+        after: i64,
+        limit: usize,
+    ) -> Result<(Vec<SharedMessage>, Option<i64>), Error>;
 
     /// Takes somebody's words out of one of them.
     async fn unname(&self, erasing: &Erasing, shared: Uuid, traces: Traces) -> Result<Turned, Error>;
@@ -151,7 +157,7 @@ pub trait Erasures: Send + Sync {
     async fn unname_alone(&self, shared: Uuid, traces: Traces) -> Result<(), Error>;
 
     /// Removes the next rows of that kind.
-    async fn remove(&self, erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error>;
+    async fn remove(&self, erasing: &Erasing, kind: OwnedRows, limit: usize) -> Result<Turned, Error>;
 
     /// Webhooks of a channel that could not be read, by their ids.
     async fn webhooks(

@@ -19,7 +19,7 @@ use crate::{
     },
     flow::{
         answers::{Answered, Answers as _, Question},
-        erasures::{Erasing, Erasures, Of, TombstoneKeys, Turned},
+        erasures::{Erasing, Erasures, OwnedRows, TombstoneKeys, Turned},
         expiry::Expiry as _,
         ledger::{Key, Need, change},
     },
@@ -50,7 +50,7 @@ enum Fate {
 use Fate::{AreHashes, AreLookedThrough, Go, GoWithMessages, Stay};
 
 /// Every table with every column. Whoever adds one decides here what becomes of it when a person is erased, and sees to
-/// it: in [`Of`], in the eraser, or not at all.
+/// it: in [`OwnedRows`], in the eraser, or not at all.
 const DECIDED: [(&str, Fate, &str); 32] = [
     (
         "agents",
@@ -264,17 +264,17 @@ async fn whatever_hangs_on_a_conversation_goes_with_it<S: Trial>(store: &S) {
     assert_eq!(count(store, "chats", mei.id).await, 0, "nobody finds it by its chat");
     let mut erasure = erasing(store, mei.id).await;
     assert_eq!((erasure.chats.as_slice(), erasure.actor.as_str()), (&[mei.chat.clone()][..], "shell"));
-    let leaf = store.leaf(mei.id, 10).await.expect("reads").expect("messages");
-    let Turned::Removed(now) = store.bury(&erasure, &leaf, Vec::new()).await.expect("writes") else {
+    let page = store.next_messages(mei.id, 10).await.expect("reads").expect("messages");
+    let Turned::Removed(now) = store.bury(&erasure, &page, Vec::new()).await.expect("writes") else {
         panic!("nobody else is at it")
     };
     erasure = now;
-    for of in Of::ALL {
-        let Turned::Removed(now) = store.remove(&erasure, of, 10).await.expect("writes") else {
-            panic!("there is one of {of:?}")
+    for kind in OwnedRows::ALL {
+        let Turned::Removed(now) = store.remove(&erasure, kind, 10).await.expect("writes") else {
+            panic!("there is one of {kind:?}")
         };
         erasure = now;
-        assert_eq!(store.remove(&erasure, of, 10).await.expect("writes"), Turned::Nothing, "{of:?}");
+        assert_eq!(store.remove(&erasure, kind, 10).await.expect("writes"), Turned::Nothing, "{kind:?}");
     }
     assert_eq!(erasing(store, mei.id).await, erasure);
     assert!(store.end(&erasure).await.expect("writes"));
@@ -293,11 +293,11 @@ async fn whatever_hangs_on_a_conversation_goes_with_it<S: Trial>(store: &S) {
 async fn messages_go_page_by_page_and_their_hashes_stay<S: Trial>(store: &S) {
     let mei = closed(store, 5).await;
     let mut pages = Vec::new();
-    while let Some(leaf) = store.leaf(mei.id, 2).await.expect("reads") {
-        let hashes = leaf.keys.iter().map(|key| format!("hash of {key}")).collect();
+    while let Some(page) = store.next_messages(mei.id, 2).await.expect("reads") {
+        let hashes = page.keys.iter().map(|key| format!("hash of {key}")).collect();
         let erasure = erasing(store, mei.id).await;
-        assert!(matches!(store.bury(&erasure, &leaf, hashes).await, Ok(Turned::Removed(_))));
-        pages.push((leaf.count, count(store, "messages", mei.id).await));
+        assert!(matches!(store.bury(&erasure, &page, hashes).await, Ok(Turned::Removed(_))));
+        pages.push((page.count, count(store, "messages", mei.id).await));
     }
     assert_eq!(pages, [(2, 3), (2, 1), (1, 0)]);
     let hashes = || async {
@@ -316,13 +316,13 @@ async fn messages_go_page_by_page_and_their_hashes_stay<S: Trial>(store: &S) {
 async fn two_who_go_on_with_one_erasure_count_nothing_twice<S: Trial>(store: &S) {
     let mei = closed(store, 4).await;
     let (one, other) = (erasing(store, mei.id).await, erasing(store, mei.id).await);
-    let leaf = store.leaf(mei.id, 2).await.expect("reads").expect("messages");
-    let Ok(Turned::Removed(one)) = store.bury(&one, &leaf, vec!["a".to_owned()]).await else {
+    let page = store.next_messages(mei.id, 2).await.expect("reads").expect("messages");
+    let Ok(Turned::Removed(one)) = store.bury(&one, &page, vec!["a".to_owned()]).await else {
         panic!("the first")
     };
-    let late = store.bury(&other, &leaf, vec!["b".to_owned()]).await.expect("writes");
+    let late = store.bury(&other, &page, vec!["b".to_owned()]).await.expect("writes");
     assert_eq!(late, Turned::Overtaken);
-    assert_eq!(store.remove(&other, Of::Turns, 10).await.expect("writes"), Turned::Overtaken);
+    assert_eq!(store.remove(&other, OwnedRows::Turns, 10).await.expect("writes"), Turned::Overtaken);
     assert_eq!((count(store, "messages", mei.id).await, count(store, "turns", mei.id).await), (2, 1));
     let hashes = Statement::new("select count(*) as found from tombstones where hash in ('a', 'b')");
     let row = store.row(hashes).await.expect("reads").expect("a count");

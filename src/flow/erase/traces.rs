@@ -10,7 +10,7 @@ use super::{Eraser, PAGE};
 use crate::{
     domain::chat::ChatId,
     flow::{
-        erasures::{Erasing, Line, Traces, Turned},
+        erasures::{Erasing, SharedMessage, Traces, Turned},
         ledger::Error,
     },
 };
@@ -47,9 +47,9 @@ impl Eraser {
     async fn unname_in(&self, shared: Uuid, chats: &[ChatId], mut told: Told) -> Result<Option<Told>, Error> {
         let (mut after, mut gone) = (Some(0), HashSet::new());
         while let Some(from) = after {
-            let (lines, next) = self.erasures.lines(shared, from, PAGE).await?;
+            let (messages, next) = self.erasures.shared_messages(shared, from, PAGE).await?;
             after = next;
-            let traces = traces(lines, chats, &mut gone);
+            let traces = traces(messages, chats, &mut gone);
             if traces.is_empty() {
                 continue;
             }
@@ -69,19 +69,19 @@ impl Eraser {
     }
 }
 
-/// What of these lines is theirs. Remembers what is gone: it may be quoted further on.
-fn traces(lines: Vec<Line>, chats: &[ChatId], gone: &mut HashSet<String>) -> Traces {
+/// What of these messages is theirs. Remembers what is gone: it may be quoted further on.
+fn traces(messages: Vec<SharedMessage>, chats: &[ChatId], gone: &mut HashSet<String>) -> Traces {
     let mut traces = Traces::default();
-    for line in lines {
+    for message in messages {
         let is_theirs =
-            line.writer.as_ref().is_some_and(|writer| chats.iter().any(|chat| chat.as_str() == writer));
-        if is_theirs || line.is_emptied {
-            gone.extend(line.provider_id);
+            message.writer.as_ref().is_some_and(|writer| chats.iter().any(|chat| chat.as_str() == writer));
+        if is_theirs || message.is_emptied {
+            gone.extend(message.provider_id);
         }
         if is_theirs {
-            traces.written.push(line.id);
-        } else if line.quotes.is_some_and(|quoted| gone.contains(&quoted)) {
-            traces.quoting.push(line.id);
+            traces.written.push(message.id);
+        } else if message.quotes.is_some_and(|quoted| gone.contains(&quoted)) {
+            traces.quoting.push(message.id);
         }
     }
     traces

@@ -7,7 +7,7 @@ use baton::{
     domain::{brake::Latched, chat::ChatId, event::Event, time::Time, turn::DeadLetter},
     flow::{
         enclosures::Enclosures,
-        erasures::{Erasing, Erasures, Leaf, Line, Of, Traces, Turned},
+        erasures::{Erasing, Erasures, MessagePage, OwnedRows, SharedMessage, Traces, Turned},
         generator::{Failure, Generator, Progress, Request, Written},
         ledger::{Due, Erased, Error, Held, Key, Ledger, Need, Standing, Work},
         outbox::BEGIN_WITHIN_MS,
@@ -145,13 +145,13 @@ fused! {
     Erasures {
         look erasing(conversation: Uuid) -> Result<Option<Erasing>, Error>;
         look left_behind(idle_ms: i64, limit: usize) -> Result<Vec<Uuid>, Error>;
-        look leaf(conversation: Uuid, limit: usize) -> Result<Option<Leaf>, Error>;
-        touch bury(erasing: &Erasing, leaf: &Leaf, hashes: Vec<String>) -> Result<Turned, Error>;
+        look next_messages(conversation: Uuid, limit: usize) -> Result<Option<MessagePage>, Error>;
+        touch bury(erasing: &Erasing, page: &MessagePage, hashes: Vec<String>) -> Result<Turned, Error>;
         look shared(channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<Uuid>, Error>;
-        look lines(shared: Uuid, after: i64, limit: usize) -> Result<(Vec<Line>, Option<i64>), Error>;
+        look shared_messages(shared: Uuid, after: i64, limit: usize) -> Result<(Vec<SharedMessage>, Option<i64>), Error>;
         touch unname(erasing: &Erasing, shared: Uuid, traces: Traces) -> Result<Turned, Error>;
         touch unname_alone(shared: Uuid, traces: Traces) -> Result<(), Error>;
-        touch remove(erasing: &Erasing, of: Of, limit: usize) -> Result<Turned, Error>;
+        touch remove(erasing: &Erasing, kind: OwnedRows, limit: usize) -> Result<Turned, Error>;
         look webhooks(channel: &str, after: Option<Uuid>, limit: usize) -> Result<Vec<(Uuid, Value)>, Error>;
         touch remove_webhooks(erasing: &Erasing, letters: Vec<Uuid>) -> Result<Turned, Error>;
         touch discard_webhooks(letters: Vec<Uuid>) -> Result<u64, Error>;
