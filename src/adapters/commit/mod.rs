@@ -1,12 +1,12 @@
 //! Group commit: the ledger of both stores, over what little each database must do in its own way.
 //!
 //! In: steps, from many callers at once. A writer takes what has gathered while the transaction before committed, and
-//! runs it all in one: the short way if all that it needs is known here, else the long way, under the locks. Out: each
+//! runs it all in one: on the fast path if all that it needs is known here, else on the slow path, under the locks. Out: each
 //! step's own outcome, and one notice of everything that is now committed.
 
 mod writer;
 
-mod known;
+mod fast_path;
 
 mod batch;
 
@@ -98,7 +98,7 @@ pub(crate) trait Dialect: Clone + Send + Sync + 'static {
     async fn closing(&self);
 
     /// Whether [`Self::save_if`] spares anything.
-    fn has_short_way(&self) -> bool;
+    fn has_fast_path(&self) -> bool;
 
     /// Writes in a transaction of its own, if the conversations of the guard have the stamps named, no message has one
     /// of the keys, and the channels stand so. The moment; None: it is not so, and nothing was written. Its caller must

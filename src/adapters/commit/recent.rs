@@ -25,7 +25,7 @@ use crate::domain::{
 const ROWS: usize = 40_000;
 /// Chats of one generation.
 const CHATS: usize = 50_000;
-/// Never more than two to this power of batches go the long way unasked.
+/// Never more than two to this power of batches take the slow path unasked.
 const DOUBTS_MAX: u32 = 8;
 
 /// A channel and a chat on it: owned where they are kept, borrowed where they are looked up.
@@ -54,7 +54,7 @@ impl Recent {
         self.doubts.store(0, Ordering::Relaxed);
     }
 
-    /// What was known was not true: so many batches go the long way, each time more.
+    /// What was known was not true: so many batches take the slow path, each time more.
     pub(super) fn distrust(&self) {
         let doubts = self.doubts.fetch_add(1, Ordering::Relaxed).min(DOUBTS_MAX);
         self.waits.store((1 << doubts) - 1, Ordering::Relaxed);

@@ -19,7 +19,7 @@ use super::{
     Dialect, Op,
     batch::{self, Verdict},
     clock::ServerClock,
-    known,
+    fast_path,
     recent::Recent,
     text,
 };
@@ -225,7 +225,7 @@ async fn twice<D: Dialect>(
 ) -> Result<Vec<Verdict>, sqlx::Error> {
     ops.retain(|op| !op.is_given_up());
     let mut unheard = None;
-    let outcome = match known::commit(place, own, ops, &mut unheard).await {
+    let outcome = match fast_path::commit(place, own, ops, &mut unheard).await {
         Ok(Some(verdicts)) => return Ok(verdicts),
         Ok(None) => batch::commit(place, ops, &mut unheard).await,
         Err(error) => Err(error),

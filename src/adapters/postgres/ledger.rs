@@ -58,7 +58,7 @@ impl Dialect for Postgres {
 
     type Own = Line;
 
-    fn has_short_way(&self) -> bool {
+    fn has_fast_path(&self) -> bool {
         self.kept.is_some()
     }
 
@@ -84,7 +84,7 @@ impl Dialect for Postgres {
         let mut line = match (own.take(), &self.kept) {
             (Some(line), _) => line,
             (None, Some(kept)) if has_room(kept) => Line::of(kept, &self.retired).await?,
-            // The long way needs none.
+            // The slow path needs none.
             (None, _) => return Ok(None),
         };
         let (parts, parameters): (Vec<_>, Vec<_>) = statements.into_iter().unzip();

@@ -69,7 +69,7 @@ pub struct Durability {
 pub struct Postgres {
     /// For every place but the ledger.
     pub(crate) pool: PgPool,
-    /// For the ledger, where its writers go the long way, for its own looks, and for the check whether this instance can
+    /// For the ledger, where its writers take the slow path, for its own looks, and for the check whether this instance can
     /// work: people who read much take none of these.
     pub(crate) ledger: PgPool,
     /// One for each writer of the ledger to keep; None if there are too few connections for that.

@@ -52,7 +52,7 @@ impl Dialect for Sqlite {
     type Own = ();
 
     /// The way to the database is short as it is.
-    fn has_short_way(&self) -> bool {
+    fn has_fast_path(&self) -> bool {
         false
     }
 

@@ -4,7 +4,7 @@ mod bench;
 
 mod erase;
 
-mod known;
+mod fast_path;
 
 mod merge;
 

@@ -70,7 +70,7 @@ async fn one_draft_is_fresh_at_most(store: Shared) {
         docket.keep_draft(super::suggested(DraftState::Fresh));
     };
     for round in 0..4_i64 {
-        // Long and short way by turns, on PostgreSQL.
+        // Slow and fast path by turns, on PostgreSQL.
         let need = Need { newest: if round % 2 == 0 { 0 } else { 200 }, ..Need::default() };
         store.change(opened(1), need, replace).await.expect("replaced");
     }
@@ -91,7 +91,7 @@ async fn one_draft_is_fresh_at_most(store: Shared) {
 async fn what_ends_is_saved_before_what_begins_in_its_place(store: Shared) {
     let mut before = None;
     for round in 0..4_i64 {
-        // Long and short way by turns, on PostgreSQL.
+        // Slow and fast path by turns, on PostgreSQL.
         let need = Need { newest: if round % 2 == 0 { 0 } else { 200 }, ..Need::default() };
         let replace = move |docket: &mut Docket| {
             if let Some((turn, message)) = before {

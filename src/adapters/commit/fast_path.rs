@@ -1,7 +1,7 @@
-//! The short way: steps about conversations that are known here run without a look into the database, and one statement
+//! The fast path: steps about conversations that are known here run without a look into the database, and one statement
 //! saves what they changed, if nobody else has changed any of it meanwhile.
 //!
-//! In: steps. Out: their verdicts; or nothing was done, and they must go the long way, under the locks.
+//! In: steps. Out: their verdicts; or nothing was done, and they must take the slow path, under the locks.
 
 use std::collections::{BTreeMap, HashMap, btree_map::Entry};
 
@@ -34,13 +34,13 @@ pub(super) async fn commit<D: Dialect>(
     unheard: &mut Option<Unheard>,
 ) -> Result<Option<Vec<Verdict>>, sqlx::Error> {
     let now = place.dialect.clock().or_else(|| place.clock.now());
-    let (Some(now), true) = (now, place.dialect.has_short_way() && place.recent.is_trusted()) else {
+    let (Some(now), true) = (now, place.dialect.has_fast_path() && place.recent.is_trusted()) else {
         return Ok(None);
     };
     let Some(known) = Known::of(&place.recent, ops) else { return Ok(None) };
     let guard = known.guard(ops)?;
     let (cases, mut channels) = (known.cases.into_values().collect(), known.channels);
-    // A step that panics is found again the long way, and one that must be certain that the channel is full as well.
+    // A step that panics is found again on the slow path, and one that must be certain that the channel is full as well.
     let played = steps::play(cases, &mut channels, ops, now).ok().filter(|played| !played.found_full);
     let Some(played) = played else { return Ok(None) };
     let asked_at = boot_time();
@@ -48,7 +48,7 @@ pub(super) async fn commit<D: Dialect>(
     let verdicts = vec![Verdict::Done; ops.len()];
     let now = match saved {
         Ok(now) => now,
-        // Its data: the long way finds out whose.
+        // Its data: the slow path finds out whose.
         Err(error) if ErrorClass::of(&error) == ErrorClass::Data => None,
         Err(error) => {
             place.recent.forget_channels();
