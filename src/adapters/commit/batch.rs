@@ -9,10 +9,11 @@ use std::{
 use uuid::Uuid;
 
 use super::{
-    Dialect, Op, Transaction, load,
+    Dialect, Op, Transaction,
+    docket_cache::{Chat, DocketCache},
+    load,
     load::{Found, Wanted},
     merged::{self, Elsewhere},
-    recent::{Chat, Recent},
     steps::{self, Case, Played},
     text,
     tombstones::Removed,
@@ -68,7 +69,7 @@ pub(super) async fn commit<D: Dialect>(
                 return Err(error);
             }
             for (channel, chat, conversation) in begun {
-                place.recent.keep_chat(&channel, &chat, conversation);
+                place.cache.keep_chat(&channel, &chat, conversation);
             }
             place.committed(&played.commits, played.known, &channels);
             Ok(verdicts)
@@ -91,7 +92,7 @@ async fn run<D: Dialect>(
     ops: &[Op],
 ) -> Result<Outcome, sqlx::Error> {
     let mut verdicts = vec![Verdict::Gone; ops.len()];
-    let mut chats = chats::<D>(&place.recent, transaction, ops).await?;
+    let mut chats = chats::<D>(&place.cache, transaction, ops).await?;
     let (mut locked, now) = lock::<D>(place, transaction, ops, &chats).await?;
     let removed = Removed::find::<D>(transaction, ops).await?;
     let found =
@@ -110,7 +111,7 @@ async fn run<D: Dialect>(
             verdicts[number] = match &op.key {
                 // The chat was there a moment ago, and its conversation was erased before we had the lock.
                 Key::Chat { channel, chat, .. } if chats.conversation(&op.key).is_some() => {
-                    place.recent.forget_chat(channel, chat.as_str());
+                    place.cache.forget_chat(channel, chat.as_str());
                     Verdict::Postponed
                 }
                 _ => Verdict::Gone,
@@ -120,7 +121,7 @@ async fn run<D: Dialect>(
         if let Some(elsewhere) = merged::elsewhere(number, op, &it.case.known.conversation, &kept) {
             verdicts[number] = Verdict::Elsewhere(elsewhere);
             if let (Elsewhere::GoesOn(_), Key::Chat { channel, chat, .. }) = (elsewhere, &op.key) {
-                place.recent.forget_chat(channel, chat.as_str());
+                place.cache.forget_chat(channel, chat.as_str());
             }
             continue;
         }
@@ -244,7 +245,7 @@ impl Chats {
 
 /// Finds the conversations of chats, and begins those that are missing and have an opening.
 async fn chats<D: Dialect>(
-    recent: &Recent,
+    cache: &DocketCache,
     transaction: &mut D::Transaction,
     ops: &[Op],
 ) -> Result<Chats, sqlx::Error> {
@@ -252,7 +253,7 @@ async fn chats<D: Dialect>(
     let mut asked: BTreeSet<(&str, &str)> = BTreeSet::new();
     for op in ops {
         let Key::Chat { channel, chat, .. } = &op.key else { continue };
-        match recent.conversation_of(channel, chat.as_str()) {
+        match cache.conversation_of(channel, chat.as_str()) {
             Some(id) => chats.know(channel, chat.as_str(), id),
             None => drop(asked.insert((channel, chat.as_str()))),
         }
@@ -261,7 +262,7 @@ async fn chats<D: Dialect>(
         return Ok(chats);
     }
     let asked = text(&asked)?;
-    resolve::<D>(recent, transaction, &asked, &mut chats).await?;
+    resolve::<D>(cache, transaction, &asked, &mut chats).await?;
 
     let mut missing: BTreeMap<(&str, &str), (usize, ConversationRow)> = BTreeMap::new();
     for (number, op) in ops.iter().enumerate() {
@@ -283,7 +284,7 @@ async fn chats<D: Dialect>(
     let begun: BTreeSet<Uuid> = begun.iter().map(|row| Uuid::read(row, "id")).collect::<Result<_, _>>()?;
     if begun.len() < missing.len() {
         // Another instance was faster, and has committed by now.
-        resolve::<D>(recent, transaction, &asked, &mut chats).await?;
+        resolve::<D>(cache, transaction, &asked, &mut chats).await?;
     }
     for ((channel, chat), (number, row)) in missing {
         if begun.contains(&row.id) {
@@ -295,7 +296,7 @@ async fn chats<D: Dialect>(
 }
 
 async fn resolve<D: Dialect>(
-    recent: &Recent,
+    cache: &DocketCache,
     transaction: &mut D::Transaction,
     asked: &str,
     chats: &mut Chats,
@@ -303,7 +304,7 @@ async fn resolve<D: Dialect>(
     for row in &transaction.fetch(&D::sql().resolve, asked).await? {
         let (channel, chat) = (String::read(row, "channel")?, String::read(row, "chat_id")?);
         let id = Uuid::read(row, "conversation_id")?;
-        recent.keep_chat(&channel, &chat, id);
+        cache.keep_chat(&channel, &chat, id);
         chats.know(&channel, &chat, id);
     }
     Ok(())
@@ -341,7 +342,7 @@ async fn lock<D: Dialect>(
             let conversation = Conversation::begin(channel, chat.clone(), opening, now);
             let known = Loaded { is_new: true, ..Loaded::of(Conversation { id, ..conversation }) };
             cases.insert(id, Locked::of(known, stamp));
-        } else if let Some(known) = place.recent.take(id, stamp) {
+        } else if let Some(known) = place.cache.take(id, stamp) {
             cases.insert(id, Locked::of(known, stamp));
         } else {
             unknown.insert(id.to_string());

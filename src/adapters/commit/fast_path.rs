@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{
     Dialect, Guard, Op,
     batch::Verdict,
-    recent::Recent,
+    docket_cache::DocketCache,
     steps::{self, Case, Played},
     text,
     tombstones::Asked,
@@ -34,10 +34,10 @@ pub(super) async fn commit<D: Dialect>(
     unheard: &mut Option<Unheard>,
 ) -> Result<Option<Vec<Verdict>>, sqlx::Error> {
     let now = place.dialect.clock().or_else(|| place.clock.now());
-    let (Some(now), true) = (now, place.dialect.has_fast_path() && place.recent.is_trusted()) else {
+    let (Some(now), true) = (now, place.dialect.has_fast_path() && place.cache.is_trusted()) else {
         return Ok(None);
     };
-    let Some(known) = Known::of(&place.recent, ops) else { return Ok(None) };
+    let Some(known) = Known::of(&place.cache, ops) else { return Ok(None) };
     let guard = known.guard(ops)?;
     let (cases, mut channels) = (known.cases.into_values().collect(), known.channels);
     // A step that panics is found again on the slow path, and one that must be certain that the channel is full as well.
@@ -51,18 +51,18 @@ pub(super) async fn commit<D: Dialect>(
         // Its data: the slow path finds out whose.
         Err(error) if ErrorClass::of(&error) == ErrorClass::Data => None,
         Err(error) => {
-            place.recent.forget_channels();
+            place.cache.forget_channels();
             let Played { stamp, commits, .. } = played;
             *unheard = Some(Unheard { stamp, commits, verdicts });
             return Err(error);
         }
     };
     let Some(now) = now else {
-        place.recent.distrust();
-        place.recent.forget_channels();
+        place.cache.distrust();
+        place.cache.forget_channels();
         return Ok(None);
     };
-    place.recent.trust();
+    place.cache.trust();
     place.clock.hear(asked_at, now);
     place.committed(&played.commits, played.known, &channels);
     Ok(Some(verdicts))
@@ -78,26 +78,26 @@ struct Known {
 
 impl Known {
     /// Everything the steps need, taken out of what is known. None: something must be read, and all is put back.
-    fn of(recent: &Recent, ops: &[Op]) -> Option<Self> {
+    fn of(cache: &DocketCache, ops: &[Op]) -> Option<Self> {
         let mut known = Self::default();
-        if ops.iter().enumerate().all(|(number, op)| known.add(recent, number, op).is_some()) {
+        if ops.iter().enumerate().all(|(number, op)| known.add(cache, number, op).is_some()) {
             return Some(known);
         }
         for case in known.cases.into_values() {
-            recent.keep(case.stamp, case.known);
+            cache.keep(case.stamp, case.known);
         }
         None
     }
 
-    fn add(&mut self, recent: &Recent, number: usize, op: &Op) -> Option<()> {
+    fn add(&mut self, cache: &DocketCache, number: usize, op: &Op) -> Option<()> {
         let id = match &op.key {
             Key::Id(id) => *id,
-            Key::Chat { channel, chat, .. } => recent.conversation_of(channel, chat.as_str())?,
+            Key::Chat { channel, chat, .. } => cache.conversation_of(channel, chat.as_str())?,
         };
         let case = match self.cases.entry(id) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let (stamp, known) = recent.take_any(id)?;
+                let (stamp, known) = cache.take_any(id)?;
                 entry.insert(Case { known, stamp, needs_channel: false, ops: Vec::new() })
             }
         };
@@ -111,7 +111,7 @@ impl Known {
         if op.need.channel {
             let name = &case.known.conversation.channel;
             if !self.channels.contains_key(name) {
-                self.channels.insert(name.clone(), recent.channel(name)?);
+                self.channels.insert(name.clone(), cache.channel(name)?);
             }
             case.needs_channel = true;
         }

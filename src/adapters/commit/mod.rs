@@ -14,7 +14,7 @@ mod steps;
 
 mod load;
 
-mod recent;
+mod docket_cache;
 
 mod clock;
 
@@ -43,7 +43,7 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use recent::Recent;
+use docket_cache::DocketCache;
 
 use super::{
     failure,
@@ -260,17 +260,17 @@ pub(crate) struct GroupCommit<D> {
     writer: mpsc::Sender<Op>,
     /// Of the steps that lock a channel.
     channels: mpsc::Sender<Op>,
-    recent: Arc<Recent>,
+    cache: Arc<DocketCache>,
     observer: Arc<dyn Observer>,
 }
 
 impl<D: Dialect> GroupCommit<D> {
     /// Starts the writers on the runtime of the caller. They end when this is dropped and what waits is done.
     pub(crate) fn start(dialect: D, observer: Arc<dyn Observer>) -> Self {
-        let recent: Arc<Recent> = Arc::default();
+        let cache: Arc<DocketCache> = Arc::default();
         let place = writer::Place {
             dialect: dialect.clone(),
-            recent: Arc::clone(&recent),
+            cache: Arc::clone(&cache),
             clock: Arc::default(),
             observer: Arc::clone(&observer),
         };
@@ -281,7 +281,7 @@ impl<D: Dialect> GroupCommit<D> {
         };
         let writer = start();
         let channels = if D::CHANNELS_APART { start() } else { writer.clone() };
-        Self { dialect, writer, channels, recent, observer }
+        Self { dialect, writer, channels, cache, observer }
     }
 
     /// Runs a few statements in a transaction. Returns the rows of the last.
@@ -374,7 +374,7 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
             for row in &self.write(vec![(&D::sql().extend, asked.to_string())]).await? {
                 let (stamp, until) = (i64::read(row, "stamp"), Time::read(row, "lease_until"));
                 let (stamp, until) = (stamp.map_err(failure)?, until.map_err(failure)?);
-                self.recent.extend(Uuid::read(row, "id").map_err(failure)?, (stamp ^ mark, stamp), until);
+                self.cache.extend(Uuid::read(row, "id").map_err(failure)?, (stamp ^ mark, stamp), until);
             }
         }
         let rows = self.read(&D::sql().standings, &asked).await?;
@@ -411,7 +411,7 @@ impl<D: Dialect> Ledger for GroupCommit<D> {
     }
 
     fn forget(&self, conversation: Uuid) {
-        self.recent.forget(conversation);
+        self.cache.forget(conversation);
     }
 }
 

@@ -40,7 +40,7 @@ impl Unheard {
         }
         for row in &locked? {
             if i64::read(row, "stamp")? == self.stamp {
-                place.recent.forget_channels();
+                place.cache.forget_channels();
                 place.committed(&self.commits, Vec::new(), &HashMap::new());
                 return Ok(Some(self.verdicts));
             }

@@ -19,9 +19,8 @@ use super::{
     Dialect, Op,
     batch::{self, Verdict},
     clock::ServerClock,
-    fast_path,
-    recent::Recent,
-    text,
+    docket_cache::DocketCache,
+    fast_path, text,
 };
 use crate::{
     adapters::{ErrorClass, failure, rows::Field as _},
@@ -42,7 +41,7 @@ pub(super) struct Place<D> {
     /// The database.
     pub(super) dialect: D,
     /// What need not be read again.
-    pub(super) recent: Arc<Recent>,
+    pub(super) cache: Arc<DocketCache>,
     /// The clock of the database, unless this machine's is.
     pub(super) clock: Arc<ServerClock>,
     /// Hears of every commit.
@@ -62,15 +61,15 @@ impl<D> Place<D> {
         }
         for (stamp, open) in known {
             if open.conversation.erased_at.is_some() {
-                self.recent.forget(open.conversation.id);
+                self.cache.forget(open.conversation.id);
             } else if open.conversation.memo.merged_into.is_none() {
                 // Nothing is kept of one that was merged. Its chats are forgotten as somebody comes by them: to look through
                 // all chats at each late status of its messages would hold up every writer.
-                self.recent.keep(stamp, open);
+                self.cache.keep(stamp, open);
             }
         }
         for (name, standing) in channels {
-            self.recent.keep_channel(name, standing);
+            self.cache.keep_channel(name, standing);
         }
     }
 }
@@ -155,7 +154,7 @@ async fn set_aside<D: Dialect>(place: &Place<D>, ops: &mut Vec<Op>) -> Vec<Op> {
     let conversation = |op: &Op| match &op.key {
         Key::Id(id) => Some(*id),
         // The batch has looked them up. One that is not known has no row that somebody could hold.
-        Key::Chat { channel, chat, .. } => place.recent.conversation_of(channel, chat.as_str()),
+        Key::Chat { channel, chat, .. } => place.cache.conversation_of(channel, chat.as_str()),
     };
     let ids: BTreeSet<Uuid> = ops.iter().filter_map(conversation).collect();
     let held = held(place, &ids).await.unwrap_or_default();

@@ -327,7 +327,7 @@ async fn a_step_whose_caller_was_told_that_it_failed_is_not_run() {
         let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
         let place = Place {
             dialect: sqlite.clone(),
-            recent: Arc::default(),
+            cache: Arc::default(),
             clock: Arc::default(),
             observer: Arc::clone(&store.heard) as _,
         };
@@ -456,7 +456,7 @@ async fn a_conversation_that_somebody_holds_for_too_long_harms_no_other() {
         let told = Arc::new(Told::default());
         let place = Place {
             dialect: postgres.clone(),
-            recent: Arc::default(),
+            cache: Arc::default(),
             clock: Arc::default(),
             observer: Arc::clone(&told) as _,
         };

@@ -33,7 +33,7 @@ pub(super) type Chat<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// What is remembered, for all writers of one ledger.
 #[derive(Default)]
-pub(super) struct Recent {
+pub(super) struct DocketCache {
     conversations: Mutex<Generations<Uuid, (i64, Loaded)>>,
     chats: Mutex<Generations<Chat<'static>, Uuid>>,
     channels: Mutex<HashMap<String, ChannelStanding>>,
@@ -41,7 +41,7 @@ pub(super) struct Recent {
     waits: AtomicU32,
 }
 
-impl Recent {
+impl DocketCache {
     /// Whether it pays to go by what is known. Where others keep changing the same conversations it mostly does not,
     /// and is tried again only now and then.
     pub(super) fn is_trusted(&self) -> bool {
