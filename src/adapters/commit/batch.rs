@@ -11,13 +11,13 @@ use uuid::Uuid;
 use super::{
     Dialect, Op, Transaction,
     docket_cache::{Chat, DocketCache},
+    in_doubt::InDoubt,
     load,
     load::{Found, Wanted},
     merged::{self, Elsewhere},
     steps::{self, Case, Played},
     text,
     tombstones::Removed,
-    unheard::Unheard,
     writer::Place,
 };
 use crate::{
@@ -52,7 +52,7 @@ pub(super) enum Verdict {
 pub(super) async fn commit<D: Dialect>(
     place: &Place<D>,
     ops: &[Op],
-    unheard: &mut Option<Unheard>,
+    in_doubt: &mut Option<InDoubt>,
 ) -> Result<Vec<Verdict>, sqlx::Error> {
     let mut transaction = place.dialect.begin().await?;
     match run::<D>(place, &mut transaction, ops).await {
@@ -65,7 +65,7 @@ pub(super) async fn commit<D: Dialect>(
                 transaction.rollback().await?;
             } else if let Err(error) = transaction.commit().await {
                 let Played { stamp, commits, .. } = played;
-                *unheard = Some(Unheard { stamp, commits, verdicts });
+                *in_doubt = Some(InDoubt { stamp, commits, verdicts });
                 return Err(error);
             }
             for (channel, chat, conversation) in begun {

@@ -11,10 +11,10 @@ use super::{
     Dialect, Guard, Op,
     batch::Verdict,
     docket_cache::DocketCache,
+    in_doubt::InDoubt,
     steps::{self, Case, Played},
     text,
     tombstones::Asked,
-    unheard::Unheard,
     writer::Place,
 };
 use crate::{
@@ -26,12 +26,12 @@ use crate::{
     },
 };
 
-/// Runs the steps, if all that they need is known. None: nothing has happened. After an error it may have, unheard.
+/// Runs the steps, if all that they need is known. None: nothing has happened. After an error that is in doubt.
 pub(super) async fn commit<D: Dialect>(
     place: &Place<D>,
     own: &mut Option<D::Own>,
     ops: &[Op],
-    unheard: &mut Option<Unheard>,
+    in_doubt: &mut Option<InDoubt>,
 ) -> Result<Option<Vec<Verdict>>, sqlx::Error> {
     let now = place.dialect.clock().or_else(|| place.clock.now());
     let (Some(now), true) = (now, place.dialect.has_fast_path() && place.cache.is_trusted()) else {
@@ -53,7 +53,7 @@ pub(super) async fn commit<D: Dialect>(
         Err(error) => {
             place.cache.forget_channels();
             let Played { stamp, commits, .. } = played;
-            *unheard = Some(Unheard { stamp, commits, verdicts });
+            *in_doubt = Some(InDoubt { stamp, commits, verdicts });
             return Err(error);
         }
     };

@@ -22,7 +22,7 @@ mod save;
 
 mod tombstones;
 
-mod unheard;
+mod in_doubt;
 
 mod merged;
 

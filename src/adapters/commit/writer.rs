@@ -223,16 +223,16 @@ async fn twice<D: Dialect>(
     ops: &mut Vec<Op>,
 ) -> Result<Vec<Verdict>, sqlx::Error> {
     ops.retain(|op| !op.is_given_up());
-    let mut unheard = None;
-    let outcome = match fast_path::commit(place, own, ops, &mut unheard).await {
+    let mut in_doubt = None;
+    let outcome = match fast_path::commit(place, own, ops, &mut in_doubt).await {
         Ok(Some(verdicts)) => return Ok(verdicts),
-        Ok(None) => batch::commit(place, ops, &mut unheard).await,
+        Ok(None) => batch::commit(place, ops, &mut in_doubt).await,
         Err(error) => Err(error),
     };
     match outcome {
         Err(error) if deserves_another(&error) => {
-            if let Some(unheard) = unheard {
-                match unheard.find(place).await {
+            if let Some(in_doubt) = in_doubt {
+                match in_doubt.find(place).await {
                     Ok(Some(verdicts)) => return Ok(verdicts),
                     Ok(None) => {}
                     // It may still happen: nothing of it is run once more.

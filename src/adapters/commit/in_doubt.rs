@@ -1,4 +1,4 @@
-//! A transaction whose connection was lost at its very end. Nobody has heard whether it was committed, but that can be asked:
+//! A transaction in doubt: its connection was lost at its very end. Whether it was committed can be asked, and must be:
 //! a step that has had its effect must not run again over what others have done since.
 
 use std::collections::{BTreeSet, HashMap};
@@ -13,7 +13,7 @@ use crate::{
 const TRIES: usize = 3;
 
 /// Such a transaction.
-pub(super) struct Unheard {
+pub(super) struct InDoubt {
     /// What all conversations that it has changed are stamped with.
     pub(super) stamp: i64,
     /// What the observer learns if it was committed.
@@ -22,7 +22,7 @@ pub(super) struct Unheard {
     pub(super) verdicts: Vec<Verdict>,
 }
 
-impl Unheard {
+impl InDoubt {
     /// The verdicts, if it was committed: then one of the conversations carries its stamp, unless others have changed them all
     /// since. Waits until it has ended.
     pub(super) async fn find<D: Dialect>(
