@@ -18,7 +18,7 @@ use super::{
     steps::{self, Case, Played},
     text,
     tombstones::Removed,
-    writer::Place,
+    writer::WriterContext,
 };
 use crate::{
     adapters::rows::{self, ConversationRow, Field as _},
@@ -50,12 +50,12 @@ pub(super) enum Verdict {
 /// Runs the steps in one transaction. Either all verdicts hold, or nothing has happened, or (a connection that was lost
 /// at the very end) everything may have.
 pub(super) async fn commit<D: Dialect>(
-    place: &Place<D>,
+    context: &WriterContext<D>,
     ops: &[Op],
     in_doubt: &mut Option<InDoubt>,
 ) -> Result<Vec<Verdict>, sqlx::Error> {
-    let mut transaction = place.dialect.begin().await?;
-    match run::<D>(place, &mut transaction, ops).await {
+    let mut transaction = context.dialect.begin().await?;
+    match run::<D>(context, &mut transaction, ops).await {
         Ok((verdicts, None)) => {
             transaction.rollback().await?;
             Ok(verdicts)
@@ -69,9 +69,9 @@ pub(super) async fn commit<D: Dialect>(
                 return Err(error);
             }
             for (channel, chat, conversation) in begun {
-                place.cache.keep_chat(&channel, &chat, conversation);
+                context.cache.keep_chat(&channel, &chat, conversation);
             }
-            place.committed(&played.commits, played.known, &channels);
+            context.committed(&played.commits, played.known, &channels);
             Ok(verdicts)
         }
         Err(error) => {
@@ -87,13 +87,13 @@ type Outcome =
     (Vec<Verdict>, Option<(Played, HashMap<String, ChannelStanding>, Vec<(String, String, Uuid)>)>);
 
 async fn run<D: Dialect>(
-    place: &Place<D>,
+    context: &WriterContext<D>,
     transaction: &mut D::Transaction,
     ops: &[Op],
 ) -> Result<Outcome, sqlx::Error> {
     let mut verdicts = vec![Verdict::Gone; ops.len()];
-    let mut chats = chats::<D>(&place.cache, transaction, ops).await?;
-    let (mut locked, now) = lock::<D>(place, transaction, ops, &chats).await?;
+    let mut chats = chats::<D>(&context.cache, transaction, ops).await?;
+    let (mut locked, now) = lock::<D>(context, transaction, ops, &chats).await?;
     let removed = Removed::find::<D>(transaction, ops).await?;
     let found =
         |op: &Op| chats.conversation(&op.key).and_then(|id| locked.get(&id)).map(Locked::conversation);
@@ -111,7 +111,7 @@ async fn run<D: Dialect>(
             verdicts[number] = match &op.key {
                 // The chat was there a moment ago, and its conversation was erased before we had the lock.
                 Key::Chat { channel, chat, .. } if chats.conversation(&op.key).is_some() => {
-                    place.cache.forget_chat(channel, chat.as_str());
+                    context.cache.forget_chat(channel, chat.as_str());
                     Verdict::Postponed
                 }
                 _ => Verdict::Gone,
@@ -121,7 +121,7 @@ async fn run<D: Dialect>(
         if let Some(elsewhere) = merged::elsewhere(number, op, &it.case.known.conversation, &kept) {
             verdicts[number] = Verdict::Elsewhere(elsewhere);
             if let (Elsewhere::GoesOn(_), Key::Chat { channel, chat, .. }) = (elsewhere, &op.key) {
-                place.cache.forget_chat(channel, chat.as_str());
+                context.cache.forget_chat(channel, chat.as_str());
             }
             continue;
         }
@@ -313,7 +313,7 @@ async fn resolve<D: Dialect>(
 /// Locks all conversations, in the order of their ids, and reads the clock after the last lock. What others have saved
 /// since this instance saw it is read.
 async fn lock<D: Dialect>(
-    place: &Place<D>,
+    context: &WriterContext<D>,
     transaction: &mut D::Transaction,
     ops: &[Op],
     chats: &Chats,
@@ -325,12 +325,12 @@ async fn lock<D: Dialect>(
     }
     let asked_at = boot_time();
     let rows = transaction.fetch(&D::sql().lock, &text(&ids)?).await?;
-    let mut now = place.dialect.clock();
+    let mut now = context.dialect.clock();
     if now.is_none() {
         for row in &rows {
             now = now.max(Option::read(row, "now")?);
         }
-        place.clock.hear(asked_at, now.unwrap_or_default());
+        context.clock.hear(asked_at, now.unwrap_or_default());
     }
     let now = now.unwrap_or_default();
     let mut cases = HashMap::new();
@@ -342,7 +342,7 @@ async fn lock<D: Dialect>(
             let conversation = Conversation::begin(channel, chat.clone(), opening, now);
             let known = Loaded { is_new: true, ..Loaded::of(Conversation { id, ..conversation }) };
             cases.insert(id, Locked::of(known, stamp));
-        } else if let Some(known) = place.cache.take(id, stamp) {
+        } else if let Some(known) = context.cache.take(id, stamp) {
             cases.insert(id, Locked::of(known, stamp));
         } else {
             unknown.insert(id.to_string());

@@ -15,7 +15,7 @@ use super::{
     steps::{self, Case, Played},
     text,
     tombstones::Asked,
-    writer::Place,
+    writer::WriterContext,
 };
 use crate::{
     adapters::ErrorClass,
@@ -28,43 +28,43 @@ use crate::{
 
 /// Runs the steps, if all that they need is known. None: nothing has happened. After an error that is in doubt.
 pub(super) async fn commit<D: Dialect>(
-    place: &Place<D>,
+    context: &WriterContext<D>,
     own: &mut Option<D::Own>,
     ops: &[Op],
     in_doubt: &mut Option<InDoubt>,
 ) -> Result<Option<Vec<Verdict>>, sqlx::Error> {
-    let now = place.dialect.clock().or_else(|| place.clock.now());
-    let (Some(now), true) = (now, place.dialect.has_fast_path() && place.cache.is_trusted()) else {
+    let now = context.dialect.clock().or_else(|| context.clock.now());
+    let (Some(now), true) = (now, context.dialect.has_fast_path() && context.cache.is_trusted()) else {
         return Ok(None);
     };
-    let Some(known) = Known::of(&place.cache, ops) else { return Ok(None) };
+    let Some(known) = Known::of(&context.cache, ops) else { return Ok(None) };
     let guard = known.guard(ops)?;
     let (cases, mut channels) = (known.cases.into_values().collect(), known.channels);
     // A step that panics is found again on the slow path, and one that must be certain that the channel is full as well.
     let played = steps::play(cases, &mut channels, ops, now).ok().filter(|played| !played.found_full);
     let Some(played) = played else { return Ok(None) };
     let asked_at = boot_time();
-    let saved = place.dialect.save_if(own, guard, played.save.statements(D::sql())?).await;
+    let saved = context.dialect.save_if(own, guard, played.save.statements(D::sql())?).await;
     let verdicts = vec![Verdict::Done; ops.len()];
     let now = match saved {
         Ok(now) => now,
         // Its data: the slow path finds out whose.
         Err(error) if ErrorClass::of(&error) == ErrorClass::Data => None,
         Err(error) => {
-            place.cache.forget_channels();
+            context.cache.forget_channels();
             let Played { stamp, commits, .. } = played;
             *in_doubt = Some(InDoubt { stamp, commits, verdicts });
             return Err(error);
         }
     };
     let Some(now) = now else {
-        place.cache.distrust();
-        place.cache.forget_channels();
+        context.cache.distrust();
+        context.cache.forget_channels();
         return Ok(None);
     };
-    place.cache.trust();
-    place.clock.hear(asked_at, now);
-    place.committed(&played.commits, played.known, &channels);
+    context.cache.trust();
+    context.clock.hear(asked_at, now);
+    context.committed(&played.commits, played.known, &channels);
     Ok(Some(verdicts))
 }
 

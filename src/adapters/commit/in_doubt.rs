@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Dialect, Transaction, batch::Verdict, text, writer::Place};
+use super::{Dialect, Transaction, batch::Verdict, text, writer::WriterContext};
 use crate::{
     adapters::{ErrorClass, rows::Field as _},
     flow::ledger::Committed,
@@ -27,21 +27,21 @@ impl InDoubt {
     /// since. Waits until it has ended.
     pub(super) async fn find<D: Dialect>(
         self,
-        place: &Place<D>,
+        context: &WriterContext<D>,
     ) -> Result<Option<Vec<Verdict>>, sqlx::Error> {
         let ids: BTreeSet<String> =
             self.commits.iter().map(|commit| commit.standing.conversation.to_string()).collect();
-        let mut locked = lock(place, &text(&ids)?).await;
+        let mut locked = lock(context, &text(&ids)?).await;
         // It has not ended: a server that waits for another holds what is locked for longer than anybody here may wait.
         for _ in 1..TRIES {
             if locked.as_ref().is_err_and(|error| ErrorClass::of(error) == ErrorClass::Busy) {
-                locked = lock(place, &text(&ids)?).await;
+                locked = lock(context, &text(&ids)?).await;
             }
         }
         for row in &locked? {
             if i64::read(row, "stamp")? == self.stamp {
-                place.cache.forget_channels();
-                place.committed(&self.commits, Vec::new(), &HashMap::new());
+                context.cache.forget_channels();
+                context.committed(&self.commits, Vec::new(), &HashMap::new());
                 return Ok(Some(self.verdicts));
             }
         }
@@ -49,8 +49,8 @@ impl InDoubt {
     }
 }
 
-async fn lock<D: Dialect>(place: &Place<D>, ids: &str) -> Result<Vec<D::Row>, sqlx::Error> {
-    let mut transaction = place.dialect.begin().await?;
+async fn lock<D: Dialect>(context: &WriterContext<D>, ids: &str) -> Result<Vec<D::Row>, sqlx::Error> {
+    let mut transaction = context.dialect.begin().await?;
     let locked = transaction.fetch(&D::sql().lock, ids).await;
     transaction.rollback().await?;
     locked

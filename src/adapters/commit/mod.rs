@@ -268,7 +268,7 @@ impl<D: Dialect> GroupCommit<D> {
     /// Starts the writers on the runtime of the caller. They end when this is dropped and what waits is done.
     pub(crate) fn start(dialect: D, observer: Arc<dyn Observer>) -> Self {
         let cache: Arc<DocketCache> = Arc::default();
-        let place = writer::Place {
+        let context = writer::WriterContext {
             dialect: dialect.clone(),
             cache: Arc::clone(&cache),
             clock: Arc::default(),
@@ -276,7 +276,7 @@ impl<D: Dialect> GroupCommit<D> {
         };
         let start = || {
             let (sender, receiver) = mpsc::channel(WAITING_MAX);
-            tokio::spawn(writer::run(place.clone(), receiver));
+            tokio::spawn(writer::run(context.clone(), receiver));
             sender
         };
         let writer = start();

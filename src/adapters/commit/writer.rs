@@ -37,7 +37,7 @@ const BATCH: Duration = Duration::from_secs(8);
 
 /// What the writers of one ledger share.
 #[derive(Clone)]
-pub(super) struct Place<D> {
+pub(super) struct WriterContext<D> {
     /// The database.
     pub(super) dialect: D,
     /// What need not be read again.
@@ -48,7 +48,7 @@ pub(super) struct Place<D> {
     pub(super) observer: Arc<dyn Observer>,
 }
 
-impl<D> Place<D> {
+impl<D> WriterContext<D> {
     /// A transaction was committed, or nothing had changed: this is known now.
     pub(super) fn committed(
         &self,
@@ -75,7 +75,7 @@ impl<D> Place<D> {
 }
 
 /// Takes steps until nobody can send any more.
-pub(super) async fn run<D: Dialect>(place: Place<D>, mut queue: mpsc::Receiver<Op>) {
+pub(super) async fn run<D: Dialect>(context: WriterContext<D>, mut queue: mpsc::Receiver<Op>) {
     let (mut ops, mut own) = (Vec::new(), None);
     loop {
         // Postponed steps are there already, and go first.
@@ -83,7 +83,7 @@ pub(super) async fn run<D: Dialect>(place: Place<D>, mut queue: mpsc::Receiver<O
             tokio::select! {
                 biased;
                 taken = queue.recv_many(&mut ops, BATCH_MAX) => if taken == 0 { return },
-                () = place.dialect.closing(), if own.is_some() => own = None,
+                () = context.dialect.closing(), if own.is_some() => own = None,
             }
             if ops.is_empty() {
                 continue;
@@ -95,7 +95,7 @@ pub(super) async fn run<D: Dialect>(place: Place<D>, mut queue: mpsc::Receiver<O
             ops.push(op);
         }
         // On a task of its own: dropping the future of a transaction that begins would spoil its connection.
-        let batch = tokio::spawn(batch(place.clone(), own.take(), std::mem::take(&mut ops)));
+        let batch = tokio::spawn(batch(context.clone(), own.take(), std::mem::take(&mut ops)));
         match tokio::time::timeout(BATCH, batch).await {
             Ok(Ok((connection, rest))) => {
                 (own, ops) = (connection, rest.postponed);
@@ -117,32 +117,32 @@ fn refuse_waiting(queue: &mut mpsc::Receiver<Op>, outage: &Outage) {
 }
 
 async fn batch<D: Dialect>(
-    place: Place<D>,
+    context: WriterContext<D>,
     mut own: Option<D::Own>,
     mut ops: Vec<Op>,
 ) -> (Option<D::Own>, Rest) {
     let (mut rest, mut held) = (Rest::default(), Vec::new());
-    let mut outcome = twice(&place, &mut own, &mut ops).await;
+    let mut outcome = twice(&context, &mut own, &mut ops).await;
     if ops.len() > 1 && outcome.as_ref().is_err_and(|error| ErrorClass::of(error) == ErrorClass::Busy) {
-        held = set_aside(&place, &mut ops).await;
+        held = set_aside(&context, &mut ops).await;
         if !held.is_empty() && !ops.is_empty() {
-            outcome = twice(&place, &mut own, &mut ops).await;
+            outcome = twice(&context, &mut own, &mut ops).await;
         }
     }
     match outcome {
         Ok(verdicts) => {
             ops.into_iter().zip(verdicts).for_each(|(op, verdict)| rest.settle(op, verdict));
-            one_by_one(&place, &mut own, held, &mut rest).await;
+            one_by_one(&context, &mut own, held, &mut rest).await;
         }
         Err(error) if ErrorClass::of(&error) == ErrorClass::Lost => {
             tracing::warn!(%error, steps = ops.len(), "the database of the ledger is unavailable");
-            let outage = rest.outage.insert(Outage::of(&place, error));
+            let outage = rest.outage.insert(Outage::of(&context, error));
             ops.into_iter().chain(held).for_each(|op| answer(op, Err(outage.error())));
         }
         Err(error) => {
             ops.extend(held);
             tracing::debug!(%error, steps = ops.len(), "a batch of the ledger failed; running its steps one by one");
-            one_by_one(&place, &mut own, ops, &mut rest).await;
+            one_by_one(&context, &mut own, ops, &mut rest).await;
         }
     }
     (own, rest)
@@ -150,26 +150,34 @@ async fn batch<D: Dialect>(
 
 /// Takes out the steps about conversations that somebody else holds, all of each: the others need not wait as long, nor run
 /// one by one on a database that may be slow. None are where this cannot be told.
-async fn set_aside<D: Dialect>(place: &Place<D>, ops: &mut Vec<Op>) -> Vec<Op> {
+async fn set_aside<D: Dialect>(context: &WriterContext<D>, ops: &mut Vec<Op>) -> Vec<Op> {
     let conversation = |op: &Op| match &op.key {
         Key::Id(id) => Some(*id),
         // The batch has looked them up. One that is not known has no row that somebody could hold.
-        Key::Chat { channel, chat, .. } => place.cache.conversation_of(channel, chat.as_str()),
+        Key::Chat { channel, chat, .. } => context.cache.conversation_of(channel, chat.as_str()),
     };
     let ids: BTreeSet<Uuid> = ops.iter().filter_map(conversation).collect();
-    let held = held(place, &ids).await.unwrap_or_default();
+    let held = held(context, &ids).await.unwrap_or_default();
     let is_held = |op: &Op| conversation(op).is_some_and(|id| held.contains(&id));
     let (held, free) = std::mem::take(ops).into_iter().partition(is_held);
     *ops = free;
     held
 }
 
-async fn held<D: Dialect>(place: &Place<D>, ids: &BTreeSet<Uuid>) -> Result<BTreeSet<Uuid>, sqlx::Error> {
-    let rows = place.dialect.read(&D::sql().held, &text(ids)?).await?;
+async fn held<D: Dialect>(
+    context: &WriterContext<D>,
+    ids: &BTreeSet<Uuid>,
+) -> Result<BTreeSet<Uuid>, sqlx::Error> {
+    let rows = context.dialect.read(&D::sql().held, &text(ids)?).await?;
     rows.iter().map(|row| Uuid::read(row, "id")).collect()
 }
 
-async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops: Vec<Op>, rest: &mut Rest) {
+async fn one_by_one<D: Dialect>(
+    context: &WriterContext<D>,
+    own: &mut Option<D::Own>,
+    ops: Vec<Op>,
+    rest: &mut Rest,
+) {
     let (mut stuck, mut postponed): (Vec<Key>, Vec<Key>) = (Vec::new(), Vec::new());
     for op in ops {
         // What came after a step that must wait waits behind it.
@@ -188,7 +196,7 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
         }
         let (key, waiting) = (op.key.clone(), rest.postponed.len());
         let mut alone = vec![op];
-        let outcome = twice(place, own, &mut alone).await;
+        let outcome = twice(context, own, &mut alone).await;
         let Some(op) = alone.pop() else { continue };
         match outcome {
             Ok(verdicts) => {
@@ -199,7 +207,7 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
             }
             Err(error) => match ErrorClass::of(&error) {
                 ErrorClass::Lost => {
-                    let outage = rest.outage.insert(Outage::of(place, error));
+                    let outage = rest.outage.insert(Outage::of(context, error));
                     answer(op, Err(outage.error()));
                 }
                 ErrorClass::Busy => {
@@ -218,21 +226,21 @@ async fn one_by_one<D: Dialect>(place: &Place<D>, own: &mut Option<D::Own>, ops:
 /// Runs a batch, and again over another connection if it lost its own, unless that was at the very end and all has
 /// happened. Steps that were given up by then are let go of: a takeover that takes effect minutes later is nobody's.
 async fn twice<D: Dialect>(
-    place: &Place<D>,
+    context: &WriterContext<D>,
     own: &mut Option<D::Own>,
     ops: &mut Vec<Op>,
 ) -> Result<Vec<Verdict>, sqlx::Error> {
     ops.retain(|op| !op.is_given_up());
     let mut in_doubt = None;
-    let outcome = match fast_path::commit(place, own, ops, &mut in_doubt).await {
+    let outcome = match fast_path::commit(context, own, ops, &mut in_doubt).await {
         Ok(Some(verdicts)) => return Ok(verdicts),
-        Ok(None) => batch::commit(place, ops, &mut in_doubt).await,
+        Ok(None) => batch::commit(context, ops, &mut in_doubt).await,
         Err(error) => Err(error),
     };
     match outcome {
         Err(error) if deserves_another(&error) => {
             if let Some(in_doubt) = in_doubt {
-                match in_doubt.find(place).await {
+                match in_doubt.find(context).await {
                     Ok(Some(verdicts)) => return Ok(verdicts),
                     Ok(None) => {}
                     // It may still happen: nothing of it is run once more.
@@ -240,7 +248,7 @@ async fn twice<D: Dialect>(
                 }
             }
             ops.retain(|op| !op.is_given_up());
-            batch::commit(place, ops, &mut None).await
+            batch::commit(context, ops, &mut None).await
         }
         outcome => outcome,
     }
@@ -278,8 +286,8 @@ impl Rest {
 struct Outage(Arc<sqlx::Error>);
 
 impl Outage {
-    fn of<D: Dialect>(place: &Place<D>, error: sqlx::Error) -> Self {
-        place.dialect.write_health().note_error(&error);
+    fn of<D: Dialect>(context: &WriterContext<D>, error: sqlx::Error) -> Self {
+        context.dialect.write_health().note_error(&error);
         Self(Arc::new(error))
     }
 

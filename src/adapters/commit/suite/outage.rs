@@ -19,7 +19,7 @@ use tokio::{
 
 use super::super::{
     ANSWER, Op,
-    writer::{self, Place},
+    writer::{self, WriterContext},
 };
 use super::{
     NOW, by_key, from_us, opened, push,
@@ -325,14 +325,14 @@ async fn whoever_looks_whether_a_silent_server_is_up_to_date_keeps_no_work_for_l
 async fn a_step_whose_caller_was_told_that_it_failed_is_not_run() {
     on_sqlite(|store| async move {
         let Database::Sqlite { store: sqlite, .. } = &store.database else { unreachable!("this is SQLite") };
-        let place = Place {
+        let context = WriterContext {
             dialect: sqlite.clone(),
             cache: Arc::default(),
             clock: Arc::default(),
             observer: Arc::clone(&store.heard) as _,
         };
         let (queue, steps) = mpsc::channel(4);
-        tokio::spawn(writer::run(place, steps));
+        tokio::spawn(writer::run(context, steps));
         let now = tokio::time::Instant::now();
         for (asked_at, stored) in [(now - ANSWER, 0), (now, 1)] {
             let (answer, outcome) = oneshot::channel();
@@ -454,7 +454,7 @@ async fn a_conversation_that_somebody_holds_for_too_long_harms_no_other() {
             sqlx::query("select id from conversations where id = $1 for update").bind(ids[0].to_string());
         lock.execute(&mut *holder).await.expect("locked");
         let told = Arc::new(Told::default());
-        let place = Place {
+        let context = WriterContext {
             dialect: postgres.clone(),
             cache: Arc::default(),
             clock: Arc::default(),
@@ -477,7 +477,7 @@ async fn a_conversation_that_somebody_holds_for_too_long_harms_no_other() {
             queue.send(op).await.expect("there is room");
             outcomes.push(outcome);
         }
-        tokio::spawn(writer::run(place, steps));
+        tokio::spawn(writer::run(context, steps));
         let outcomes: Vec<_> =
             soon(join_all(outcomes)).await.into_iter().map(|outcome| outcome.expect("answered")).collect();
         assert!(matches!(outcomes[0], Err(Error::Unavailable(_))), "{:?}", outcomes[0]);
