@@ -15,7 +15,7 @@ use super::{
     load,
     load::{Found, Wanted},
     merged::{self, Elsewhere},
-    steps::{self, Case, Played},
+    steps::{self, ConversationBatch, StepsResult},
     text,
     tombstones::Removed,
     writer::WriterContext,
@@ -60,18 +60,18 @@ pub(super) async fn commit<D: Dialect>(
             transaction.rollback().await?;
             Ok(verdicts)
         }
-        Ok((verdicts, Some((played, channels, begun)))) => {
-            if played.commits.is_empty() {
+        Ok((verdicts, Some((result, channels, begun)))) => {
+            if result.commits.is_empty() {
                 transaction.rollback().await?;
             } else if let Err(error) = transaction.commit().await {
-                let Played { stamp, commits, .. } = played;
+                let StepsResult { stamp, commits, .. } = result;
                 *in_doubt = Some(InDoubt { stamp, commits, verdicts });
                 return Err(error);
             }
             for (channel, chat, conversation) in begun {
                 context.cache.keep_chat(&channel, &chat, conversation);
             }
-            context.committed(&played.commits, played.known, &channels);
+            context.committed(&result.commits, result.known, &channels);
             Ok(verdicts)
         }
         Err(error) => {
@@ -84,7 +84,7 @@ pub(super) async fn commit<D: Dialect>(
 
 /// What the steps have come to, how the channels stand, and the chats that began; None: one of the steps panicked.
 type Outcome =
-    (Vec<Verdict>, Option<(Played, HashMap<String, ChannelStanding>, Vec<(String, String, Uuid)>)>);
+    (Vec<Verdict>, Option<(StepsResult, HashMap<String, ChannelStanding>, Vec<(String, String, Uuid)>)>);
 
 async fn run<D: Dialect>(
     context: &WriterContext<D>,
@@ -118,7 +118,7 @@ async fn run<D: Dialect>(
             };
             continue;
         };
-        if let Some(elsewhere) = merged::elsewhere(number, op, &it.case.known.conversation, &kept) {
+        if let Some(elsewhere) = merged::elsewhere(number, op, &it.batch.known.conversation, &kept) {
             verdicts[number] = Verdict::Elsewhere(elsewhere);
             if let (Elsewhere::GoesOn(_), Key::Chat { channel, chat, .. }) = (elsewhere, &op.key) {
                 context.cache.forget_chat(channel, chat.as_str());
@@ -127,25 +127,25 @@ async fn run<D: Dialect>(
         }
         verdicts[number] = it.admit(number, op);
         if verdicts[number] == Verdict::Done {
-            wanted.need(&it.case.known, &op.need);
+            wanted.need(&it.batch.known, &op.need);
             if op.need.channel {
-                names.insert(it.case.known.conversation.channel.clone());
+                names.insert(it.batch.known.conversation.channel.clone());
             }
         }
     }
     for it in locked.values().filter(|it| it.is_read) {
-        wanted.conversation(&it.case.known.conversation, it.has_follow_up);
+        wanted.conversation(&it.batch.known.conversation, it.has_follow_up);
     }
     let mut channels = load::channels::<D>(transaction, &names).await?;
     let mut found = Found::load(transaction, D::sql(), &wanted).await?;
 
-    let with_steps = locked.into_values().filter(|it| !it.case.ops.is_empty());
-    let cases = with_steps.map(|it| {
-        let known = found.complete(it.case.known, &wanted, it.request.as_deref());
-        Case { known, ..it.case }
+    let with_steps = locked.into_values().filter(|it| !it.batch.ops.is_empty());
+    let batches = with_steps.map(|it| {
+        let known = found.complete(it.batch.known, &wanted, it.request.as_deref());
+        ConversationBatch { known, ..it.batch }
     });
-    let mut played = match steps::play(cases.collect(), &mut channels, ops, now) {
-        Ok(played) => played,
+    let mut result = match steps::run_steps(batches.collect(), &mut channels, ops, now) {
+        Ok(result) => result,
         Err(panicked) => {
             // Nothing half-done may remain: the others start again from what is in the database.
             verdicts.fill(Verdict::Postponed);
@@ -153,8 +153,8 @@ async fn run<D: Dialect>(
             return Ok((verdicts, None));
         }
     };
-    transaction.save(take(&mut played.save).statements(D::sql())?).await?;
-    Ok((verdicts, Some((played, channels, chats.begun()))))
+    transaction.save(take(&mut result.save).statements(D::sql())?).await?;
+    Ok((verdicts, Some((result, channels, chats.begun()))))
 }
 
 /// A conversation that was begun for nothing but messages that were removed is not begun.
@@ -185,7 +185,7 @@ async fn take_back<D: Dialect>(
 
 /// A conversation under lock.
 struct Locked {
-    case: Case,
+    batch: ConversationBatch,
     /// Its open business must be read.
     is_read: bool,
     has_follow_up: bool,
@@ -195,12 +195,12 @@ struct Locked {
 
 impl Locked {
     const fn of(known: Loaded, stamp: i64) -> Self {
-        let case = Case { known, stamp, needs_channel: false, ops: Vec::new() };
-        Self { case, is_read: false, has_follow_up: false, request: None, is_full: false }
+        let batch = ConversationBatch { known, stamp, needs_channel: false, ops: Vec::new() };
+        Self { batch, is_read: false, has_follow_up: false, request: None, is_full: false }
     }
 
     const fn conversation(&self) -> &Conversation {
-        &self.case.known.conversation
+        &self.batch.known.conversation
     }
 
     /// Takes a step in, or postpones it: a docket has room for one remembered request, and order is kept.
@@ -210,8 +210,8 @@ impl Locked {
             return Verdict::Postponed;
         }
         self.request = self.request.take().or_else(|| op.need.request.clone());
-        self.case.needs_channel |= op.need.channel;
-        self.case.ops.push(number);
+        self.batch.needs_channel |= op.need.channel;
+        self.batch.ops.push(number);
         Verdict::Done
     }
 }
@@ -333,7 +333,7 @@ async fn lock<D: Dialect>(
         context.clock.hear(asked_at, now.unwrap_or_default());
     }
     let now = now.unwrap_or_default();
-    let mut cases = HashMap::new();
+    let mut locked = HashMap::new();
     let mut unknown = BTreeSet::new();
     for row in &rows {
         let (id, stamp) = (Uuid::read(row, "id")?, i64::read(row, "stamp")?);
@@ -341,20 +341,20 @@ async fn lock<D: Dialect>(
         if let Some(Key::Chat { channel, chat, opening: Some(opening) }) = begun {
             let conversation = Conversation::begin(channel, chat.clone(), opening, now);
             let known = Loaded { is_new: true, ..Loaded::of(Conversation { id, ..conversation }) };
-            cases.insert(id, Locked::of(known, stamp));
+            locked.insert(id, Locked::of(known, stamp));
         } else if let Some(known) = context.cache.take(id, stamp) {
-            cases.insert(id, Locked::of(known, stamp));
+            locked.insert(id, Locked::of(known, stamp));
         } else {
             unknown.insert(id.to_string());
         }
     }
     if unknown.is_empty() {
-        return Ok((cases, now));
+        return Ok((locked, now));
     }
     for row in &transaction.fetch(&D::sql().conversations, &text(&unknown)?).await? {
         let has_follow_up = Option::<Time>::read(row, "follow_up_at")?.is_some();
         let it = Locked::of(Loaded::of(rows::decode(row)?), i64::read(row, "stamp")?);
-        cases.insert(it.case.known.conversation.id, Locked { is_read: true, has_follow_up, ..it });
+        locked.insert(it.batch.known.conversation.id, Locked { is_read: true, has_follow_up, ..it });
     }
-    Ok((cases, now))
+    Ok((locked, now))
 }

@@ -12,7 +12,7 @@ use super::{
     batch::Verdict,
     docket_cache::DocketCache,
     in_doubt::InDoubt,
-    steps::{self, Case, Played},
+    steps::{self, ConversationBatch, StepsResult},
     text,
     tombstones::Asked,
     writer::WriterContext,
@@ -39,12 +39,12 @@ pub(super) async fn commit<D: Dialect>(
     };
     let Some(known) = Known::of(&context.cache, ops) else { return Ok(None) };
     let guard = known.guard(ops)?;
-    let (cases, mut channels) = (known.cases.into_values().collect(), known.channels);
+    let (batches, mut channels) = (known.batches.into_values().collect(), known.channels);
     // A step that panics is found again on the slow path, and one that must be certain that the channel is full as well.
-    let played = steps::play(cases, &mut channels, ops, now).ok().filter(|played| !played.found_full);
-    let Some(played) = played else { return Ok(None) };
+    let result = steps::run_steps(batches, &mut channels, ops, now).ok().filter(|result| !result.found_full);
+    let Some(result) = result else { return Ok(None) };
     let asked_at = boot_time();
-    let saved = context.dialect.save_if(own, guard, played.save.statements(D::sql())?).await;
+    let saved = context.dialect.save_if(own, guard, result.save.statements(D::sql())?).await;
     let verdicts = vec![Verdict::Done; ops.len()];
     let now = match saved {
         Ok(now) => now,
@@ -52,7 +52,7 @@ pub(super) async fn commit<D: Dialect>(
         Err(error) if ErrorClass::of(&error) == ErrorClass::Data => None,
         Err(error) => {
             context.cache.forget_channels();
-            let Played { stamp, commits, .. } = played;
+            let StepsResult { stamp, commits, .. } = result;
             *in_doubt = Some(InDoubt { stamp, commits, verdicts });
             return Err(error);
         }
@@ -64,14 +64,14 @@ pub(super) async fn commit<D: Dialect>(
     };
     context.cache.trust();
     context.clock.hear(asked_at, now);
-    context.committed(&played.commits, played.known, &channels);
+    context.committed(&result.commits, result.known, &channels);
     Ok(Some(verdicts))
 }
 
 /// What steps need, as far as it was found.
 #[derive(Default)]
 struct Known {
-    cases: BTreeMap<Uuid, Case>,
+    batches: BTreeMap<Uuid, ConversationBatch>,
     keys: Vec<(Uuid, String)>,
     channels: HashMap<String, ChannelStanding>,
 }
@@ -83,8 +83,8 @@ impl Known {
         if ops.iter().enumerate().all(|(number, op)| known.add(cache, number, op).is_some()) {
             return Some(known);
         }
-        for case in known.cases.into_values() {
-            cache.keep(case.stamp, case.known);
+        for batch in known.batches.into_values() {
+            cache.keep(batch.stamp, batch.known);
         }
         None
     }
@@ -94,34 +94,34 @@ impl Known {
             Key::Id(id) => *id,
             Key::Chat { channel, chat, .. } => cache.conversation_of(channel, chat.as_str())?,
         };
-        let case = match self.cases.entry(id) {
+        let batch = match self.batches.entry(id) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let (stamp, known) = cache.take_any(id)?;
-                entry.insert(Case { known, stamp, needs_channel: false, ops: Vec::new() })
+                entry.insert(ConversationBatch { known, stamp, needs_channel: false, ops: Vec::new() })
             }
         };
-        let memo = &case.known.conversation.memo;
-        let absent = absent_keys(&case.known, &op.need)?;
+        let memo = &batch.known.conversation.memo;
+        let absent = absent_keys(&batch.known, &op.need)?;
         let may_be_elsewhere = memo.merged_into.is_some() || !(memo.merged.is_empty() || absent.is_empty());
         if may_be_elsewhere && !op.need.itself {
             return None;
         }
         self.keys.extend(absent.into_iter().map(|key| (id, key)));
         if op.need.channel {
-            let name = &case.known.conversation.channel;
+            let name = &batch.known.conversation.channel;
             if !self.channels.contains_key(name) {
                 self.channels.insert(name.clone(), cache.channel(name)?);
             }
-            case.needs_channel = true;
+            batch.needs_channel = true;
         }
-        case.ops.push(number);
+        batch.ops.push(number);
         Some(())
     }
 
     /// What must still be so when the changes are saved.
     fn guard(&self, ops: &[Op]) -> Result<Guard, sqlx::Error> {
-        let stamps: Vec<_> = self.cases.iter().map(|(id, case)| (*id, case.stamp)).collect();
+        let stamps: Vec<_> = self.batches.iter().map(|(id, batch)| (*id, batch.stamp)).collect();
         let tombstones: Vec<_> = ops.iter().flat_map(|op| &op.need.tombstones).map(Asked::of).collect();
         let standings: Vec<_> = self
             .channels

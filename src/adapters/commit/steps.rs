@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A conversation, what is known of it, and the steps about it.
-pub(super) struct Case {
+pub(super) struct ConversationBatch {
     /// All that its steps may ask for.
     pub(super) known: Loaded,
     /// The stamp that it has in the database.
@@ -27,7 +27,7 @@ pub(super) struct Case {
 }
 
 /// What steps have come to.
-pub(super) struct Played {
+pub(super) struct StepsResult {
     /// What they stamp all that they changed with.
     pub(super) stamp: i64,
     /// What they changed.
@@ -42,48 +42,48 @@ pub(super) struct Played {
 
 /// Runs all steps, the conversations in the order in which their first steps came: they may share a channel. Gives the
 /// number of a step that panics.
-pub(super) fn play(
-    mut cases: Vec<Case>,
+pub(super) fn run_steps(
+    mut batches: Vec<ConversationBatch>,
     channels: &mut HashMap<String, ChannelStanding>,
     ops: &[Op],
     now: Time,
-) -> Result<Played, usize> {
-    cases.sort_by_key(|case| case.ops[0]);
+) -> Result<StepsResult, usize> {
+    batches.sort_by_key(|batch| batch.ops[0]);
     let stamp = new_stamp();
-    let mut played = Played {
+    let mut result = StepsResult {
         stamp,
         save: Save::stamping(stamp),
         commits: Vec::new(),
         known: Vec::new(),
         found_full: false,
     };
-    for case in cases {
-        let channel = case.known.conversation.channel.clone();
-        let mut loaded = case.known;
-        loaded.channel = channels.get(&channel).filter(|_| case.needs_channel).cloned();
+    for batch in batches {
+        let channel = batch.known.conversation.channel.clone();
+        let mut loaded = batch.known;
+        loaded.channel = channels.get(&channel).filter(|_| batch.needs_channel).cloned();
         let sending_before = sending(&loaded.messages);
         let mut docket = Docket::open(loaded, now);
-        for number in &case.ops {
+        for number in &batch.ops {
             let step = AssertUnwindSafe(|| (ops[*number].step)(&mut docket));
             std::panic::catch_unwind(step).map_err(|_| *number)?;
         }
         let sending = (sending_before, sending(docket.messages()));
-        played.found_full |= docket.found_full;
+        result.found_full |= docket.found_full;
         let mut changes = docket.close();
         if !changes.is_changed {
-            played.known.push((case.stamp, changes.open));
+            result.known.push((batch.stamp, changes.open));
             continue;
         }
         if let Some(standing) = channels.get_mut(&channel) {
             if let Some(changed) = changes.channel.as_ref().filter(|changed| !is_same(changed, standing)) {
-                played.save.add_channel(&channel, changed);
+                result.save.add_channel(&channel, changed);
             }
             carry(standing, changes.channel.as_ref(), sending);
         }
-        played.commits.push(committed(&mut changes, ops[case.ops[0]].asked_at));
-        played.known.push((stamp, played.save.add(changes)));
+        result.commits.push(committed(&mut changes, ops[batch.ops[0]].asked_at));
+        result.known.push((stamp, result.save.add(changes)));
     }
-    Ok(played)
+    Ok(result)
 }
 
 fn sending(messages: &[Message]) -> usize {
