@@ -13,7 +13,7 @@ use super::{
     docket_cache::{Chat, DocketCache},
     in_doubt::InDoubt,
     load,
-    load::{Found, Wanted},
+    load::{LoadRequest, LoadedRows},
     merged::{self, Elsewhere},
     steps::{self, ConversationBatch, StepsResult},
     text,
@@ -100,7 +100,7 @@ async fn run<D: Dialect>(
     let kept = merged::keeping::<D>(transaction, ops, found).await?;
     take_back::<D>(transaction, ops, &removed, &mut chats, &mut locked).await?;
 
-    let mut wanted = Wanted::default();
+    let mut wanted = LoadRequest::default();
     let mut names = BTreeSet::new();
     for (number, op) in ops.iter().enumerate() {
         if let Some(why) = removed.bars(op) {
@@ -137,7 +137,7 @@ async fn run<D: Dialect>(
         wanted.conversation(&it.batch.known.conversation, it.has_follow_up);
     }
     let mut channels = load::channels::<D>(transaction, &names).await?;
-    let mut found = Found::load(transaction, D::sql(), &wanted).await?;
+    let mut found = LoadedRows::load(transaction, D::sql(), &wanted).await?;
 
     let with_steps = locked.into_values().filter(|it| !it.batch.ops.is_empty());
     let batches = with_steps.map(|it| {

@@ -14,7 +14,7 @@ use super::{
     in_doubt::InDoubt,
     steps::{self, ConversationBatch, StepsResult},
     text,
-    tombstones::Asked,
+    tombstones::TombstoneKey,
     writer::WriterContext,
 };
 use crate::{
@@ -122,7 +122,8 @@ impl Known {
     /// What must still be so when the changes are saved.
     fn guard(&self, ops: &[Op]) -> Result<Guard, sqlx::Error> {
         let stamps: Vec<_> = self.batches.iter().map(|(id, batch)| (*id, batch.stamp)).collect();
-        let tombstones: Vec<_> = ops.iter().flat_map(|op| &op.need.tombstones).map(Asked::of).collect();
+        let tombstones: Vec<_> =
+            ops.iter().flat_map(|op| &op.need.tombstones).map(TombstoneKey::of).collect();
         let standings: Vec<_> = self
             .channels
             .iter()

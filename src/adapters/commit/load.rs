@@ -22,7 +22,7 @@ use crate::{
 
 /// What is wanted of all conversations of a batch. One JSON text, the same for every statement that loads.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Wanted {
+pub(super) struct LoadRequest {
     /// Conversations, for their open business.
     open: BTreeSet<String>,
     /// Those with a pending follow-up.
@@ -51,7 +51,7 @@ fn as_pairs<S: Serializer>(map: &BTreeMap<Uuid, i64>, serializer: S) -> Result<S
     serializer.collect_seq(map.iter().map(|(id, after)| (id.to_string(), after)))
 }
 
-impl Wanted {
+impl LoadRequest {
     /// The open business of that conversation.
     pub(super) fn conversation(&mut self, conversation: &Conversation, has_follow_up: bool) {
         let id = conversation.id.to_string();
@@ -94,7 +94,7 @@ impl Wanted {
 
 /// What was found, by conversation.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct LoadedRows {
     messages: HashMap<Uuid, Vec<Message>>,
     follow_ups: HashMap<Uuid, Vec<FollowUp>>,
     turns: HashMap<Uuid, Vec<Turn>>,
@@ -105,12 +105,12 @@ pub(super) struct Found {
     labels: HashMap<Uuid, Vec<Label>>,
 }
 
-impl Found {
+impl LoadedRows {
     /// Reads what is wanted. A statement that cannot find anything is left out.
     pub(super) async fn load<T: Transaction>(
         transaction: &mut T,
         sql: &'static Sql,
-        wanted: &Wanted,
+        wanted: &LoadRequest,
     ) -> Result<Self, sqlx::Error> {
         let mut found = Self::default();
         let json = text(wanted)?;
@@ -146,7 +146,12 @@ impl Found {
     }
 
     /// Completes what is known of one conversation.
-    pub(super) fn complete(&mut self, mut known: Loaded, wanted: &Wanted, request: Option<&str>) -> Loaded {
+    pub(super) fn complete(
+        &mut self,
+        mut known: Loaded,
+        wanted: &LoadRequest,
+        request: Option<&str>,
+    ) -> Loaded {
         let id = known.conversation.id;
         known.complete_after = wanted.newest.get(&id).copied().unwrap_or(known.complete_after);
         join(&mut known.messages, self.messages.remove(&id), |message| message.id);
@@ -216,7 +221,7 @@ mod tests {
     fn a_conversation_without_a_draft_costs_no_word_and_no_statement_for_one() {
         let mut conversation = Play::new().conversation;
         let asked = |conversation: &Conversation| {
-            let mut wanted = Wanted::default();
+            let mut wanted = LoadRequest::default();
             wanted.conversation(conversation, false);
             wanted.need(&Loaded::of(conversation.clone()), &Need::default());
             (wanted.drafts.len(), serde_json::to_value(&wanted).expect("JSON").get("drafts").is_some())

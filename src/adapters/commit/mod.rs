@@ -148,7 +148,7 @@ pub(crate) struct Sql {
     pub(crate) held: String,
     /// Conversations, whole. `[id]`
     pub(crate) conversations: String,
-    /// Messages wanted, by number. [`load::Wanted`], as the seven after it.
+    /// Messages wanted, by number. [`load::LoadRequest`], as the seven after it.
     pub(crate) messages: String,
     /// Turns wanted.
     pub(crate) turns: String,

@@ -16,16 +16,16 @@ use crate::{
 
 /// One of them, as statements take it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Asked<'a>(&'a str, &'a str, Option<&'a str>, &'a str, Option<i64>);
+pub(super) struct TombstoneKey<'a>(&'a str, &'a str, Option<&'a str>, &'a str, Option<i64>);
 
-impl<'a> Asked<'a> {
+impl<'a> TombstoneKey<'a> {
     pub(super) fn of(tombstone: &'a Tombstone) -> Self {
         let Tombstone { channel, chat, key, hash, kept_until } = tombstone;
         Self(channel, chat.as_str(), key.as_deref(), hash, kept_until.map(|until| until.0))
     }
 }
 
-impl Serialize for Asked<'_> {
+impl Serialize for TombstoneKey<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (self.0, self.1, self.2, self.3, self.4).serialize(serializer)
     }
@@ -41,8 +41,8 @@ impl Removed {
         transaction: &mut D::Transaction,
         ops: &[Op],
     ) -> Result<Self, sqlx::Error> {
-        let asked: BTreeSet<Asked<'_>> =
-            ops.iter().flat_map(|op| &op.need.tombstones).map(Asked::of).collect();
+        let asked: BTreeSet<TombstoneKey<'_>> =
+            ops.iter().flat_map(|op| &op.need.tombstones).map(TombstoneKey::of).collect();
         let mut removed = HashMap::new();
         if !asked.is_empty() {
             for row in &transaction.fetch(&D::sql().tombstones, &text(&asked)?).await? {
