@@ -12,7 +12,7 @@ mod greetings;
 
 use super::{CONNECT, generators::Generators, numbers::CHECK_ACCOUNT, redis, stores::Store, with_causes};
 use crate::{
-    adapters::{http_client::http_client, postgres::unproven},
+    adapters::{http_client::http_client, postgres::unverified_host},
     config::{AiProvider, Settings},
     flow::{archive::Archive, dispatch::Dispatch, generator::Generator as _, registry::Registry},
 };
@@ -111,7 +111,7 @@ async fn look_at_tables(store: &Store) -> Finding {
 
 /// Whether others may read what goes to the database.
 fn look_at_way(settings: &Settings) -> Option<Finding> {
-    let (host, mode) = unproven(settings.database_url.expose()).filter(|_| settings.is_postgres())?;
+    let (host, mode) = unverified_host(settings.database_url.expose()).filter(|_| settings.is_postgres())?;
     Some(Finding::odd(
         "database",
         format!("{host} need not prove who it is (sslmode={mode}): anyone in between can read all of it"),

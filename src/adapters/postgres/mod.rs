@@ -18,9 +18,9 @@ mod retired;
 
 mod line;
 
-mod way;
+mod tls;
 
-pub(crate) use way::unproven;
+pub(crate) use tls::unverified_host;
 
 use std::{sync::Arc, time::Duration};
 

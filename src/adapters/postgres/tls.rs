@@ -6,7 +6,7 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 /// The host that such an address leads to without asking it to prove who it is, and the mode that says so. None: it is
 /// asked, or is on this machine, or has a name without dots, as hosts of a network of containers have.
-pub(crate) fn unproven(url: &str) -> Option<(String, &'static str)> {
+pub(crate) fn unverified_host(url: &str) -> Option<(String, &'static str)> {
     let options: PgConnectOptions = url.parse().ok()?;
     let mode = match options.get_ssl_mode() {
         PgSslMode::VerifyCa | PgSslMode::VerifyFull => return None,
@@ -42,7 +42,7 @@ mod tests {
             ("postgres/baton", None),
             ("%2Fvar%2Frun%2Fpostgresql/baton", None),
         ] {
-            let found = unproven(&format!("postgres://baton:secret@{rest}"));
+            let found = unverified_host(&format!("postgres://baton:secret@{rest}"));
             assert_eq!(found.map(|(_, mode)| mode), mode, "{rest}");
         }
     }
