@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, PgPool, postgres::PgRow};
 
 use super::{
     Postgres,
-    line::Line,
+    connection::TimedConnection,
     together::{IF, together},
 };
 use crate::{
@@ -56,7 +56,7 @@ impl Dialect for Postgres {
         self.clock.now()
     }
 
-    type Own = Line;
+    type Own = TimedConnection;
 
     fn has_fast_path(&self) -> bool {
         self.kept.is_some()
@@ -70,9 +70,9 @@ impl Dialect for Postgres {
     }
 
     async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
-        let mut line = Line::of(&self.ledger, &self.retired).await?;
-        line.execute(sqlx::query("begin")).await?;
-        Ok(Begun { line, is_ended: false })
+        let mut connection = TimedConnection::acquire(&self.ledger, &self.retired).await?;
+        connection.execute(sqlx::query("begin")).await?;
+        Ok(Begun { connection, is_ended: false })
     }
 
     async fn save_if(
@@ -81,9 +81,9 @@ impl Dialect for Postgres {
         guard: Guard,
         statements: Statements,
     ) -> Result<Option<Time>, sqlx::Error> {
-        let mut line = match (own.take(), &self.kept) {
-            (Some(line), _) => line,
-            (None, Some(kept)) if has_room(kept) => Line::of(kept, &self.retired).await?,
+        let mut connection = match (own.take(), &self.kept) {
+            (Some(connection), _) => connection,
+            (None, Some(kept)) if has_room(kept) => TimedConnection::acquire(kept, &self.retired).await?,
             // The slow path needs none.
             (None, _) => return Ok(None),
         };
@@ -92,33 +92,33 @@ impl Dialect for Postgres {
         for parameter in guard.into_iter().chain(parameters) {
             query = query.bind(parameter);
         }
-        match line.rows(query).await {
+        match connection.rows(query).await {
             Ok(rows) => {
-                *own = Some(line);
+                *own = Some(connection);
                 let row = rows.first().ok_or(sqlx::Error::RowNotFound)?;
                 Option::read(row, "now")
             }
             Err(error) => {
-                line.end();
+                connection.end();
                 Err(error)
             }
         }
     }
 
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
-        Line::of(&self.ledger, &self.retired).await?.rows(sqlx::query(sql).bind(json)).await
+        TimedConnection::acquire(&self.ledger, &self.retired).await?.rows(sqlx::query(sql).bind(json)).await
     }
 }
 
 /// A transaction that was begun.
 pub(crate) struct Begun {
-    line: Line,
+    connection: TimedConnection,
     is_ended: bool,
 }
 
 impl Begun {
     async fn end(mut self, how: &'static str) -> Result<(), sqlx::Error> {
-        self.line.execute(sqlx::query(how)).await?;
+        self.connection.execute(sqlx::query(how)).await?;
         self.is_ended = true;
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         if !self.is_ended {
-            self.line.end();
+            self.connection.end();
         }
     }
 }
@@ -138,7 +138,7 @@ impl Transaction for Begun {
     type Row = PgRow;
 
     async fn fetch(&mut self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
-        self.line.rows(sqlx::query(sql).bind(json)).await
+        self.connection.rows(sqlx::query(sql).bind(json)).await
     }
 
     async fn save(&mut self, statements: Statements) -> Result<(), sqlx::Error> {
@@ -150,7 +150,7 @@ impl Transaction for Begun {
         for parameter in parameters {
             query = query.bind(parameter);
         }
-        self.line.execute(query).await.map(drop)
+        self.connection.execute(query).await.map(drop)
     }
 
     async fn commit(self) -> Result<(), sqlx::Error> {

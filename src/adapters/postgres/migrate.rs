@@ -7,7 +7,7 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
 };
 
-use super::{Postgres, line::Line};
+use super::{Postgres, connection::TimedConnection};
 use crate::adapters::migrations::{migrations, newest};
 
 /// Whoever waits for the whole of a table has everybody who comes to it wait behind them: a migration gives up sooner than
@@ -63,8 +63,8 @@ impl Postgres {
             "select current_setting('transaction_read_only') = 'on' from _sqlx_migrations where success and version = $1",
         );
         // Not for as long as the kernel would wait for a server that has vanished: with few connections, this is the ledger's own.
-        let mut line = Line::of(&self.ledger, &self.retired).await?;
-        match line.rows(asked.bind(newest(&migrations()))).await {
+        let mut connection = TimedConnection::acquire(&self.ledger, &self.retired).await?;
+        match connection.rows(asked.bind(newest(&migrations()))).await {
             Ok(applied) => match applied.first().map(|row| row.try_get(0)).transpose()? {
                 Some(true) => {
                     self.retired.all();

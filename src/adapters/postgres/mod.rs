@@ -16,7 +16,7 @@ mod statements;
 
 mod retired;
 
-mod line;
+mod connection;
 
 mod tls;
 
@@ -183,10 +183,9 @@ fn of_callers(options: PgPoolOptions, retired: Retired) -> PgPoolOptions {
         // sqlx 0.9.0: a `begin` that is dropped half-way leaves its transaction open, and whoever borrows the
         // connection next would write into it, unseen and uncommitted. Goes when a release has the fix.
         // A rollback alone would, each time that there is nothing to roll back, warn in the server's log.
-        Box::pin(line::within(
-            ACQUIRE,
-            async move { connection.execute("begin; rollback").await.map(|_| true) },
-        ))
+        Box::pin(connection::within(ACQUIRE, async move {
+            connection.execute("begin; rollback").await.map(|_| true)
+        }))
     })
 }
 

@@ -6,7 +6,7 @@ use sqlx::{
     query::Query,
 };
 
-use super::{Postgres, line::Line};
+use super::{Postgres, connection::TimedConnection};
 use crate::{
     adapters::{
         failure,
@@ -26,29 +26,29 @@ impl Store for Postgres {
     }
 
     async fn rows(&self, statement: Statement) -> Result<Vec<PgRow>, Error> {
-        self.line().await?.rows(query(statement)).await.map_err(failure)
+        self.connection().await?.rows(query(statement)).await.map_err(failure)
     }
 
     async fn write(&self, statement: Statement) -> Result<u64, Error> {
-        self.line().await?.execute(query(statement)).await.map_err(failure)
+        self.connection().await?.execute(query(statement)).await.map_err(failure)
     }
 
     async fn write_together(&self, parts: Vec<Part>) -> Result<bool, Error> {
-        let mut line = self.line().await?;
+        let mut connection = self.connection().await?;
         // Whoever goes away half-way leaves a transaction open, which ends as the connection is given back.
-        line.execute(sqlx::query("begin")).await.map_err(failure)?;
-        let outcome = together(&mut line, parts).await;
+        connection.execute(sqlx::query("begin")).await.map_err(failure)?;
+        let outcome = together(&mut connection, parts).await;
         let end = if matches!(outcome, Ok(true)) { "commit" } else { "rollback" };
-        let ended = line.execute(sqlx::query(end)).await.map_err(failure);
+        let ended = connection.execute(sqlx::query(end)).await.map_err(failure);
         outcome.and_then(|is_done| ended.map(|_| is_done))
     }
 }
 
 /// Runs them all; false: one that must change something did not.
-async fn together(line: &mut Line, parts: Vec<Part>) -> Result<bool, Error> {
+async fn together(connection: &mut TimedConnection, parts: Vec<Part>) -> Result<bool, Error> {
     for part in parts {
         let (statement, must) = part.into_parts();
-        if line.execute(query(statement)).await.map_err(failure)? == 0 && must {
+        if connection.execute(query(statement)).await.map_err(failure)? == 0 && must {
             return Ok(false);
         }
     }
@@ -56,8 +56,8 @@ async fn together(line: &mut Line, parts: Vec<Part>) -> Result<bool, Error> {
 }
 
 impl Postgres {
-    async fn line(&self) -> Result<Line, Error> {
-        Line::of(&self.pool, &self.retired).await.map_err(failure)
+    async fn connection(&self) -> Result<TimedConnection, Error> {
+        TimedConnection::acquire(&self.pool, &self.retired).await.map_err(failure)
     }
 }
 

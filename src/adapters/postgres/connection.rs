@@ -17,16 +17,16 @@ use super::{STATEMENT_MS, retired::Retired};
 /// The server has ended a statement before that.
 const SILENCE: Duration = Duration::from_millis(STATEMENT_MS as u64 + 1_000);
 
-/// One of a pool.
-pub(crate) struct Line {
+/// One of a pool, each call over which has a limit of time.
+pub(crate) struct TimedConnection {
     connection: PoolConnection<Postgres>,
     retired: Retired,
     is_broken: bool,
 }
 
-impl Line {
+impl TimedConnection {
     /// Borrows one, as soon as there is one.
-    pub(super) async fn of(pool: &PgPool, retired: &Retired) -> Result<Self, sqlx::Error> {
+    pub(super) async fn acquire(pool: &PgPool, retired: &Retired) -> Result<Self, sqlx::Error> {
         Ok(Self { connection: pool.acquire().await?, retired: retired.clone(), is_broken: false })
     }
 
@@ -35,9 +35,9 @@ impl Line {
         &mut self,
         query: Query<'_, Postgres, PgArguments>,
     ) -> Result<Vec<PgRow>, sqlx::Error> {
-        self.is_whole()?;
+        self.require_usable()?;
         let rows = within(SILENCE, query.fetch_all(&mut *self.connection)).await;
-        self.hear(rows)
+        self.note(rows)
     }
 
     /// Runs a statement. How many rows it has changed.
@@ -45,9 +45,9 @@ impl Line {
         &mut self,
         query: Query<'_, Postgres, PgArguments>,
     ) -> Result<u64, sqlx::Error> {
-        self.is_whole()?;
+        self.require_usable()?;
         let done = within(SILENCE, query.execute(&mut *self.connection)).await;
-        self.hear(done.map(|done| done.rows_affected()))
+        self.note(done.map(|done| done.rows_affected()))
     }
 
     /// Nobody uses it again.
@@ -57,12 +57,12 @@ impl Line {
     }
 
     /// Over a broken line nothing is asked again, not even to undo what was begun: its end undoes it.
-    fn is_whole(&self) -> Result<(), sqlx::Error> {
+    fn require_usable(&self) -> Result<(), sqlx::Error> {
         let broken = || sqlx::Error::Io(io::Error::new(io::ErrorKind::NotConnected, "the line is broken"));
         if self.is_broken { Err(broken()) } else { Ok(()) }
     }
 
-    fn hear<T>(&mut self, outcome: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
+    fn note<T>(&mut self, outcome: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
         outcome.map_err(|error| {
             if matches!(error, sqlx::Error::Io(_)) {
                 self.end();
@@ -72,7 +72,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for TimedConnection {
     fn drop(&mut self) {
         if !self.is_broken {
             // sqlx 0.9.0 asks each that is given back whether it lives, and waits for the answer for ever: its place in the
