@@ -12,7 +12,7 @@ use sqlx::{
     query::Query,
 };
 
-use super::{STATEMENT_MS, retired::Retired};
+use super::{STATEMENT_MS, stale_connections::StaleConnections};
 
 /// The server has ended a statement before that.
 const SILENCE: Duration = Duration::from_millis(STATEMENT_MS as u64 + 1_000);
@@ -20,14 +20,21 @@ const SILENCE: Duration = Duration::from_millis(STATEMENT_MS as u64 + 1_000);
 /// One of a pool, each call over which has a limit of time.
 pub(crate) struct TimedConnection {
     connection: PoolConnection<Postgres>,
-    retired: Retired,
+    stale_connections: StaleConnections,
     is_broken: bool,
 }
 
 impl TimedConnection {
     /// Borrows one, as soon as there is one.
-    pub(super) async fn acquire(pool: &PgPool, retired: &Retired) -> Result<Self, sqlx::Error> {
-        Ok(Self { connection: pool.acquire().await?, retired: retired.clone(), is_broken: false })
+    pub(super) async fn acquire(
+        pool: &PgPool,
+        stale_connections: &StaleConnections,
+    ) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            connection: pool.acquire().await?,
+            stale_connections: stale_connections.clone(),
+            is_broken: false,
+        })
     }
 
     /// The rows of a query.
@@ -67,7 +74,7 @@ impl TimedConnection {
             if matches!(error, sqlx::Error::Io(_)) {
                 self.end();
             }
-            self.retired.hear(error)
+            self.stale_connections.note_error(error)
         })
     }
 }

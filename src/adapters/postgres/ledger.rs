@@ -70,7 +70,7 @@ impl Dialect for Postgres {
     }
 
     async fn begin(&self) -> Result<Self::Transaction, sqlx::Error> {
-        let mut connection = TimedConnection::acquire(&self.ledger, &self.retired).await?;
+        let mut connection = TimedConnection::acquire(&self.ledger, &self.stale_connections).await?;
         connection.execute(sqlx::query("begin")).await?;
         Ok(Begun { connection, is_ended: false })
     }
@@ -83,7 +83,9 @@ impl Dialect for Postgres {
     ) -> Result<Option<Time>, sqlx::Error> {
         let mut connection = match (own.take(), &self.kept) {
             (Some(connection), _) => connection,
-            (None, Some(kept)) if has_room(kept) => TimedConnection::acquire(kept, &self.retired).await?,
+            (None, Some(kept)) if has_room(kept) => {
+                TimedConnection::acquire(kept, &self.stale_connections).await?
+            }
             // The slow path needs none.
             (None, _) => return Ok(None),
         };
@@ -106,7 +108,10 @@ impl Dialect for Postgres {
     }
 
     async fn read(&self, sql: &'static str, json: &str) -> Result<Vec<PgRow>, sqlx::Error> {
-        TimedConnection::acquire(&self.ledger, &self.retired).await?.rows(sqlx::query(sql).bind(json)).await
+        TimedConnection::acquire(&self.ledger, &self.stale_connections)
+            .await?
+            .rows(sqlx::query(sql).bind(json))
+            .await
     }
 }
 

@@ -63,11 +63,11 @@ impl Postgres {
             "select current_setting('transaction_read_only') = 'on' from _sqlx_migrations where success and version = $1",
         );
         // Not for as long as the kernel would wait for a server that has vanished: with few connections, this is the ledger's own.
-        let mut connection = TimedConnection::acquire(&self.ledger, &self.retired).await?;
+        let mut connection = TimedConnection::acquire(&self.ledger, &self.stale_connections).await?;
         match connection.rows(asked.bind(newest(&migrations()))).await {
             Ok(applied) => match applied.first().map(|row| row.try_get(0)).transpose()? {
                 Some(true) => {
-                    self.retired.all();
+                    self.stale_connections.retire_all();
                     Err(sqlx::Error::Configuration("the server takes no changes: it is read-only".into()))
                 }
                 Some(false) => Ok(true),

@@ -14,7 +14,7 @@ mod moved;
 
 mod statements;
 
-mod retired;
+mod stale_connections;
 
 mod connection;
 
@@ -29,7 +29,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use retired::Retired;
+use stale_connections::StaleConnections;
 
 use super::{ErrorClass, write_health::WriteHealth};
 use crate::flow::clock::Clock;
@@ -79,7 +79,7 @@ pub struct Postgres {
     /// Whether what is written finds any.
     pub(crate) write_health: WriteHealth,
     /// Of all its connections.
-    retired: Retired,
+    stale_connections: StaleConnections,
 }
 
 impl Postgres {
@@ -102,11 +102,12 @@ impl Postgres {
         let for_ledger = (connections_max / 4).clamp(1, LEDGER_CONNECTIONS);
         let for_others = connections_max.saturating_sub(for_writers + for_ledger).max(1);
         let by_index = by_index_alone(limited(options.clone()));
-        let retired = Retired::default();
-        let of_writers =
-            |most| of_ledger(pool_options(most), retired.clone()).connect_lazy_with(by_index.clone());
-        let pool =
-            of_callers(pool_options(for_others), retired.clone()).connect_with(limited(options.clone()));
+        let stale_connections = StaleConnections::default();
+        let of_writers = |most| {
+            of_ledger(pool_options(most), stale_connections.clone()).connect_lazy_with(by_index.clone())
+        };
+        let pool = of_callers(pool_options(for_others), stale_connections.clone())
+            .connect_with(limited(options.clone()));
         Ok(Self {
             pool: match pool.await {
                 Err(sqlx::Error::PoolTimedOut) => return Err(why_none(&options).await),
@@ -117,7 +118,7 @@ impl Postgres {
             kept: (for_writers > 0).then(|| of_writers(for_writers)),
             clock,
             write_health: WriteHealth::default(),
-            retired,
+            stale_connections,
         })
     }
 
@@ -176,9 +177,10 @@ fn pool_options(connections_max: u32) -> PgPoolOptions {
 }
 
 /// Of places that anybody may call, and leave half-way.
-fn of_callers(options: PgPoolOptions, retired: Retired) -> PgPoolOptions {
-    let options =
-        options.before_acquire(move |_, meta| Box::pin(std::future::ready(Ok(retired.spares(meta.age)))));
+fn of_callers(options: PgPoolOptions, stale_connections: StaleConnections) -> PgPoolOptions {
+    let options = options.before_acquire(move |_, meta| {
+        Box::pin(std::future::ready(Ok(stale_connections.is_usable(meta.age))))
+    });
     options.after_release(|connection, _| {
         // sqlx 0.9.0: a `begin` that is dropped half-way leaves its transaction open, and whoever borrows the
         // connection next would write into it, unseen and uncommitted. Goes when a release has the fix.
@@ -190,12 +192,12 @@ fn of_callers(options: PgPoolOptions, retired: Retired) -> PgPoolOptions {
 }
 
 /// Of the ledger: its transactions run on tasks of their own, which nobody leaves half-way.
-fn of_ledger(options: PgPoolOptions, retired: Retired) -> PgPoolOptions {
+fn of_ledger(options: PgPoolOptions, stale_connections: StaleConnections) -> PgPoolOptions {
     // A connection that was in use a moment ago shows by itself whether it lives, and a batch that loses it runs again;
     // asking first would double the way.
     options.test_before_acquire(false).before_acquire(move |connection, meta| {
-        let fits = retired.spares(meta.age);
-        let is_doubtful = retired.doubts(meta.idle_for);
+        let fits = stale_connections.is_usable(meta.age);
+        let is_doubtful = stale_connections.needs_ping(meta.idle_for);
         Box::pin(async move {
             if fits && is_doubtful {
                 connection.ping().await?;
@@ -213,7 +215,7 @@ pub(crate) fn class_of(code: &str) -> ErrorClass {
         "55P03" | "57014" => ErrorClass::Busy,
         // What this connection has prepared no longer fits, is not there or stands in the way: something between us and
         // the server lends its connections to others.
-        retired::OUTDATED | "26000" | "42P05" => ErrorClass::Lost,
+        stale_connections::OUTDATED | "26000" | "42P05" => ErrorClass::Lost,
         // A damaged row or index: whoever else is in the batch must not wait for somebody to mend it.
         "XX001" | "XX002" => ErrorClass::Busy,
         // Values, constraints, sizes.

@@ -57,7 +57,7 @@ async fn together(connection: &mut TimedConnection, parts: Vec<Part>) -> Result<
 
 impl Postgres {
     async fn connection(&self) -> Result<TimedConnection, Error> {
-        TimedConnection::acquire(&self.pool, &self.retired).await.map_err(failure)
+        TimedConnection::acquire(&self.pool, &self.stale_connections).await.map_err(failure)
     }
 }
 

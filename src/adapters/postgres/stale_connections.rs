@@ -23,7 +23,7 @@ const REST: Duration = Duration::from_secs(1);
 
 /// What was last found, for all pools of one database.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Retired(Arc<Mutex<Found>>);
+pub(super) struct StaleConnections(Arc<Mutex<Found>>);
 
 #[derive(Debug, Default)]
 struct Found {
@@ -31,13 +31,13 @@ struct Found {
     lost: Option<Instant>,
 }
 
-impl Retired {
+impl StaleConnections {
     /// Passes an error on. If it is one of these, connections that are open now are not used again; if one was lost, those
     /// that rest are asked.
-    pub(super) fn hear(&self, error: sqlx::Error) -> sqlx::Error {
+    pub(super) fn note_error(&self, error: sqlx::Error) -> sqlx::Error {
         let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
         if code.is_some_and(|code| [OUTDATED, READ_ONLY].contains(&&*code)) {
-            self.all();
+            self.retire_all();
         } else if ErrorClass::of(&error) == ErrorClass::Lost {
             self.found().lost = Some(Instant::now());
         }
@@ -45,17 +45,17 @@ impl Retired {
     }
 
     /// No connection that is open now is used again.
-    pub(super) fn all(&self) {
+    pub(super) fn retire_all(&self) {
         self.found().useless = Some(Instant::now());
     }
 
     /// Whether a connection of this age may be used.
-    pub(super) fn spares(&self, age: Duration) -> bool {
+    pub(super) fn is_usable(&self, age: Duration) -> bool {
         self.found().useless.is_none_or(|found| age < found.elapsed())
     }
 
     /// Whether one that has rested for this long is asked first: longer than a moment, or since another was lost.
-    pub(super) fn doubts(&self, rest: Duration) -> bool {
+    pub(super) fn needs_ping(&self, rest: Duration) -> bool {
         rest > REST || self.found().lost.is_some_and(|lost| rest >= lost.elapsed())
     }
 
