@@ -184,7 +184,7 @@ impl Chores {
     }
 
     async fn forget(self: Arc<Self>) {
-        if let Err(error) = self.parts.store.count_on().await {
+        if let Err(error) = self.parts.store.raise_xact_offset().await {
             tracing::warn!(error = format!("{error:#}"), "the feed may stand still");
         }
         let (parts, places) = (&self.parts, self.parts.store.places());

@@ -139,7 +139,7 @@ impl Store {
     /// After a start on SQLite, whatever the process before had in hand is nobody's. A PostgreSQL database may have been moved.
     pub(super) async fn recover(&self) -> anyhow::Result<()> {
         match self {
-            Self::Postgres(_) => self.count_on().await,
+            Self::Postgres(_) => self.raise_xact_offset().await,
             Self::Sqlite(sqlite) => {
                 let outcome = sqlite.recover().await;
                 outcome.with_context(|| self.with_cure("what the last run left cannot be resumed"))
@@ -148,9 +148,12 @@ impl Store {
     }
 
     /// Lets the feed continue above what was there before the database was moved.
-    pub(super) async fn count_on(&self) -> anyhow::Result<()> {
+    pub(super) async fn raise_xact_offset(&self) -> anyhow::Result<()> {
         if let Self::Postgres(postgres) = self
-            && postgres.count_on().await.context("whether the database was moved could not be determined")?
+            && postgres
+                .raise_xact_offset()
+                .await
+                .context("whether the database was moved could not be determined")?
         {
             tracing::warn!("the database was moved to another server; its feed continues where it was");
         }

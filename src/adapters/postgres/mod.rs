@@ -10,7 +10,7 @@ mod migrate;
 
 mod backup;
 
-mod moved;
+mod xact_offset;
 
 mod statements;
 

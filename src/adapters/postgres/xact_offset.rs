@@ -19,27 +19,27 @@ const ALONE: &str = "set local lock_timeout = '2s'; lock table events in access 
 const ATTEMPTS: u32 = 10;
 
 /// What happened since the move has its place below; ids have gone on.
-const LIFT: &str = "update events set xact = xact + $1 where xact < $2 and id > greatest( \
+const RAISE: &str = "update events set xact = xact + $1 where xact < $2 and id > greatest( \
     (select max(o.id) from events o where o.xact >= $2), (select max(p.cursor_id) from endpoints p), \
     (select i.forgotten_id from installation i))";
 
 impl Postgres {
     /// Continues above the newest place, if the database was moved. Returns whether it was.
-    pub async fn count_on(&self) -> Result<bool, sqlx::Error> {
+    pub async fn raise_xact_offset(&self) -> Result<bool, sqlx::Error> {
         let (top, _, next) = look(&mut *self.pool.acquire().await?).await?;
         if top < next {
             return Ok(false);
         }
         let mut attempts = 1;
         loop {
-            match self.lift().await {
+            match self.raise().await {
                 Err(error) if attempts < ATTEMPTS && is_taken(&error) => attempts += 1,
                 outcome => return outcome,
             }
         }
     }
 
-    async fn lift(&self) -> Result<bool, sqlx::Error> {
+    async fn raise(&self) -> Result<bool, sqlx::Error> {
         let mut connection = self.unlimited().await?;
         let mut transaction = connection.begin().await?;
         transaction.execute(ALONE).await?;
@@ -47,7 +47,7 @@ impl Postgres {
         // Another instance may have found it at the same moment.
         let is_moved = top >= next;
         if is_moved {
-            sqlx::query(LIFT).bind(top).bind(next).execute(&mut *transaction).await?;
+            sqlx::query(RAISE).bind(top).bind(next).execute(&mut *transaction).await?;
             let add = format!(
                 "alter table events alter column xact set default (pg_current_xact_id()::text::bigint + {0}); \
                  update installation set xact_offset = {0}",
