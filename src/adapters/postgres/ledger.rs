@@ -7,8 +7,8 @@ use sqlx::{AssertSqlSafe, PgPool, postgres::PgRow};
 
 use super::{
     Postgres,
+    combined_statement::{IF, combine},
     connection::TimedConnection,
-    together::{IF, together},
 };
 use crate::{
     adapters::{
@@ -90,7 +90,7 @@ impl Dialect for Postgres {
             (None, _) => return Ok(None),
         };
         let (parts, parameters): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
-        let mut query = sqlx::query(AssertSqlSafe(together(&parts, true)));
+        let mut query = sqlx::query(AssertSqlSafe(combine(&parts, true)));
         for parameter in guard.into_iter().chain(parameters) {
             query = query.bind(parameter);
         }
@@ -151,7 +151,7 @@ impl Transaction for Begun {
             return Ok(());
         }
         let (parts, parameters): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
-        let mut query = sqlx::query(AssertSqlSafe(together(&parts, false)));
+        let mut query = sqlx::query(AssertSqlSafe(combine(&parts, false)));
         for parameter in parameters {
             query = query.bind(parameter);
         }

@@ -4,7 +4,7 @@
 
 mod ledger;
 
-mod together;
+mod combined_statement;
 
 mod migrate;
 

@@ -48,7 +48,7 @@ type Texts = HashMap<(Vec<usize>, bool), Arc<str>>;
 /// Several statements as one, so that they cost one round trip. Each has a parameter of its own, and begins when
 /// the one before has ended: left to itself the server runs them in an order of its own, and a key that one row gives
 /// up is taken by another. Behind the guard, which has the first parameters, each does nothing unless the guard holds.
-pub(super) fn together(parts: &[&'static str], is_guarded: bool) -> Arc<str> {
+pub(super) fn combine(parts: &[&'static str], is_guarded: bool) -> Arc<str> {
     let addresses = parts.iter().map(|part| part.as_ptr() as usize).collect();
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     let text = texts.entry((addresses, is_guarded)).or_insert_with(|| {
@@ -82,11 +82,11 @@ mod tests {
             "delete from b where $1 = $1 and /* if */ true",
         ];
         assert_eq!(
-            &*together(&PARTS, false),
+            &*combine(&PARTS, false),
             "with part_0 as (delete from a where id = $1 and true returning 1), \
              part_1 as (delete from b where $2 = $2 and true and (select count(*) from part_0) >= 0 returning 1) select 1"
         );
-        let guarded = together(&PARTS, true);
+        let guarded = combine(&PARTS, true);
         assert!(guarded.contains("a where id = $5 and (select holds from guard) returning 1)"));
         assert!(guarded.contains("b where $6 = $6 and (select holds from guard) and (select count(*)"));
         assert!(guarded.starts_with("with mine as materialized"), "the locks come first");
