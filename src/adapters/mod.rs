@@ -16,7 +16,7 @@ mod registry;
 
 mod people;
 
-mod stationery;
+mod labels_and_replies;
 
 mod repeats;
 

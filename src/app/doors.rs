@@ -71,7 +71,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         registry: Arc::clone(&parts.registry),
         tokens: parts.store.places(),
         people: Arc::clone(&people),
-        stationery: parts.store.places(),
+        labels_and_replies: parts.store.places(),
         endpoints: Arc::clone(&parts.endpoints),
         notifier: Arc::new(notifier(parts, &directory)?),
         repeats: parts.store.places(),

@@ -8,12 +8,12 @@ use super::{
     endpoints::Endpoints,
     erasures::{Erasures, TombstoneKeys},
     expiry::Expiry,
+    labels_and_replies::LabelsAndReplies,
     pace::Starts,
     people::People,
     registry::{Registry, Tokens},
     repeats::Repeats,
     spending::Used,
-    stationery::Stationery,
 };
 
 /// A database: each place of it is asked for by its own trait.
@@ -30,7 +30,7 @@ pub trait Places:
     + Registry
     + Repeats
     + Starts
-    + Stationery
+    + LabelsAndReplies
     + Statistics
     + Tokens
     + TombstoneKeys
@@ -52,7 +52,7 @@ impl<T> Places for T where
         + Registry
         + Repeats
         + Starts
-        + Stationery
+        + LabelsAndReplies
         + Statistics
         + Tokens
         + TombstoneKeys

@@ -21,6 +21,7 @@ use crate::{
         archive::{Archive, Statistics},
         audit::{Audit, Audited, Deed},
         endpoints::Endpoints,
+        labels_and_replies::LabelsAndReplies,
         ledger::Ledger,
         media::Fetching,
         notify::Notifier,
@@ -29,7 +30,6 @@ use crate::{
         registry::{Registry, Tokens},
         repeats::Repeats,
         sign_in::SignIn,
-        stationery::Stationery,
         vault::Vault,
     },
 };
@@ -47,7 +47,7 @@ pub struct Doors {
     /// Agents and their sessions.
     pub people: Arc<dyn People>,
     /// Labels and canned replies.
-    pub stationery: Arc<dyn Stationery>,
+    pub labels_and_replies: Arc<dyn LabelsAndReplies>,
     /// Webhook endpoints, and their deliveries.
     pub endpoints: Arc<dyn Endpoints>,
     /// Tells them.

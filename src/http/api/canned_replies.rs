@@ -17,8 +17,8 @@ use crate::{
     },
     flow::{
         desk::TEXT_MAX,
+        labels_and_replies::{Put, ReplyChange},
         registry::Role,
-        stationery::{Put, ReplyChange},
     },
     http::{
         answer::Answer,
@@ -90,7 +90,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         owner,
         created_at: (doors.now)(),
     };
-    if !doors.stationery.add_canned_reply(&reply).await? {
+    if !doors.labels_and_replies.add_canned_reply(&reply).await? {
         return Err(taken(doors, caller, &reply).await);
     }
     noted(doors, caller, "added", &reply, reply.channels.as_deref()).await;
@@ -128,13 +128,13 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
         },
     };
     change.clone().apply(&mut reply);
-    match doors.stationery.change_canned_reply(id.0, &change).await? {
+    match doors.labels_and_replies.change_canned_reply(id.0, &change).await? {
         Put::Kept => {}
         Put::Taken => return Err(taken(&doors, &caller, &reply).await),
         Put::Gone => return Err(Problem::not_found()),
     }
     // With what somebody else has changed of it meanwhile, if that can be read: it is changed in any case.
-    let all = doors.stationery.canned_replies().await.unwrap_or_default();
+    let all = doors.labels_and_replies.canned_replies().await.unwrap_or_default();
     let reply = all.into_iter().find(|now| now.id == id.0).unwrap_or(reply);
     noted(&doors, &caller, "changed", &reply, before.as_deref()).await;
     Ok(Answer::ok(&CannedReply::from(reply)))
@@ -145,7 +145,7 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     responses((status = 204)))]
 pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Answered {
     let reply = own(&doors, &caller, id.0).await?;
-    if !doors.stationery.remove_canned_reply(reply.id).await? {
+    if !doors.labels_and_replies.remove_canned_reply(reply.id).await? {
         return Err(Problem::not_found());
     }
     noted(&doors, &caller, "removed", &reply, reply.channels.as_deref()).await;
@@ -154,7 +154,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
 
 /// Those that are there for the caller.
 async fn seen(doors: &Doors, caller: &Caller) -> Result<Vec<canned_reply::CannedReply>, Problem> {
-    let mut all = doors.stationery.canned_replies().await?;
+    let mut all = doors.labels_and_replies.canned_replies().await?;
     all.retain(|reply| match reply.owner {
         Some(_) => reply.owner == caller.agent,
         // One that has no channel left is there for those who see them all.
@@ -253,7 +253,7 @@ fn text(text: String) -> Result<String, Problem> {
 }
 
 async fn taken(doors: &Doors, caller: &Caller, reply: &canned_reply::CannedReply) -> Problem {
-    let all = match doors.stationery.canned_replies().await {
+    let all = match doors.labels_and_replies.canned_replies().await {
         Ok(all) => all,
         Err(error) => return error.into(),
     };

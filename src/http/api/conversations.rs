@@ -99,7 +99,7 @@ impl Which {
                 return Err(Problem::invalid("/sort", detail));
             }
         };
-        let known = if self.label.is_some() { doors.stationery.labels().await? } else { Vec::new() };
+        let known = if self.label.is_some() { doors.labels_and_replies.labels().await? } else { Vec::new() };
         let label = match self.label {
             None => None,
             Some(name) => match known.iter().find(|label| fold(&label.name) == fold(&name)) {

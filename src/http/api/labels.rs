@@ -14,7 +14,7 @@ use crate::{
         event::EventType,
         label::{self, LABELS_MAX, Labelling, fold},
     },
-    flow::stationery::{LabelChange, Put},
+    flow::labels_and_replies::{LabelChange, Put},
     http::{
         answer::Answer,
         auth::Caller,
@@ -37,7 +37,7 @@ const DESCRIPTION_MAX: usize = 500;
     responses((status = 200, body = List<Label>)))]
 pub(crate) async fn list(doors: Data<Doors>, query: Query<WhichPage>) -> Answered {
     let page = query.0.page()?;
-    let all = doors.stationery.labels().await?;
+    let all = doors.labels_and_replies.labels().await?;
     let page = page_of(all, &page, |label| fold(&label.name))?;
     Ok(Answer::ok(&List::of(page, Label::from)))
 }
@@ -82,7 +82,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
         description: wanted.description.map(description).transpose()?,
         created_at: (doors.now)(),
     };
-    if !doors.stationery.add_label(&label).await? {
+    if !doors.labels_and_replies.add_label(&label).await? {
         return Err(taken(doors, &label.name).await);
     }
     noted(doors, caller, "added", &label.name, &label.name).await;
@@ -123,14 +123,14 @@ pub(crate) async fn change(
         description: wanted.description.map(|other| other.map(description).transpose()).transpose()?,
     };
     change.clone().apply(&mut label);
-    match doors.stationery.change_label(label.id, &change).await? {
+    match doors.labels_and_replies.change_label(label.id, &change).await? {
         Put::Kept => {}
         Put::Taken => return Err(taken(&doors, &label.name).await),
         Put::Gone => return Err(Problem::not_found()),
     }
     noted(&doors, &caller, "changed", &label.name, &was).await;
     // With what somebody else has changed of it meanwhile, if that can be read: it is changed in any case.
-    let all = doors.stationery.labels().await.unwrap_or_default();
+    let all = doors.labels_and_replies.labels().await.unwrap_or_default();
     let label = all.into_iter().find(|now| now.id == label.id).unwrap_or(label);
     Ok(Answer::ok(&Label::from(label)))
 }
@@ -141,7 +141,7 @@ pub(crate) async fn change(
 pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, path: Path<String>) -> Answered {
     only_of_all_channels(&caller)?;
     let label = called(&doors, &path).await?;
-    if !doors.stationery.remove_label(label.id).await? {
+    if !doors.labels_and_replies.remove_label(label.id).await? {
         return Err(Problem::not_found());
     }
     noted(&doors, &caller, "removed", &label.name, &label.name).await;
@@ -170,7 +170,7 @@ impl Names {
         if self.whole.is_none() && self.add.is_none() && self.remove.is_none() {
             return Ok(None);
         }
-        let known = doors.stationery.labels().await?;
+        let known = doors.labels_and_replies.labels().await?;
         let named = |pointer, names| labels_of(&known, pointer, names);
         if let Some(whole) = self.whole {
             if self.add.is_some() || self.remove.is_some() {
@@ -205,7 +205,7 @@ fn labels_of(
 }
 
 async fn called(doors: &Doors, name: &str) -> Result<label::Label, Problem> {
-    let all = doors.stationery.labels().await?;
+    let all = doors.labels_and_replies.labels().await?;
     all.into_iter().find(|label| fold(&label.name) == fold(name)).ok_or_else(Problem::not_found)
 }
 

@@ -24,7 +24,7 @@ mod drafts;
 
 mod channels;
 
-mod stationery;
+mod labels_and_replies;
 
 mod webhook_endpoints;
 
@@ -155,7 +155,7 @@ impl World {
             tokens: house.clone(),
             people: crew.clone(),
             ledger: house.clone(),
-            stationery: drawer.clone(),
+            labels_and_replies: drawer.clone(),
             repeats: drawer.clone(),
             audit: drawer,
             endpoints: postbox.clone(),

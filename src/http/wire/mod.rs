@@ -20,7 +20,7 @@ mod channel;
 
 mod person;
 
-mod stationery;
+mod labels_and_replies;
 
 mod endpoint;
 
@@ -30,8 +30,8 @@ pub(crate) use conversation::{Conversation, Receipt};
 pub(crate) use draft::{Draft, DraftAsked, DraftSent};
 pub(crate) use endpoint::{ALL_EVENTS, Endpoint, NewEndpoint, WebhookDelivery};
 pub(crate) use event::Event;
+pub(crate) use labels_and_replies::{CannedReply, Label};
 pub(crate) use live::{Generation, GenerationEnded, Present, Typing};
 pub(crate) use message::{Beside, Message, Messages, Said, SaidAll};
 pub(crate) use person::{Agent, ChangedAgent, Me, NewAgent, Raw, ShownAgent};
-pub(crate) use stationery::{CannedReply, Label};
 pub(crate) use turn::{DeadLetter, FollowUp, Turn, Turns};

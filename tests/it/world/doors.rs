@@ -52,7 +52,7 @@ pub(super) fn open(parts: &Parts, intake: &Arc<Intake>, eraser: &Arc<Eraser>) ->
         eraser: eraser.clone(),
         channels: house.clone(),
         vault: house.clone(),
-        stationery: store.places(),
+        labels_and_replies: store.places(),
         repeats: store.places(),
         audit: store.places(),
         endpoints: store.places(),

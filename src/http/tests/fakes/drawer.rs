@@ -12,9 +12,9 @@ use crate::{
     flow::{
         audit::{Audit, AuditFilter, Audited},
         desk::Idempotency,
+        labels_and_replies::{LabelChange, LabelsAndReplies, Put, ReplyChange},
         ledger::Error,
         repeats::{Begun, Repeats},
-        stationery::{LabelChange, Put, ReplyChange, Stationery},
     },
 };
 
@@ -58,7 +58,7 @@ fn replies_clash(one: &CannedReply, other: &CannedReply) -> bool {
 }
 
 #[async_trait]
-impl Stationery for Drawer {
+impl LabelsAndReplies for Drawer {
     async fn labels(&self) -> Result<Vec<Label>, Error> {
         Ok(self.labels.lock().unwrap().clone())
     }

@@ -19,8 +19,8 @@ use crate::{
         label::{Label, fold},
     },
     flow::{
+        labels_and_replies::{LabelChange, LabelsAndReplies, Put, ReplyChange},
         ledger::Error,
-        stationery::{LabelChange, Put, ReplyChange, Stationery},
     },
 };
 
@@ -28,7 +28,7 @@ use crate::{
 const ROWS_MAX: i64 = 10_000;
 
 #[async_trait]
-impl<S: Store> Stationery for S {
+impl<S: Store> LabelsAndReplies for S {
     async fn labels(&self) -> Result<Vec<Label>, Error> {
         let mut statement = Statement::new("select ");
         statement.columns::<Label>("l").push(" from labels l order by l.folded limit ").bind(ROWS_MAX);

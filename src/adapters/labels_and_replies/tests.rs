@@ -11,8 +11,8 @@ use crate::{
     },
     flow::{
         archive::{Archive, ConversationFilter, PageOf},
+        labels_and_replies::{LabelChange, LabelsAndReplies, Put, ReplyChange},
         ledger::{Key, Need, change},
-        stationery::{LabelChange, Put, ReplyChange, Stationery},
     },
 };
 

@@ -71,7 +71,7 @@ impl ReplyChange {
 
 /// The place.
 #[async_trait]
-pub trait Stationery: Send + Sync {
+pub trait LabelsAndReplies: Send + Sync {
     /// All labels, by name.
     async fn labels(&self) -> Result<Vec<Label>, Error>;
 
