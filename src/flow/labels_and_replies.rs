@@ -8,7 +8,7 @@ use crate::domain::{canned_reply::CannedReply, label::Label};
 
 /// What became of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
+pub enum ChangeOutcome {
     /// It is kept.
     Kept,
     /// Another one is called so, case aside.
@@ -79,7 +79,7 @@ pub trait LabelsAndReplies: Send + Sync {
     async fn add_label(&self, label: &Label) -> Result<bool, Error>;
 
     /// Changes the label of that id: by another name it is called so on every conversation.
-    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<Put, Error>;
+    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<ChangeOutcome, Error>;
 
     /// Removes a label, from every conversation too. False if there is none.
     async fn remove_label(&self, id: Uuid) -> Result<bool, Error>;
@@ -91,7 +91,7 @@ pub trait LabelsAndReplies: Send + Sync {
     async fn add_canned_reply(&self, reply: &CannedReply) -> Result<bool, Error>;
 
     /// Changes the one of that id.
-    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<Put, Error>;
+    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error>;
 
     /// Removes one. False if there is none.
     async fn remove_canned_reply(&self, id: Uuid) -> Result<bool, Error>;

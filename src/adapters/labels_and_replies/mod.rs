@@ -19,7 +19,7 @@ use crate::{
         label::{Label, fold},
     },
     flow::{
-        labels_and_replies::{LabelChange, LabelsAndReplies, Put, ReplyChange},
+        labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
         ledger::Error,
     },
 };
@@ -49,7 +49,7 @@ impl<S: Store> LabelsAndReplies for S {
         Ok(self.write(statement).await? > 0)
     }
 
-    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<Put, Error> {
+    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<ChangeOutcome, Error> {
         let folded = change.name.as_deref().map(fold);
         let statement = Statement::new(
             "update labels set name = coalesce($2, name), folded = coalesce($3, folded), \
@@ -98,7 +98,7 @@ impl<S: Store> LabelsAndReplies for S {
         Ok(self.write(statement).await? > 0)
     }
 
-    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<Put, Error> {
+    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error> {
         let folded = change.shortcut.as_deref().map(fold);
         let statement = Statement::new(
             "update canned_replies set shortcut = coalesce($2, shortcut), folded = coalesce($3, folded), \
@@ -126,16 +126,20 @@ impl<S: Store> LabelsAndReplies for S {
 }
 
 /// Why nothing was written. Of two that take a name at the same moment, the index refuses one.
-async fn put<S: Store>(store: &S, written: Result<u64, Error>, taken: Statement) -> Result<Put, Error> {
+async fn put<S: Store>(
+    store: &S,
+    written: Result<u64, Error>,
+    taken: Statement,
+) -> Result<ChangeOutcome, Error> {
     let refused = match written {
-        Ok(1..) => return Ok(Put::Kept),
+        Ok(1..) => return Ok(ChangeOutcome::Kept),
         Ok(0) => None,
         Err(error @ Error::Refused(_)) => Some(error),
         Err(error) => return Err(error),
     };
     match (store.row(taken).await?, refused) {
-        (Some(_), _) => Ok(Put::Taken),
-        (None, None) => Ok(Put::Gone),
+        (Some(_), _) => Ok(ChangeOutcome::Taken),
+        (None, None) => Ok(ChangeOutcome::Gone),
         (None, Some(error)) => Err(error),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     },
     flow::{
         archive::{Archive, ConversationFilter, PageOf},
-        labels_and_replies::{LabelChange, LabelsAndReplies, Put, ReplyChange},
+        labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
         ledger::{Key, Need, change},
     },
 };
@@ -47,7 +47,7 @@ async fn a_label_is_kept_renamed_and_removed<S: Trial>(store: &S) {
     assert!(store.add_label(&vip).await.expect("writes") && store.add_label(&angry).await.expect("writes"));
     assert_eq!(store.labels().await.expect("reads"), [angry.clone(), vip.clone()], "by name, case aside");
     let about = |words: &str| LabelChange { description: Some(Some(words.to_owned())), ..Default::default() };
-    assert_eq!(store.change_label(angry.id, &about("soon")).await.expect("writes"), Put::Kept);
+    assert_eq!(store.change_label(angry.id, &about("soon")).await.expect("writes"), ChangeOutcome::Kept);
     let soon = Label { description: Some("soon".to_owned()), ..angry.clone() };
     assert_eq!(store.labels().await.expect("reads"), [soon, vip.clone()], "its colour and name stay");
     let calm =
@@ -57,11 +57,17 @@ async fn a_label_is_kept_renamed_and_removed<S: Trial>(store: &S) {
         colour: Some(None),
         description: Some(Some("now".to_owned())),
     };
-    assert_eq!(store.change_label(angry.id, &change).await.expect("writes"), Put::Kept);
-    assert_eq!(store.change_label(angry.id, &LabelChange::default()).await.expect("writes"), Put::Kept);
+    assert_eq!(store.change_label(angry.id, &change).await.expect("writes"), ChangeOutcome::Kept);
+    assert_eq!(
+        store.change_label(angry.id, &LabelChange::default()).await.expect("writes"),
+        ChangeOutcome::Kept
+    );
     assert!(store.remove_label(vip.id).await.expect("writes"));
     assert!(!store.remove_label(vip.id).await.expect("writes"));
-    assert_eq!(store.change_label(vip.id, &LabelChange::default()).await.expect("writes"), Put::Gone);
+    assert_eq!(
+        store.change_label(vip.id, &LabelChange::default()).await.expect("writes"),
+        ChangeOutcome::Gone
+    );
     assert_eq!(store.labels().await.expect("reads"), [calm]);
 }
 
@@ -71,9 +77,9 @@ async fn a_name_is_taken_in_either_case<S: Trial>(store: &S) {
     assert!(!store.add_label(&label("vip")).await.expect("writes"));
     assert!(!store.add_label(&label("ÄRGER")).await.expect("writes"));
     let called = |name: &str| LabelChange { name: Some(name.to_owned()), ..LabelChange::default() };
-    assert_eq!(store.change_label(trouble.id, &called("vIP")).await.expect("writes"), Put::Taken);
+    assert_eq!(store.change_label(trouble.id, &called("vIP")).await.expect("writes"), ChangeOutcome::Taken);
     let louder = store.change_label(vip.id, &called("vip")).await.expect("writes");
-    assert_eq!(louder, Put::Kept, "its own name is free to it");
+    assert_eq!(louder, ChangeOutcome::Kept, "its own name is free to it");
 }
 
 async fn of_two_that_take_a_name_at_once_one_is_told_so<S: Trial>(store: &S) {
@@ -85,8 +91,8 @@ async fn of_two_that_take_a_name_at_once_one_is_told_so<S: Trial>(store: &S) {
     let (one, other) =
         tokio::join!(store.change_label(labels[0].id, &change), store.change_label(labels[1].id, &change));
     let mut both = [one.expect("writes"), other.expect("writes")];
-    both.sort_by_key(|put| *put == Put::Taken);
-    assert_eq!(both, [Put::Kept, Put::Taken]);
+    both.sort_by_key(|outcome| *outcome == ChangeOutcome::Taken);
+    assert_eq!(both, [ChangeOutcome::Kept, ChangeOutcome::Taken]);
 }
 
 /// Labels of a conversation, as a list shows them.
@@ -163,8 +169,14 @@ async fn a_shortcut_is_taken_once_by_each_owner<S: Trial>(store: &S) {
     let other = reply("address", Some(ana));
     assert!(store.add_canned_reply(&other).await.expect("writes"));
     let found_by = |shortcut: &str| ReplyChange { shortcut: Some(shortcut.to_owned()), ..Default::default() };
-    assert_eq!(store.change_canned_reply(other.id, &found_by("HOURS")).await.expect("writes"), Put::Taken);
-    assert_eq!(store.change_canned_reply(other.id, &found_by("Address")).await.expect("writes"), Put::Kept);
+    assert_eq!(
+        store.change_canned_reply(other.id, &found_by("HOURS")).await.expect("writes"),
+        ChangeOutcome::Taken
+    );
+    assert_eq!(
+        store.change_canned_reply(other.id, &found_by("Address")).await.expect("writes"),
+        ChangeOutcome::Kept
+    );
 }
 
 async fn canned_replies_are_kept_changed_and_removed<S: Trial>(store: &S) {
@@ -176,13 +188,13 @@ async fn canned_replies_are_kept_changed_and_removed<S: Trial>(store: &S) {
     let later = CannedReply { text: "At ten.".to_owned(), channels: None, ..hours.clone() };
     // Each writes what they were given, and nothing that the other has changed.
     let change = ReplyChange { text: Some("At ten.".to_owned()), ..ReplyChange::default() };
-    assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), Put::Kept);
+    assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), ChangeOutcome::Kept);
     let first = CannedReply { text: "At ten.".to_owned(), ..hours.clone() };
     assert!(store.canned_replies().await.expect("reads").contains(&first), "for the same channels");
     let change = ReplyChange { channels: Some(None), ..ReplyChange::default() };
-    assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), Put::Kept);
+    assert_eq!(store.change_canned_reply(hours.id, &change).await.expect("writes"), ChangeOutcome::Kept);
     assert!(store.remove_canned_reply(address.id).await.expect("writes"));
     assert!(!store.remove_canned_reply(address.id).await.expect("writes"));
-    assert_eq!(store.change_canned_reply(address.id, &change).await.expect("writes"), Put::Gone);
+    assert_eq!(store.change_canned_reply(address.id, &change).await.expect("writes"), ChangeOutcome::Gone);
     assert_eq!(store.canned_replies().await.expect("reads"), [later]);
 }

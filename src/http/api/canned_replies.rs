@@ -17,7 +17,7 @@ use crate::{
     },
     flow::{
         desk::TEXT_MAX,
-        labels_and_replies::{Put, ReplyChange},
+        labels_and_replies::{ChangeOutcome, ReplyChange},
         registry::Role,
     },
     http::{
@@ -129,9 +129,9 @@ pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, bod
     };
     change.clone().apply(&mut reply);
     match doors.labels_and_replies.change_canned_reply(id.0, &change).await? {
-        Put::Kept => {}
-        Put::Taken => return Err(taken(&doors, &caller, &reply).await),
-        Put::Gone => return Err(Problem::not_found()),
+        ChangeOutcome::Kept => {}
+        ChangeOutcome::Taken => return Err(taken(&doors, &caller, &reply).await),
+        ChangeOutcome::Gone => return Err(Problem::not_found()),
     }
     // With what somebody else has changed of it meanwhile, if that can be read: it is changed in any case.
     let all = doors.labels_and_replies.canned_replies().await.unwrap_or_default();

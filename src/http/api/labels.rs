@@ -14,7 +14,7 @@ use crate::{
         event::EventType,
         label::{self, LABELS_MAX, Labelling, fold},
     },
-    flow::labels_and_replies::{LabelChange, Put},
+    flow::labels_and_replies::{ChangeOutcome, LabelChange},
     http::{
         answer::Answer,
         auth::Caller,
@@ -124,9 +124,9 @@ pub(crate) async fn change(
     };
     change.clone().apply(&mut label);
     match doors.labels_and_replies.change_label(label.id, &change).await? {
-        Put::Kept => {}
-        Put::Taken => return Err(taken(&doors, &label.name).await),
-        Put::Gone => return Err(Problem::not_found()),
+        ChangeOutcome::Kept => {}
+        ChangeOutcome::Taken => return Err(taken(&doors, &label.name).await),
+        ChangeOutcome::Gone => return Err(Problem::not_found()),
     }
     noted(&doors, &caller, "changed", &label.name, &was).await;
     // With what somebody else has changed of it meanwhile, if that can be read: it is changed in any case.

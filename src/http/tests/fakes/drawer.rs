@@ -12,7 +12,7 @@ use crate::{
     flow::{
         audit::{Audit, AuditFilter, Audited},
         desk::Idempotency,
-        labels_and_replies::{LabelChange, LabelsAndReplies, Put, ReplyChange},
+        labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
         ledger::Error,
         repeats::{Begun, Repeats},
     },
@@ -36,16 +36,16 @@ fn put<T: Clone>(
     new: &T,
     is_same: impl Fn(&T, &T) -> bool,
     clashes: impl Fn(&T, &T) -> bool,
-) -> Put {
+) -> ChangeOutcome {
     if all.iter().any(|other| !is_same(other, new) && clashes(other, new)) {
-        return Put::Taken;
+        return ChangeOutcome::Taken;
     }
     match all.iter_mut().find(|other| is_same(other, new)) {
         Some(before) => {
             before.clone_from(new);
-            Put::Kept
+            ChangeOutcome::Kept
         }
-        None => Put::Gone,
+        None => ChangeOutcome::Gone,
     }
 }
 
@@ -72,9 +72,11 @@ impl LabelsAndReplies for Drawer {
         Ok(is_free)
     }
 
-    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<Put, Error> {
+    async fn change_label(&self, id: Uuid, change: &LabelChange) -> Result<ChangeOutcome, Error> {
         let mut all = self.labels.lock().unwrap();
-        let Some(mut label) = all.iter().find(|label| label.id == id).cloned() else { return Ok(Put::Gone) };
+        let Some(mut label) = all.iter().find(|label| label.id == id).cloned() else {
+            return Ok(ChangeOutcome::Gone);
+        };
         change.clone().apply(&mut label);
         let is_same = |one: &Label, other: &Label| one.id == other.id;
         Ok(put(&mut all, &label, is_same, labels_clash))
@@ -100,9 +102,11 @@ impl LabelsAndReplies for Drawer {
         Ok(is_free)
     }
 
-    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<Put, Error> {
+    async fn change_canned_reply(&self, id: Uuid, change: &ReplyChange) -> Result<ChangeOutcome, Error> {
         let mut all = self.replies.lock().unwrap();
-        let Some(mut reply) = all.iter().find(|reply| reply.id == id).cloned() else { return Ok(Put::Gone) };
+        let Some(mut reply) = all.iter().find(|reply| reply.id == id).cloned() else {
+            return Ok(ChangeOutcome::Gone);
+        };
         change.clone().apply(&mut reply);
         let is_same = |one: &CannedReply, other: &CannedReply| one.id == other.id;
         Ok(put(&mut all, &reply, is_same, replies_clash))
