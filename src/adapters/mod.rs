@@ -18,7 +18,7 @@ mod people;
 
 mod labels_and_replies;
 
-mod repeats;
+mod idempotency_keys;
 
 mod purge;
 

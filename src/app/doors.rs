@@ -74,7 +74,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         labels_and_replies: parts.store.places(),
         endpoints: Arc::clone(&parts.endpoints),
         notifier: Arc::new(notifier(parts, &directory)?),
-        repeats: parts.store.places(),
+        idempotency_keys: parts.store.places(),
         audit: parts.store.places(),
         ledger: Arc::clone(&parts.ledger),
         intake: behind.intake,

@@ -8,11 +8,11 @@ use super::{
     endpoints::Endpoints,
     erasures::{Erasures, TombstoneKeys},
     expiry::Expiry,
+    idempotency_keys::IdempotencyKeys,
     labels_and_replies::LabelsAndReplies,
     pace::Starts,
     people::People,
     registry::{Registry, Tokens},
-    repeats::Repeats,
     spending::Used,
 };
 
@@ -28,7 +28,7 @@ pub trait Places:
     + Erasures
     + People
     + Registry
-    + Repeats
+    + IdempotencyKeys
     + Starts
     + LabelsAndReplies
     + Statistics
@@ -50,7 +50,7 @@ impl<T> Places for T where
         + Erasures
         + People
         + Registry
-        + Repeats
+        + IdempotencyKeys
         + Starts
         + LabelsAndReplies
         + Statistics

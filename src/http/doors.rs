@@ -21,6 +21,7 @@ use crate::{
         archive::{Archive, Statistics},
         audit::{Audit, Audited, Deed},
         endpoints::Endpoints,
+        idempotency_keys::IdempotencyKeys,
         labels_and_replies::LabelsAndReplies,
         ledger::Ledger,
         media::Fetching,
@@ -28,7 +29,6 @@ use crate::{
         onlookers::Onlookers,
         people::{self, People},
         registry::{Registry, Tokens},
-        repeats::Repeats,
         sign_in::SignIn,
         vault::Vault,
     },
@@ -53,7 +53,7 @@ pub struct Doors {
     /// Tells them.
     pub notifier: Arc<Notifier>,
     /// What requests were answered that may come again.
-    pub repeats: Arc<dyn Repeats>,
+    pub idempotency_keys: Arc<dyn IdempotencyKeys>,
     /// Who has done what to the installation.
     pub audit: Arc<dyn Audit>,
     /// For events that belong to no conversation.

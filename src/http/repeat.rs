@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::{answer::Answer, doors::Doors, problem::Problem};
-use crate::flow::{desk::Idempotency, repeats::Begun};
+use crate::flow::{desk::Idempotency, idempotency_keys::KeyClaim};
 
 /// A request that has not ended by then has died. Nothing behind a route takes this long.
 const TTL_MS: i64 = 60_000;
@@ -41,9 +41,9 @@ pub(crate) async fn once(
     let ended = match sealed {
         Some((plain, sealed)) => {
             let plain = String::from_utf8_lossy(plain);
-            doors.repeats.answer(&request.key, owner, &plain, sealed).await
+            doors.idempotency_keys.answer(&request.key, owner, &plain, sealed).await
         }
-        None => doors.repeats.let_go(&request.key, owner).await,
+        None => doors.idempotency_keys.let_go(&request.key, owner).await,
     };
     if let Err(error) = ended {
         // What was done is done. A repeat waits until the time is over.
@@ -56,12 +56,12 @@ pub(crate) async fn once(
 async fn begin(doors: &Doors, request: &Idempotency, owner: Uuid) -> Result<Option<Vec<u8>>, Problem> {
     let until = Instant::now() + PATIENCE;
     loop {
-        match doors.repeats.begin(request, owner, TTL_MS).await? {
-            Begun::Yours => return Ok(None),
-            Begun::Answered(kept) => return Ok(Some(kept)),
-            Begun::KeyReused => return Err(Problem::idempotency_key_reused()),
-            Begun::InProgress if Instant::now() < until => sleep(LOOK_AGAIN).await,
-            Begun::InProgress => {
+        match doors.idempotency_keys.begin(request, owner, TTL_MS).await? {
+            KeyClaim::Yours => return Ok(None),
+            KeyClaim::Answered(kept) => return Ok(Some(kept)),
+            KeyClaim::KeyReused => return Err(Problem::idempotency_key_reused()),
+            KeyClaim::InProgress if Instant::now() < until => sleep(LOOK_AGAIN).await,
+            KeyClaim::InProgress => {
                 return Err(Problem::unavailable("the first request under this key is still in progress"));
             }
         }

@@ -156,7 +156,7 @@ impl World {
             people: crew.clone(),
             ledger: house.clone(),
             labels_and_replies: drawer.clone(),
-            repeats: drawer.clone(),
+            idempotency_keys: drawer.clone(),
             audit: drawer,
             endpoints: postbox.clone(),
             notifier,

@@ -53,7 +53,7 @@ pub(super) fn open(parts: &Parts, intake: &Arc<Intake>, eraser: &Arc<Eraser>) ->
         channels: house.clone(),
         vault: house.clone(),
         labels_and_replies: store.places(),
-        repeats: store.places(),
+        idempotency_keys: store.places(),
         audit: store.places(),
         endpoints: store.places(),
         notifier: Arc::new(notifier(parts, &directory)),

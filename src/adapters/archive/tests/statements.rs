@@ -24,9 +24,9 @@ use crate::{
             Archive, ConversationFilter, EventFeed, EventFilter, FollowUpFilter, Group, LetterFilter,
             MessageFilter, PageOf, Sort, Statistics, UnknownSends, Window,
         },
+        idempotency_keys::IdempotencyKeys,
         ledger::Error,
         registry::{Channel, Registry, Role, Token, Tokens},
-        repeats::Repeats,
         spending::Used,
     },
 };

@@ -12,9 +12,9 @@ use crate::{
     flow::{
         audit::{Audit, AuditFilter, Audited},
         desk::Idempotency,
+        idempotency_keys::{IdempotencyKeys, KeyClaim},
         labels_and_replies::{ChangeOutcome, LabelChange, LabelsAndReplies, ReplyChange},
         ledger::Error,
-        repeats::{Begun, Repeats},
     },
 };
 
@@ -121,17 +121,17 @@ impl LabelsAndReplies for Drawer {
 }
 
 #[async_trait]
-impl Repeats for Drawer {
-    async fn begin(&self, request: &Idempotency, _: Uuid, _: i64) -> Result<Begun, Error> {
+impl IdempotencyKeys for Drawer {
+    async fn begin(&self, request: &Idempotency, _: Uuid, _: i64) -> Result<KeyClaim, Error> {
         let mut kept = self.kept.lock().unwrap();
         Ok(match kept.get(&request.key) {
             None => {
                 kept.insert(request.key.clone(), (request.body_hash.clone(), None));
-                Begun::Yours
+                KeyClaim::Yours
             }
-            Some((hash, _)) if *hash != request.body_hash => Begun::KeyReused,
-            Some((_, None)) => Begun::InProgress,
-            Some((_, Some(answer))) => Begun::Answered(answer.clone()),
+            Some((hash, _)) if *hash != request.body_hash => KeyClaim::KeyReused,
+            Some((_, None)) => KeyClaim::InProgress,
+            Some((_, Some(answer))) => KeyClaim::Answered(answer.clone()),
         })
     }
 

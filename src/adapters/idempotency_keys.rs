@@ -12,14 +12,14 @@ use crate::{
     domain::time::Time,
     flow::{
         desk::{Idempotency, REMEMBERED_MS},
+        idempotency_keys::{IdempotencyKeys, KeyClaim},
         ledger::Error,
-        repeats::{Begun, Repeats},
     },
 };
 
 #[async_trait]
-impl<S: Store> Repeats for S {
-    async fn begin(&self, request: &Idempotency, owner: Uuid, ttl_ms: i64) -> Result<Begun, Error> {
+impl<S: Store> IdempotencyKeys for S {
+    async fn begin(&self, request: &Idempotency, owner: Uuid, ttl_ms: i64) -> Result<KeyClaim, Error> {
         let mut statement =
             Statement::new("insert into kept_answers (key, body_hash, owner, until, at) values (");
         statement.bind(request.key.as_str()).push(", ").bind(request.body_hash.as_str()).push(", ");
@@ -31,17 +31,17 @@ impl<S: Store> Repeats for S {
         );
         statement.bind(REMEMBERED_MS);
         if self.write(statement).await? > 0 {
-            return Ok(Begun::Yours);
+            return Ok(KeyClaim::Yours);
         }
         let kept = Statement::new("select k.body_hash, k.sealed from kept_answers k where k.key = $1");
         // Let go at this very moment: a caller that looks again may begin.
         let Some(row) = self.row(kept.with(request.key.as_str())).await? else {
-            return Ok(Begun::InProgress);
+            return Ok(KeyClaim::InProgress);
         };
         if cell::<String, _>(&row, "body_hash")? != request.body_hash {
-            return Ok(Begun::KeyReused);
+            return Ok(KeyClaim::KeyReused);
         }
-        Ok(row.bytes("sealed").map_err(failure)?.map_or(Begun::InProgress, Begun::Answered))
+        Ok(row.bytes("sealed").map_err(failure)?.map_or(KeyClaim::InProgress, KeyClaim::Answered))
     }
 
     async fn answer(&self, key: &str, owner: Uuid, plain: &str, sealed: Vec<u8>) -> Result<(), Error> {
@@ -97,48 +97,48 @@ mod tests {
         Idempotency { key: "agent:ana /labels k1".to_owned(), body_hash: body.to_owned() }
     }
 
-    async fn begin<S: Trial>(store: &S, body: &str, ttl_ms: i64) -> (Uuid, Begun) {
+    async fn begin<S: Trial>(store: &S, body: &str, ttl_ms: i64) -> (Uuid, KeyClaim) {
         let owner = Uuid::now_v7();
         (owner, store.begin(&request(body), owner, ttl_ms).await.expect("it can be asked"))
     }
 
     async fn a_request_is_begun_once_and_answered_again<S: Trial>(store: &S) {
         let (owner, begun) = begin(store, "a", 1_000).await;
-        assert_eq!(begun, Begun::Yours);
+        assert_eq!(begun, KeyClaim::Yours);
         let key = request("a").key;
         store.answer(&key, Uuid::now_v7(), "", vec![9]).await.expect("written");
-        assert_eq!(begin(store, "a", 1_000).await.1, Begun::InProgress, "nobody else answers it");
-        assert_eq!(begin(store, "b", 1_000).await.1, Begun::KeyReused);
+        assert_eq!(begin(store, "a", 1_000).await.1, KeyClaim::InProgress, "nobody else answers it");
+        assert_eq!(begin(store, "b", 1_000).await.1, KeyClaim::KeyReused);
         store.answer(&key, owner, "", vec![1, 2]).await.expect("written");
-        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![1, 2]));
-        assert_eq!(begin(store, "b", 1_000).await.1, Begun::KeyReused);
+        assert_eq!(begin(store, "a", 1_000).await.1, KeyClaim::Answered(vec![1, 2]));
+        assert_eq!(begin(store, "b", 1_000).await.1, KeyClaim::KeyReused);
         store.let_go(&key, owner).await.expect("written");
-        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![1, 2]), "an answer stays");
+        assert_eq!(begin(store, "a", 1_000).await.1, KeyClaim::Answered(vec![1, 2]), "an answer stays");
     }
 
     async fn what_was_let_go_begins_anew<S: Trial>(store: &S) {
         let (owner, _) = begin(store, "a", 1_000).await;
         store.let_go(&request("a").key, owner).await.expect("written");
-        assert_eq!(begin(store, "b", 1_000).await.1, Begun::Yours);
+        assert_eq!(begin(store, "b", 1_000).await.1, KeyClaim::Yours);
     }
 
     async fn what_nobody_ended_in_time_is_taken_up<S: Trial>(store: &S) {
         let (late, _) = begin(store, "a", 0).await;
-        assert_eq!(begin(store, "b", 1_000).await.1, Begun::KeyReused);
+        assert_eq!(begin(store, "b", 1_000).await.1, KeyClaim::KeyReused);
         let (owner, begun) = begin(store, "a", 1_000).await;
-        assert_eq!(begun, Begun::Yours);
+        assert_eq!(begun, KeyClaim::Yours);
         let key = request("a").key;
         store.answer(&key, late, "", vec![1]).await.expect("written");
         store.let_go(&key, late).await.expect("written");
         store.answer(&key, owner, "", vec![2]).await.expect("written");
-        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![2]));
+        assert_eq!(begin(store, "a", 1_000).await.1, KeyClaim::Answered(vec![2]));
     }
 
     async fn two_at_once_are_one<S: Trial>(store: &S) {
         let (one, other) = tokio::join!(begin(store, "a", 1_000), begin(store, "a", 1_000));
         let mut both = [one.1, other.1];
-        both.sort_by_key(|begun| *begun == Begun::InProgress);
-        assert_eq!(both, [Begun::Yours, Begun::InProgress]);
+        both.sort_by_key(|begun| *begun == KeyClaim::InProgress);
+        assert_eq!(both, [KeyClaim::Yours, KeyClaim::InProgress]);
     }
 
     async fn an_answer_that_shows_whom_an_erasure_removed_meanwhile_is_not_kept<S: Trial>(store: &S) {
@@ -151,15 +151,15 @@ mod tests {
         store.keep_events(vec![ended(-1)]).await;
         let (owner, _) = begin(store, "a", 1_000).await;
         store.answer(&key, owner, &plain, vec![1]).await.expect("written");
-        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![1]), "it was another life");
+        assert_eq!(begin(store, "a", 1_000).await.1, KeyClaim::Answered(vec![1]), "it was another life");
         store.forget_requests(NOW.plus_ms(1)).await.expect("written");
         let (owner, _) = begin(store, "a", 1_000).await;
         store.keep_events(vec![ended(0)]).await;
         store.answer(&key, owner, &plain, vec![1]).await.expect("written");
         let (owner, begun) = begin(store, "a", 1_000).await;
-        assert_eq!(begun, Begun::Yours, "the next one does it anew");
+        assert_eq!(begun, KeyClaim::Yours, "the next one does it anew");
         store.answer(&key, owner, "{}", vec![2]).await.expect("written");
-        assert_eq!(begin(store, "a", 1_000).await.1, Begun::Answered(vec![2]), "it shows nobody");
+        assert_eq!(begin(store, "a", 1_000).await.1, KeyClaim::Answered(vec![2]), "it shows nobody");
     }
 
     async fn what_is_old_is_forgotten<S: Trial>(store: &S) {
@@ -167,6 +167,6 @@ mod tests {
         store.answer(&request("a").key, owner, "", vec![1]).await.expect("written");
         assert_eq!(store.forget_requests(NOW).await.expect("written"), 0);
         assert_eq!(store.forget_requests(NOW.plus_ms(1)).await.expect("written"), 1);
-        assert_eq!(begin(store, "b", 1_000).await.1, Begun::Yours);
+        assert_eq!(begin(store, "b", 1_000).await.1, KeyClaim::Yours);
     }
 }

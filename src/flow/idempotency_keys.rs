@@ -9,7 +9,7 @@ use crate::domain::time::Time;
 
 /// Whose a request is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Begun {
+pub enum KeyClaim {
     /// The caller's: nobody has done it, or the one who began has not ended in time.
     Yours,
     /// Somebody works on it.
@@ -22,9 +22,9 @@ pub enum Begun {
 
 /// The place.
 #[async_trait]
-pub trait Repeats: Send + Sync {
+pub trait IdempotencyKeys: Send + Sync {
     /// Takes a request up for this long, unless somebody has.
-    async fn begin(&self, request: &Idempotency, owner: Uuid, ttl_ms: i64) -> Result<Begun, Error>;
+    async fn begin(&self, request: &Idempotency, owner: Uuid, ttl_ms: i64) -> Result<KeyClaim, Error>;
 
     /// Keeps what it was answered, sealed. Nothing happens if it is no longer the owner's; and it is let go if it shows a
     /// conversation that was erased since it was begun.
