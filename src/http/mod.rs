@@ -21,7 +21,7 @@ mod read;
 
 mod answer;
 
-mod repeat;
+mod idempotent;
 
 pub mod problem;
 

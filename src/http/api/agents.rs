@@ -18,9 +18,9 @@ use crate::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
+        idempotent,
         problem::Problem,
         read::{Base, Json, Nothing, Once, Optional, Query, WhichPage, given},
-        repeat,
         site::sign_in_link,
         wire::{Agent, AgentRoleWord, ChangedAgent, Id, List, NewAgent, ShownAgent},
     },
@@ -81,7 +81,7 @@ pub(crate) async fn add(
     body: Json<Wanted>,
 ) -> Answered {
     let request = once.of(&caller, body.value.hash());
-    repeat::once(&doors, request, added(&doors, &caller, base, body.value)).await
+    idempotent::once(&doors, request, added(&doors, &caller, base, body.value)).await
 }
 
 async fn added(doors: &Doors, caller: &Caller, base: Base, wanted: Wanted) -> Answered {
@@ -212,7 +212,7 @@ pub(crate) async fn link(
     // Before an answer that was kept, which shows a link: they may have lost the sight of that agent since.
     let agent = seen(&doors, &caller, id.0).await?;
     let request = once.of(&caller, String::new());
-    repeat::once(&doors, request, linked(&doors, &caller, base, agent)).await
+    idempotent::once(&doors, request, linked(&doors, &caller, base, agent)).await
 }
 
 async fn linked(doors: &Doors, caller: &Caller, base: Base, agent: people::Agent) -> Answered {

@@ -23,9 +23,9 @@ use crate::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
+        idempotent,
         problem::Problem,
         read::{Json, Once},
-        repeat,
         wire::{Conversation, Id, Receipt},
     },
 };
@@ -91,7 +91,7 @@ impl Outcome {
     request_body = Batch, responses((status = 200, body = Results)))]
 pub(crate) async fn batch(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Batch>) -> Answered {
     let request = once.of(&caller, body.hash());
-    repeat::once(&doors, request, done(&doors, &caller, body.value)).await
+    idempotent::once(&doors, request, done(&doors, &caller, body.value)).await
 }
 
 async fn done(doors: &Doors, caller: &Caller, batch: Batch) -> Answered {

@@ -24,9 +24,9 @@ use crate::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
+        idempotent,
         problem::Problem,
         read::{self, Json, Once, Query, WhichPage, given},
-        repeat,
         wire::{CannedReply, Id, List},
     },
 };
@@ -77,7 +77,7 @@ pub(crate) struct Wanted {
     responses((status = 201, body = CannedReply)))]
 pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
     let request = once.of(&caller, body.hash());
-    repeat::once(&doors, request, added(&doors, &caller, body.value)).await
+    idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }
 
 async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {

@@ -13,10 +13,10 @@ use crate::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
+        idempotent,
         ports::Secrets,
         problem::Problem,
         read::{self, Json, Nothing, Once, Optional, Query, WhichPage, given},
-        repeat,
         wire::{Channel, List, ShownChannel},
     },
 };
@@ -75,7 +75,7 @@ pub(crate) struct Wanted {
     responses((status = 201, body = Channel)))]
 pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
     let request = once.of(&caller, body.hash());
-    repeat::once(&doors, request, added(&doors, &caller, body.value)).await
+    idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }
 
 async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {

@@ -14,9 +14,9 @@ use crate::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
+        idempotent,
         problem::Problem,
         read::{self, Json, Once, Query, WhichPage},
-        repeat,
         wire::{At, Id, List, NewToken, RoleWord, Token},
     },
 };
@@ -69,7 +69,7 @@ pub(crate) struct Wanted {
     responses((status = 201, body = NewToken)))]
 pub(crate) async fn create(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
     let request = once.of(&caller, body.hash());
-    repeat::once(&doors, request, created(&doors, &caller, body.value)).await
+    idempotent::once(&doors, request, created(&doors, &caller, body.value)).await
 }
 
 async fn created(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {

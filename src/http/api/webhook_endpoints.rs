@@ -21,9 +21,9 @@ use crate::{
         answer::Answer,
         auth::Caller,
         doors::Doors,
+        idempotent,
         problem::Problem,
         read::{self, Json, Nothing, Once, Optional, Query, WhichPage, given},
-        repeat,
         wire::{ALL_EVENTS, Endpoint, EndpointStateWord, Id, List, NewEndpoint, WebhookDelivery},
     },
 };
@@ -75,7 +75,7 @@ pub(crate) struct Wanted {
     responses((status = 201, body = NewEndpoint)))]
 pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
     let request = once.of(&caller, body.hash());
-    repeat::once(&doors, request, added(&doors, &caller, body.value)).await
+    idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }
 
 async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
@@ -184,7 +184,7 @@ pub(crate) async fn rotate_secret(
     // Before an answer that was kept, which shows a secret: they may have lost the sight of it since.
     let kept = Endpoint::from(seen(&doors, &caller, id.0).await?);
     let request = once.of(&caller, String::new());
-    repeat::once(&doors, request, rotated(&doors, &caller, id.0, kept)).await
+    idempotent::once(&doors, request, rotated(&doors, &caller, id.0, kept)).await
 }
 
 async fn rotated(doors: &Doors, caller: &Caller, id: Uuid, kept: Endpoint) -> Answered {
@@ -214,7 +214,7 @@ pub(crate) async fn test(
         let tested = doors.notifier.test(id.0).await?.ok_or_else(Problem::not_found)?;
         Ok(Answer::ok(&WebhookDelivery::from(tested)))
     };
-    repeat::once(&doors, request, work).await
+    idempotent::once(&doors, request, work).await
 }
 
 /// Deliveries made and owed to an endpoint on channels that you may see, the newest first. What has ended is kept for three days.

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{World, fakes, repeat::under_key};
+use super::{World, fakes, idempotent::under_key};
 use crate::flow::{desk::Refusal, registry::Role};
 
 const BATCH: &str = "/api/v1/conversations/batch";

@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{ADMIN, NOW, World, fakes, repeat::under_key, request};
+use super::{ADMIN, NOW, World, fakes, idempotent::under_key, request};
 use crate::{
     domain::{
         chat::ChatId,

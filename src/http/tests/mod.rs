@@ -28,7 +28,7 @@ mod labels_and_replies;
 
 mod webhook_endpoints;
 
-mod repeat;
+mod idempotent;
 
 mod batch;
 

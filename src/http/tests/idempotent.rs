@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use super::{ADMIN, Reply, World, request};
 use crate::{
     flow::desk::Idempotency,
-    http::{answer::Answer, repeat::once},
+    http::{answer::Answer, idempotent::once},
 };
 
 pub(super) async fn under_key(world: &World, path: &str, key: &str, body: Value) -> Reply {
