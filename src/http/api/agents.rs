@@ -20,7 +20,7 @@ use crate::{
         doors::Doors,
         idempotent,
         problem::Problem,
-        read::{Base, Json, Nothing, Once, Optional, Query, WhichPage, given},
+        read::{Base, IdempotencyKey, Json, Nothing, Optional, Query, WhichPage, given},
         site::sign_in_link,
         wire::{Agent, AgentRoleWord, ChangedAgent, Id, List, NewAgent, ShownAgent},
     },
@@ -77,7 +77,7 @@ pub(crate) async fn add(
     doors: Data<Doors>,
     caller: Caller,
     base: Base,
-    once: Once,
+    once: IdempotencyKey,
     body: Json<Wanted>,
 ) -> Answered {
     let request = once.of(&caller, body.value.hash());
@@ -205,7 +205,7 @@ pub(crate) async fn link(
     doors: Data<Doors>,
     caller: Caller,
     base: Base,
-    once: Once,
+    once: IdempotencyKey,
     id: Path<Id>,
     _: Optional<Nothing>,
 ) -> Answered {

@@ -25,7 +25,7 @@ use crate::{
         doors::Doors,
         idempotent,
         problem::Problem,
-        read::{Json, Once},
+        read::{IdempotencyKey, Json},
         wire::{Conversation, Id, Receipt},
     },
 };
@@ -89,7 +89,12 @@ impl Outcome {
 #[utoipa::path(post, path = "/api/v1/conversations/batch", tag = "Conversations",
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     request_body = Batch, responses((status = 200, body = Results)))]
-pub(crate) async fn batch(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Batch>) -> Answered {
+pub(crate) async fn batch(
+    doors: Data<Doors>,
+    caller: Caller,
+    once: IdempotencyKey,
+    body: Json<Batch>,
+) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, done(&doors, &caller, body.value)).await
 }

@@ -16,7 +16,7 @@ use crate::{
         idempotent,
         ports::Secrets,
         problem::Problem,
-        read::{self, Json, Nothing, Once, Optional, Query, WhichPage, given},
+        read::{self, IdempotencyKey, Json, Nothing, Optional, Query, WhichPage, given},
         wire::{Channel, List, ShownChannel},
     },
 };
@@ -73,7 +73,12 @@ pub(crate) struct Wanted {
 #[utoipa::path(post, path = "/api/v1/channels", tag = "Channels", request_body = Wanted,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = Channel)))]
-pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
+pub(crate) async fn add(
+    doors: Data<Doors>,
+    caller: Caller,
+    once: IdempotencyKey,
+    body: Json<Wanted>,
+) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }

@@ -13,7 +13,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Once, Optional, Query, WhichPage},
+        read::{self, IdempotencyKey, Optional, Query, WhichPage},
         wire::{Draft, DraftAsked, DraftSent, Id, List},
     },
 };
@@ -48,7 +48,7 @@ pub(crate) async fn ask(
     doors: Data<Doors>,
     caller: Caller,
     id: Path<Id>,
-    once: Once,
+    once: IdempotencyKey,
     _: Optional<Wanted>,
 ) -> Answered {
     // Whatever the body is, it says nothing.
@@ -82,7 +82,7 @@ pub(crate) async fn send(
     doors: Data<Doors>,
     caller: Caller,
     path: Path<(Id, Id)>,
-    once: Once,
+    once: IdempotencyKey,
     body: Optional<Sending>,
 ) -> Answered {
     let (id, draft) = (path.0.0, path.1.0);

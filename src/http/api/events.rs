@@ -13,7 +13,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Query, Several, Wish},
+        read::{self, Query, Several, StreamHeaders},
         stream,
         view::View,
         wire::{At, Event, Id, List},
@@ -114,7 +114,12 @@ pub(crate) struct Which {
 #[utoipa::path(get, path = "/api/v1/events", tag = "Events",
     params(Which, ("Last-Event-ID" = Option<String>, Header, description = "where a live feed resumes")),
     responses((status = 200, content((List<Event> = "application/json"), (String = "text/event-stream")))))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>, wish: Wish) -> Answered {
+pub(crate) async fn list(
+    doors: Data<Doors>,
+    caller: Caller,
+    query: Query<Which>,
+    headers: StreamHeaders,
+) -> Answered {
     let which = query.0;
     let page = read::page(which.limit, which.cursor)?;
     let filter = EventFilter {
@@ -130,7 +135,7 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>
         descending: is_descending(which.order.as_deref())?,
     };
     let view = View::new(filter, which.include.as_deref())?;
-    if !wish.stream {
+    if !headers.stream {
         // Unread, it would begin the list again with the first event ever.
         if which.last_event_id.is_some() {
             return Err(Problem::invalid(
@@ -143,10 +148,10 @@ pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>
     if view.filter.descending {
         return Err(Problem::invalid("/order", "a live feed is always asc"));
     }
-    if wish.is_head {
+    if headers.is_head {
         return Ok(Answer::text("text/event-stream", String::new()));
     }
-    let after = wish.last_event_id.or(which.last_event_id);
+    let after = headers.last_event_id.or(which.last_event_id);
     Ok(Answer::feed(stream::open(doors.into_inner(), caller, view, after).await?))
 }
 

@@ -21,7 +21,7 @@ use crate::{
         doors::Doors,
         idempotent,
         problem::Problem,
-        read::{self, Json, Once, Query, WhichPage, given},
+        read::{self, IdempotencyKey, Json, Query, WhichPage, given},
         wire::{Label, List},
     },
 };
@@ -68,7 +68,12 @@ pub(crate) struct Wanted {
 #[utoipa::path(post, path = "/api/v1/labels", tag = "Labels", request_body = Wanted,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = Label)))]
-pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
+pub(crate) async fn add(
+    doors: Data<Doors>,
+    caller: Caller,
+    once: IdempotencyKey,
+    body: Json<Wanted>,
+) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }

@@ -13,7 +13,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         live,
-        read::{Json, Wish},
+        read::{Json, StreamHeaders},
         wire::{Id, PresenceWord},
     },
 };
@@ -26,8 +26,13 @@ use crate::{
 /// that is earlier. Nothing can be resumed: a stream begins with the state as it is.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/live", tag = "Conversations", params(("id" = Id, Path,)),
     responses((status = 200, content((String = "text/event-stream")))))]
-pub(crate) async fn watch(doors: Data<Doors>, caller: Caller, id: Path<Id>, wish: Wish) -> Answered {
-    if wish.is_head {
+pub(crate) async fn watch(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    headers: StreamHeaders,
+) -> Answered {
+    if headers.is_head {
         seen(&doors, &caller, id.0).await?;
         return Ok(Answer::text("text/event-stream", String::new()));
     }

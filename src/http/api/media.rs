@@ -8,7 +8,7 @@ use crate::http::{
     auth::Caller,
     doors::Doors,
     problem::Problem,
-    read::Wanted,
+    read::RangeHeaders,
     wire::Id,
 };
 
@@ -23,7 +23,12 @@ use crate::http::{
         (status = 200, content((Vec<u8> = "application/octet-stream"))),
         (status = 206, content((Vec<u8> = "application/octet-stream"))),
     ))]
-pub(crate) async fn fetch(doors: Data<Doors>, caller: Caller, id: Path<Id>, wanted: Wanted) -> Answered {
+pub(crate) async fn fetch(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    wanted: RangeHeaders,
+) -> Answered {
     let placed = seen_message(&doors, &caller, id.0).await?;
     let Some(media) = &placed.message.media else { return Err(Problem::not_found()) };
     let file = doors.fetching.fetch(&placed, wanted.range).await?;

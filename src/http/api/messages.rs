@@ -18,7 +18,7 @@ use crate::{
         auth::Caller,
         doors::Doors,
         problem::Problem,
-        read::{self, Form, Json, JsonOrForm, Nothing, Once, Optional, Query},
+        read::{self, Form, IdempotencyKey, Json, JsonOrForm, Nothing, Optional, Query},
         wire::{Beside, Id, Message, Messages, Said, SaidAll},
     },
 };
@@ -126,7 +126,7 @@ pub(crate) async fn say(
     doors: Data<Doors>,
     caller: Caller,
     id: Path<Id>,
-    once: Once,
+    once: IdempotencyKey,
     body: JsonOrForm<Saying>,
 ) -> Answered {
     let key = key(&doors, &caller, id.0).await?;
@@ -143,7 +143,7 @@ pub(crate) async fn say_to_chat(
     doors: Data<Doors>,
     caller: Caller,
     path: Path<(String, String)>,
-    once: Once,
+    once: IdempotencyKey,
     body: JsonOrForm<Saying>,
 ) -> Answered {
     let (channel, chat) = path.into_inner();
@@ -151,7 +151,13 @@ pub(crate) async fn say_to_chat(
     said(&doors, &caller, key, once, body).await
 }
 
-async fn said(doors: &Doors, caller: &Caller, key: Key, once: Once, body: JsonOrForm<Saying>) -> Answered {
+async fn said(
+    doors: &Doors,
+    caller: &Caller,
+    key: Key,
+    once: IdempotencyKey,
+    body: JsonOrForm<Saying>,
+) -> Answered {
     let (once, words) = match body {
         JsonOrForm::Json(body) => (idempotency(once, caller, &body), body.value.words("")?),
         JsonOrForm::Form(form) => (once.of(caller, form.hash()), enclosed(doors, form).await?),
@@ -176,7 +182,7 @@ async fn enclosed(doors: &Doors, form: Form) -> Result<Words, Problem> {
     Ok(Words { quoted: form.quoted, enclosure: Some(enclosure), ..Words::of(form.caption) })
 }
 
-fn idempotency<T>(once: Once, caller: &Caller, body: &Json<T>) -> Option<Idempotency> {
+fn idempotency<T>(once: IdempotencyKey, caller: &Caller, body: &Json<T>) -> Option<Idempotency> {
     once.of(caller, body.hash())
 }
 
@@ -196,7 +202,7 @@ pub(crate) async fn say_all(
     doors: Data<Doors>,
     caller: Caller,
     id: Path<Id>,
-    once: Once,
+    once: IdempotencyKey,
     body: Json<SayingAll>,
 ) -> Answered {
     let once = idempotency(once, &caller, &body);
@@ -234,7 +240,7 @@ pub(crate) async fn note(
     doors: Data<Doors>,
     caller: Caller,
     id: Path<Id>,
-    once: Once,
+    once: IdempotencyKey,
     body: Json<Note>,
 ) -> Answered {
     let once = idempotency(once, &caller, &body);

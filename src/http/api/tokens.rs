@@ -16,7 +16,7 @@ use crate::{
         doors::Doors,
         idempotent,
         problem::Problem,
-        read::{self, Json, Once, Query, WhichPage},
+        read::{self, IdempotencyKey, Json, Query, WhichPage},
         wire::{At, Id, List, NewToken, RoleWord, Token},
     },
 };
@@ -67,7 +67,12 @@ pub(crate) struct Wanted {
 #[utoipa::path(post, path = "/api/v1/tokens", tag = "Installation", request_body = Wanted,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = NewToken)))]
-pub(crate) async fn create(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
+pub(crate) async fn create(
+    doors: Data<Doors>,
+    caller: Caller,
+    once: IdempotencyKey,
+    body: Json<Wanted>,
+) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, created(&doors, &caller, body.value)).await
 }

@@ -23,7 +23,7 @@ use crate::{
         doors::Doors,
         idempotent,
         problem::Problem,
-        read::{self, Json, Nothing, Once, Optional, Query, WhichPage, given},
+        read::{self, IdempotencyKey, Json, Nothing, Optional, Query, WhichPage, given},
         wire::{ALL_EVENTS, Endpoint, EndpointStateWord, Id, List, NewEndpoint, WebhookDelivery},
     },
 };
@@ -73,7 +73,12 @@ pub(crate) struct Wanted {
 #[utoipa::path(post, path = "/api/v1/webhook-endpoints", tag = "Webhooks", request_body = Wanted,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = NewEndpoint)))]
-pub(crate) async fn add(doors: Data<Doors>, caller: Caller, once: Once, body: Json<Wanted>) -> Answered {
+pub(crate) async fn add(
+    doors: Data<Doors>,
+    caller: Caller,
+    once: IdempotencyKey,
+    body: Json<Wanted>,
+) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }
@@ -177,7 +182,7 @@ pub(crate) async fn remove(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> 
 pub(crate) async fn rotate_secret(
     doors: Data<Doors>,
     caller: Caller,
-    once: Once,
+    once: IdempotencyKey,
     id: Path<Id>,
     _: Optional<Nothing>,
 ) -> Answered {
@@ -204,7 +209,7 @@ async fn rotated(doors: &Doors, caller: &Caller, id: Uuid, kept: Endpoint) -> An
 pub(crate) async fn test(
     doors: Data<Doors>,
     caller: Caller,
-    once: Once,
+    once: IdempotencyKey,
     id: Path<Id>,
     _: Optional<Nothing>,
 ) -> Answered {

@@ -15,12 +15,12 @@ use crate::{
 
 /// The `Idempotency-Key` of a request, and the path it was sent to.
 #[derive(Debug)]
-pub(crate) struct Once {
+pub(crate) struct IdempotencyKey {
     path: String,
     key: Option<String>,
 }
 
-impl Once {
+impl IdempotencyKey {
     /// A key belongs to its caller and path: of those who act as one agent, to the one token.
     pub(crate) fn of(self, caller: &Caller, body_hash: String) -> Option<Idempotency> {
         let key = format!("{} {} {}", caller.key_holder(), self.path, self.key?);
@@ -28,7 +28,7 @@ impl Once {
     }
 }
 
-impl FromRequest for Once {
+impl FromRequest for IdempotencyKey {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
 
@@ -49,7 +49,7 @@ impl FromRequest for Once {
 
 /// Whether a live feed is asked for, and from where on.
 #[derive(Debug)]
-pub(crate) struct Wish {
+pub(crate) struct StreamHeaders {
     /// `Accept: text/event-stream`.
     pub(crate) stream: bool,
     /// `Last-Event-ID`.
@@ -58,7 +58,7 @@ pub(crate) struct Wish {
     pub(crate) is_head: bool,
 }
 
-impl FromRequest for Wish {
+impl FromRequest for StreamHeaders {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
 
@@ -74,14 +74,14 @@ impl FromRequest for Wish {
 
 /// How much of a file is wanted.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct RangeHeaders {
     /// This part of it; None: the whole.
     pub(crate) range: Option<Range>,
     /// Only the head of the answer.
     pub(crate) is_head: bool,
 }
 
-impl FromRequest for Wanted {
+impl FromRequest for RangeHeaders {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
 
