@@ -49,7 +49,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = AgentRequest)]
-pub(crate) struct Wanted {
+pub(crate) struct AgentRequest {
     name: String,
     /// With which they sign in; belongs to one agent, in whatever case.
     email: String,
@@ -60,7 +60,7 @@ pub(crate) struct Wanted {
     channels: Option<Vec<String>>,
 }
 
-impl Wanted {
+impl AgentRequest {
     /// What a repeat is known by. Not the password: the hash is kept in plain sight, and people's passwords can be guessed.
     fn hash(&self) -> String {
         let role = self.role.0.as_str();
@@ -70,7 +70,7 @@ impl Wanted {
 }
 
 /// Adds an agent. A repeat with the same `Idempotency-Key` answers as the first did.
-#[utoipa::path(post, path = "/api/v1/agents", tag = "People", request_body = Wanted,
+#[utoipa::path(post, path = "/api/v1/agents", tag = "People", request_body = AgentRequest,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = NewAgent)))]
 pub(crate) async fn add(
@@ -78,13 +78,13 @@ pub(crate) async fn add(
     caller: Caller,
     base: Base,
     once: IdempotencyKey,
-    body: Json<Wanted>,
+    body: Json<AgentRequest>,
 ) -> Answered {
     let request = once.of(&caller, body.value.hash());
     idempotent::once(&doors, request, added(&doors, &caller, base, body.value)).await
 }
 
-async fn added(doors: &Doors, caller: &Caller, base: Base, wanted: Wanted) -> Answered {
+async fn added(doors: &Doors, caller: &Caller, base: Base, wanted: AgentRequest) -> Answered {
     let now = (doors.now)();
     check_password(wanted.password.as_deref())?;
     let agent = people::Agent {

@@ -55,7 +55,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewCannedReply)]
-pub(crate) struct Wanted {
+pub(crate) struct NewCannedReply {
     /// 1 to 40 characters without white space; taken once among the shared ones, and once among those of an agent.
     #[schema(min_length = 1, max_length = 40)]
     shortcut: String,
@@ -72,20 +72,20 @@ pub(crate) struct Wanted {
 }
 
 /// Keeps a canned reply. A repeat with the same `Idempotency-Key` answers as the first did.
-#[utoipa::path(post, path = "/api/v1/canned-replies", tag = "Canned replies", request_body = Wanted,
+#[utoipa::path(post, path = "/api/v1/canned-replies", tag = "Canned replies", request_body = NewCannedReply,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = CannedReply)))]
 pub(crate) async fn add(
     doors: Data<Doors>,
     caller: Caller,
     once: IdempotencyKey,
-    body: Json<Wanted>,
+    body: Json<NewCannedReply>,
 ) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }
 
-async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
+async fn added(doors: &Doors, caller: &Caller, wanted: NewCannedReply) -> Answered {
     let owner = owner(caller, wanted.owner)?;
     let reply = canned_reply::CannedReply {
         id: Uuid::now_v7(),

@@ -49,7 +49,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, name: Path<String>) 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewChannel)]
-pub(crate) struct Wanted {
+pub(crate) struct NewChannel {
     /// `[a-z0-9-]{1,40}`; never changes.
     name: String,
     title: Option<String>,
@@ -70,20 +70,20 @@ pub(crate) struct Wanted {
 
 /// Adds a channel. An instance that is on another one already is 409 `in_use`. A repeat with the same `Idempotency-Key`
 /// answers as the first did.
-#[utoipa::path(post, path = "/api/v1/channels", tag = "Channels", request_body = Wanted,
+#[utoipa::path(post, path = "/api/v1/channels", tag = "Channels", request_body = NewChannel,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = Channel)))]
 pub(crate) async fn add(
     doors: Data<Doors>,
     caller: Caller,
     once: IdempotencyKey,
-    body: Json<Wanted>,
+    body: Json<NewChannel>,
 ) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }
 
-async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
+async fn added(doors: &Doors, caller: &Caller, wanted: NewChannel) -> Answered {
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if !(1..=40).contains(&wanted.name.len()) || !wanted.name.chars().all(is_name) {
         return Err(Problem::invalid("/name", "must be 1 to 40 of a-z, 0-9 and -"));

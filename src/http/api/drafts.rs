@@ -37,19 +37,19 @@ pub(crate) async fn list(
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewDraft)]
-pub(crate) struct Wanted {}
+pub(crate) struct NewDraft {}
 
 /// Asks for one now, in either mode. The event `draft_created` tells of it under the id given here; none comes if somebody
 /// writes before, or the model fails.
 #[utoipa::path(post, path = "/api/v1/conversations/{id}/drafts", tag = "Drafts",
     params(("id" = Id, Path,), ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
-    request_body = Option<Wanted>, responses((status = 202, body = DraftAsked)))]
+    request_body = Option<NewDraft>, responses((status = 202, body = DraftAsked)))]
 pub(crate) async fn ask(
     doors: Data<Doors>,
     caller: Caller,
     id: Path<Id>,
     once: IdempotencyKey,
-    _: Optional<Wanted>,
+    _: Optional<NewDraft>,
 ) -> Answered {
     // Whatever the body is, it says nothing.
     let once = once.of(&caller, String::new());

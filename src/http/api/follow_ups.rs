@@ -34,7 +34,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewFollowUp)]
-pub(crate) struct Wanted {
+pub(crate) struct NewFollowUp {
     /// Within a year; and not past, unless for less than a follow-up may be late.
     due_at: Option<At>,
     delay_ms: Option<i64>,
@@ -45,7 +45,7 @@ pub(crate) struct Wanted {
     instructions: Option<String>,
 }
 
-impl Wanted {
+impl NewFollowUp {
     fn wish(self) -> Result<Wish, Problem> {
         if self.due_at.is_some() == self.delay_ms.is_some() {
             return Err(Problem::malformed("exactly one of due_at and delay_ms"));
@@ -70,13 +70,13 @@ impl Wanted {
 
 /// Schedules the follow-up: 201 if there was none, else 200 and the one before is gone.
 #[utoipa::path(put, path = "/api/v1/conversations/{id}/follow-up", tag = "Follow-ups", params(("id" = Id, Path,)),
-    request_body = Wanted,
+    request_body = NewFollowUp,
     responses((status = 200, body = FollowUp), (status = 201, body = FollowUp)))]
 pub(crate) async fn schedule(
     doors: Data<Doors>,
     caller: Caller,
     id: Path<Id>,
-    body: Json<Wanted>,
+    body: Json<NewFollowUp>,
 ) -> Answered {
     let wish = body.value.wish()?;
     let key = key(&doors, &caller, id.0).await?;

@@ -53,7 +53,7 @@ pub(crate) async fn one(doors: Data<Doors>, name: Path<String>) -> Answered {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewLabel)]
-pub(crate) struct Wanted {
+pub(crate) struct NewLabel {
     /// 1 to 50 characters; taken once, in whatever case.
     #[schema(min_length = 1, max_length = 50)]
     name: String,
@@ -65,20 +65,20 @@ pub(crate) struct Wanted {
 }
 
 /// Adds a label: an admin of all channels does. A repeat with the same `Idempotency-Key` answers as the first did.
-#[utoipa::path(post, path = "/api/v1/labels", tag = "Labels", request_body = Wanted,
+#[utoipa::path(post, path = "/api/v1/labels", tag = "Labels", request_body = NewLabel,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = Label)))]
 pub(crate) async fn add(
     doors: Data<Doors>,
     caller: Caller,
     once: IdempotencyKey,
-    body: Json<Wanted>,
+    body: Json<NewLabel>,
 ) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }
 
-async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
+async fn added(doors: &Doors, caller: &Caller, wanted: NewLabel) -> Answered {
     only_of_all_channels(caller)?;
     let label = label::Label {
         id: Uuid::now_v7(),

@@ -50,7 +50,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = TokenRequest)]
-pub(crate) struct Wanted {
+pub(crate) struct TokenRequest {
     /// For people.
     #[schema(min_length = 1, max_length = 100)]
     name: String,
@@ -64,20 +64,20 @@ pub(crate) struct Wanted {
 }
 
 /// Makes a token, and shows it this once. A repeat with the same `Idempotency-Key` answers as the first did.
-#[utoipa::path(post, path = "/api/v1/tokens", tag = "Installation", request_body = Wanted,
+#[utoipa::path(post, path = "/api/v1/tokens", tag = "Installation", request_body = TokenRequest,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = NewToken)))]
 pub(crate) async fn create(
     doors: Data<Doors>,
     caller: Caller,
     once: IdempotencyKey,
-    body: Json<Wanted>,
+    body: Json<TokenRequest>,
 ) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, created(&doors, &caller, body.value)).await
 }
 
-async fn created(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
+async fn created(doors: &Doors, caller: &Caller, wanted: TokenRequest) -> Answered {
     let now = (doors.now)();
     if wanted.expires_at.is_some_and(|at| at.0 <= now) {
         return Err(Problem::invalid("/expires_at", "must be in the future"));

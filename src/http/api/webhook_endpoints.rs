@@ -57,7 +57,7 @@ pub(crate) async fn one(doors: Data<Doors>, caller: Caller, id: Path<Id>) -> Ans
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = WebhookEndpointRequest)]
-pub(crate) struct Wanted {
+pub(crate) struct WebhookEndpointRequest {
     /// Where events are posted: https, at a host that anyone may reach, unless `BATON_WEBHOOK_HOSTS` names it.
     url: String,
     /// Types of events. `["*"]`, null or left out: all.
@@ -70,20 +70,20 @@ pub(crate) struct Wanted {
 
 /// Adds an endpoint, which receives what happens from now on. Its secret is shown this once. A repeat with the same
 /// `Idempotency-Key` answers as the first did.
-#[utoipa::path(post, path = "/api/v1/webhook-endpoints", tag = "Webhooks", request_body = Wanted,
+#[utoipa::path(post, path = "/api/v1/webhook-endpoints", tag = "Webhooks", request_body = WebhookEndpointRequest,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
     responses((status = 201, body = NewEndpoint)))]
 pub(crate) async fn add(
     doors: Data<Doors>,
     caller: Caller,
     once: IdempotencyKey,
-    body: Json<Wanted>,
+    body: Json<WebhookEndpointRequest>,
 ) -> Answered {
     let request = once.of(&caller, body.hash());
     idempotent::once(&doors, request, added(&doors, &caller, body.value)).await
 }
 
-async fn added(doors: &Doors, caller: &Caller, wanted: Wanted) -> Answered {
+async fn added(doors: &Doors, caller: &Caller, wanted: WebhookEndpointRequest) -> Answered {
     let now = (doors.now)();
     let made = endpoint::Endpoint {
         id: Uuid::now_v7(),
