@@ -119,7 +119,7 @@ async fn added(doors: &Doors, caller: &Caller, base: Base, wanted: AgentRequest)
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = AgentChange)]
-pub(crate) struct Change {
+pub(crate) struct AgentChange {
     /// Not let in any more: sessions, links and open feeds end within seconds, and what they hold of what is not closed is
     /// assigned to nobody.
     disabled: Option<bool>,
@@ -136,7 +136,7 @@ pub(crate) struct Change {
     channels: Option<Option<Vec<String>>>,
 }
 
-impl Change {
+impl AgentChange {
     /// What it would change, by name.
     fn named(&self) -> Vec<&'static str> {
         let given = [
@@ -153,8 +153,13 @@ impl Change {
 
 /// Changes an agent. An admin for all channels always stays: else 409 `last_admin`.
 #[utoipa::path(patch, path = "/api/v1/agents/{id}", tag = "People", params(("id" = Id, Path,)),
-    request_body = Change, responses((status = 200, body = ChangedAgent)))]
-pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
+    request_body = AgentChange, responses((status = 200, body = ChangedAgent)))]
+pub(crate) async fn change(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    body: Json<AgentChange>,
+) -> Answered {
     let wanted = body.value;
     let deed = doors.deed(&caller, Deed::AgentChanged).to(id.0).with("changed", wanted.named());
     let before = seen(&doors, &caller, id.0).await?;

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{
     Answered,
-    conversations::{Change, check_sees, holder},
+    conversations::{ConversationChange, check_sees, holder},
     modes::Switch,
     told,
 };
@@ -43,7 +43,7 @@ pub(crate) struct Batch {
     /// 1 to 100, each once.
     ids: Vec<Id>,
     /// As the change of one conversation.
-    set: Option<Change>,
+    set: Option<ConversationChange>,
     /// As the switch of one conversation.
     mode: Option<Switch>,
 }

@@ -107,7 +107,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: NewCannedReply) -> Answer
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = CannedReplyChange)]
-pub(crate) struct Change {
+pub(crate) struct CannedReplyChange {
     #[schema(min_length = 1, max_length = 40)]
     shortcut: Option<String>,
     #[schema(min_length = 1, max_length = 20_000)]
@@ -119,8 +119,13 @@ pub(crate) struct Change {
 
 /// Changes a canned reply.
 #[utoipa::path(patch, path = "/api/v1/canned-replies/{id}", tag = "Canned replies", params(("id" = Id, Path,)),
-    request_body = Change, responses((status = 200, body = CannedReply)))]
-pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
+    request_body = CannedReplyChange, responses((status = 200, body = CannedReply)))]
+pub(crate) async fn change(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    body: Json<CannedReplyChange>,
+) -> Answered {
     let mut reply = own(&doors, &caller, id.0).await?;
     let before = reply.channels.clone();
     let wanted = body.value;

@@ -140,7 +140,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: NewChannel) -> Answered {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ChannelChange)]
-pub(crate) struct Change {
+pub(crate) struct ChannelChange {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     title: Option<Option<String>>,
@@ -161,7 +161,7 @@ pub(crate) struct Change {
     settings: Map<String, Value>,
 }
 
-impl Change {
+impl ChannelChange {
     /// The first credential it would change.
     fn credential(&self) -> Option<&'static str> {
         [
@@ -196,12 +196,12 @@ impl Change {
 
 /// Changes a channel. It acts on the next message. Credentials of an instance that is on another channel are 409 `in_use`.
 #[utoipa::path(patch, path = "/api/v1/channels/{name}", tag = "Channels", params(("name" = String, Path,)),
-    request_body = Change, responses((status = 200, body = Channel)))]
+    request_body = ChannelChange, responses((status = 200, body = Channel)))]
 pub(crate) async fn change(
     doors: Data<Doors>,
     caller: Caller,
     name: Path<String>,
-    body: Json<Change>,
+    body: Json<ChannelChange>,
 ) -> Answered {
     let wanted = body.value;
     let deed = doors.deed(&caller, Deed::ChannelChanged).to(&name).with("changed", wanted.named());
@@ -240,7 +240,7 @@ fn apply(
     doors: &Doors,
     caller: &Caller,
     mut channel: registry::Channel,
-    wanted: &Change,
+    wanted: &ChannelChange,
 ) -> Result<registry::Channel, Problem> {
     if let Some(pointer) = wanted.credential().filter(|_| channel.managed_by_environment) {
         return Err(Problem::invalid(pointer, "the credentials of this channel come from the environment"));
@@ -282,7 +282,7 @@ fn apply(
     Ok(channel)
 }
 
-fn reseal(doors: &Doors, channel: &registry::Channel, wanted: &Change) -> Result<Vec<u8>, Problem> {
+fn reseal(doors: &Doors, channel: &registry::Channel, wanted: &ChannelChange) -> Result<Vec<u8>, Problem> {
     let kept = channel.sealed.as_deref().and_then(|sealed| doors.vault.open(sealed));
     let mut secrets = kept.and_then(|plain| Secrets::from_bytes(&plain)).unwrap_or_default();
     if let Some(token) = wanted.token.clone() {

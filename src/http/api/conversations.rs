@@ -202,7 +202,7 @@ async fn shown(doors: &Doors, overview: Overview) -> Answered {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ConversationChange)]
-pub(crate) struct Change {
+pub(crate) struct ConversationChange {
     status: Option<StatusWord>,
     /// With `snoozed`: until when.
     snoozed_until: Option<At>,
@@ -237,7 +237,7 @@ struct ContactChange {
     name: String,
 }
 
-impl Change {
+impl ConversationChange {
     pub(super) async fn patch(self, doors: &Doors, caller: &Caller) -> Result<Patch, Problem> {
         let status = match (self.status.map(|word| word.0), self.snoozed_until) {
             (Some(Status::Snoozed), Some(until)) => Some((Status::Snoozed, Some(until.0))),
@@ -286,8 +286,13 @@ impl Change {
 
 /// Changes one.
 #[utoipa::path(patch, path = "/api/v1/conversations/{id}", tag = "Conversations", params(("id" = Id, Path,)),
-    request_body = Change, responses((status = 200, body = Conversation)))]
-pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
+    request_body = ConversationChange, responses((status = 200, body = Conversation)))]
+pub(crate) async fn change(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    body: Json<ConversationChange>,
+) -> Answered {
     let patch = body.value.patch(&doors, &caller).await?;
     let key = key(&doors, &caller, id.0).await?;
     if let Some(agent) = holder(&doors, &patch).await? {

@@ -98,7 +98,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: NewLabel) -> Answered {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = LabelChange)]
-pub(crate) struct Change {
+pub(crate) struct LabelPatch {
     #[schema(min_length = 1, max_length = 50)]
     name: Option<String>,
     #[serde(default, deserialize_with = "given")]
@@ -111,12 +111,12 @@ pub(crate) struct Change {
 
 /// Changes a label: an admin of all channels does. By another name it is called so on every conversation that carries it.
 #[utoipa::path(patch, path = "/api/v1/labels/{name}", tag = "Labels", params(("name" = String, Path,)),
-    request_body = Change, responses((status = 200, body = Label)))]
+    request_body = LabelPatch, responses((status = 200, body = Label)))]
 pub(crate) async fn change(
     doors: Data<Doors>,
     caller: Caller,
     path: Path<String>,
-    body: Json<Change>,
+    body: Json<LabelPatch>,
 ) -> Answered {
     only_of_all_channels(&caller)?;
     let wanted = body.value;

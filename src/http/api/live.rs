@@ -45,18 +45,18 @@ pub(crate) async fn watch(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = PresenceChange)]
-pub(crate) struct Change {
+pub(crate) struct PresenceChange {
     state: PresenceWord,
 }
 
 /// Says what the caller does there: shown to those who watch, and forgotten after 30 seconds unless it is said again.
 #[utoipa::path(put, path = "/api/v1/conversations/{id}/presence", tag = "Conversations", params(("id" = Id, Path,)),
-    request_body = Change, responses((status = 204)))]
+    request_body = PresenceChange, responses((status = 204)))]
 pub(crate) async fn present(
     doors: Data<Doors>,
     caller: Caller,
     id: Path<Id>,
-    body: Json<Change>,
+    body: Json<PresenceChange>,
 ) -> Answered {
     seen(&doors, &caller, id.0).await?;
     doors.onlookers.is_here(id.0, person(&doors, &caller).await, body.value.state.0);

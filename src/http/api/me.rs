@@ -46,7 +46,7 @@ pub(super) async fn shown(doors: &Doors, caller: Caller) -> Answered {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = MeChange)]
-pub(crate) struct Change {
+pub(crate) struct MeChange {
     name: Option<String>,
     /// With which you sign in. Needs `current_password`, unless you came by a link within the hour.
     email: Option<String>,
@@ -62,9 +62,9 @@ pub(crate) struct Change {
 
 /// Changes what is yours. A token that acts as no agent has nothing of its own: 403. How an agent signs in is changed only in
 /// a session of theirs.
-#[utoipa::path(patch, path = "/api/v1/me", tag = "People", request_body = Change,
+#[utoipa::path(patch, path = "/api/v1/me", tag = "People", request_body = MeChange,
     responses((status = 200, body = Me)))]
-pub(crate) async fn change(doors: Data<Doors>, caller: Caller, body: Json<Change>) -> Answered {
+pub(crate) async fn change(doors: Data<Doors>, caller: Caller, body: Json<MeChange>) -> Answered {
     let wanted = body.value;
     let id = caller.agent.ok_or_else(|| Problem::forbidden("this token acts as no agent"))?;
     let agent = doors.people.agent(id).await?.ok_or_else(Problem::unauthorized)?;

@@ -62,7 +62,7 @@ pub(crate) async fn behaviour(doors: Data<Doors>, caller: Caller) -> Answered {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = SandboxChange)]
-pub(crate) struct Change {
+pub(crate) struct SandboxChange {
     model_delay_ms: Option<i64>,
     model_fault: Option<ModelFaultWord>,
     provider_delay_ms: Option<i64>,
@@ -71,9 +71,9 @@ pub(crate) struct Change {
 }
 
 /// Changes how it behaves.
-#[utoipa::path(patch, path = "/api/v1/sandbox", tag = "Sandbox", request_body = Change,
+#[utoipa::path(patch, path = "/api/v1/sandbox", tag = "Sandbox", request_body = SandboxChange,
     responses((status = 200, body = Behaviour)))]
-pub(crate) async fn behave(doors: Data<Doors>, caller: Caller, body: Json<Change>) -> Answered {
+pub(crate) async fn behave(doors: Data<Doors>, caller: Caller, body: Json<SandboxChange>) -> Answered {
     let sandbox = open(&doors, &caller)?;
     let (change, is) = (body.value, sandbox.behaviour());
     let behaviour = ports::Behaviour {

@@ -112,7 +112,7 @@ async fn added(doors: &Doors, caller: &Caller, wanted: WebhookEndpointRequest) -
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = WebhookEndpointChange)]
-pub(crate) struct Change {
+pub(crate) struct WebhookEndpointChange {
     url: Option<String>,
     /// `["*"]` or null: all.
     #[serde(default, deserialize_with = "given")]
@@ -131,8 +131,13 @@ pub(crate) struct Change {
 
 /// Changes an endpoint: pauses it, or makes it active again, also after it was switched off.
 #[utoipa::path(patch, path = "/api/v1/webhook-endpoints/{id}", tag = "Webhooks", params(("id" = Id, Path,)),
-    request_body = Change, responses((status = 200, body = Endpoint)))]
-pub(crate) async fn change(doors: Data<Doors>, caller: Caller, id: Path<Id>, body: Json<Change>) -> Answered {
+    request_body = WebhookEndpointChange, responses((status = 200, body = Endpoint)))]
+pub(crate) async fn change(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    body: Json<WebhookEndpointChange>,
+) -> Answered {
     let wanted = body.value;
     seen(&doors, &caller, id.0).await?;
     if wanted.state.is_some_and(|word| word.0 == State::Disabled) {
