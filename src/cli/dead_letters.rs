@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum DeadLetters {
     /// The open ones, newest first
-    List(Which),
+    List(ListArgs),
     /// Retry one
     Retry {
         /// Its id, as `list` shows it
@@ -43,7 +43,7 @@ pub(super) enum DeadLetters {
 
 /// Which letters.
 #[derive(Debug, clap::Args)]
-pub(super) struct Which {
+pub(super) struct ListArgs {
     /// webhook, turn, send or delivery
     #[arg(long, value_name = "KIND")]
     kind: Option<LetterKind>,
@@ -109,7 +109,7 @@ pub(super) fn shell() -> Who {
     Who { actor: actor::SHELL.to_owned(), agent: None, origin: Origin::Api }
 }
 
-async fn list(opened: &Opened, which: &Which) -> anyhow::Result<Vec<DeadLetter>> {
+async fn list(opened: &Opened, which: &ListArgs) -> anyhow::Result<Vec<DeadLetter>> {
     let filter = LetterFilter {
         kind: which.kind,
         channels: which.channel.clone().map(|channel| vec![channel]),

@@ -26,7 +26,7 @@ use crate::{
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct ListQuery {
     /// Of this actor, such as `agent:{id}`.
     actor: Option<String>,
     /// Of this kind.
@@ -70,9 +70,9 @@ impl From<Audited> for AuditEntry {
 ///
 /// Of sign-ins that were refused at most ten are written down in a minute, the next with how many were `left_out`; they are
 /// kept for 90 days, all else for good.
-#[utoipa::path(get, path = "/api/v1/audit", tag = "Installation", params(Which),
+#[utoipa::path(get, path = "/api/v1/audit", tag = "Installation", params(ListQuery),
     responses((status = 200, body = List<AuditEntry>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQuery>) -> Answered {
     if caller.channels.is_some() {
         return Err(Problem::forbidden("the audit is about all channels"));
     }

@@ -35,7 +35,7 @@ const NAME_MAX: usize = 256;
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct ListQuery {
     /// On this channel.
     channel: Option<String>,
     /// Of this chat, by any of its ids.
@@ -68,7 +68,7 @@ pub(crate) struct Which {
     cursor: Option<String>,
 }
 
-impl Which {
+impl ListQuery {
     /// As the archive takes it; None if nothing can match.
     async fn filter(self, doors: &Doors, caller: &Caller) -> Result<Option<ConversationFilter>, Problem> {
         let assignee = match self.assignee.as_deref() {
@@ -129,9 +129,9 @@ fn agent(id: &str) -> Result<Uuid, Problem> {
 }
 
 /// A list of conversations.
-#[utoipa::path(get, path = "/api/v1/conversations", tag = "Conversations", params(Which),
+#[utoipa::path(get, path = "/api/v1/conversations", tag = "Conversations", params(ListQuery),
     responses((status = 200, body = List<Conversation>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQuery>) -> Answered {
     let mut which = query.0;
     let page = read::page(which.limit.take(), which.cursor.take())?;
     let Some(filter) = which.filter(&doors, &caller).await? else {
@@ -161,9 +161,9 @@ pub(crate) struct Counts {
 ///
 /// They are counted once for all who ask the same, and the less often the longer it takes: a request meanwhile waits for the
 /// next count, ten seconds at most before it begins.
-#[utoipa::path(get, path = "/api/v1/conversations/counts", tag = "Conversations", params(Which),
+#[utoipa::path(get, path = "/api/v1/conversations/counts", tag = "Conversations", params(ListQuery),
     responses((status = 200, body = Counts)))]
-pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<ListQuery>) -> Answered {
     let mut which = query.0;
     // Counts have no pages; a limit that no page may have is told all the same.
     read::limit_of(which.limit)?;

@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct ListQuery {
     kind: Option<LetterKindWord>,
     /// On this channel.
     channel: Option<String>,
@@ -37,9 +37,9 @@ pub(crate) struct Which {
 }
 
 /// Dead letters, newest first.
-#[utoipa::path(get, path = "/api/v1/dead-letters", tag = "Dead letters", params(Which),
+#[utoipa::path(get, path = "/api/v1/dead-letters", tag = "Dead letters", params(ListQuery),
     responses((status = 200, body = List<DeadLetter>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQuery>) -> Answered {
     let which = query.0;
     let page = read::page(which.limit, which.cursor)?;
     let filter = LetterFilter {

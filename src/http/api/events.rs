@@ -76,7 +76,7 @@ pub(crate) async fn timeline(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct ListQuery {
     conversation_id: Option<Id>,
     /// On this channel.
     channel: Option<String>,
@@ -112,12 +112,12 @@ pub(crate) struct Which {
 /// event in its place. It resumes from ids that it gave itself. A client that needs all of them opens it first, then reads the
 /// list, and passes over those that come twice.
 #[utoipa::path(get, path = "/api/v1/events", tag = "Events",
-    params(Which, ("Last-Event-ID" = Option<String>, Header, description = "where a live feed resumes")),
+    params(ListQuery, ("Last-Event-ID" = Option<String>, Header, description = "where a live feed resumes")),
     responses((status = 200, content((List<Event> = "application/json"), (String = "text/event-stream")))))]
 pub(crate) async fn list(
     doors: Data<Doors>,
     caller: Caller,
-    query: Query<Which>,
+    query: Query<ListQuery>,
     headers: StreamHeaders,
 ) -> Answered {
     let which = query.0;

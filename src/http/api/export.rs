@@ -58,7 +58,7 @@ const COLUMNS: [&str; 13] = [
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct ExportQuery {
     /// From this time on.
     from: Option<At>,
     /// Before this time.
@@ -77,26 +77,26 @@ enum Written {
 
 /// All messages, oldest first, as comma-separated values (RFC 4180). A cell that a spreadsheet would run begins with an
 /// apostrophe.
-#[utoipa::path(get, path = "/api/v1/export/messages.csv", tag = "Messages", params(Which),
+#[utoipa::path(get, path = "/api/v1/export/messages.csv", tag = "Messages", params(ExportQuery),
     responses((status = 200, body = String, content_type = "text/csv")))]
 pub(crate) async fn messages(
     doors: Data<Doors>,
     caller: Caller,
     method: Method,
-    query: Query<Which>,
+    query: Query<ExportQuery>,
 ) -> Answered {
     let pieces = begin(doors, caller, &method, query.0, Written::Csv).await?;
     Ok(Answer::file("text/csv; charset=utf-8", "messages.csv", pieces))
 }
 
 /// All messages, oldest first, each a line of JSON in the shape in which the API shows one.
-#[utoipa::path(get, path = "/api/v1/export/messages.jsonl", tag = "Messages", params(Which),
+#[utoipa::path(get, path = "/api/v1/export/messages.jsonl", tag = "Messages", params(ExportQuery),
     responses((status = 200, body = Message, content_type = "application/jsonl")))]
 pub(crate) async fn lines(
     doors: Data<Doors>,
     caller: Caller,
     method: Method,
-    query: Query<Which>,
+    query: Query<ExportQuery>,
 ) -> Answered {
     let pieces = begin(doors, caller, &method, query.0, Written::Jsonl).await?;
     Ok(Answer::file("application/jsonl; charset=utf-8", "messages.jsonl", pieces))
@@ -106,7 +106,7 @@ async fn begin(
     doors: Data<Doors>,
     caller: Caller,
     method: &Method,
-    which: Which,
+    which: ExportQuery,
     written: Written,
 ) -> Result<mpsc::Receiver<Piece>, Problem> {
     if let Some(id) = &which.conversation_id {

@@ -103,7 +103,7 @@ pub(crate) async fn call_off(doors: Data<Doors>, caller: Caller, id: Path<Id>) -
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct ListQuery {
     /// In this state; `pending` if not given.
     state: Option<FollowUpStateWord>,
     /// On this channel.
@@ -117,9 +117,9 @@ pub(crate) struct Which {
 }
 
 /// Follow-ups by due time: pending ones from the next on, those of another state from the last one back.
-#[utoipa::path(get, path = "/api/v1/follow-ups", tag = "Follow-ups", params(Which),
+#[utoipa::path(get, path = "/api/v1/follow-ups", tag = "Follow-ups", params(ListQuery),
     responses((status = 200, body = List<FollowUp>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQuery>) -> Answered {
     let which = query.0;
     let page = read::page(which.limit, which.cursor)?;
     let filter = FollowUpFilter {

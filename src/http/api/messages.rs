@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct MessagesQuery {
     /// Before this sequence number.
     before: Option<i64>,
     /// After it.
@@ -40,7 +40,7 @@ pub(crate) struct Which {
     limit: Option<i64>,
 }
 
-impl Which {
+impl MessagesQuery {
     fn window(&self) -> Result<Window, Problem> {
         match (self.before, self.after, self.around, self.cursor.as_deref()) {
             (None, None, None, None) => Ok(Window::Newest),
@@ -58,8 +58,13 @@ impl Which {
 
 /// Messages of a conversation, newest first.
 #[utoipa::path(get, path = "/api/v1/conversations/{id}/messages", tag = "Messages",
-    params(("id" = Id, Path,), Which), responses((status = 200, body = Messages)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, id: Path<Id>, query: Query<Which>) -> Answered {
+    params(("id" = Id, Path,), MessagesQuery), responses((status = 200, body = Messages)))]
+pub(crate) async fn list(
+    doors: Data<Doors>,
+    caller: Caller,
+    id: Path<Id>,
+    query: Query<MessagesQuery>,
+) -> Answered {
     let (window, limit) = (query.0.window()?, read::limit_of(query.0.limit)?);
     seen(&doors, &caller, id.0).await?;
     let names = doors.directory.names().await;

@@ -22,14 +22,14 @@ use crate::{
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct ListQuery {
     /// At most this many: 1 to 200, all if not given.
     limit: Option<i64>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
-impl Which {
+impl ListQuery {
     fn page(self) -> Result<PageOf, Problem> {
         let limit = if self.limit.is_some() { read::limit_of(self.limit)? } else { usize::MAX };
         Ok(PageOf { limit, cursor: self.cursor })
@@ -53,9 +53,9 @@ pub(crate) struct Setting {
 const OF_EACH_CHANNEL: [&str; 3] = ["BATON_GREEN_API_RECEIVE", "BATON_GREEN_API_URL", "BATON_PUBLIC_URL"];
 
 /// All settings. A caller who may not see all channels sees those that a channel may override, and those that connect it.
-#[utoipa::path(get, path = "/api/v1/settings", tag = "Installation", params(Which),
+#[utoipa::path(get, path = "/api/v1/settings", tag = "Installation", params(ListQuery),
     responses((status = 200, body = List<Setting>)))]
-pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<Which>) -> Answered {
+pub(crate) async fn list(doors: Data<Doors>, caller: Caller, query: Query<ListQuery>) -> Answered {
     let page = query.0.page()?;
     let is_of_each = |setting: &ports::Setting| {
         setting.channel_key.is_some() || OF_EACH_CHANNEL.contains(&setting.name.as_str())
