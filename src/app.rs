@@ -18,7 +18,7 @@ mod secret_key;
 
 mod traces;
 
-mod numbers;
+mod channel_loader;
 
 mod generators;
 
@@ -159,7 +159,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         settings,
     })
     .await?;
-    parts.numbers.load().await?;
+    parts.channel_loader.load().await?;
     let lock = match redis(&parts.settings)? {
         Some(server) => Some(lock(&parts.settings, server, &*parts.registry).await?),
         None => None,
@@ -170,7 +170,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<Opened> {
         people: parts.store.places(),
         audit: parts.store.places(),
         lock,
-        channels: Arc::clone(&parts.numbers.channels),
+        channels: Arc::clone(&parts.channel_loader.channels),
         desk: parts.desk(&switch, &parts.intake(None, None)),
         switch,
         eraser: parts.eraser(),

@@ -10,7 +10,9 @@ mod work;
 
 mod greetings;
 
-use super::{CONNECT, generators::Generators, numbers::CHECK_ACCOUNT, redis, stores::Store, with_causes};
+use super::{
+    CONNECT, channel_loader::CHECK_ACCOUNT, generators::Generators, redis, stores::Store, with_causes,
+};
 use crate::{
     adapters::{http_client::http_client, postgres::unverified_host},
     config::{AiProvider, Settings},

@@ -114,13 +114,13 @@ impl Chores {
                 Arc::clone(&parts.archive),
                 parts.store.places(),
                 Arc::clone(&parts.registry),
-                Arc::clone(&parts.numbers.channels),
+                Arc::clone(&parts.channel_loader.channels),
             ),
             repair: Repair {
                 intake: Arc::clone(intake),
                 archive: Arc::clone(&parts.archive),
                 registry: Arc::clone(&parts.registry),
-                channels: Arc::clone(&parts.numbers.channels),
+                channels: Arc::clone(&parts.channel_loader.channels),
             },
             retention: parts.retention(),
             measured: Mutex::default(),
@@ -130,7 +130,7 @@ impl Chores {
     /// Starts the scheduler and its chores.
     pub(super) async fn start(self, shutdown: &Shutdown) -> anyhow::Result<()> {
         let (chores, bells) = (Arc::new(self), Bells::new(shutdown).await?);
-        for name in chores.parts.numbers.accounts() {
+        for name in chores.parts.channel_loader.accounts() {
             chores.repair.begin(&name).await?;
         }
         // Before any work is taken: a ceiling that was reached before the start is one now.
@@ -153,7 +153,7 @@ impl Chores {
     }
 
     async fn load_channels(&self) {
-        if let Err(error) = self.parts.numbers.load().await {
+        if let Err(error) = self.parts.channel_loader.load().await {
             tracing::debug!(error = format!("{error:#}"), "channels were not loaded this time");
         }
     }
@@ -285,7 +285,7 @@ impl Chores {
     /// Messages that never came are found where the provider wrote them down.
     async fn look_through_journals(self: Arc<Self>) {
         let look = |channel: String| self.look_through_journal(channel);
-        stream::iter(self.parts.numbers.accounts()).for_each_concurrent(ASKED_AT_ONCE, look).await;
+        stream::iter(self.parts.channel_loader.accounts()).for_each_concurrent(ASKED_AT_ONCE, look).await;
     }
 
     async fn look_through_journal(&self, channel: String) {
@@ -313,7 +313,7 @@ impl Chores {
     }
 
     async fn ask_channel(&self, row: Channel) {
-        let Some(channel) = self.parts.numbers.channels.get(&row.name) else { return };
+        let Some(channel) = self.parts.channel_loader.channels.get(&row.name) else { return };
         match channel.provider.state().await {
             Ok(state) if state != row.state => {
                 if let Err(error) = self.keep_state(&row.name, &state).await {

@@ -6,8 +6,9 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context as _, anyhow, bail};
 
 use super::{
-    CONNECT, now,
-    numbers::{AGREE, CHECK_ACCOUNT, DEFAULT, Numbers},
+    CONNECT,
+    channel_loader::{AGREE, CHECK_ACCOUNT, ChannelLoader, DEFAULT},
+    now,
     stores::Store,
 };
 use crate::{
@@ -64,11 +65,11 @@ pub async fn connections(
     let (registry, settings): (Arc<dyn Registry>, _) = (store.places(), Arc::new(settings.clone()));
     let vault = Arc::new(store.vault(&settings).await?);
     let http = http_client(CONNECT)?;
-    let numbers = Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http, None);
+    let loader = ChannelLoader::new(Arc::clone(&registry), Arc::clone(&settings), vault, http, None);
     let mut rows = registry.channels().await?;
     // A server may run by other variables than this shell has: what it has set up is left alone.
     if settings.green_api_instance.is_some() && !rows.iter().any(|row| row.name == DEFAULT) {
-        numbers.register(now()).await?;
+        loader.register(now()).await?;
         rows = registry.channels().await?;
     }
     let rows: Vec<_> = rows
@@ -86,18 +87,18 @@ pub async fn connections(
     }
     let mut connections = Vec::with_capacity(rows.len());
     for row in rows {
-        connections.push((row.name.clone(), look_at(&settings, &numbers, row).await));
+        connections.push((row.name.clone(), look_at(&settings, &loader, row).await));
     }
     Ok(connections)
 }
 
-async fn look_at(settings: &Settings, numbers: &Numbers, row: &Channel) -> anyhow::Result<Connection> {
-    let unlike = numbers.unlike(row);
+async fn look_at(settings: &Settings, loader: &ChannelLoader, row: &Channel) -> anyhow::Result<Connection> {
+    let unlike = loader.unlike(row);
     if !unlike.is_empty() {
         bail!("the server has set it up with another {}: {AGREE}", unlike.join(", "));
     }
-    let door = door(settings, &row.name, numbers.own_webhook_token(row))?;
-    let account = numbers.account(row)?;
+    let door = door(settings, &row.name, loader.own_webhook_token(row))?;
+    let account = loader.account(row)?;
     let unanswered = |why: Unanswered| anyhow!("{why}: {CHECK_ACCOUNT}");
     let state = account.state().await.map_err(unanswered)?;
     let found = account.settings(Some(&door.token)).await.map_err(unanswered)?;

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{browser, instance::Instance, invitations, now, numbers::SANDBOX, signals::Signals};
+use super::{browser, channel_loader::SANDBOX, instance::Instance, invitations, now, signals::Signals};
 use crate::{
     adapters::scripted,
     config::Settings,

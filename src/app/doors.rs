@@ -59,7 +59,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
             sandbox,
             scripted: behind.scripted,
             intake: Arc::clone(&behind.intake),
-            channels: Arc::clone(&parts.numbers.channels),
+            channels: Arc::clone(&parts.channel_loader.channels),
         }) as Arc<dyn ports::SandboxDoor>
     });
     let metrics = behind.metrics;
@@ -81,7 +81,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
         mode_switch: behind.switch,
         desk: behind.desk,
         eraser: behind.eraser,
-        channels: Arc::clone(&parts.numbers) as Arc<dyn ports::Channels>,
+        channels: Arc::clone(&parts.channel_loader) as Arc<dyn ports::Channels>,
         vault: Arc::clone(&parts.vault) as Arc<dyn vault::Vault>,
         sandbox,
         health: Arc::new(Health::of(parts.store.clone(), behind.redis)),

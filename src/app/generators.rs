@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use async_trait::async_trait;
 
-use super::numbers::SANDBOX;
+use super::channel_loader::SANDBOX;
 use crate::{
     adapters::{
         anthropic::{self, Anthropic},

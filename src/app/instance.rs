@@ -189,8 +189,8 @@ impl Instance {
             dispatch,
         };
         let parts = Arc::new(Parts::over(ground).await?);
-        parts.numbers.register(now()).await?;
-        parts.numbers.load().await?;
+        parts.channel_loader.register(now()).await?;
+        parts.channel_loader.load().await?;
         let models = Models::of(&settings, &http)?;
         let scripted = Arc::clone(&models.generators.scripted);
         let shutdown = Shutdown::default();
@@ -256,7 +256,7 @@ impl Instance {
         let address = self.address;
         tracing::info!(%address, database = self.parts.store.describe(), "baton is serving");
         // If one could not be set up, the reason was logged already.
-        if !self.parts.numbers.are_there() {
+        if !self.parts.channel_loader.are_there() {
             tracing::warn!(
                 "there is no channel yet: set BATON_GREEN_API_INSTANCE and BATON_GREEN_API_TOKEN, or add one in the dashboard"
             );

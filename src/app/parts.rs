@@ -7,9 +7,9 @@ use tokio::sync::mpsc;
 
 use super::{
     CONNECT,
+    channel_loader::{ChannelLoader, SANDBOX},
     generators::Models,
     now,
-    numbers::{Numbers, SANDBOX},
     shutdown::Shutdown,
     stores::Store,
     vault::Vault,
@@ -78,7 +78,7 @@ pub(super) struct Parts {
     pub(super) fetching: Arc<Fetching>,
     pub(super) endpoints: Arc<dyn Endpoints>,
     pub(super) dispatch: Arc<Dispatch>,
-    pub(super) numbers: Arc<Numbers>,
+    pub(super) channel_loader: Arc<ChannelLoader>,
     pub(super) tombstones: Tombstones,
 }
 
@@ -87,7 +87,7 @@ impl Parts {
     pub(super) async fn over(ground: Ground) -> anyhow::Result<Self> {
         let Ground { settings, store, vault, sandbox, dispatch, observer } = ground;
         let registry: Arc<dyn Registry> = store.places();
-        let numbers = Arc::new(Numbers::new(
+        let channel_loader = Arc::new(ChannelLoader::new(
             Arc::clone(&registry),
             Arc::clone(&settings),
             Arc::clone(&vault),
@@ -104,10 +104,10 @@ impl Parts {
             pace: Pace::of(store.places(), settings.ai_per_minute),
             answers: store.places(),
             enclosures: store.places(),
-            fetching: Arc::new(Fetching::new(storage, store.places(), Arc::clone(&numbers.channels))),
+            fetching: Arc::new(Fetching::new(storage, store.places(), Arc::clone(&channel_loader.channels))),
             endpoints: store.places(),
             dispatch,
-            numbers,
+            channel_loader,
             vault,
             store,
             settings,
@@ -117,7 +117,7 @@ impl Parts {
     pub(super) fn switch(&self) -> Arc<ModeSwitch> {
         Arc::new(ModeSwitch {
             ledger: Arc::clone(&self.ledger),
-            channels: Arc::clone(&self.numbers.channels),
+            channels: Arc::clone(&self.channel_loader.channels),
             dispatch: Arc::clone(&self.dispatch),
             settle_ms: self.settings.settle_ms,
         })
@@ -129,7 +129,7 @@ impl Parts {
             archive: Arc::clone(&self.archive),
             enclosures: Arc::clone(&self.enclosures),
             endpoints: Arc::clone(&self.endpoints),
-            channels: Arc::clone(&self.numbers.channels),
+            channels: Arc::clone(&self.channel_loader.channels),
             intake: Arc::clone(intake),
             switch: Arc::clone(switch),
         })
@@ -144,7 +144,7 @@ impl Parts {
         Arc::new(Intake {
             ledger: Arc::clone(&self.ledger),
             registry: Arc::clone(&self.registry),
-            channels: Arc::clone(&self.numbers.channels),
+            channels: Arc::clone(&self.channel_loader.channels),
             deduplicator,
             tombstones: self.tombstones.clone(),
             start,
@@ -177,7 +177,7 @@ impl Parts {
         Arc::new(Sender {
             ledger: Arc::clone(&self.ledger),
             registry: Arc::clone(&self.registry),
-            channels: Arc::clone(&self.numbers.channels),
+            channels: Arc::clone(&self.channel_loader.channels),
             enclosures: Arc::clone(&self.enclosures),
             breaker: Arc::new(ChannelBreaker {
                 ledger: Arc::clone(&self.ledger),
@@ -209,7 +209,7 @@ impl Parts {
             instance,
             ledger: Arc::clone(&self.ledger),
             archive: Arc::clone(&self.archive),
-            channels: Arc::clone(&self.numbers.channels),
+            channels: Arc::clone(&self.channel_loader.channels),
             generator: models.generators.clone(),
             look_ups: Arc::clone(&models.look_ups),
             perceiving: Perceiving::new(Arc::clone(&self.fetching), transcriber, describer, limit),
@@ -237,11 +237,11 @@ impl Parts {
             tend: Arc::new(Tend {
                 ledger: Arc::clone(&self.ledger),
                 registry: Arc::clone(&self.registry),
-                channels: Arc::clone(&self.numbers.channels),
+                channels: Arc::clone(&self.channel_loader.channels),
             }),
             dispatch: Arc::clone(&self.dispatch),
             ledger: Arc::clone(&self.ledger),
-            channels: Arc::clone(&self.numbers.channels),
+            channels: Arc::clone(&self.channel_loader.channels),
             sweep: duration(self.settings.sweep_ms),
             stop: shutdown.stopping.clone(),
             tasks: shutdown.tasks.clone(),
@@ -261,7 +261,7 @@ impl Parts {
 
 /// Shows contacts that someone is typing, each on a task of its own: a slow gateway holds up nobody else.
 pub(super) fn show_typing(parts: &Parts, mut typed: mpsc::Receiver<ShowTyping>, shutdown: &Shutdown) {
-    let (channels, stop) = (Arc::clone(&parts.numbers.channels), shutdown.stopping.clone());
+    let (channels, stop) = (Arc::clone(&parts.channel_loader.channels), shutdown.stopping.clone());
     shutdown.tasks.spawn(async move {
         loop {
             let typing = tokio::select! {
@@ -284,7 +284,7 @@ pub(super) fn take_reports(
     shutdown: &Shutdown,
 ) {
     let (channels, intake, stop) =
-        (Arc::clone(&parts.numbers.channels), Arc::clone(intake), shutdown.stopping.clone());
+        (Arc::clone(&parts.channel_loader.channels), Arc::clone(intake), shutdown.stopping.clone());
     shutdown.tasks.spawn(async move {
         loop {
             let report = tokio::select! {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::numbers::SANDBOX;
+use super::channel_loader::SANDBOX;
 use crate::{
     adapters::{
         sandbox::{self, Sandbox},

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use super::{
-    numbers::{CHECK_ACCOUNT, Numbers},
+    channel_loader::{CHECK_ACCOUNT, ChannelLoader},
     parts::Parts,
     shutdown::Shutdown,
 };
@@ -47,18 +47,18 @@ pub(super) fn start(parts: &Parts, intake: &Arc<Intake>, shutdown: &Shutdown) {
         owner: Uuid::now_v7().simple().to_string(),
         intake: Arc::clone(intake),
         registry: Arc::clone(&parts.registry),
-        channels: Arc::clone(&parts.numbers.channels),
+        channels: Arc::clone(&parts.channel_loader.channels),
         stop: shutdown.stopping.clone(),
     });
-    shutdown.tasks.spawn(look_after(poller, Arc::clone(&parts.numbers), shutdown.tasks.clone()));
+    shutdown.tasks.spawn(look_after(poller, Arc::clone(&parts.channel_loader), shutdown.tasks.clone()));
 }
 
 /// Sees to it that each account has its loop.
-async fn look_after(poller: Arc<Poller>, numbers: Arc<Numbers>, tasks: TaskTracker) {
+async fn look_after(poller: Arc<Poller>, channel_loader: Arc<ChannelLoader>, tasks: TaskTracker) {
     let mut loops: HashMap<String, JoinHandle<()>> = HashMap::new();
     while !poller.stop.is_cancelled() {
         loops.retain(|_, task| !task.is_finished());
-        for name in numbers.accounts() {
+        for name in channel_loader.accounts() {
             let poller = Arc::clone(&poller);
             loops.entry(name.clone()).or_insert_with(|| tasks.spawn(fetch(poller, name)));
         }

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use super::{numbers::Numbers, parts::Parts};
+use super::{channel_loader::ChannelLoader, parts::Parts};
 use crate::{
     config::Settings,
     domain::{hours::day_began, time::Time},
@@ -20,7 +20,7 @@ const MISSED_MAX: u32 = 3;
 /// The step.
 pub(super) struct Spending {
     settings: Arc<Settings>,
-    numbers: Arc<Numbers>,
+    channel_loader: Arc<ChannelLoader>,
     used: Arc<dyn Used>,
     /// Looks in a row that came to nothing.
     missed: AtomicU32,
@@ -29,11 +29,11 @@ pub(super) struct Spending {
 impl Spending {
     /// Of these channels.
     pub(super) fn of(parts: &Parts) -> Self {
-        Self::new(Arc::clone(&parts.settings), Arc::clone(&parts.numbers), parts.store.places())
+        Self::new(Arc::clone(&parts.settings), Arc::clone(&parts.channel_loader), parts.store.places())
     }
 
-    fn new(settings: Arc<Settings>, numbers: Arc<Numbers>, used: Arc<dyn Used>) -> Self {
-        Self { settings, numbers, used, missed: AtomicU32::new(0) }
+    fn new(settings: Arc<Settings>, channel_loader: Arc<ChannelLoader>, used: Arc<dyn Used>) -> Self {
+        Self { settings, channel_loader, used, missed: AtomicU32::new(0) }
     }
 
     /// Counts. Where the store does not answer, what was counted before stands.
@@ -49,7 +49,7 @@ impl Spending {
                 self.missed.store(0, Ordering::Relaxed);
                 for name in &channels {
                     let own = usage.iter().filter(|(channel, _)| channel == name).map(|(_, used)| used);
-                    self.numbers.set_spent(name, spending::cost_of(prices, own));
+                    self.channel_loader.set_spent(name, spending::cost_of(prices, own));
                 }
             }
             Err(error) if self.is_worth_telling() => tracing::warn!(
@@ -62,9 +62,12 @@ impl Spending {
 
     fn with_ceilings(&self) -> Vec<String> {
         let has_ceiling = |name: &String| {
-            self.numbers.channels.get(name).is_some_and(|channel| channel.policy.ai_spend_per_day.is_some())
+            self.channel_loader
+                .channels
+                .get(name)
+                .is_some_and(|channel| channel.policy.ai_spend_per_day.is_some())
         };
-        self.numbers.channels.names().into_iter().filter(has_ceiling).collect()
+        self.channel_loader.channels.names().into_iter().filter(has_ceiling).collect()
     }
 
     /// One more look in a row came to nothing. True once.
@@ -81,7 +84,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        app::numbers,
+        app::channel_loader,
         flow::{archive::Usage, ledger::Error},
     };
 
@@ -116,8 +119,8 @@ mod tests {
     /// Whose ceilings are reached.
     fn spent(spending: &Spending) -> Vec<String> {
         let is_spent =
-            |name: &String| spending.numbers.channels.get(name).is_some_and(|it| it.policy.is_spent);
-        let mut names = spending.numbers.channels.names();
+            |name: &String| spending.channel_loader.channels.get(name).is_some_and(|it| it.policy.is_spent);
+        let mut names = spending.channel_loader.channels.names();
         names.sort();
         names.into_iter().filter(is_spent).collect()
     }
@@ -126,9 +129,9 @@ mod tests {
     async fn what_all_channels_have_spent_is_asked_for_at_once_and_stands_while_the_store_is_away() {
         let set = [("ai_prices", "gpt=1/1")];
         let ceilings = [("bar", Some(1.0)), ("cafe", None), ("inn", Some(2.0)), ("shop", Some(1.0))];
-        let (numbers, _folder) = numbers::tests::with_ceilings(&set, &ceilings).await;
-        let (settings, till) = (numbers.settings(), Arc::new(Till::default()));
-        let spending = Spending::new(settings, Arc::new(numbers), till.clone());
+        let (channel_loader, _folder) = channel_loader::tests::with_ceilings(&set, &ceilings).await;
+        let (settings, till) = (channel_loader.settings(), Arc::new(Till::default()));
+        let spending = Spending::new(settings, Arc::new(channel_loader), till.clone());
         *till.used.lock().expect("whole") =
             vec![("bar", 600_000), ("bar", 400_000), ("inn", 1_900_000), ("shop", 3_000_000)];
         spending.count(NOW).await;
@@ -151,8 +154,10 @@ mod tests {
 
     #[tokio::test]
     async fn that_nothing_can_be_counted_is_told_once() {
-        let (numbers, _folder) = numbers::tests::with_ceilings(&[("ai_prices", "gpt=1/1")], &[]).await;
-        let spending = Spending::new(numbers.settings(), Arc::new(numbers), Arc::new(Till::default()));
+        let (channel_loader, _folder) =
+            channel_loader::tests::with_ceilings(&[("ai_prices", "gpt=1/1")], &[]).await;
+        let spending =
+            Spending::new(channel_loader.settings(), Arc::new(channel_loader), Arc::new(Till::default()));
         let told: Vec<bool> = (0..6).map(|_| spending.is_worth_telling()).collect();
         assert_eq!(told, [false, false, true, false, false, false]);
     }

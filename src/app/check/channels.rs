@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     super::{
         CONNECT,
-        numbers::{AGREE, CHECK_ACCOUNT, DEFAULT, Numbers},
+        channel_loader::{AGREE, CHECK_ACCOUNT, ChannelLoader, DEFAULT},
         stores::Store,
         with_causes,
     },
@@ -29,8 +29,8 @@ use crate::{
 pub(super) async fn look(settings: &Settings, store: &Store) -> anyhow::Result<Vec<Finding>> {
     let (registry, settings): (Arc<dyn Registry>, _) = (store.places(), Arc::new(settings.clone()));
     let vault = Arc::new(store.vault(&settings).await?);
-    let numbers =
-        Numbers::new(Arc::clone(&registry), Arc::clone(&settings), vault, http_client(CONNECT)?, None);
+    let loader =
+        ChannelLoader::new(Arc::clone(&registry), Arc::clone(&settings), vault, http_client(CONNECT)?, None);
     let rows = registry.channels().await?;
     if rows.is_empty() {
         let remedy = if settings.green_api_instance.is_some() {
@@ -44,9 +44,9 @@ pub(super) async fn look(settings: &Settings, store: &Store) -> anyhow::Result<V
     findings.extend(look_for_the_default(&settings, &rows));
     findings.extend(rows.iter().filter_map(|row| look_at_settings(&settings, row)));
     for row in rows.iter().filter(|row| row.provider == GREEN_API) {
-        findings.extend(look_at_environment(&numbers, row));
-        match numbers.account(row) {
-            Ok(account) => look_at_account(&settings, &numbers, row, &account, &mut findings).await,
+        findings.extend(look_at_environment(&loader, row));
+        match loader.account(row) {
+            Ok(account) => look_at_account(&settings, &loader, row, &account, &mut findings).await,
             Err(error) => findings.push(Finding::wrong(
                 "channel",
                 format!("{}: {}", row.name, with_causes(&error)),
@@ -81,8 +81,8 @@ fn look_at_settings(settings: &Settings, row: &Channel) -> Option<Finding> {
 }
 
 /// Whether the server runs it as the settings are here.
-fn look_at_environment(numbers: &Numbers, row: &Channel) -> Option<Finding> {
-    let unlike = numbers.unlike(row);
+fn look_at_environment(loader: &ChannelLoader, row: &Channel) -> Option<Finding> {
+    let unlike = loader.unlike(row);
     let detail = format!("{}: the server has set it up with another {}", row.name, unlike.join(", "));
     (!unlike.is_empty()).then(|| Finding::odd("channel", detail, AGREE))
 }
@@ -90,7 +90,7 @@ fn look_at_environment(numbers: &Numbers, row: &Channel) -> Option<Finding> {
 /// Whether it can send, and if it says anything at all, whether Baton hears it.
 async fn look_at_account(
     settings: &Settings,
-    numbers: &Numbers,
+    loader: &ChannelLoader,
     row: &Channel,
     account: &GreenApi,
     findings: &mut Vec<Finding>,
@@ -102,7 +102,7 @@ async fn look_at_account(
     if !is_answered {
         return;
     }
-    match account.settings(numbers.own_webhook_token(row).as_deref()).await {
+    match account.settings(loader.own_webhook_token(row).as_deref()).await {
         Ok(found) => {
             findings.extend(match settings.green_api_receive {
                 Receive::Poll => look_at_queue(name, &found),

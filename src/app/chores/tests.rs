@@ -13,8 +13,8 @@ use crate::{
     },
     app::{
         CONNECT,
+        channel_loader::tests::row,
         generators::Models,
-        numbers::tests::row,
         parts::Ground,
         stores::Store,
         vault::{KEY_BYTES, Vault},
@@ -77,14 +77,17 @@ async fn chores() -> (Arc<Chores>, tempfile::TempDir) {
     };
     let parts = Arc::new(Parts::over(ground).await.expect("parts"));
     for (name, instance) in [("hung", "7105000001"), ("well", "7105000002")] {
-        let channel = row(&parts.numbers, name, instance);
+        let channel = row(&parts.channel_loader, name, instance);
         assert!(parts.registry.add_channel(&channel).await.expect("written"));
     }
-    parts.numbers.load().await.expect("loaded");
-    for name in parts.numbers.channels.names() {
-        let loaded = parts.numbers.channels.get(&name).expect("loaded");
+    parts.channel_loader.load().await.expect("loaded");
+    for name in parts.channel_loader.channels.names() {
+        let loaded = parts.channel_loader.channels.get(&name).expect("loaded");
         let provider = Arc::new(Gateway { hangs: name == "hung" });
-        parts.numbers.channels.put(channels::Channel { provider, ..channels::Channel::clone(&loaded) });
+        parts
+            .channel_loader
+            .channels
+            .put(channels::Channel { provider, ..channels::Channel::clone(&loaded) });
     }
     let (intake, eraser, shutdown) = (parts.intake(None, None), parts.eraser(), Shutdown::default());
     let models = Models::of(&parts.settings, &http_client(CONNECT).expect("a client")).expect("models");

@@ -65,7 +65,7 @@ pub(super) const AGREE: &str =
     "correct these here if the server has the right ones; else start `baton serve` again with them";
 
 /// What it takes to turn rows of the registry into channels that run.
-pub(super) struct Numbers {
+pub(super) struct ChannelLoader {
     /// What the flow sees.
     pub(super) channels: Arc<Channels>,
     registry: Arc<dyn Registry>,
@@ -85,7 +85,7 @@ pub(super) struct Numbers {
     linking: Semaphore,
 }
 
-impl Numbers {
+impl ChannelLoader {
     /// None loaded yet.
     pub(super) fn new(
         registry: Arc<dyn Registry>,
@@ -422,7 +422,7 @@ impl Numbers {
 }
 
 #[async_trait]
-impl ports::Channels for Numbers {
+impl ports::Channels for ChannelLoader {
     // One that is not known here may have been added by another instance just now; names that nobody knows are not asked
     // for again within a second.
     async fn knows(&self, channel: &str) -> bool {
