@@ -1,7 +1,7 @@
 //! How much waits, now: one statement, made of a count for each kind of thing. Each is answered by a partial index, or looks
 //! at a few rows: what takes longer the more there is of everything is asked apart, or alerts would go blind with it.
 
-use super::numbers::only;
+use super::statistics::only;
 use crate::{
     adapters::sql::{Statement, Store, cell, may_send},
     domain::{

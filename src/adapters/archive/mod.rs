@@ -31,7 +31,7 @@ mod events;
 
 pub(super) mod feed;
 
-mod numbers;
+mod statistics;
 
 mod waits;
 

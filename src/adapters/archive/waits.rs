@@ -1,6 +1,6 @@
 //! How long contacts waited for an answer, in one pass over the messages of a time.
 
-use super::numbers::{Span, bucket, only};
+use super::statistics::{Span, bucket, only};
 use crate::{
     adapters::sql::{Store, cell},
     flow::{archive::Bucket, ledger::Error},

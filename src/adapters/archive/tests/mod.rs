@@ -14,7 +14,7 @@ mod feed;
 
 mod steps;
 
-mod numbers;
+mod statistics;
 
 mod statements;
 

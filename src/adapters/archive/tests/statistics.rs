@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::numbers::TURNS;
+use super::super::statistics::TURNS;
 use crate::{
     adapters::{
         sql::Statement,
