@@ -40,7 +40,7 @@ mod played;
 
 mod chores;
 
-mod bells;
+mod cron;
 
 mod spending;
 

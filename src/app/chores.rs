@@ -11,7 +11,7 @@ use futures_util::{StreamExt as _, stream};
 use metrics::{counter, gauge};
 
 use super::{
-    bells::{Bell, Bells},
+    cron::{Schedule, Scheduler},
     now,
     parts::Parts,
     shutdown::Shutdown,
@@ -39,34 +39,34 @@ use crate::{
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Every second: channels that were changed by another instance.
-const LOAD_CHANNELS: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
+const LOAD_CHANNELS: Schedule = Schedule::new("* * * * * *", Duration::from_secs(1));
 /// Every second: sends of unknown fate whose next look has come.
-const RECONCILE: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
+const RECONCILE: Schedule = Schedule::new("* * * * * *", Duration::from_secs(1));
 /// Every second: people whom others have erased are forgotten here, and abandoned erasures continue.
-const ERASE: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
+const ERASE: Schedule = Schedule::new("* * * * * *", Duration::from_secs(1));
 /// Every five seconds: gauges.
-const GAUGES: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
+const GAUGES: Schedule = Schedule::new("*/5 * * * * *", Duration::from_secs(5));
 /// Every five seconds: what is spent where there is a ceiling.
-const SPENDING: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
+const SPENDING: Schedule = Schedule::new("*/5 * * * * *", Duration::from_secs(5));
 /// Every five seconds: how many follow-ups leave.
-const BRAKES: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
+const BRAKES: Schedule = Schedule::new("*/5 * * * * *", Duration::from_secs(5));
 /// Every minute: how many conversations there are. The longest that this may take is less than a tenth of that.
-const COUNT: Bell = Bell::new("30 * * * * *", Duration::from_secs(60));
+const COUNT: Schedule = Schedule::new("30 * * * * *", Duration::from_secs(60));
 /// Every five seconds: whether what comes can still be kept.
-const WATCH: Bell = Bell::new("*/5 * * * * *", Duration::from_secs(5));
+const WATCH: Schedule = Schedule::new("*/5 * * * * *", Duration::from_secs(5));
 /// Every ten seconds: channels that could not send are asked how they are.
-const ASK_CHANNELS: Bell = Bell::new("*/10 * * * * *", Duration::from_secs(10));
+const ASK_CHANNELS: Schedule = Schedule::new("*/10 * * * * *", Duration::from_secs(10));
 
 /// Every twenty seconds: journals that are due.
-const REPAIR: Bell = Bell::new("*/20 * * * * *", Duration::from_secs(20));
+const REPAIR: Schedule = Schedule::new("*/20 * * * * *", Duration::from_secs(20));
 
 /// Every hour: what is older than allowed, if anything is.
-const RETAIN: Bell = Bell::new("0 41 * * * *", HOUR);
+const RETAIN: Schedule = Schedule::new("0 41 * * * *", HOUR);
 
 /// Every hour: idempotency keys that nobody may repeat any more, answers that are no longer given again, sessions and
 /// sign-in links that are void, files that no message carries, deliveries to webhook endpoints that ended days ago, sign-ins that
 /// were refused months ago.
-const FORGET: Bell = Bell::new("0 17 * * * *", HOUR);
+const FORGET: Schedule = Schedule::new("0 17 * * * *", HOUR);
 
 /// Channels whose gateways are asked at once: one that hangs holds up only those behind it.
 const ASKED_AT_ONCE: usize = 16;
@@ -129,27 +129,27 @@ impl Chores {
 
     /// Starts the scheduler and its chores.
     pub(super) async fn start(self, shutdown: &Shutdown) -> anyhow::Result<()> {
-        let (chores, bells) = (Arc::new(self), Bells::new(shutdown).await?);
+        let (chores, scheduler) = (Arc::new(self), Scheduler::new(shutdown).await?);
         for name in chores.parts.channel_loader.accounts() {
             chores.repair.begin(&name).await?;
         }
         // Before any work is taken: a ceiling that was reached before the start is one now.
         chores.spending.count(now()).await;
-        bells.rings(LOAD_CHANNELS, &chores, |chores| async move { chores.load_channels().await }).await?;
-        bells.rings(RECONCILE, &chores, Self::reconcile).await?;
-        bells.rings(ERASE, &chores, Self::erase).await?;
-        bells.rings(WATCH, &chores, Self::watch).await?;
-        bells.rings(GAUGES, &chores, Self::measure).await?;
-        bells.rings(SPENDING, &chores, |chores| async move { chores.spending.count(now()).await }).await?;
-        bells.rings(BRAKES, &chores, Self::count_proactive).await?;
-        bells.rings(COUNT, &chores, Self::count_conversations).await?;
-        bells.rings(ASK_CHANNELS, &chores, Self::ask_channels).await?;
-        bells.rings(REPAIR, &chores, Self::look_through_journals).await?;
-        bells.rings(FORGET, &chores, Self::forget).await?;
+        scheduler.add(LOAD_CHANNELS, &chores, |chores| async move { chores.load_channels().await }).await?;
+        scheduler.add(RECONCILE, &chores, Self::reconcile).await?;
+        scheduler.add(ERASE, &chores, Self::erase).await?;
+        scheduler.add(WATCH, &chores, Self::watch).await?;
+        scheduler.add(GAUGES, &chores, Self::measure).await?;
+        scheduler.add(SPENDING, &chores, |chores| async move { chores.spending.count(now()).await }).await?;
+        scheduler.add(BRAKES, &chores, Self::count_proactive).await?;
+        scheduler.add(COUNT, &chores, Self::count_conversations).await?;
+        scheduler.add(ASK_CHANNELS, &chores, Self::ask_channels).await?;
+        scheduler.add(REPAIR, &chores, Self::look_through_journals).await?;
+        scheduler.add(FORGET, &chores, Self::forget).await?;
         if chores.retention.days > 0 {
-            bells.rings(RETAIN, &chores, Self::retain).await?;
+            scheduler.add(RETAIN, &chores, Self::retain).await?;
         }
-        bells.run().await
+        scheduler.run().await
     }
 
     async fn load_channels(&self) {

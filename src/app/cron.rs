@@ -1,6 +1,6 @@
-//! What rings for the chores: cron expressions; and for a chore that they leave waiting for too long, a clock that nobody sets.
+//! When chores run: by cron expressions; and where these leave one waiting for too long, by a clock that nobody sets.
 //!
-//! In: chores, each with its bell. Out: each chore on a task of its own, at most once at a time, until the instance stops.
+//! In: chores, each with its schedule. Out: each chore on a task of its own, at most once at a time, until the instance stops.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -14,54 +14,59 @@ use super::shutdown::Shutdown;
 
 /// When a chore is done.
 #[derive(Clone, Copy)]
-pub(super) struct Bell {
+pub(super) struct Schedule {
     cron: &'static str,
     every: Duration,
 }
 
-impl Bell {
-    /// That cron expression, which rings this often.
+impl Schedule {
+    /// That cron expression, which is due this often.
     pub(super) const fn new(cron: &'static str, every: Duration) -> Self {
         Self { cron, every }
     }
 
-    /// Without a ring for this long, a chore is done all the same: the scheduler goes by the clock on the wall, and where that
-    /// is set back, nothing rings until it has come as far as before.
-    const fn patience(self) -> Duration {
+    /// After this long without a run, a chore is done all the same: the scheduler goes by the clock on the wall, and where that
+    /// is set back, nothing is due until it has come as far as before.
+    const fn fallback_after(self) -> Duration {
         self.every.saturating_mul(2)
     }
 }
 
-/// What rings.
-pub(super) struct Bells {
+/// Runs chores by their schedules.
+pub(super) struct Scheduler {
     scheduler: JobScheduler,
     shutdown: Shutdown,
 }
 
-impl Bells {
+impl Scheduler {
     /// None yet.
     pub(super) async fn new(shutdown: &Shutdown) -> anyhow::Result<Self> {
         let scheduler = JobScheduler::new().await.context("the scheduler does not start")?;
         Ok(Self { scheduler, shutdown: shutdown.clone() })
     }
 
-    /// From now on that bell rings for that chore. A ring that comes while the chore still runs is one more of the same bell.
-    pub(super) async fn rings<C, F, W>(&self, bell: Bell, chores: &Arc<C>, chore: F) -> anyhow::Result<()>
+    /// From now on that chore is done by that schedule. What falls due while the chore still runs is done once, after it.
+    pub(super) async fn add<C, F, W>(
+        &self,
+        schedule: Schedule,
+        chores: &Arc<C>,
+        chore: F,
+    ) -> anyhow::Result<()>
     where
         C: Send + Sync + 'static,
         F: Fn(Arc<C>) -> W + Send + 'static,
         W: Future<Output = ()> + Send,
     {
         let rung = Arc::new(Notify::new());
-        let rings = Arc::clone(&rung);
-        let job = Job::new_async(bell.cron, move |_, _| {
-            let rings = Arc::clone(&rings);
-            Box::pin(async move { rings.notify_one() })
+        let ringing = Arc::clone(&rung);
+        let job = Job::new_async(schedule.cron, move |_, _| {
+            let ringing = Arc::clone(&ringing);
+            Box::pin(async move { ringing.notify_one() })
         })?;
         self.scheduler.add(job).await?;
         let (chores, stop) = (Arc::clone(chores), self.shutdown.stopping.clone());
         self.shutdown.tasks.spawn(async move {
-            answer(&rung, bell.patience(), &stop, move || chore(Arc::clone(&chores))).await;
+            run_chore(&rung, schedule.fallback_after(), &stop, move || chore(Arc::clone(&chores))).await;
         });
         Ok(())
     }
@@ -79,10 +84,10 @@ impl Bells {
     }
 }
 
-/// Does the chore at each ring, and where none comes for the bell's patience.
-async fn answer<W: Future<Output = ()>>(
+/// Does the chore whenever it is due, and where it is not for long.
+async fn run_chore<W: Future<Output = ()>>(
     rung: &Notify,
-    patience: Duration,
+    fallback_after: Duration,
     stop: &CancellationToken,
     chore: impl Fn() -> W,
 ) {
@@ -90,7 +95,7 @@ async fn answer<W: Future<Output = ()>>(
         tokio::select! {
             () = stop.cancelled() => return,
             () = rung.notified() => {}
-            () = tokio::time::sleep(patience) => {}
+            () = tokio::time::sleep(fallback_after) => {}
         }
         // What a chore was waiting for is asked again after the next start: none is worth a slow end.
         tokio::select! {
@@ -108,9 +113,9 @@ mod tests {
 
     use super::*;
 
-    const BELL: Bell = Bell::new("* * * * * *", Duration::from_secs(1));
+    const EVERY_SECOND: Schedule = Schedule::new("* * * * * *", Duration::from_secs(1));
 
-    /// A chore that counts how often it is done, and its bell.
+    /// A chore that counts how often it is done, and what calls it.
     fn counting() -> (Arc<Notify>, CancellationToken, Arc<AtomicU32>) {
         let (rung, stop, done) =
             (Arc::new(Notify::new()), CancellationToken::new(), Arc::new(AtomicU32::new(0)));
@@ -119,7 +124,7 @@ mod tests {
             let chore = || async {
                 count.fetch_add(1, Ordering::SeqCst);
             };
-            answer(&bell, BELL.patience(), &stopping, chore).await;
+            run_chore(&bell, EVERY_SECOND.fallback_after(), &stopping, chore).await;
         });
         (rung, stop, done)
     }
@@ -132,15 +137,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn while_the_clock_that_was_set_back_rings_no_bell_chores_are_done_all_the_same() {
+    async fn while_the_clock_that_was_set_back_calls_no_chore_they_are_done_all_the_same() {
         let (rung, stop, done) = counting();
         for _ in 0..10 {
             rung.notify_one();
             pass(1).await;
         }
-        assert_eq!(done.load(Ordering::SeqCst), 10, "at each ring, and no more");
+        assert_eq!(done.load(Ordering::SeqCst), 10, "whenever it is due, and no more");
         pass(3_600).await;
-        assert_eq!(done.load(Ordering::SeqCst), 10 + 1_800, "the bell was silent for an hour");
+        assert_eq!(done.load(Ordering::SeqCst), 10 + 1_800, "the schedule was silent for an hour");
         stop.cancel();
         pass(10).await;
         assert_eq!(done.load(Ordering::SeqCst), 10 + 1_800, "the instance stops");
@@ -149,11 +154,14 @@ mod tests {
     #[tokio::test]
     async fn a_chore_that_hangs_keeps_no_other_from_being_done() {
         let shutdown = Shutdown::default();
-        let bells = Bells::new(&shutdown).await.expect("a scheduler");
+        let scheduler = Scheduler::new(&shutdown).await.expect("a scheduler");
         let done = Arc::new(Notify::new());
-        bells.rings(BELL, &done, |_| std::future::pending()).await.expect("a bell");
-        bells.rings(BELL, &done, |done| async move { done.notify_one() }).await.expect("a bell");
-        bells.run().await.expect("it rings");
+        scheduler.add(EVERY_SECOND, &done, |_| std::future::pending()).await.expect("a schedule");
+        scheduler
+            .add(EVERY_SECOND, &done, |done| async move { done.notify_one() })
+            .await
+            .expect("a schedule");
+        scheduler.run().await.expect("it runs");
         for _ in 0..2 {
             tokio::time::timeout(Duration::from_secs(10), done.notified()).await.expect("it is done");
         }
