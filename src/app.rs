@@ -36,7 +36,7 @@ mod doors;
 
 mod health;
 
-mod played;
+mod sandbox_control;
 
 mod chores;
 

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{health::Health, now, parts::Parts, played::Played};
+use super::{health::Health, now, parts::Parts, sandbox_control::SandboxControl};
 use crate::{
     adapters::{receivers::Outward, sandbox::Sandbox, scripted::Scripted},
     config::{Language, Source},
@@ -55,7 +55,7 @@ pub(super) fn open(behind: Behind<'_>) -> anyhow::Result<Doors> {
     let settings = &parts.settings;
     let fetching = Arc::clone(&parts.fetching);
     let sandbox = behind.sandbox.map(|sandbox| {
-        Arc::new(Played {
+        Arc::new(SandboxControl {
             sandbox,
             scripted: behind.scripted,
             intake: Arc::clone(&behind.intake),

@@ -22,14 +22,14 @@ use crate::{
 };
 
 /// The sandbox, played by hand.
-pub(super) struct Played {
+pub(super) struct SandboxControl {
     pub(super) sandbox: Arc<Sandbox>,
     pub(super) scripted: Arc<Scripted>,
     pub(super) intake: Arc<Intake>,
     pub(super) channels: Arc<Channels>,
 }
 
-impl Played {
+impl SandboxControl {
     /// What one body says, as often as the gateway would deliver it.
     async fn take_one(&self, incoming: Incoming) -> Result<Verdict, Error> {
         let Some(channel) = self.channels.get(SANDBOX) else { return Err(Error::Gone) };
@@ -48,7 +48,7 @@ impl Played {
 }
 
 #[async_trait]
-impl ports::SandboxDoor for Played {
+impl ports::SandboxDoor for SandboxControl {
     fn behaviour(&self) -> Behaviour {
         let (provider, model) = (self.sandbox.faults(), self.scripted.faults());
         Behaviour {
