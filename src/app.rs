@@ -30,7 +30,7 @@ mod shutdown;
 
 mod parts;
 
-mod others;
+mod coordination;
 
 mod doors;
 

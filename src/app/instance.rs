@@ -16,10 +16,10 @@ use uuid::Uuid;
 use super::{
     CONNECT,
     chores::Chores,
+    coordination::{self, Coordination},
     doors,
     generators::Models,
     invitations, notifying, now,
-    others::{self, Coordination},
     parts::{self, Ground, Parts},
     receiving,
     shutdown::Shutdown,
@@ -225,7 +225,7 @@ impl Instance {
         // From here on nothing can fail: an instance that claims work must be there to end it.
         parts.worker(&turns, &sender, &shutdown).start();
         parts.keep(&shutdown);
-        others::listen(&parts, coordination.others, told, &shutdown);
+        coordination::listen(&parts, coordination.others, told, &shutdown);
         parts::show_typing(&parts, typed, &shutdown);
         parts::take_reports(&parts, &intake, reports, &shutdown);
         receiving::start(&parts, &intake, &shutdown);
