@@ -8,7 +8,7 @@ mod vault;
 
 mod key_file;
 
-mod moves;
+mod store_backup;
 
 mod backup;
 
