@@ -58,13 +58,13 @@ mod simulator;
 
 mod own_api;
 
-mod causes;
+mod error_text;
 
 mod check;
 
 mod connect;
 
-mod alive;
+mod liveness;
 
 #[cfg(test)]
 mod tests;
@@ -73,14 +73,14 @@ use std::{sync::Arc, time::Duration};
 
 use execution::{key_store, redis_lock::Lock, redis_server};
 
-pub use alive::is_alive;
 pub use backup::{Destination, backup};
-pub use causes::with_causes;
 pub use check::{Finding, Severity, check};
 pub use connect::{Arrived, Connection, Proof, connections};
 pub use demo::demo;
+pub use error_text::with_causes;
 pub use instance::serve;
 pub use invitations::{base, invite};
+pub use liveness::is_alive;
 pub use own_api::{OwnApi, Said};
 pub use restore::{Examined, LetIn, Restored, Wish, examine};
 pub use secret_key::{Rotated, rotate};

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use anyhow::Context as _;
 
-use super::alive::near;
+use super::liveness::near;
 use crate::{
     config::Settings,
     domain::time::Time,
