@@ -2,23 +2,23 @@
 //!
 //! In: requests of agents, programs and commands. Out: messages owed, notes, changes, or a refusal that says why.
 
-pub(super) mod words;
+pub(super) mod messages;
 
-pub(super) mod fate;
+pub(super) mod resolve_send;
 
 pub(super) mod letters;
 
-pub(super) mod marks;
+pub(super) mod patch;
 
 pub(super) mod drafts;
 
-mod reading;
+mod read_state;
 
 pub(super) mod follow_ups;
 
-mod leaving;
+mod unassign;
 
-mod telling;
+mod redeliver;
 
 mod refusal;
 
@@ -31,7 +31,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use self::{
-    reading::Ticks,
+    read_state::Ticks,
     refusal::{conflict, invalid, not_retryable, or_not_found},
 };
 use super::{
@@ -216,7 +216,7 @@ impl Desk {
         who: &Who,
         idempotency: Option<Idempotency>,
     ) -> Result<Said, Refusal> {
-        words::check(&words)?;
+        messages::check(&words)?;
         let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
         let key = self.begun_by_a_person(key, who);
         let (channels, who) = (Arc::clone(&self.channels), who.clone());
@@ -228,7 +228,7 @@ impl Desk {
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
             let unread = docket.conversation.unread;
-            let (said, remembered) = words::say(docket, &channel.policy, &words, &who, &idempotency)?;
+            let (said, remembered) = messages::say(docket, &channel.policy, &words, &who, &idempotency)?;
             let ticks = Ticks::of(docket, &channel, docket.conversation.unread < unread);
             Ok::<_, Refusal>((said, remembered, ticks))
         };
@@ -280,11 +280,11 @@ impl Desk {
         let need = Need { request: Some(idempotency.key.clone()), ..Need::default() };
         let step = move |docket: &mut Docket| {
             let conversation = docket.conversation.id;
-            if let Some(ids) = words::made_before(docket, &idempotency)? {
+            if let Some(ids) = messages::made_before(docket, &idempotency)? {
                 return Ok::<_, Refusal>((ids, conversation, None));
             }
-            let id = words::keep_note(docket, &text, &who);
-            words::remember(docket, &idempotency, &[id]);
+            let id = messages::keep_note(docket, &text, &who);
+            messages::remember(docket, &idempotency, &[id]);
             Ok((vec![id], conversation, docket.message(id).cloned()))
         };
         let (ids, conversation, note) = or_not_found(change(&*self.ledger, key, need, step).await)??;
@@ -300,17 +300,17 @@ impl Desk {
 
     /// Sends a failed, dead or unknown message again, as this person's.
     pub async fn retry(&self, message: Uuid, who: &Who) -> Result<Message, Refusal> {
-        self.with_message(message, who, fate::retry).await
+        self.with_message(message, who, resolve_send::retry).await
     }
 
     /// Treats a message of unknown fate as sent.
     pub async fn confirm(&self, message: Uuid, who: &Who) -> Result<Message, Refusal> {
-        self.with_message(message, who, fate::confirm).await
+        self.with_message(message, who, resolve_send::confirm).await
     }
 
     /// Withdraws a message that is still queued.
     pub async fn withdraw(&self, message: Uuid, who: &Who) -> Result<Message, Refusal> {
-        self.with_message(message, who, fate::withdraw).await
+        self.with_message(message, who, resolve_send::withdraw).await
     }
 
     async fn with_message(
@@ -338,7 +338,7 @@ impl Desk {
         let need = Need { labels: patch.labelling.is_some(), ..Need::default() };
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            marks::apply(docket, &channel.policy, &patch, &who)?;
+            patch::apply(docket, &channel.policy, &patch, &who)?;
             Ok(docket.conversation.id)
         };
         or_not_found(change(&*self.ledger, key, need, step).await)?

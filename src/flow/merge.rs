@@ -243,7 +243,7 @@ fn receive(docket: &mut Docket, policy: &Policy, later: &Later) {
     }
     let mut labels = Labelling::Change { add: later.labels.clone(), remove: Vec::new() }.of(&docket.labels);
     labels.truncate(LABELS_MAX);
-    desk::marks::label(docket, labels, actor::SYSTEM);
+    desk::patch::label(docket, labels, actor::SYSTEM);
     take_what_is_missing(docket, policy, from);
     let waits = from.waiting_since.filter(|_| from.mode.mode == Mode::Human);
     let called_for = from.attention.map(|attention| attention.reason);
@@ -255,10 +255,10 @@ fn receive(docket: &mut Docket, policy: &Policy, later: &Later) {
 /// What the later one has and this one has not: who holds it, a note for the assistant, suggestions.
 fn take_what_is_missing(docket: &mut Docket, policy: &Policy, from: &Conversation) {
     if docket.conversation.assignee.is_none() && from.assignee.is_some() {
-        desk::marks::assign(docket, from.assignee, actor::SYSTEM);
+        desk::patch::assign(docket, from.assignee, actor::SYSTEM);
     }
     if from.drafting && !docket.conversation.drafting {
-        desk::marks::suggest(docket, policy, true, actor::SYSTEM);
+        desk::patch::suggest(docket, policy, true, actor::SYSTEM);
     }
     if docket.conversation.memo.note.is_none() {
         docket.conversation.memo.note.clone_from(&from.memo.note);

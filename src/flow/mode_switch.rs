@@ -287,7 +287,7 @@ pub fn apply(docket: &mut Docket, policy: &Policy, to: Mode, request: &Request) 
         docket.conversation.memo.note = Some(before + note);
         let origin = request.origin.unwrap_or(Origin::Dashboard);
         let who = Who { actor: request.actor.clone(), agent: request.agent, origin };
-        desk::words::keep_note(docket, note, &who);
+        desk::messages::keep_note(docket, note, &who);
     }
     let answering = to == Mode::Ai && request.answer_now && inbox::answer_now(docket);
     Ok(receipt(docket, &switched, answering))

@@ -5,10 +5,9 @@
 use uuid::Uuid;
 
 use super::{
-    Desk, Idempotency, Refusal, Said, Who, Words,
-    reading::Ticks,
+    Desk, Idempotency, Refusal, Said, Who, Words, messages,
+    read_state::Ticks,
     refusal::{conflict, or_not_found},
-    words,
 };
 use crate::{
     domain::{
@@ -62,7 +61,7 @@ impl Desk {
         idempotency: Option<Idempotency>,
     ) -> Result<Said, Refusal> {
         if let Some(text) = &approval.text {
-            words::check(&[Words::of(text.clone())])?;
+            messages::check(&[Words::of(text.clone())])?;
         }
         let (channels, who) = (self.channels.clone(), who.clone());
         let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
@@ -101,7 +100,7 @@ pub(in crate::flow) fn ask(
     who: &Who,
     idempotency: &Idempotency,
 ) -> Result<Uuid, Refusal> {
-    let before = words::made_before(docket, idempotency)?;
+    let before = messages::made_before(docket, idempotency)?;
     if let Some(id) = before.and_then(|ids| ids.first().copied()) {
         return Ok(id);
     }
@@ -112,7 +111,7 @@ pub(in crate::flow) fn ask(
         return Err(conflict("no_model", "the channel's ceiling of cost is reached for today"));
     }
     let id = drafts::ask(docket, &who.actor);
-    words::remember(docket, idempotency, &[id]);
+    messages::remember(docket, idempotency, &[id]);
     Ok(id)
 }
 
@@ -125,7 +124,7 @@ pub(in crate::flow) fn send(
     who: &Who,
     idempotency: &Idempotency,
 ) -> Result<(Said, Option<Vec<Uuid>>), Refusal> {
-    if let Some(ids) = words::made_before(docket, idempotency)? {
+    if let Some(ids) = messages::made_before(docket, idempotency)? {
         return Ok((Said::nothing_new(docket.conversation.id), Some(ids)));
     }
     let draft = docket.draft(id).cloned().ok_or(Refusal::NotFound)?;
@@ -146,10 +145,10 @@ pub(in crate::flow) fn send(
     let state = if is_as_written { DraftState::Sent } else { DraftState::Edited };
     // Before anything is said: that would make a fresh one stale.
     docket.keep_draft(Draft { state, ..draft.clone() });
-    let said = words::speak(
+    let said = messages::speak(
         docket,
         policy,
-        vec![words::Line { text, quoted: None, enclosure: None }],
+        vec![messages::Line { text, quoted: None, enclosure: None }],
         who,
         Reason::DraftSent,
     );
@@ -161,7 +160,7 @@ pub(in crate::flow) fn send(
         ended = ended.message(message);
     }
     docket.record(ended);
-    words::remember(docket, idempotency, &said.ids());
+    messages::remember(docket, idempotency, &said.ids());
     Ok((said, None))
 }
 

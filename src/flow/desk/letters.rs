@@ -5,9 +5,9 @@
 use uuid::Uuid;
 
 use super::{
-    Refusal, Who, conflict, fate, not_retryable,
+    Refusal, Who, conflict, messages, not_retryable,
     refusal::{ANSWERED, TAKEN_OVER},
-    words,
+    resolve_send,
 };
 use crate::{
     domain::{
@@ -27,7 +27,7 @@ use crate::{
 
 pub(super) fn subjects_of(letter: &DeadLetter) -> Vec<Uuid> {
     match letter.kind {
-        LetterKind::Turn => words::ids_of(&letter.payload["message_ids"]),
+        LetterKind::Turn => messages::ids_of(&letter.payload["message_ids"]),
         LetterKind::Send => letter.subject.into_iter().collect(),
         LetterKind::Webhook | LetterKind::Delivery => Vec::new(),
     }
@@ -70,7 +70,7 @@ pub(in crate::flow) fn replay(
             let message = letter.subject.ok_or(Refusal::NotFound)?;
             refuse_unwanted_send(docket, message, force)?;
             // The letter ends with it.
-            fate::retry(docket, policy, message, who)?;
+            resolve_send::retry(docket, policy, message, who)?;
         }
         LetterKind::Webhook | LetterKind::Delivery => {
             return Err(not_retryable("letters of this kind are not replayed so"));

@@ -17,7 +17,7 @@ use crate::{
     flow::{
         agenda::{self, Fired},
         conversations,
-        desk::{Approval, Idempotency, Who, Words, drafts, fate, follow_ups, words},
+        desk::{Approval, Idempotency, Who, Words, drafts, follow_ups, messages, resolve_send},
         errands,
         generator::{Failure, FailureKind},
         inbox::{self, Claim, Claimant},
@@ -109,24 +109,24 @@ impl World {
             Act::PersonWrites => {
                 let words = [Words::of("A person here.")];
                 let _ = self.step(&Need::default(), |docket, policy| {
-                    words::say(docket, policy, &words, &who(), &Idempotency::of_its_own())
+                    messages::say(docket, policy, &words, &who(), &Idempotency::of_its_own())
                 });
             }
             Act::PersonRetries(seq) => {
                 let id = self.id_of(seq);
                 self.retried.push((id, self.accepted.len()));
                 let need = Need { messages: vec![id], newest: 20, ..Need::default() };
-                let _ = self.step(&need, |docket, policy| fate::retry(docket, policy, id, &who()));
+                let _ = self.step(&need, |docket, policy| resolve_send::retry(docket, policy, id, &who()));
             }
             Act::PersonConfirms(seq) => {
                 let id = self.id_of(seq);
                 let need = Need { messages: vec![id], newest: 20, ..Need::default() };
-                let _ = self.step(&need, |docket, policy| fate::confirm(docket, policy, id, &who()));
+                let _ = self.step(&need, |docket, policy| resolve_send::confirm(docket, policy, id, &who()));
             }
             Act::PersonWithdraws(seq) => {
                 let id = self.id_of(seq);
                 let need = Need { messages: vec![id], newest: 20, ..Need::default() };
-                let _ = self.step(&need, |docket, policy| fate::withdraw(docket, policy, id, &who()));
+                let _ = self.step(&need, |docket, policy| resolve_send::withdraw(docket, policy, id, &who()));
             }
             Act::FollowUpIsCalledOff => {
                 self.step(&Need::default(), |docket, _| agenda::cancel(docket, "called_off", "agent:ana"));

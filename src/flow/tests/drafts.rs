@@ -16,7 +16,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Approval, Idempotency, Refusal, Words, drafts, fate, words},
+        desk::{Approval, Idempotency, Refusal, Words, drafts, messages, resolve_send},
         generator::{Failure, FailureKind},
         inbox::{self, Admitted, Begun, Claim},
         outbox::Settled,
@@ -58,7 +58,7 @@ fn sends(play: &mut Play, id: Uuid, wanted: &Approval) -> Result<Vec<String>, Re
 
 fn says_in_person(play: &mut Play, text: &str) {
     let words = [Words::of(text.to_owned())];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+    play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
 }
 
@@ -151,7 +151,7 @@ fn what_says_nothing_new_leaves_a_draft_as_it_is() {
         ("a reaction", |play| arrives(play, Kind::Reaction, Some(OutcomeReason::Reaction))),
         ("a sticker", |play| arrives(play, Kind::Sticker, Some(OutcomeReason::Sticker))),
         ("a note", |play| {
-            play.step(|docket, _| words::keep_note(docket, "Hm.", &ana()));
+            play.step(|docket, _| messages::keep_note(docket, "Hm.", &ana()));
         }),
         ("the button again", |play| {
             play.switches(Mode::Human);
@@ -261,7 +261,7 @@ fn who_does_not_want_a_draft_any_more_stops_it() {
 
 fn sets_drafting(play: &mut Play, drafting: bool) {
     let patch = crate::flow::desk::Patch { drafting: Some(drafting), ..Default::default() };
-    play.step(|docket, policy| crate::flow::desk::marks::apply(docket, policy, &patch, &ana())).unwrap();
+    play.step(|docket, policy| crate::flow::desk::patch::apply(docket, policy, &patch, &ana())).unwrap();
 }
 
 #[test]
@@ -580,7 +580,7 @@ fn a_message_that_a_person_sends_again_is_news_to_a_draft() {
     let failed = play.messages[0].id;
     play.says("Are you open?");
     suggests(&mut play, "Yes.");
-    play.step(|docket, policy| fate::retry(docket, policy, failed, &ana())).unwrap();
+    play.step(|docket, policy| resolve_send::retry(docket, policy, failed, &ana())).unwrap();
     assert_eq!(play.suggested(), [("Yes.", D::Stale)]);
     assert_eq!(play.in_state(S::Queued), ["Hello."]);
 }

@@ -12,7 +12,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Idempotency, Patch, Refusal, Words, fate, letters, marks, words},
+        desk::{Idempotency, Patch, Refusal, Words, letters, messages, patch, resolve_send},
         inbox,
         outbox::{self, Settled},
         play::Play,
@@ -99,7 +99,7 @@ fn a_message_sent_again_by_a_person_knows_both_of_its_echoes() {
         play.wait(60_000);
         let message = play.messages.last().unwrap().id;
         let ana = ana();
-        play.step(|docket, policy| fate::retry(docket, policy, message, &ana)).unwrap();
+        play.step(|docket, policy| resolve_send::retry(docket, policy, message, &ana)).unwrap();
         let (attempt, _) = play.claims_send();
         if is_refused {
             play.settles(attempt, &Settled::Refused(DeliveryReason::Refused, "no".into()));
@@ -126,13 +126,13 @@ fn whoever_waits_is_overdue_also_after_another_call_has_ended() {
     };
     let looks = |play: &mut Play| {
         let patch = Patch { clear_attention: true, ..Patch::default() };
-        play.step(|docket, policy| marks::apply(docket, policy, &patch, &ana())).unwrap();
+        play.step(|docket, policy| patch::apply(docket, policy, &patch, &ana())).unwrap();
     };
     // A message of a person is given up, and the contact asks on; then that arrives after all, or the person has looked.
     for is_looked_at in [false, true] {
         let mut play = Play::new();
         let words = [Words::of("One moment.")];
-        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
             .unwrap();
         let (attempt, _) = play.claims_send();
         play.settles(attempt, &Settled::Sent("OUT1".into()));
@@ -220,7 +220,7 @@ fn attempts_that_nobody_answered_have_an_echo_each_and_none_is_a_strangers() {
     play.writes(&begun, "OK");
     let id = loses(&mut play);
     for _ in 0..2 {
-        play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+        play.step(|docket, policy| resolve_send::retry(docket, policy, id, &ana())).unwrap();
         assert_eq!(loses(&mut play), id);
     }
     // As often as the provider likes, and in any order.
@@ -242,7 +242,7 @@ fn a_message_sent_again_after_a_failure_is_known_by_its_first_id_too() {
         play.step(|docket, policy| reconcile::take_status(docket, policy, &first, state, None))
     };
     reports(&mut play, S::Failed);
-    play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+    play.step(|docket, policy| resolve_send::retry(docket, policy, id, &ana())).unwrap();
     play.sends();
     assert_ne!(play.message(id).provider_message_id.as_ref(), Some(&first));
     assert_eq!(play.copy(&first, "OK", Copy::Api), Matched::Ours(id));
@@ -275,7 +275,7 @@ fn an_echo_is_not_waited_for_longer_than_the_provider_keeps_it() {
     let begun = play.begins();
     play.writes(&begun, "OK");
     let id = loses(&mut play);
-    play.step(|docket, policy| fate::confirm(docket, policy, id, &ana())).unwrap();
+    play.step(|docket, policy| resolve_send::confirm(docket, policy, id, &ana())).unwrap();
     play.wait(86_400_000);
     play.tends();
     assert!(play.message(id).is_open(), "the phone may have been away for a day");
@@ -297,7 +297,7 @@ fn a_failure_reported_of_an_earlier_attempt_says_nothing_of_the_one_under_way() 
     };
     report(&mut play);
     assert!(play.message(id).is(S::Failed));
-    play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+    play.step(|docket, policy| resolve_send::retry(docket, policy, id, &ana())).unwrap();
     let (attempt, _) = play.claims_send();
     report(&mut play);
     assert!(play.message(id).is(S::Sending));
@@ -324,11 +324,11 @@ fn what_a_person_is_called_for_beside_a_send_of_unknown_fate_is_not_forgotten() 
                 assert_eq!(called(&play), Some(AttentionReason::SendUnknown), "it ends only by its settling");
             }
             "a person confirms it" => {
-                play.step(|docket, policy| fate::confirm(docket, policy, id, &ana())).unwrap();
+                play.step(|docket, policy| resolve_send::confirm(docket, policy, id, &ana())).unwrap();
                 assert_eq!(called(&play), Some(AttentionReason::Unreadable), "nobody has listened");
             }
             "a person sends it again" => {
-                play.step(|docket, policy| fate::retry(docket, policy, id, &ana())).unwrap();
+                play.step(|docket, policy| resolve_send::retry(docket, policy, id, &ana())).unwrap();
                 assert_eq!(called(&play), Some(AttentionReason::Unreadable), "nobody has listened");
             }
             _ => {}
@@ -394,7 +394,7 @@ fn a_letter_about_a_send_is_told_to_be_tried_again_once_by_whichever_way() {
             let message = letter.subject.unwrap();
             play.step(|docket, policy| match by_its_letter {
                 true => letters::replay(docket, policy, letter.id, false, &ana()).map(|_| ()),
-                false => fate::retry(docket, policy, message, &ana()),
+                false => resolve_send::retry(docket, policy, message, &ana()),
             })
             .unwrap();
             assert_eq!(play.happened(EventType::DeadLetterReplayed), time, "by its letter: {by_its_letter}");

@@ -17,7 +17,7 @@ use crate::{
     },
     flow::{
         agenda::{self, Wish},
-        desk::fate,
+        desk::resolve_send,
         generator::FailureKind,
         inbox::{self, Claim},
         outbox::{self, Settled},
@@ -206,7 +206,7 @@ fn what_a_person_confirms_counts_in_its_sequence() {
     play.settles(attempt, &Settled::Unclear("timed out".into()));
     assert_eq!(play.pending_follow_ups(), 1);
     let id = play.messages.iter().find(|message| message.is(S::Unknown)).unwrap().id;
-    play.step(|docket, policy| fate::confirm(docket, policy, id, &ana())).unwrap();
+    play.step(|docket, policy| resolve_send::confirm(docket, policy, id, &ana())).unwrap();
     play.wait(20_000);
     play.fires();
     assert_eq!((play.sends(), play.pending_follow_ups()), (vec!["Hello?".to_owned()], 0));

@@ -80,7 +80,7 @@ fn who_was_answered_meanwhile_is_not_answered_again_and_stays_with_that_person()
     play.says("Are you open?");
     let words = [Words::of("On Monday. Ana.")];
     play.step(|docket, policy| {
-        crate::flow::desk::words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own())
+        crate::flow::desk::messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own())
     })
     .unwrap();
     play.sends();

@@ -8,7 +8,7 @@ use crate::{
     },
     flow::{
         agenda::heard_elsewhere,
-        desk::{Idempotency, Words, words},
+        desk::{Idempotency, Words, messages},
         inbox, merge,
         outbox::Settled,
         play::Play,
@@ -28,10 +28,10 @@ fn the_other_id_of_a_person_is_asked_for_once_where_a_person_writes_or_a_hidden_
         ("from the dashboard", |play| {
             let words = [Words::of("Let me look.")];
             let once = Idempotency::of_its_own();
-            play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &once)).unwrap();
+            play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &once)).unwrap();
         }),
         ("a note, where nobody has written", |play| {
-            play.step(|docket, _| words::keep_note(docket, "Call her.", &ana()));
+            play.step(|docket, _| messages::keep_note(docket, "Call her.", &ana()));
         }),
     ];
     for (name, deed) in deeds {

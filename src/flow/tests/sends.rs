@@ -12,7 +12,7 @@ use crate::{
         policy::{BurstPolicy, Policy},
     },
     flow::{
-        desk::{Idempotency, Words, fate, words},
+        desk::{Idempotency, Words, messages, resolve_send},
         inbox,
         ledger::Need,
         outbox::{self, Settled},
@@ -272,7 +272,7 @@ fn what_waits_behind_an_unknown_part_holds_back_nothing_that_is_said_later() {
     let says = |play: &mut Play, text: &str| {
         let words = [Words::of(text)];
         let step = |docket: &mut Docket, policy: &Policy| {
-            words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()).map(drop)
+            messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()).map(drop)
         };
         play.step(step).unwrap();
     };
@@ -318,7 +318,7 @@ fn a_reply_whose_first_part_was_withdrawn_has_answered_nothing_until_another_par
     let begun = play.begins();
     play.writes(&begun, "This is the first one.\n\nThis is the second one.");
     let first = begun_reply(&play);
-    play.step(|docket, policy| fate::withdraw(docket, policy, first, &ana())).unwrap();
+    play.step(|docket, policy| resolve_send::withdraw(docket, policy, first, &ana())).unwrap();
     let (attempt, claim) = play.claims_send();
     assert!(matches!(claim, outbox::Claim::Claimed(_)));
     assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::Answered);

@@ -12,7 +12,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Idempotency, Words, fate, words},
+        desk::{Idempotency, Words, messages, resolve_send},
         inbox::{self, Claim},
         mode_switch::{self, Request},
         outbox::{self, Settled},
@@ -247,11 +247,11 @@ fn the_hold_shortens_no_hour_that_somebody_chose() {
     let chosen = play.now.plus_ms(60_000);
     play.conversation.mode.until = Some(chosen);
     let words = [Words::of("Let me look.")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+    play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     assert_eq!(play.conversation.mode.until, Some(chosen));
     play.wait(55_000);
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+    play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     assert_eq!(play.conversation.mode.until, Some(play.now.plus_ms(10_000)));
 }
@@ -319,7 +319,7 @@ fn a_reply_that_an_agent_withdraws_leaves_its_question_to_people() {
     play.writes(&begun, "a1");
     let reply = play.messages.last().unwrap().id;
     let ana = ana();
-    play.step(|docket, policy| fate::withdraw(docket, policy, reply, &ana)).unwrap();
+    play.step(|docket, policy| resolve_send::withdraw(docket, policy, reply, &ana)).unwrap();
     assert_eq!(play.message(question).inbound.unwrap().outcome, Outcome::LeftToHuman);
     assert!(play.conversation.waiting_since.is_some());
 }
@@ -330,10 +330,11 @@ fn words_that_an_agent_takes_back_were_not_said() {
     play.says("m1");
     let ana = ana();
     let words = [Words::of("wait")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana, &Idempotency::of_its_own())).unwrap();
+    play.step(|docket, policy| messages::say(docket, policy, &words, &ana, &Idempotency::of_its_own()))
+        .unwrap();
     assert!(play.conversation.waiting_since.is_none());
     let said = play.messages.last().unwrap().id;
-    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana)).unwrap();
+    play.step(|docket, policy| resolve_send::withdraw(docket, policy, said, &ana)).unwrap();
     assert!(play.conversation.contact_spoke_last() && play.conversation.waiting_since.is_some());
 }
 
@@ -347,7 +348,7 @@ fn a_clock_that_was_stopped_is_started_by_no_message_of_that_person() {
     };
     let writes = |play: &mut Play| {
         let words = [Words::of("Let me look.")];
-        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
             .unwrap();
         play.sends();
         play.conversation.mode.until
@@ -421,10 +422,10 @@ fn words_taken_back_leave_the_contact_waiting_if_what_was_before_them_fails_too(
     play.writes(&begun, "a1");
     let (attempt, _) = play.claims_send();
     let words = [Words::of("wait")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+    play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     let said = play.messages.last().unwrap().id;
-    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
+    play.step(|docket, policy| resolve_send::withdraw(docket, policy, said, &ana())).unwrap();
     play.settles(attempt, &Settled::Again(None, "refused the connection".into()));
     assert!(play.conversation.waiting_since.is_some() && play.conversation.contact_spoke_last());
 }
@@ -436,7 +437,7 @@ fn the_way_back_waits_for_a_persons_message_that_is_on_its_way() {
         let again_ms = hold_ms.max(60_000);
         play.says("m1");
         let words = [Words::of("One moment.")];
-        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+        play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
             .unwrap();
         play.wait(hold_ms);
         play.tends();
@@ -480,7 +481,7 @@ fn words_that_are_refused_take_nothing_over() {
     play.begins();
     let words = [Words { quoted: Some(uuid::Uuid::now_v7()), ..Words::of("That one.") }];
     let said =
-        play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()));
+        play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()));
     assert!(said.is_err(), "it quotes what nobody said");
     assert_eq!((play.conversation.mode.mode, play.turns[0].state), (Mode::Ai, TurnState::Generating));
 }

@@ -8,7 +8,7 @@ use crate::{
         mode::{Mode, Reason},
     },
     flow::{
-        desk::{Idempotency, Patch, Words, fate, marks, words},
+        desk::{Idempotency, Patch, Words, messages, patch, resolve_send},
         inbox::{self, Claim},
         play::Play,
         provider::Arrival,
@@ -32,7 +32,7 @@ fn whoever_waits_when_the_clock_gives_back_is_called_for_until_the_assistant_ans
 
     // Nobody waits.
     let words = [Words::of("Anything else?")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+    play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     play.sends();
     play.wait(120_000);
@@ -50,7 +50,7 @@ fn whoever_is_put_aside_is_overdue_only_after_that() {
         play.wait(1_000);
         let back_at = play.now.plus_ms(86_400_000);
         let put_aside = Patch { status: Some((Status::Snoozed, Some(back_at))), ..Patch::default() };
-        play.step(|docket, policy| marks::apply(docket, policy, &put_aside, &ana())).unwrap();
+        play.step(|docket, policy| patch::apply(docket, policy, &put_aside, &ana())).unwrap();
         assert_eq!(play.clocks.tend_at, Some(back_at));
         play.now = back_at;
         if contact_returns {
@@ -73,7 +73,7 @@ fn whoever_speaks_while_a_persons_words_are_on_their_way_still_waits() {
     let mut play = Play::new();
     play.says("m1");
     let words = [Words::of("One moment.")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+    play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     assert_eq!(play.conversation.waiting_since, None);
     play.wait(1_000);
@@ -85,11 +85,11 @@ fn whoever_speaks_while_a_persons_words_are_on_their_way_still_waits() {
     assert!(play.conversation.memo.overdue_at.is_some());
 
     // What a person takes back was no answer to it either.
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+    play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     assert_eq!(play.conversation.waiting_since, None);
     let said = play.messages.last().unwrap().id;
-    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
+    play.step(|docket, policy| resolve_send::withdraw(docket, policy, said, &ana())).unwrap();
     assert_eq!(play.conversation.waiting_since, Some(spoke_at));
 }
 
@@ -100,10 +100,10 @@ fn whoever_was_left_in_silence_waits_for_nobody_when_a_person_takes_words_back()
     let begun = play.begins();
     play.commits(&begun, &Answer { stay_silent: Some("a thank-you".to_owned()), ..Answer::default() });
     let words = [Words::of("Anything else?")];
-    play.step(|docket, policy| words::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
+    play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     let said = play.messages.last().unwrap().id;
-    play.step(|docket, policy| fate::withdraw(docket, policy, said, &ana())).unwrap();
+    play.step(|docket, policy| resolve_send::withdraw(docket, policy, said, &ana())).unwrap();
     assert_eq!(play.conversation.waiting_since, None);
 }
 

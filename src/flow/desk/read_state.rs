@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Desk, Refusal, Who, marks, refusal::or_not_found};
+use super::{Desk, Refusal, Who, patch, refusal::or_not_found};
 use crate::{
     domain::{
         chat::ChatId,
@@ -59,10 +59,10 @@ impl Desk {
                 .messages()
                 .iter()
                 .filter(|message| {
-                    message.author == Author::Contact && message.seq > seq && marks::counts_as_unread(message)
+                    message.author == Author::Contact && message.seq > seq && patch::counts_as_unread(message)
                 })
                 .count();
-            marks::set_read(docket, seq, i64::try_from(unread).unwrap_or(i64::MAX), &by);
+            patch::set_read(docket, seq, i64::try_from(unread).unwrap_or(i64::MAX), &by);
             let is_read_now = |message: &Message| {
                 message.author == Author::Contact && (read_before + 1..=seq).contains(&message.seq)
             };
@@ -82,7 +82,7 @@ impl Desk {
         let by = who.actor.clone();
         let need = Need { newest: LOOKS_BACK, ..Need::itself() };
         let step = move |docket: &mut Docket| {
-            marks::mark_unread(docket, &by);
+            patch::mark_unread(docket, &by);
             docket.conversation.id
         };
         or_not_found(change(&*self.ledger, key, need, step).await)
