@@ -98,7 +98,7 @@ impl Idempotency {
 
 /// One message to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
+pub struct NewMessage {
     /// The text.
     pub text: String,
     /// Which message it answers.
@@ -109,7 +109,7 @@ pub struct Words {
     pub at: String,
 }
 
-impl Words {
+impl NewMessage {
     /// These words, and nothing with them.
     pub fn of(text: impl Into<String>) -> Self {
         Self { text: text.into(), quoted: None, enclosure: None, at: String::new() }
@@ -118,7 +118,7 @@ impl Words {
 
 /// What was said.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct Posted {
     /// The conversation in which it was said.
     pub conversation: Uuid,
     /// The messages, in order.
@@ -191,16 +191,16 @@ impl Desk {
     pub async fn say(
         &self,
         key: Key,
-        words: Vec<Words>,
+        words: Vec<NewMessage>,
         who: &Who,
         idempotency: Option<Idempotency>,
-    ) -> Result<Said, Refusal> {
+    ) -> Result<Posted, Refusal> {
         let files: Vec<Uuid> =
             words.iter().filter_map(|words| words.enclosure.as_ref()).map(|file| file.id).collect();
         let outcome = self.speak(key, words, who, idempotency).await;
         // A step whose end was not heard of may have been committed all the same.
         let is_known = !matches!(outcome, Err(Refusal::Store(_)));
-        let carried = outcome.as_ref().map(Said::ids).unwrap_or_default();
+        let carried = outcome.as_ref().map(Posted::ids).unwrap_or_default();
         for file in files.into_iter().filter(|file| is_known && !carried.contains(file)) {
             if let Err(error) = self.enclosures.let_go_of(file).await {
                 tracing::debug!(%error, "a file that nothing carries was not let go of; it will be within the day");
@@ -212,10 +212,10 @@ impl Desk {
     async fn speak(
         &self,
         key: Key,
-        words: Vec<Words>,
+        words: Vec<NewMessage>,
         who: &Who,
         idempotency: Option<Idempotency>,
-    ) -> Result<Said, Refusal> {
+    ) -> Result<Posted, Refusal> {
         messages::check(&words)?;
         let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
         let key = self.begun_by_a_person(key, who);
@@ -243,7 +243,7 @@ impl Desk {
     }
 
     /// The takeover is one in the other conversations with the same person as well.
-    async fn with_others(&self, mut said: Said) -> Said {
+    async fn with_others(&self, mut said: Posted) -> Posted {
         if let Some(takeover) = said.takeover.take() {
             said.takeover = Some(self.switch.with_others(takeover).await);
         }
@@ -251,7 +251,7 @@ impl Desk {
     }
 
     /// The answer of the request that a key was first used for.
-    async fn said_before(&self, said: Said, ids: &[Uuid]) -> Result<Said, Refusal> {
+    async fn said_before(&self, said: Posted, ids: &[Uuid]) -> Result<Posted, Refusal> {
         let mut messages = Vec::with_capacity(ids.len());
         let mut conversation = said.conversation;
         for id in ids {
@@ -260,7 +260,7 @@ impl Desk {
             conversation = placed.conversation;
             messages.push(placed.message);
         }
-        Ok(Said { conversation, messages, ..said })
+        Ok(Posted { conversation, messages, ..said })
     }
 
     /// Leaves a private note, and says in which conversation. A repeat under the same key leaves none.

@@ -24,7 +24,7 @@ use crate::{
     },
     flow::{
         agenda::Wish,
-        desk::{self, Approval, Idempotency, Patch, Refusal, Said, Who, Words},
+        desk::{self, Approval, Idempotency, NewMessage, Patch, Posted, Refusal, Who},
         erase,
         erasures::Rows,
         intake::{self, Verdict},
@@ -94,10 +94,10 @@ port! {
         /// Sends texts, all or none, in order; takes over. A repeat of the same request answers as the first did.
         fn say(
             key: Key,
-            words: Vec<Words>,
+            words: Vec<NewMessage>,
             who: &Who,
             once: Option<Idempotency>,
-        ) -> Result<Said, Refusal>;
+        ) -> Result<Posted, Refusal>;
 
         /// Keeps a private note, and says in which conversation. A repeat of the same request answers as the first did.
         fn note(
@@ -145,7 +145,7 @@ port! {
             approval: Approval,
             who: &Who,
             once: Option<Idempotency>,
-        ) -> Result<Said, Refusal>;
+        ) -> Result<Posted, Refusal>;
 
         /// Puts a draft away.
         fn discard_draft(key: Key, draft: Uuid, who: &Who) -> Result<(), Refusal>;

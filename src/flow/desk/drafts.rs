@@ -5,7 +5,7 @@
 use uuid::Uuid;
 
 use super::{
-    Desk, Idempotency, Refusal, Said, Who, Words, messages,
+    Desk, Idempotency, NewMessage, Posted, Refusal, Who, messages,
     read_state::Ticks,
     refusal::{conflict, or_not_found},
 };
@@ -59,9 +59,9 @@ impl Desk {
         approval: Approval,
         who: &Who,
         idempotency: Option<Idempotency>,
-    ) -> Result<Said, Refusal> {
+    ) -> Result<Posted, Refusal> {
         if let Some(text) = &approval.text {
-            messages::check(&[Words::of(text.clone())])?;
+            messages::check(&[NewMessage::of(text.clone())])?;
         }
         let (channels, who) = (self.channels.clone(), who.clone());
         let idempotency = idempotency.unwrap_or_else(Idempotency::of_its_own);
@@ -123,9 +123,9 @@ pub(in crate::flow) fn send(
     approval: &Approval,
     who: &Who,
     idempotency: &Idempotency,
-) -> Result<(Said, Option<Vec<Uuid>>), Refusal> {
+) -> Result<(Posted, Option<Vec<Uuid>>), Refusal> {
     if let Some(ids) = messages::made_before(docket, idempotency)? {
-        return Ok((Said::nothing_new(docket.conversation.id), Some(ids)));
+        return Ok((Posted::nothing_new(docket.conversation.id), Some(ids)));
     }
     let draft = docket.draft(id).cloned().ok_or(Refusal::NotFound)?;
     match draft.state {
@@ -148,7 +148,7 @@ pub(in crate::flow) fn send(
     let said = messages::speak(
         docket,
         policy,
-        vec![messages::Line { text, quoted: None, enclosure: None }],
+        vec![messages::ResolvedMessage { text, quoted: None, enclosure: None }],
         who,
         Reason::DraftSent,
     );

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{BATCH_MAX, Idempotency, REMEMBERED_MS, Refusal, Said, TEXT_MAX, Who, Words, invalid};
+use super::{BATCH_MAX, Idempotency, NewMessage, Posted, REMEMBERED_MS, Refusal, TEXT_MAX, Who, invalid};
 use crate::{
     domain::{
         docket::{Docket, Entry, Remembered},
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-impl Said {
+impl Posted {
     /// Nothing was said now: it was before.
     pub(super) const fn nothing_new(conversation: Uuid) -> Self {
         Self { conversation, messages: Vec::new(), takeover: None }
@@ -36,7 +36,7 @@ impl Said {
     }
 }
 
-pub(super) fn check(words: &[Words]) -> Result<(), Refusal> {
+pub(super) fn check(words: &[NewMessage]) -> Result<(), Refusal> {
     if words.is_empty() || words.len() > BATCH_MAX {
         return Err(invalid("/messages", format!("1 to {BATCH_MAX} messages")));
     }
@@ -62,26 +62,26 @@ pub(super) fn check(words: &[Words]) -> Result<(), Refusal> {
 pub(in crate::flow) fn say(
     docket: &mut Docket,
     policy: &Policy,
-    words: &[Words],
+    words: &[NewMessage],
     who: &Who,
     idempotency: &Idempotency,
-) -> Result<(Said, Option<Vec<Uuid>>), Refusal> {
+) -> Result<(Posted, Option<Vec<Uuid>>), Refusal> {
     if let Some(ids) = made_before(docket, idempotency)? {
-        return Ok((Said::nothing_new(docket.conversation.id), Some(ids)));
+        return Ok((Posted::nothing_new(docket.conversation.id), Some(ids)));
     }
     // Before anything changes: a refusal leaves everything as it was.
-    let lines = words.iter().map(|words| {
+    let resolved = words.iter().map(|words| {
         let quoted = quote(docket, words)?;
-        Ok(Line { text: words.text.clone(), quoted, enclosure: words.enclosure.clone() })
+        Ok(ResolvedMessage { text: words.text.clone(), quoted, enclosure: words.enclosure.clone() })
     });
-    let lines = lines.collect::<Result<Vec<_>, Refusal>>()?;
-    let said = speak(docket, policy, lines, who, Reason::AgentMessage);
+    let resolved = resolved.collect::<Result<Vec<_>, Refusal>>()?;
+    let said = speak(docket, policy, resolved, who, Reason::AgentMessage);
     remember(docket, idempotency, &said.ids());
     Ok((said, None))
 }
 
 /// What is said, with what it answers found.
-pub(super) struct Line {
+pub(super) struct ResolvedMessage {
     /// The words, or what stands under the file.
     pub(super) text: String,
     /// What they answer.
@@ -94,15 +94,15 @@ pub(super) struct Line {
 pub(super) fn speak(
     docket: &mut Docket,
     policy: &Policy,
-    lines: Vec<Line>,
+    resolved: Vec<ResolvedMessage>,
     who: &Who,
     reason: Reason,
-) -> Said {
+) -> Posted {
     let was_ai = docket.conversation.mode.mode == Mode::Ai;
     let by = By { agent: who.agent, ..By::of(reason, &who.actor) };
     let switched = conversations::cause(docket, policy, by).unwrap_or_default();
     let mut ids = Vec::new();
-    for Line { text, quoted, enclosure } in lines {
+    for ResolvedMessage { text, quoted, enclosure } in resolved {
         let parts = match enclosure {
             // What stands under a file is never cut.
             Some(_) => vec![text],
@@ -125,7 +125,7 @@ pub(super) fn speak(
     let has_stopped = switched.changed || switched.parts_discarded > 0 || switched.generation_ms.is_some();
     let takeover = (was_ai || has_stopped).then(|| mode_switch::receipt(docket, &switched, false));
     let messages = ids.iter().filter_map(|id| docket.message(*id).cloned()).collect();
-    Said { conversation: docket.conversation.id, messages, takeover }
+    Posted { conversation: docket.conversation.id, messages, takeover }
 }
 
 /// What an earlier request under the same key made; refused if that was another request.
@@ -156,7 +156,7 @@ pub(super) fn ids_of(answer: &Value) -> Vec<Uuid> {
     answer.as_array().into_iter().flatten().filter_map(|id| id.as_str()?.parse().ok()).collect()
 }
 
-fn quote(docket: &Docket, words: &Words) -> Result<Option<Quoted>, Refusal> {
+fn quote(docket: &Docket, words: &NewMessage) -> Result<Option<Quoted>, Refusal> {
     let Some(id) = words.quoted else { return Ok(None) };
     let unknown = || {
         let pointer = format!("{}/quoted_message_id", words.at);

@@ -17,7 +17,7 @@ use crate::{
     flow::{
         agenda::{self, Fired},
         conversations,
-        desk::{Approval, Idempotency, Who, Words, drafts, follow_ups, messages, resolve_send},
+        desk::{Approval, Idempotency, NewMessage, Who, drafts, follow_ups, messages, resolve_send},
         errands,
         generator::{Failure, FailureKind},
         inbox::{self, Claim, Claimant},
@@ -107,7 +107,7 @@ impl World {
                 });
             }
             Act::PersonWrites => {
-                let words = [Words::of("A person here.")];
+                let words = [NewMessage::of("A person here.")];
                 let _ = self.step(&Need::default(), |docket, policy| {
                     messages::say(docket, policy, &words, &who(), &Idempotency::of_its_own())
                 });

@@ -16,7 +16,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Approval, Idempotency, Refusal, Words, drafts, messages, resolve_send},
+        desk::{Approval, Idempotency, NewMessage, Refusal, drafts, messages, resolve_send},
         generator::{Failure, FailureKind},
         inbox::{self, Admitted, Begun, Claim},
         outbox::Settled,
@@ -57,7 +57,7 @@ fn sends(play: &mut Play, id: Uuid, wanted: &Approval) -> Result<Vec<String>, Re
 }
 
 fn says_in_person(play: &mut Play, text: &str) {
-    let words = [Words::of(text.to_owned())];
+    let words = [NewMessage::of(text.to_owned())];
     play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
 }

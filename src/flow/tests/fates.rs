@@ -12,7 +12,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Idempotency, Patch, Refusal, Words, letters, messages, patch, resolve_send},
+        desk::{Idempotency, NewMessage, Patch, Refusal, letters, messages, patch, resolve_send},
         inbox,
         outbox::{self, Settled},
         play::Play,
@@ -131,7 +131,7 @@ fn whoever_waits_is_overdue_also_after_another_call_has_ended() {
     // A message of a person is given up, and the contact asks on; then that arrives after all, or the person has looked.
     for is_looked_at in [false, true] {
         let mut play = Play::new();
-        let words = [Words::of("One moment.")];
+        let words = [NewMessage::of("One moment.")];
         play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
             .unwrap();
         let (attempt, _) = play.claims_send();

@@ -17,7 +17,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Idempotency, Words},
+        desk::{Idempotency, NewMessage},
         inbox::{self, Claim},
         mode_switch::{self, Request},
         play::Play,
@@ -78,7 +78,7 @@ fn outside_its_hours_people_answer_and_the_assistant_comes_back_by_itself() {
 fn who_was_answered_meanwhile_is_not_answered_again_and_stays_with_that_person() {
     let mut play = friday_evening();
     play.says("Are you open?");
-    let words = [Words::of("On Monday. Ana.")];
+    let words = [NewMessage::of("On Monday. Ana.")];
     play.step(|docket, policy| {
         crate::flow::desk::messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own())
     })

@@ -8,7 +8,7 @@ use crate::{
     },
     flow::{
         agenda::heard_elsewhere,
-        desk::{Idempotency, Words, messages},
+        desk::{Idempotency, NewMessage, messages},
         inbox, merge,
         outbox::Settled,
         play::Play,
@@ -26,7 +26,7 @@ fn the_other_id_of_a_person_is_asked_for_once_where_a_person_writes_or_a_hidden_
             play.copy(&id, "Let me look.", Copy::Phone);
         }),
         ("from the dashboard", |play| {
-            let words = [Words::of("Let me look.")];
+            let words = [NewMessage::of("Let me look.")];
             let once = Idempotency::of_its_own();
             play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &once)).unwrap();
         }),

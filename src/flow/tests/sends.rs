@@ -12,7 +12,7 @@ use crate::{
         policy::{BurstPolicy, Policy},
     },
     flow::{
-        desk::{Idempotency, Words, messages, resolve_send},
+        desk::{Idempotency, NewMessage, messages, resolve_send},
         inbox,
         ledger::Need,
         outbox::{self, Settled},
@@ -270,7 +270,7 @@ fn an_attempt_held_for_lost_that_never_began_does_not_overtake_later_words() {
 fn what_waits_behind_an_unknown_part_holds_back_nothing_that_is_said_later() {
     let long = "This is the first one.\n\nThis is the second one.";
     let says = |play: &mut Play, text: &str| {
-        let words = [Words::of(text)];
+        let words = [NewMessage::of(text)];
         let step = |docket: &mut Docket, policy: &Policy| {
             messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()).map(drop)
         };

@@ -12,7 +12,7 @@ use crate::{
     },
     flow::{
         conversations,
-        desk::{Idempotency, Words, messages, resolve_send},
+        desk::{Idempotency, NewMessage, messages, resolve_send},
         inbox::{self, Claim},
         mode_switch::{self, Request},
         outbox::{self, Settled},
@@ -246,7 +246,7 @@ fn the_hold_shortens_no_hour_that_somebody_chose() {
     play.switches(Mode::Human);
     let chosen = play.now.plus_ms(60_000);
     play.conversation.mode.until = Some(chosen);
-    let words = [Words::of("Let me look.")];
+    let words = [NewMessage::of("Let me look.")];
     play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     assert_eq!(play.conversation.mode.until, Some(chosen));
@@ -329,7 +329,7 @@ fn words_that_an_agent_takes_back_were_not_said() {
     let mut play = Play::new();
     play.says("m1");
     let ana = ana();
-    let words = [Words::of("wait")];
+    let words = [NewMessage::of("wait")];
     play.step(|docket, policy| messages::say(docket, policy, &words, &ana, &Idempotency::of_its_own()))
         .unwrap();
     assert!(play.conversation.waiting_since.is_none());
@@ -347,7 +347,7 @@ fn a_clock_that_was_stopped_is_started_by_no_message_of_that_person() {
         play.conversation.mode.until
     };
     let writes = |play: &mut Play| {
-        let words = [Words::of("Let me look.")];
+        let words = [NewMessage::of("Let me look.")];
         play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
             .unwrap();
         play.sends();
@@ -421,7 +421,7 @@ fn words_taken_back_leave_the_contact_waiting_if_what_was_before_them_fails_too(
     let begun = play.begins();
     play.writes(&begun, "a1");
     let (attempt, _) = play.claims_send();
-    let words = [Words::of("wait")];
+    let words = [NewMessage::of("wait")];
     play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     let said = play.messages.last().unwrap().id;
@@ -436,7 +436,7 @@ fn the_way_back_waits_for_a_persons_message_that_is_on_its_way() {
         let mut play = Play::by(|policy| policy.human_hold_ms = hold_ms);
         let again_ms = hold_ms.max(60_000);
         play.says("m1");
-        let words = [Words::of("One moment.")];
+        let words = [NewMessage::of("One moment.")];
         play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
             .unwrap();
         play.wait(hold_ms);
@@ -479,7 +479,7 @@ fn words_that_are_refused_take_nothing_over() {
     let mut play = Play::new();
     play.says("m1");
     play.begins();
-    let words = [Words { quoted: Some(uuid::Uuid::now_v7()), ..Words::of("That one.") }];
+    let words = [NewMessage { quoted: Some(uuid::Uuid::now_v7()), ..NewMessage::of("That one.") }];
     let said =
         play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()));
     assert!(said.is_err(), "it quotes what nobody said");

@@ -8,7 +8,7 @@ use crate::{
         mode::{Mode, Reason},
     },
     flow::{
-        desk::{Idempotency, Patch, Words, messages, patch, resolve_send},
+        desk::{Idempotency, NewMessage, Patch, messages, patch, resolve_send},
         inbox::{self, Claim},
         play::Play,
         provider::Arrival,
@@ -31,7 +31,7 @@ fn whoever_waits_when_the_clock_gives_back_is_called_for_until_the_assistant_ans
     assert_eq!(play.conversation.attention, None);
 
     // Nobody waits.
-    let words = [Words::of("Anything else?")];
+    let words = [NewMessage::of("Anything else?")];
     play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     play.sends();
@@ -72,7 +72,7 @@ fn whoever_is_put_aside_is_overdue_only_after_that() {
 fn whoever_speaks_while_a_persons_words_are_on_their_way_still_waits() {
     let mut play = Play::new();
     play.says("m1");
-    let words = [Words::of("One moment.")];
+    let words = [NewMessage::of("One moment.")];
     play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     assert_eq!(play.conversation.waiting_since, None);
@@ -99,7 +99,7 @@ fn whoever_was_left_in_silence_waits_for_nobody_when_a_person_takes_words_back()
     play.says("ok");
     let begun = play.begins();
     play.commits(&begun, &Answer { stay_silent: Some("a thank-you".to_owned()), ..Answer::default() });
-    let words = [Words::of("Anything else?")];
+    let words = [NewMessage::of("Anything else?")];
     play.step(|docket, policy| messages::say(docket, policy, &words, &ana(), &Idempotency::of_its_own()))
         .unwrap();
     let said = play.messages.last().unwrap().id;

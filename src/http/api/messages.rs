@@ -10,7 +10,7 @@ use crate::{
     domain::{enclosure::CAPTION_MAX, message},
     flow::{
         archive::Window,
-        desk::{BATCH_MAX, Idempotency, Refusal, TEXT_MAX, Words},
+        desk::{BATCH_MAX, Idempotency, NewMessage, Refusal, TEXT_MAX},
         ledger::Key,
     },
     http::{
@@ -102,10 +102,10 @@ pub(crate) struct Saying {
 }
 
 impl Saying {
-    fn words(self, at: &str) -> Result<Words, Problem> {
+    fn words(self, at: &str) -> Result<NewMessage, Problem> {
         let text = read::text(&format!("{at}/text"), self.text, TEXT_MAX)?;
         let quoted = self.quoted_message_id.map(|id| id.0);
-        Ok(Words { quoted, at: at.to_owned(), ..Words::of(text) })
+        Ok(NewMessage { quoted, at: at.to_owned(), ..NewMessage::of(text) })
     }
 }
 
@@ -179,12 +179,12 @@ async fn said(
 }
 
 /// The file is kept before anything is said.
-async fn enclosed(doors: &Doors, form: Form) -> Result<Words, Problem> {
+async fn enclosed(doors: &Doors, form: Form) -> Result<NewMessage, Problem> {
     if form.caption.chars().count() > CAPTION_MAX {
         return Err(Problem::invalid("/caption", format!("must have at most {CAPTION_MAX} characters")));
     }
     let enclosure = doors.desk.enclose(&form.name, &form.called, form.bytes).await?;
-    Ok(Words { quoted: form.quoted, enclosure: Some(enclosure), ..Words::of(form.caption) })
+    Ok(NewMessage { quoted: form.quoted, enclosure: Some(enclosure), ..NewMessage::of(form.caption) })
 }
 
 fn idempotency<T>(once: IdempotencyKey, caller: &Caller, body: &Json<T>) -> Option<Idempotency> {

@@ -76,7 +76,12 @@ pub(crate) struct DraftSent {
 
 impl DraftSent {
     /// None if nothing was said.
-    pub(crate) fn of(said: desk::Said, draft: draft::Draft, names: &Names, beside: &Beside) -> Option<Self> {
+    pub(crate) fn of(
+        said: desk::Posted,
+        draft: draft::Draft,
+        names: &Names,
+        beside: &Beside,
+    ) -> Option<Self> {
         let conversation = said.conversation;
         Some(Self { said: Said::first_of(said, names, beside)?, draft: Draft::of(conversation, draft) })
     }

@@ -257,7 +257,7 @@ pub(crate) struct Said {
 
 impl Said {
     /// A text that is too long for one message was cut: the first of its parts stands for it.
-    pub(crate) fn first_of(said: desk::Said, names: &Names, beside: &Beside) -> Option<Self> {
+    pub(crate) fn first_of(said: desk::Posted, names: &Names, beside: &Beside) -> Option<Self> {
         let first = said.messages.into_iter().next()?;
         let takeover = said.takeover.map(|receipt| Receipt::of(receipt, names));
         Some(Self { message: Message::of(said.conversation, first, names, beside), takeover })
@@ -274,7 +274,7 @@ pub(crate) struct SaidAll {
 
 impl SaidAll {
     /// What was said, with the names that agents have now.
-    pub(crate) fn of(said: desk::Said, names: &Names, beside: &Beside) -> Self {
+    pub(crate) fn of(said: desk::Posted, names: &Names, beside: &Beside) -> Self {
         let begins = |it: &message::Message| it.delivery.as_ref().is_none_or(|delivery| delivery.part == 1);
         let shown = |it| Message::of(said.conversation, it, names, beside);
         Self {

@@ -21,7 +21,7 @@ use crate::{
     },
     flow::{
         agenda::Wish,
-        desk::{Approval, Idempotency, Patch, Refusal, Said, Who, Words},
+        desk::{Approval, Idempotency, NewMessage, Patch, Posted, Refusal, Who},
         erasures::Rows,
         intake::Verdict,
         ledger::{Error, Key},
@@ -130,16 +130,16 @@ impl Desk for Clerk {
     async fn say(
         &self,
         key: Key,
-        words: Vec<Words>,
+        words: Vec<NewMessage>,
         who: &Who,
         once: Option<Idempotency>,
-    ) -> Result<Said, Refusal> {
+    ) -> Result<Posted, Refusal> {
         let texts: Vec<&str> = words.iter().map(|words| words.text.as_str()).collect();
         let once = once.map_or_else(String::new, |once| format!(" once {}", once.key));
         self.hear(format!("{} says {texts:?} to {}{once}", who.actor, name(&key)))?;
         let takeover = Some(receipt(conversation("default", "6580000001@c.us")));
         let messages = words.iter().map(|words| message(1, &words.text)).collect();
-        Ok(Said { conversation: Uuid::nil(), messages, takeover })
+        Ok(Posted { conversation: Uuid::nil(), messages, takeover })
     }
 
     async fn note(
@@ -226,12 +226,12 @@ impl Desk for Clerk {
         approval: Approval,
         who: &Who,
         once: Option<Idempotency>,
-    ) -> Result<Said, Refusal> {
+    ) -> Result<Posted, Refusal> {
         let key_is_given = once.is_some();
         self.hear(format!("send {draft} {approval:?} by {} {key_is_given}", who.actor))?;
         let takeover = Some(receipt(conversation("default", "6580000001@c.us")));
         let text = approval.text.unwrap_or_else(|| "as written".to_owned());
-        Ok(Said { conversation: id_of(key)?, messages: vec![message(1, &text)], takeover })
+        Ok(Posted { conversation: id_of(key)?, messages: vec![message(1, &text)], takeover })
     }
 
     async fn discard_draft(&self, _: Key, draft: Uuid, _: &Who) -> Result<(), Refusal> {
