@@ -6,9 +6,9 @@
 
 mod scene;
 
-mod sheet;
+mod live_text;
 
-mod others;
+mod peers;
 
 #[cfg(test)]
 mod tests;
@@ -28,11 +28,11 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use self::sheet::Sheet;
+use self::live_text::LiveText;
 pub use self::{
-    others::share,
+    live_text::Writing,
+    peers::share,
     scene::{Generation, News, Person, Presence, Present, Scene},
-    sheet::Writing,
 };
 use super::ledger::Committed;
 
@@ -40,17 +40,17 @@ use super::ledger::Committed;
 const FORGOTTEN: Duration = Duration::from_secs(30);
 
 /// Conversations of which something is remembered. More are not watched, and who comes to them is not seen.
-const ROOMS_MAX: usize = 20_000;
+const WATCHED_MAX: usize = 20_000;
 
-/// How often rooms are looked through for those that nobody needs.
+/// How often these are looked through for those that nobody needs.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
 
 /// The place. Nobody watches yet.
 #[derive(Default)]
 pub struct Onlookers {
     inner: Mutex<Inner>,
-    /// Rooms there are: commits look no further while there are none.
-    rooms: AtomicUsize,
+    /// How many there are: commits look no further while there are none.
+    watched_count: AtomicUsize,
     watching: AtomicUsize,
     /// Whether there are other instances to tell: [`share`] does.
     is_shared: AtomicBool,
@@ -60,8 +60,8 @@ pub struct Onlookers {
 
 #[derive(Default)]
 struct Inner {
-    rooms: HashMap<Uuid, Room>,
-    sheets: HashMap<Uuid, Arc<Sheet>>,
+    watched: HashMap<Uuid, Watched>,
+    live_texts: HashMap<Uuid, Arc<LiveText>>,
     /// What other instances are to hear, at most one of each conversation.
     owed: HashMap<Uuid, News>,
     /// Conversations somebody has begun to watch here, of which others have not heard yet.
@@ -71,13 +71,13 @@ struct Inner {
 
 /// A conversation of which something is remembered.
 #[derive(Default)]
-struct Room {
+struct Watched {
     scene: watch::Sender<Scene>,
     /// Other instances on which somebody watches, each until it must have said so again.
     others: HashMap<String, Instant>,
 }
 
-impl Room {
+impl Watched {
     /// Whether somebody would see what is new.
     fn is_watched(&self, now: Instant) -> bool {
         self.scene.receiver_count() > 0 || self.others.values().any(|until| *until > now)
@@ -105,7 +105,7 @@ impl Watch {
     /// Waits until it is another.
     pub async fn changed(&mut self) {
         if self.scene.changed().await.is_err() {
-            // The room outlives whoever watches it.
+            // The scene outlives whoever watches it.
             std::future::pending::<()>().await;
         }
     }
@@ -131,12 +131,12 @@ impl Onlookers {
     /// Somebody watches from now on. None if there are too many conversations already.
     pub fn watch(self: &Arc<Self>, conversation: Uuid) -> Option<Watch> {
         let mut inner = self.lock();
-        let room = self.room(&mut inner, conversation)?;
-        let scene = room.scene.subscribe();
+        let watched = self.watched(&mut inner, conversation)?;
+        let scene = watched.scene.subscribe();
         self.watching.fetch_add(1, Ordering::Relaxed);
-        if let Some(sheet) = inner.sheets.get(&conversation) {
-            let news = News { generation: Some(sheet.begin_telling()), ..News::default() };
-            inner.rooms.entry(conversation).or_default().take(&news);
+        if let Some(live_text) = inner.live_texts.get(&conversation) {
+            let news = News { generation: Some(live_text.begin_telling()), ..News::default() };
+            inner.watched.entry(conversation).or_default().take(&news);
         }
         if self.is_shared.load(Ordering::Relaxed) {
             inner.wanted.insert(conversation);
@@ -147,40 +147,40 @@ impl Onlookers {
 
     /// A turn begins to write.
     pub fn writes(&self, conversation: Uuid, turn: Uuid) -> Writing<'_> {
-        let sheet = Arc::new(Sheet::new(turn));
+        let live_text = Arc::new(LiveText::new(turn));
         let mut inner = self.lock();
-        if inner.rooms.get(&conversation).is_some_and(|room| room.is_watched(Instant::now())) {
-            sheet.begin_telling();
+        if inner.watched.get(&conversation).is_some_and(|watched| watched.is_watched(Instant::now())) {
+            live_text.begin_telling();
         }
-        inner.sheets.insert(conversation, Arc::clone(&sheet));
-        Writing { onlookers: self, conversation, sheet }
+        inner.live_texts.insert(conversation, Arc::clone(&live_text));
+        Writing { onlookers: self, conversation, live_text }
     }
 
-    fn tell_words(&self, conversation: Uuid, sheet: &Sheet, generation: Generation) {
+    fn tell_words(&self, conversation: Uuid, live_text: &LiveText, generation: Generation) {
         let mut inner = self.lock();
-        if inner.rooms.get(&conversation).is_some_and(|room| room.is_watched(Instant::now())) {
+        if inner.watched.get(&conversation).is_some_and(|watched| watched.is_watched(Instant::now())) {
             self.tell(&mut inner, conversation, News { generation: Some(generation), ..News::default() });
         } else {
-            sheet.end_telling();
+            live_text.end_telling();
         }
     }
 
-    fn put_away(&self, conversation: Uuid, sheet: &Arc<Sheet>) {
+    fn put_away(&self, conversation: Uuid, live_text: &Arc<LiveText>) {
         let mut inner = self.lock();
         // A newer turn of the same conversation may have taken the place.
-        if inner.sheets.get(&conversation).is_some_and(|other| Arc::ptr_eq(other, sheet)) {
-            inner.sheets.remove(&conversation);
+        if inner.live_texts.get(&conversation).is_some_and(|other| Arc::ptr_eq(other, live_text)) {
+            inner.live_texts.remove(&conversation);
         }
     }
 
     /// A step was committed here.
     pub fn committed(&self, commit: &Committed) {
-        if self.rooms.load(Ordering::SeqCst) == 0 {
+        if self.watched_count.load(Ordering::SeqCst) == 0 {
             return;
         }
         let conversation = commit.standing.conversation;
         let mut inner = self.lock();
-        if inner.rooms.contains_key(&conversation) {
+        if inner.watched.contains_key(&conversation) {
             self.tell(&mut inner, conversation, News::of(commit));
         }
     }
@@ -189,16 +189,16 @@ impl Onlookers {
     pub fn is_here(&self, conversation: Uuid, person: Person, presence: Presence) {
         let present = Present { person, presence, until: Instant::now() + FORGOTTEN };
         let mut inner = self.lock();
-        if self.room(&mut inner, conversation).is_some() {
+        if self.watched(&mut inner, conversation).is_some() {
             self.tell(&mut inner, conversation, News { present: vec![present], ..News::default() });
         }
     }
 
     /// Tells whoever watches, here and elsewhere.
     fn tell(&self, inner: &mut Inner, conversation: Uuid, news: News) {
-        let Some(room) = inner.rooms.get(&conversation) else { return };
-        room.take(&news);
-        if !room.others.is_empty() {
+        let Some(watched) = inner.watched.get(&conversation) else { return };
+        watched.take(&news);
+        if !watched.others.is_empty() {
             inner.owed.entry(conversation).or_default().add(news);
             self.bell.notify_one();
         }
@@ -206,20 +206,20 @@ impl Onlookers {
 
     /// Takes in what is known elsewhere already.
     fn hear(&self, conversation: Uuid, news: &News) {
-        if let Some(room) = self.lock().rooms.get(&conversation) {
-            room.take(news);
+        if let Some(watched) = self.lock().watched.get(&conversation) {
+            watched.take(news);
         }
     }
 
-    /// The room of a conversation, made if there is room for it.
-    fn room<'a>(&self, inner: &'a mut Inner, conversation: Uuid) -> Option<&'a Room> {
+    /// What is remembered of a conversation, begun if there are not too many.
+    fn watched<'a>(&self, inner: &'a mut Inner, conversation: Uuid) -> Option<&'a Watched> {
         self.tidy(inner);
-        if inner.rooms.len() >= ROOMS_MAX && !inner.rooms.contains_key(&conversation) {
+        if inner.watched.len() >= WATCHED_MAX && !inner.watched.contains_key(&conversation) {
             return None;
         }
-        inner.rooms.entry(conversation).or_default();
-        self.rooms.store(inner.rooms.len(), Ordering::SeqCst);
-        inner.rooms.get(&conversation)
+        inner.watched.entry(conversation).or_default();
+        self.watched_count.store(inner.watched.len(), Ordering::SeqCst);
+        inner.watched.get(&conversation)
     }
 
     /// Now and then, forgets what nobody needs.
@@ -229,11 +229,12 @@ impl Onlookers {
             return;
         }
         inner.tidied_at = Some(now);
-        inner.rooms.retain(|_, room| {
-            room.others.retain(|_, until| *until > now);
-            room.is_watched(now) || room.scene.borrow().present.iter().any(|present| present.until > now)
+        inner.watched.retain(|_, watched| {
+            watched.others.retain(|_, until| *until > now);
+            watched.is_watched(now)
+                || watched.scene.borrow().present.iter().any(|present| present.until > now)
         });
-        self.rooms.store(inner.rooms.len(), Ordering::SeqCst);
+        self.watched_count.store(inner.watched.len(), Ordering::SeqCst);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

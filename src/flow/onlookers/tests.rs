@@ -108,7 +108,7 @@ fn who_comes_in_the_middle_sees_what_was_written_before() {
     let (onlookers, id, turn) = (Arc::new(Onlookers::default()), Uuid::now_v7(), Uuid::now_v7());
     let writing = onlookers.writes(id, turn);
     writing.wrote("Here are");
-    assert!(onlookers.lock().rooms.is_empty(), "nobody watches: nothing is told");
+    assert!(onlookers.lock().watched.is_empty(), "nobody watches: nothing is told");
     let mut watch = onlookers.watch(id).unwrap();
     assert_eq!(text(&watch.scene()), Some("Here are"));
     writing.wrote("Here are two condos.");
@@ -154,22 +154,22 @@ async fn what_nobody_needs_any_more_is_forgotten() {
     let (watched, visited) = (Uuid::now_v7(), Uuid::now_v7());
     let turn = onlookers.writes(watched, Uuid::now_v7());
     let watch = onlookers.watch(watched).unwrap();
-    assert!(turn.sheet.is_told());
+    assert!(turn.live_text.is_told());
     onlookers.is_here(visited, ana(), Presence::Writing);
     drop(watch);
     turn.wrote("Here");
-    assert!(!turn.sheet.is_told(), "found at the next words");
+    assert!(!turn.live_text.is_told(), "found at the next words");
     tokio::time::advance(FORGOTTEN - Duration::from_secs(1)).await;
     let mut watch = onlookers.watch(visited).unwrap();
-    let rooms = |onlookers: &Onlookers| onlookers.lock().rooms.keys().copied().collect::<Vec<_>>();
-    assert_eq!(rooms(&onlookers), [visited]);
+    let watched = |onlookers: &Onlookers| onlookers.lock().watched.keys().copied().collect::<Vec<_>>();
+    assert_eq!(watched(&onlookers), [visited]);
     assert_eq!(watch.scene().people(Instant::now()).count(), 1);
     tokio::time::advance(Duration::from_secs(1)).await;
     assert_eq!(watch.scene().people(Instant::now()).count(), 0);
     drop(watch);
     tokio::time::advance(TIDY_EVERY).await;
     onlookers.want_again();
-    assert!(rooms(&onlookers).is_empty() && onlookers.rooms.load(Ordering::SeqCst) == 0);
+    assert!(watched(&onlookers).is_empty() && onlookers.watched_count.load(Ordering::SeqCst) == 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,20 +208,20 @@ async fn without_a_wire_each_instance_shows_its_own_and_afterwards_all_of_it_aga
     wire.is_cut.store(true, Ordering::SeqCst);
     writing.wrote("Here");
     assert_eq!(text(&here.scene()), Some("Here"));
-    tokio::time::sleep(others::HOLDS).await;
+    tokio::time::sleep(peers::HOLDS).await;
     assert_eq!(text(&there.scene()), Some(""), "cut off");
     drop(here);
     writing.wrote("Here are");
-    assert!(!writing.sheet.is_told(), "nobody has said for long that it is watched");
+    assert!(!writing.live_text.is_told(), "nobody has said for long that it is watched");
     wire.is_cut.store(false, Ordering::SeqCst);
     until(&mut there, |scene| text(scene) == Some("Here are")).await;
     writing.wrote("Here are two");
     until(&mut there, |scene| text(scene) == Some("Here are two")).await;
 
     stop.cancel();
-    tokio::time::sleep(others::HOLDS + others::RENEW).await;
+    tokio::time::sleep(peers::HOLDS + peers::RENEW).await;
     writing.wrote("Here are two condos");
-    assert!(!writing.sheet.is_told(), "that instance is gone");
+    assert!(!writing.live_text.is_told(), "that instance is gone");
 }
 
 #[tokio::test(start_paused = true)]

@@ -117,8 +117,8 @@ impl Onlookers {
         let owed: Vec<(Uuid, News)> = inner.owed.drain().collect();
         let now = Instant::now();
         let told = owed.into_iter().filter_map(|(conversation, news)| {
-            let room = inner.rooms.get(&conversation)?;
-            let instances = room.others.iter().filter(|(_, until)| **until > now);
+            let watched = inner.watched.get(&conversation)?;
+            let instances = watched.others.iter().filter(|(_, until)| **until > now);
             let instances = instances.map(|(instance, _)| instance.clone()).collect();
             Some(Owed { conversation, instances, news })
         });
@@ -130,8 +130,8 @@ impl Onlookers {
         let mut inner = self.lock();
         self.tidy(&mut inner);
         let inner = &mut *inner;
-        let watched = inner.rooms.iter().filter(|(_, room)| room.scene.receiver_count() > 0);
-        inner.wanted.extend(watched.map(|(conversation, _)| *conversation));
+        let seen = inner.watched.iter().filter(|(_, watched)| watched.scene.receiver_count() > 0);
+        inner.wanted.extend(seen.map(|(conversation, _)| *conversation));
         self.bell.notify_one();
     }
 
@@ -139,14 +139,14 @@ impl Onlookers {
     pub(super) fn is_wanted(&self, by: &str, conversations: &[Uuid]) {
         let (mut inner, now) = (self.lock(), Instant::now());
         for &conversation in conversations {
-            if self.room(&mut inner, conversation).is_none() {
+            if self.watched(&mut inner, conversation).is_none() {
                 return;
             }
             let inner = &mut *inner;
-            let room = inner.rooms.entry(conversation).or_default();
-            room.others.insert(by.to_owned(), now + HOLDS);
-            let generation = inner.sheets.get(&conversation).map(|sheet| sheet.begin_telling());
-            let present = room.scene.borrow().present.clone();
+            let watched = inner.watched.entry(conversation).or_default();
+            watched.others.insert(by.to_owned(), now + HOLDS);
+            let generation = inner.live_texts.get(&conversation).map(|live_text| live_text.begin_telling());
+            let present = watched.scene.borrow().present.clone();
             if generation.is_some() || !present.is_empty() {
                 let news = News { generation, present, ..News::default() };
                 inner.owed.entry(conversation).or_default().add(news);

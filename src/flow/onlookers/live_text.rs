@@ -16,14 +16,14 @@ use super::{Generation, Onlookers};
 const TEXT_MAX_BYTES: usize = 64 << 10;
 
 /// The words of a turn.
-pub(super) struct Sheet {
+pub(super) struct LiveText {
     turn: Uuid,
     text: Mutex<String>,
     /// Changed only under the lock of the place.
     is_watched: AtomicBool,
 }
 
-impl Sheet {
+impl LiveText {
     pub(super) fn new(turn: Uuid) -> Self {
         Self { turn, text: Mutex::default(), is_watched: AtomicBool::new(false) }
     }
@@ -50,7 +50,7 @@ impl Sheet {
 pub struct Writing<'a> {
     pub(super) onlookers: &'a Onlookers,
     pub(super) conversation: Uuid,
-    pub(super) sheet: Arc<Sheet>,
+    pub(super) live_text: Arc<LiveText>,
 }
 
 impl Writing<'_> {
@@ -58,19 +58,19 @@ impl Writing<'_> {
     pub fn wrote(&self, so_far: &str) {
         let shown = &so_far[..so_far.floor_char_boundary(TEXT_MAX_BYTES)];
         {
-            let mut text = self.sheet.text.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut text = self.live_text.text.lock().unwrap_or_else(PoisonError::into_inner);
             text.clear();
             text.push_str(shown);
         }
-        if self.sheet.is_told() {
-            let generation = Generation { turn: self.sheet.turn, text: Arc::from(shown) };
-            self.onlookers.tell_words(self.conversation, &self.sheet, generation);
+        if self.live_text.is_told() {
+            let generation = Generation { turn: self.live_text.turn, text: Arc::from(shown) };
+            self.onlookers.tell_words(self.conversation, &self.live_text, generation);
         }
     }
 }
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        self.onlookers.put_away(self.conversation, &self.sheet);
+        self.onlookers.put_away(self.conversation, &self.live_text);
     }
 }
