@@ -9,7 +9,7 @@ mod changes;
 
 mod entry;
 
-mod kept;
+mod side_records;
 
 mod head;
 
@@ -17,7 +17,7 @@ mod drafts;
 
 mod erasure;
 
-mod moves;
+mod progress;
 
 #[cfg(test)]
 mod tests;
@@ -28,9 +28,9 @@ pub use changes::{Changes, Clocks};
 pub use entry::Entry;
 pub use erasure::Erasure;
 pub use head::Typing;
-pub use kept::{ChannelStanding, Parked, Remembered, Report};
 pub use loaded::Loaded;
-pub use moves::{Moved, Ran, Stood};
+pub use progress::{MessageProgress, MessageState, TurnProgress};
+pub use side_records::{ChannelStanding, Parked, Remembered, Report};
 
 use uuid::Uuid;
 
@@ -85,7 +85,7 @@ struct Before {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Dirty {
     /// Each with how it stood before.
-    messages: BTreeMap<Uuid, Stood>,
+    messages: BTreeMap<Uuid, MessageState>,
     new_messages: BTreeSet<Uuid>,
     /// The same.
     turns: BTreeMap<Uuid, TurnState>,
@@ -171,7 +171,7 @@ impl Docket {
     /// One of them, to change.
     pub fn edit(&mut self, id: Uuid) -> Option<&mut Message> {
         let message = self.messages.iter_mut().find(|message| message.id == id)?;
-        self.dirty.messages.entry(id).or_insert_with(|| Stood::of(message));
+        self.dirty.messages.entry(id).or_insert_with(|| MessageState::of(message));
         Some(message)
     }
 

@@ -18,7 +18,7 @@ use super::tombstones::{Removal, Tombstone};
 use crate::domain::{
     chat::ChatId,
     conversation::Opening,
-    docket::{Clocks, Docket, Moved, Ran, Typing},
+    docket::{Clocks, Docket, MessageProgress, TurnProgress, Typing},
     event::Event,
     mode::Mode,
     time::Time,
@@ -184,9 +184,9 @@ pub struct Committed {
     /// When somebody must look again.
     pub clocks: Clocks,
     /// Messages that it changed or is about.
-    pub messages: Vec<Moved>,
+    pub messages: Vec<MessageProgress>,
     /// Turns that it changed, then one that it began.
-    pub turns: Vec<Ran>,
+    pub turns: Vec<TurnProgress>,
     /// A part that our side would be typing now.
     pub typing: Option<Typing>,
     /// The conversation was closed for good.

@@ -32,7 +32,7 @@ use known::Known;
 
 use crate::{
     domain::{
-        docket::{Moved, Ran},
+        docket::{MessageProgress, TurnProgress},
         event::Event,
         time::Time,
     },
@@ -66,8 +66,8 @@ struct Glimpse {
     channel: String,
     conversation: Uuid,
     fence: i64,
-    messages: Vec<Moved>,
-    turns: Vec<Ran>,
+    messages: Vec<MessageProgress>,
+    turns: Vec<TurnProgress>,
 }
 
 impl Glimpse {

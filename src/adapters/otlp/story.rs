@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Glimpse, known::Known, span::Span};
 use crate::domain::{
-    docket::{Moved, Ran},
+    docket::{MessageProgress, TurnProgress},
     message::{Delivery, DeliveryState as S, Inbound, Outcome},
     turn::{Purpose, Turn, TurnState},
 };
@@ -24,7 +24,7 @@ pub(super) async fn tell(known: &mut Known, provider: &'static str, of: &Glimpse
     for ran in &of.turns {
         known.keep_turn(ran.turn.id, &ran.turn.messages);
     }
-    let is_new = |message: &&Moved| message.inbound.is_some() && message.before.is_none();
+    let is_new = |message: &&MessageProgress| message.inbound.is_some() && message.before.is_none();
     let mut spans: Vec<Span> =
         of.messages.iter().filter(is_new).map(|message| webhook(of, message)).collect();
     for ran in &of.turns {
@@ -51,7 +51,7 @@ pub(super) async fn tell(known: &mut Known, provider: &'static str, of: &Glimpse
     spans.into_iter().map(Span::done).collect()
 }
 
-fn webhook(of: &Glimpse, message: &Moved) -> Span {
+fn webhook(of: &Glimpse, message: &MessageProgress) -> Span {
     Span::under(of, message.id, "webhook", &[message.id], message.at, message.at)
         .lasting(of.took)
         .kind(SpanKind::Server)
@@ -82,7 +82,7 @@ fn linked_to_first(span: Span, message: Uuid, messages: &[Uuid]) -> Span {
 
 /// A generation that has ended. One whose permit was withdrawn is told when whoever runs it has stopped: only they know
 /// what it has cost. Whoever takes one over tells it for the instance that was lost; should that come back, it tells more.
-fn generation(provider: &'static str, of: &Glimpse, ran: &Ran) -> Option<Span> {
+fn generation(provider: &'static str, of: &Glimpse, ran: &TurnProgress) -> Option<Span> {
     let (turn, before) = (&ran.turn, ran.before?);
     let was_running = before == TurnState::Generating;
     let is_withdrawn = match turn.state {
@@ -120,7 +120,7 @@ fn generation(provider: &'static str, of: &Glimpse, ran: &Ran) -> Option<Span> {
 }
 
 /// An attempt to send a part that has ended, the end of a part that never left, or the end of a doubt.
-fn attempt(of: &Glimpse, first: Uuid, message: &Moved, delivery: &Delivery) -> Option<Span> {
+fn attempt(of: &Glimpse, first: Uuid, message: &MessageProgress, delivery: &Delivery) -> Option<Span> {
     let before = message.before?.state?;
     let name = match before {
         S::Sending => "send",
@@ -144,7 +144,7 @@ fn attempt(of: &Glimpse, first: Uuid, message: &Moved, delivery: &Delivery) -> O
 }
 
 /// The provider reports how far it got.
-fn arrival(of: &Glimpse, first: Uuid, message: &Moved, delivery: &Delivery) -> Vec<Span> {
+fn arrival(of: &Glimpse, first: Uuid, message: &MessageProgress, delivery: &Delivery) -> Vec<Span> {
     let before = message.before.and_then(|before| before.state);
     let from = delivery.sent_at.unwrap_or(delivery.queued_at);
     let span = |name, to: Option<_>| {
@@ -161,7 +161,7 @@ fn arrival(of: &Glimpse, first: Uuid, message: &Moved, delivery: &Delivery) -> V
 }
 
 /// What is said of a part, whatever has become of it.
-fn part(span: Span, message: &Moved, delivery: &Delivery) -> Span {
+fn part(span: Span, message: &MessageProgress, delivery: &Delivery) -> Span {
     let reason = delivery.reason.map(|reason| reason.as_str());
     let span = span
         .with("messaging.message.id", message.id.to_string())
@@ -204,7 +204,7 @@ async fn roots(known: &mut Known, of: &Glimpse, spans: &mut Vec<Span>) {
 }
 
 /// The fate of a message that will have no answer, and has just found it.
-fn unanswered(message: &Moved) -> Option<Inbound> {
+fn unanswered(message: &MessageProgress) -> Option<Inbound> {
     let inbound = message.inbound?;
     let is_news = message.before.and_then(|before| before.outcome) != Some(inbound.outcome);
     match inbound.outcome {

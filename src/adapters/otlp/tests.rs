@@ -16,7 +16,7 @@ use crate::{
     adapters::trial,
     domain::{
         chat::ChatId,
-        docket::{Clocks, Stood},
+        docket::{Clocks, MessageState},
         message::{Author, DeliveryState, Inbound, Outcome},
         mode::Mode,
     },
@@ -85,8 +85,8 @@ async fn batches(server: &MockServer) -> Vec<usize> {
 }
 
 /// A message of the contact.
-fn moved(outcome: Outcome, before: Option<Stood>) -> Moved {
-    Moved {
+fn moved(outcome: Outcome, before: Option<MessageState>) -> MessageProgress {
+    MessageProgress {
         id: Uuid::now_v7(),
         at: trial::NOW,
         turn: None,
@@ -128,16 +128,16 @@ async fn what_is_changed_without_coming_any_further_tells_nothing() {
     let mut known = Known::new(Arc::new(store));
     let of_contact = Outcome::ALL
         .iter()
-        .map(|outcome| moved(*outcome, Some(Stood { outcome: Some(*outcome), state: None })));
+        .map(|outcome| moved(*outcome, Some(MessageState { outcome: Some(*outcome), state: None })));
     let turn = Uuid::now_v7();
     known.keep_turn(turn, &[Uuid::now_v7()]);
     let ours = DeliveryState::ALL.iter().map(|state| {
         let message = trial::from_us(1, Author::Assistant, "Yes.", trial::NOW, *state);
-        Moved {
+        MessageProgress {
             turn: Some(turn),
             inbound: None,
             delivery: message.delivery,
-            ..moved(Outcome::Pending, Some(Stood { outcome: None, state: Some(*state) }))
+            ..moved(Outcome::Pending, Some(MessageState { outcome: None, state: Some(*state) }))
         }
     });
     for message in of_contact.chain(ours) {

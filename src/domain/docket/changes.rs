@@ -2,7 +2,10 @@
 
 use uuid::Uuid;
 
-use super::{ChannelStanding, Docket, Erasure, Loaded, Moved, Parked, Ran, Remembered, Typing, moves};
+use super::{
+    ChannelStanding, Docket, Erasure, Loaded, MessageProgress, Parked, Remembered, TurnProgress, Typing,
+    progress,
+};
 use crate::domain::{
     conversation::Conversation,
     draft::Draft,
@@ -62,9 +65,9 @@ pub struct Changes {
     /// What happened.
     pub events: Vec<Event>,
     /// How far messages have come: those that were changed or are new, and those that a turn of this step is about.
-    pub moved: Vec<Moved>,
+    pub messages_progress: Vec<MessageProgress>,
     /// Turns that it changed, then one that it began.
-    pub ran: Vec<Ran>,
+    pub turns_progress: Vec<TurnProgress>,
     /// The open business as it is now: what a store would load for the next step.
     pub open: Loaded,
 }
@@ -96,8 +99,8 @@ impl Docket {
         let was_merged = self.before.conversation.memo.merged_into.is_some();
         let merged_into = self.conversation.memo.merged_into.filter(|_| !was_merged);
         let mut open = self.open_business();
-        let ran = moves::ran(&self.turns, &self.dirty);
-        let moved = moves::moved(&self, &ran);
+        let turns_progress = progress::of_turns(&self.turns, &self.dirty);
+        let messages_progress = progress::of_messages(&self, &turns_progress);
         let dirty = self.dirty;
         let ids = |labels: Vec<Label>| labels.iter().map(|label| label.id).collect();
         let (mut new_messages, mut messages) = (Vec::new(), Vec::new());
@@ -139,8 +142,8 @@ impl Docket {
             erasure: dirty.erasure,
             merged_into,
             events: dirty.events,
-            moved,
-            ran,
+            messages_progress,
+            turns_progress,
             open,
         }
     }

@@ -244,7 +244,10 @@ fn how_far_things_have_come_is_told_of_what_was_changed_and_of_what_its_turns_ar
     docket.begin_turn(Turn { messages: vec![id(3)], ..turn(2) });
     docket.push(owed(5, DeliveryState::Queued, 10, 0));
     let changes = docket.close();
-    let told = changes.moved.iter().map(|it| (it.id, it.before.and_then(|it| it.state), it.is_reply_owed));
+    let told = changes
+        .messages_progress
+        .iter()
+        .map(|it| (it.id, it.before.and_then(|it| it.state), it.is_reply_owed));
     assert_eq!(
         told.collect::<Vec<_>>(),
         [
@@ -254,7 +257,7 @@ fn how_far_things_have_come_is_told_of_what_was_changed_and_of_what_its_turns_ar
             (id(5), None, true),
         ]
     );
-    let told = changes.ran.iter().map(|ran| (ran.turn.id, ran.before, ran.turn.state));
+    let told = changes.turns_progress.iter().map(|ran| (ran.turn.id, ran.before, ran.turn.state));
     assert_eq!(
         told.collect::<Vec<_>>(),
         [(id(1), Some(TurnState::Generating), TurnState::Cancelled), (id(2), None, TurnState::Generating),]

@@ -11,7 +11,7 @@ use super::*;
 use crate::{
     domain::{
         chat::ChatId,
-        docket::{Clocks, Ran},
+        docket::{Clocks, TurnProgress},
         mode::Mode,
         time::Time,
         turn::{Purpose, Turn, TurnState},
@@ -50,7 +50,7 @@ fn committed(conversation: Uuid, turn: Uuid, state: TurnState) -> Committed {
         clocks: Clocks::default(),
         asked_at: Instant::now(),
         messages: Vec::new(),
-        turns: vec![Ran { turn: Turn { id: turn, state, ..begun() }, before: None }],
+        turns: vec![TurnProgress { turn: Turn { id: turn, state, ..begun() }, before: None }],
         typing: None,
         is_erased: false,
         events: Vec::new(),

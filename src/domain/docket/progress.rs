@@ -12,14 +12,14 @@ use crate::domain::{
 
 /// How a message stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stood {
+pub struct MessageState {
     /// Its outcome, if the contact wrote it.
     pub outcome: Option<Outcome>,
     /// The state of its delivery, if we send it.
     pub state: Option<DeliveryState>,
 }
 
-impl Stood {
+impl MessageState {
     /// As it stands now.
     pub fn of(message: &Message) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Stood {
 
 /// How far a message has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct MessageProgress {
     /// Ours.
     pub id: Uuid,
     /// When it was accepted here.
@@ -45,37 +45,40 @@ pub struct Moved {
     /// A part of the same reply waits to leave, or is leaving.
     pub is_reply_owed: bool,
     /// How it stood before; None: it is new.
-    pub before: Option<Stood>,
+    pub before: Option<MessageState>,
 }
 
 /// How far a turn has come.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ran {
+pub struct TurnProgress {
     /// As it stands now.
     pub turn: Turn,
     /// How it stood before; None: it has begun.
     pub before: Option<TurnState>,
 }
 
-pub(super) fn ran(turns: &[Turn], dirty: &Dirty) -> Vec<Ran> {
+pub(super) fn of_turns(turns: &[Turn], dirty: &Dirty) -> Vec<TurnProgress> {
     let is_new = |turn: &Turn| dirty.new_turns.contains(&turn.id);
     let changed = turns.iter().filter(|turn| !is_new(turn)).filter_map(|turn| {
         let before = dirty.turns.get(&turn.id).copied();
-        before.map(|before| Ran { turn: turn.clone(), before: Some(before) })
+        before.map(|before| TurnProgress { turn: turn.clone(), before: Some(before) })
     });
-    let begun = turns.iter().filter(|turn| is_new(turn)).map(|turn| Ran { turn: turn.clone(), before: None });
+    let begun = turns
+        .iter()
+        .filter(|turn| is_new(turn))
+        .map(|turn| TurnProgress { turn: turn.clone(), before: None });
     changed.chain(begun).collect()
 }
 
-pub(super) fn moved(docket: &Docket, ran: &[Ran]) -> Vec<Moved> {
+pub(super) fn of_messages(docket: &Docket, turns: &[TurnProgress]) -> Vec<MessageProgress> {
     let dirty = &docket.dirty;
     let is_new = |message: &Message| dirty.new_messages.contains(&message.id);
-    let is_asked = |message: &Message| ran.iter().any(|ran| ran.turn.messages.contains(&message.id));
+    let is_asked = |message: &Message| turns.iter().any(|it| it.turn.messages.contains(&message.id));
     let told = docket
         .messages
         .iter()
         .filter(|message| is_new(message) || dirty.messages.contains_key(&message.id) || is_asked(message));
-    let of = |message: &Message| Moved {
+    let of = |message: &Message| MessageProgress {
         id: message.id,
         at: message.at,
         turn: message.turn,
@@ -83,7 +86,7 @@ pub(super) fn moved(docket: &Docket, ran: &[Ran]) -> Vec<Moved> {
         delivery: message.delivery.clone(),
         is_reply_owed: message.delivery.as_ref().is_some_and(|delivery| docket.is_owed(delivery.reply)),
         before: (!is_new(message))
-            .then(|| dirty.messages.get(&message.id).copied().unwrap_or_else(|| Stood::of(message))),
+            .then(|| dirty.messages.get(&message.id).copied().unwrap_or_else(|| MessageState::of(message))),
     };
     told.map(of).collect()
 }
