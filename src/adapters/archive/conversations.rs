@@ -4,9 +4,9 @@ use uuid::Uuid;
 
 use super::{
     cursor,
-    few::Few,
     filter::{self, Conditions, IS_THERE},
     overview::overviews,
+    read_limit::ReadLimit,
     search,
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 const LEASES_MAX: i64 = 1_000;
 
 /// Of all counts.
-static TURNS: Few = Few::new();
+static TURNS: ReadLimit = ReadLimit::new();
 
 /// The key of a sort: never null, so that a page can continue after it. Each has an index.
 pub(super) const fn key(sort: Sort) -> &'static str {

@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::{
     cursor,
     feed::{self, Journal, Place},
-    few::Few,
     filter::Conditions,
+    read_limit::ReadLimit,
     search::PATIENCE,
 };
 use crate::{
@@ -35,7 +35,7 @@ struct Found {
 }
 
 /// Of all who look for them.
-static TURNS: Few = Few::new();
+static TURNS: ReadLimit = ReadLimit::new();
 
 /// Events of some types are looked for in stretches of this many of all types.
 const STRETCH: i64 = 100_000;

@@ -5,7 +5,7 @@
 
 pub(super) mod cursor;
 
-mod few;
+mod read_limit;
 
 mod filter;
 
@@ -13,7 +13,7 @@ mod conversations;
 
 mod search;
 
-mod words;
+mod text_match;
 
 mod overview;
 

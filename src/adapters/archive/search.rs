@@ -15,10 +15,9 @@ use uuid::Uuid;
 
 use super::{
     conversations::{after, key, name, of_ids, order},
-    cursor,
-    few::Few,
-    filter,
-    words::Words,
+    cursor, filter,
+    read_limit::ReadLimit,
+    text_match::TextMatch,
 };
 use crate::{
     adapters::sql::{Statement, Store, cell},
@@ -42,7 +41,7 @@ const BATCH_MAX: i64 = 1_024;
 const QUICK: Duration = Duration::from_millis(200);
 
 /// Of all searches.
-static TURNS: Few = Few::new();
+static TURNS: ReadLimit = ReadLimit::new();
 
 /// A page of those in which the words are found.
 pub(super) async fn list<S: Store>(
@@ -53,7 +52,7 @@ pub(super) async fn list<S: Store>(
     patience: Duration,
 ) -> Result<Page<Overview>, Error> {
     let after = cursor::read::<Uuid>(name(wanted.sort), page)?;
-    let words = Words::new(S::ENGINE, words);
+    let words = TextMatch::new(S::ENGINE, words);
     let _turn = TURNS.turn().await?;
     let mut walk = Walk::begin(store, &words, wanted, after, patience);
     let mut found: Vec<Found> = Vec::new();
@@ -76,7 +75,7 @@ pub(super) async fn counts<S: Store>(
     wanted: &ConversationFilter,
     patience: Duration,
 ) -> Result<Counts, Error> {
-    let words = Words::new(S::ENGINE, words);
+    let words = TextMatch::new(S::ENGINE, words);
     let _turn = TURNS.turn().await?;
     let mut walk = Walk::begin(store, &words, wanted, None, patience);
     let mut counts = Counts::default();
@@ -123,7 +122,7 @@ enum State {
 /// A way through the conversations of a list.
 struct Walk<'a, S> {
     store: &'a S,
-    words: &'a Words,
+    words: &'a TextMatch,
     wanted: &'a ConversationFilter,
     /// The last one looked at, if there may be others after it.
     goes_on_after: Option<(i64, Uuid)>,
@@ -135,7 +134,7 @@ struct Walk<'a, S> {
 impl<'a, S: Store> Walk<'a, S> {
     fn begin(
         store: &'a S,
-        words: &'a Words,
+        words: &'a TextMatch,
         wanted: &'a ConversationFilter,
         after: Option<(i64, Uuid)>,
         patience: Duration,
@@ -198,7 +197,7 @@ impl<'a, S: Store> Walk<'a, S> {
 }
 
 /// With all that a list shows, and a piece of what was said.
-async fn complete<S: Store>(store: &S, words: &Words, found: Vec<Found>) -> Result<Vec<Overview>, Error> {
+async fn complete<S: Store>(store: &S, words: &TextMatch, found: Vec<Found>) -> Result<Vec<Overview>, Error> {
     if found.is_empty() {
         return Ok(Vec::new());
     }

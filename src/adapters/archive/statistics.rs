@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{depths, few::Few, follow_ups::WITHDRAWN, waits};
+use super::{depths, follow_ups::WITHDRAWN, read_limit::ReadLimit, waits};
 use crate::{
     adapters::sql::{Statement, Store, cell},
     domain::time::Time,
@@ -23,7 +23,7 @@ const BUCKETS_MAX: i64 = 10_000;
 const PART_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 /// Of them all.
-pub(super) static TURNS: Few = Few::new();
+pub(super) static TURNS: ReadLimit = ReadLimit::new();
 
 /// Turns of which nothing was sent though words were: all that one wrote was withdrawn before it left, as when a newer message
 /// came while the first part was typed. Its words have the moment of its end: they are found by that.

@@ -18,7 +18,7 @@ const SHOWN: usize = 140;
 
 /// What is looked for.
 #[derive(Debug, Clone)]
-pub(super) struct Words {
+pub(super) struct TextMatch {
     /// Each letter in its cases.
     letters: Vec<Vec<char>>,
     /// The pattern that the database reads.
@@ -28,7 +28,7 @@ pub(super) struct Words {
     digits: Option<String>,
 }
 
-impl Words {
+impl TextMatch {
     /// From what somebody has typed.
     pub(super) fn new(engine: Engine, typed: &str) -> Self {
         let typed: String = typed.trim().chars().take(WORDS_MAX).collect();
@@ -164,7 +164,7 @@ mod tests {
             ("房?", "房\\?", "*房[?]*"),
             (r"50%_\", r"50\%\_\\", r"%50\%\_\\%"),
         ] {
-            let typed_with = |engine| Words::new(engine, typed).pattern;
+            let typed_with = |engine| TextMatch::new(engine, typed).pattern;
             // The order within a set is nobody's business.
             let sorted = |pattern: &str| {
                 let mut letters: Vec<char> = pattern.chars().collect();
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_snippet_shows_what_was_found_and_what_stands_around_it() {
-        let words = Words::new(Engine::Postgres, "CONDO");
+        let words = TextMatch::new(Engine::Postgres, "CONDO");
         assert_eq!(words.snippet("A condo,\nplease"), "A condo, please");
         assert_eq!(words.snippet(""), "");
         let far = format!("{} condo {}", "ab ".repeat(50), "cd ".repeat(50));
@@ -202,6 +202,6 @@ mod tests {
         assert!(snippet.chars().count() <= SHOWN + 2, "{snippet}");
         let one_word = format!("{}condo", "x".repeat(500));
         assert!(words.snippet(&one_word).ends_with("xcondo"), "a word without an end is cut");
-        assert_eq!(Words::new(Engine::Sqlite, "ÄRGER").snippet("so viel Ärger"), "so viel Ärger");
+        assert_eq!(TextMatch::new(Engine::Sqlite, "ÄRGER").snippet("so viel Ärger"), "so viel Ärger");
     }
 }

@@ -15,9 +15,9 @@ const AT_ONCE: usize = 2;
 const TURN: Duration = Duration::from_secs(5);
 
 /// Turns of one kind of reading.
-pub(super) struct Few(Semaphore);
+pub(super) struct ReadLimit(Semaphore);
 
-impl Few {
+impl ReadLimit {
     /// With nobody reading.
     pub(super) const fn new() -> Self {
         Self(Semaphore::const_new(AT_ONCE))
@@ -39,10 +39,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn two_read_at_once_and_a_third_is_refused_if_neither_is_done_in_time() {
-        let few = Few::new();
-        let (first, _second) = (few.turn().await, few.turn().await);
-        assert!(matches!(few.turn().await, Err(Error::Unavailable(_))));
+        let limit = ReadLimit::new();
+        let (first, _second) = (limit.turn().await, limit.turn().await);
+        assert!(matches!(limit.turn().await, Err(Error::Unavailable(_))));
         drop(first);
-        assert!(few.turn().await.is_ok());
+        assert!(limit.turn().await.is_ok());
     }
 }
