@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     auth::{Auth, Caller},
-    counted::Counted,
+    count_cache::CountCache,
     feed::Feed,
     names::Directory,
     ports::{Channels, Desk, Eraser, Health, Intake, ModeSwitch, SandboxDoor, Setting},
@@ -79,7 +79,7 @@ pub struct Doors {
     /// What agents are called.
     pub directory: Arc<Directory>,
     /// How many conversations there are.
-    pub counted: Counted,
+    pub count_cache: CountCache,
     /// Lets people in.
     pub sign_in: SignIn,
     /// Where this is for browsers.

@@ -7,13 +7,13 @@ pub mod ports;
 
 pub mod doors;
 
-mod edge;
+mod response_headers;
 
 pub mod site;
 
 pub mod names;
 
-pub mod counted;
+pub mod count_cache;
 
 pub mod auth;
 
@@ -43,7 +43,7 @@ mod csv;
 
 mod view;
 
-pub mod told;
+pub mod webhook_body;
 
 mod health;
 
@@ -122,7 +122,7 @@ fn app(
     let main = doors.main.clone();
     let cors = cors::cors(&doors.cors_origins);
     App::new()
-        .wrap(from_fn(edge::edge))
+        .wrap(from_fn(response_headers::add_headers))
         .wrap(cors)
         .app_data(Data::from(doors))
         // A path whose id is none leads nowhere.

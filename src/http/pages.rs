@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 
 use super::{
     answer::{Answer, to_json},
-    edge::PAGES,
     openapi,
     problem::Problem,
+    response_headers::PAGES,
 };
 
 const STYLE: &str = "\

@@ -26,10 +26,10 @@ const TELL_EVERY: Duration = Duration::from_secs(60);
 /// A refusal of a request. Boxed: it travels in the `Err` of nearly everything here.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}: {}", .0.code, .0.detail)]
-pub struct Problem(Box<Told>);
+pub struct Problem(Box<Fields>);
 
 #[derive(Debug, Clone, PartialEq)]
-struct Told {
+struct Fields {
     status: StatusCode,
     code: &'static str,
     title: &'static str,
@@ -74,7 +74,7 @@ pub(super) struct Document<'a> {
 impl Problem {
     fn new(status: StatusCode, code: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self(Box::new(Told {
+        Self(Box::new(Fields {
             status,
             code,
             title,

@@ -173,7 +173,7 @@ pub(crate) async fn counts(doors: Data<Doors>, caller: Caller, query: Query<List
         return Ok(Answer::ok(&Counts::default()));
     };
     let filter = ConversationFilter { group: None, ..filter };
-    let counting = doors.counted.of(&filter, async |filter| doors.archive.counts(filter).await);
+    let counting = doors.count_cache.of(&filter, async |filter| doors.archive.counts(filter).await);
     let counted = tokio::select! {
         biased;
         // Nobody who waits for the next count holds up the end.

@@ -10,7 +10,7 @@ use crate::{
         notify::Bodies as _,
         registry::Role,
     },
-    http::{feed::Frame, ports::Secret, told::Told},
+    http::{feed::Frame, ports::Secret, webhook_body::WebhookBodies},
 };
 
 impl World {
@@ -241,7 +241,7 @@ async fn who_hears_of_a_reply_is_not_told_its_other_channels() {
     assert_eq!(listed.json()["items"][0]["details"], json!({ "canned_reply_id": id }));
     let all = world.shelf.tail(Some("e0"), 1).await.expect("the feed");
     let Tail::Events(events) = all else { panic!("{all:?}") };
-    let told = Told { archive: world.shelf.clone(), directory: Arc::clone(&world.doors.directory) };
+    let told = WebhookBodies { archive: world.shelf.clone(), directory: Arc::clone(&world.doors.directory) };
     let frame = Frame::of(events[0].clone());
     for sent in [frame.bytes, told.body(&frame.recorded).await.expect("a body")] {
         let sent = String::from_utf8_lossy(&sent);

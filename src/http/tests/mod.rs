@@ -68,7 +68,8 @@ use uuid::Uuid;
 
 use self::fakes::{Album, Clerk, Crew, Drawer, House, Postbox, Shelf};
 use super::{
-    auth::Auth, counted::Counted, doors::Doors, feed::Feed, names::Directory, ports::SandboxDoor, site::Site,
+    auth::Auth, count_cache::CountCache, doors::Doors, feed::Feed, names::Directory, ports::SandboxDoor,
+    site::Site,
 };
 use crate::{
     domain::time::Time,
@@ -170,7 +171,7 @@ impl World {
             health: house.clone(),
             auth: Auth::new(Some(ADMIN), house.clone(), crew.clone(), clock),
             directory: Arc::new(Directory::new(crew.clone(), fetching.clone())),
-            counted: Counted::default(),
+            count_cache: CountCache::default(),
             fetching,
             sign_in: SignIn::new(crew.clone(), clock),
             site: Site::new(public_url, "10.0.0.1".parse().expect("a network")),

@@ -11,13 +11,13 @@ use baton::{
     },
     http::{
         auth::Auth,
-        counted::Counted,
+        count_cache::CountCache,
         doors::Doors,
         feed::Feed,
         names::Directory,
         ports::{self, Readiness, Secret},
         site::Site,
-        told::Told,
+        webhook_body::WebhookBodies,
     },
 };
 use serde_json::{Map, Value};
@@ -61,7 +61,7 @@ pub(super) fn open(parts: &Parts, intake: &Arc<Intake>, eraser: &Arc<Eraser>) ->
         health: house.clone(),
         auth: Auth::new(Some(API_TOKEN), store.places(), store.places(), || BEGINNING),
         directory,
-        counted: Counted::default(),
+        count_cache: CountCache::default(),
         language: None,
         fetching: parts.fetching.clone(),
         sign_in: SignIn::new(store.places(), || BEGINNING),
@@ -98,7 +98,7 @@ fn notifier(parts: &Parts, directory: &Arc<Directory>) -> Notifier {
         endpoints: parts.store.places(),
         // Only this machine, by its address: it is where tests listen.
         receivers: Arc::new(Outward::new("127.0.0.1".parse().expect("a list")).expect("a client")),
-        bodies: Arc::new(Told { archive: parts.archive.clone(), directory: directory.clone() }),
+        bodies: Arc::new(WebhookBodies { archive: parts.archive.clone(), directory: directory.clone() }),
         vault: parts.house.clone(),
         slots: Arc::new(Semaphore::new(64)),
         lease: ENDPOINT_LEASE,

@@ -23,7 +23,7 @@ const APART_MAX: Duration = Duration::from_secs(10);
 
 /// Counts of this process.
 #[derive(Default)]
-pub struct Counted {
+pub struct CountCache {
     /// By what they are of; few are asked for at a time.
     filters: Lock<Vec<(ConversationFilter, Arc<Latest>)>>,
 }
@@ -45,7 +45,7 @@ impl Count {
     }
 }
 
-impl Counted {
+impl CountCache {
     /// Those of that filter: of a count that begins from now on, which `count` makes or somebody else who waits for it, too.
     pub(super) async fn of(
         &self,
@@ -96,7 +96,7 @@ mod tests {
     /// Counts how often it is counted.
     #[derive(Default)]
     struct Table {
-        counted: Counted,
+        count_cache: CountCache,
         times: AtomicI64,
     }
 
@@ -107,7 +107,7 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(ms)).await;
                 Ok(Counts { all, ..Counts::default() })
             };
-            self.counted.of(&filter, count).await.expect("counted").all
+            self.count_cache.of(&filter, count).await.expect("counted").all
         }
     }
 
@@ -148,13 +148,13 @@ mod tests {
             let asked = Instant::now();
             assert_eq!(table.ask(all(), 0).await, 3);
             assert_eq!(asked.elapsed(), Duration::ZERO, "after a while nobody waits");
-            assert_eq!(table.counted.filters.lock().expect("whole").len(), 1);
+            assert_eq!(table.count_cache.filters.lock().expect("whole").len(), 1);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_for_a_count_that_fails_does_not_try_it_again() {
-        let (counted, times, filter) = (Counted::default(), AtomicI64::new(0), all());
+        let (counted, times, filter) = (CountCache::default(), AtomicI64::new(0), all());
         let fail = async |_: &ConversationFilter| {
             times.fetch_add(1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_secs(5)).await;

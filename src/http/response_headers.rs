@@ -29,7 +29,7 @@ const HEADERS: [(HeaderName, &str); 4] = [
 ];
 
 /// Around every route.
-pub(super) async fn edge<B: MessageBody + 'static>(
+pub(super) async fn add_headers<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {

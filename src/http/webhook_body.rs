@@ -19,7 +19,7 @@ use crate::flow::{
 };
 
 /// Puts events into words.
-pub struct Told {
+pub struct WebhookBodies {
     /// Where conversations and messages are.
     pub archive: Arc<dyn Archive>,
     /// What agents are called.
@@ -35,7 +35,7 @@ struct Body {
 }
 
 #[async_trait]
-impl Bodies for Told {
+impl Bodies for WebhookBodies {
     async fn body(&self, event: &Recorded) -> Result<Bytes, Error> {
         let shown = View::of_all().events(&*self.archive, &self.directory, &[event]).await?;
         let data = shown.into_iter().next().ok_or_else(|| Error::Refused("an event shows nothing".into()))?;
