@@ -82,7 +82,7 @@ pub use instance::serve;
 pub use invitations::{base, invite};
 pub use liveness::is_alive;
 pub use own_api::{OwnApi, Said};
-pub use restore::{Examined, LetIn, Restored, Wish, examine};
+pub use restore::{Examined, LetIn, RestoreOptions, Restored, examine};
 pub use secret_key::{Rotated, rotate};
 pub use simulator::simulator;
 

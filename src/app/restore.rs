@@ -37,7 +37,7 @@ pub struct Examined {
 
 /// What is to be done with it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wish {
+pub struct RestoreOptions {
     /// In a database that an earlier attempt has left, start over.
     pub again: bool,
     /// The server that it was made of has not run since: what is owed has not left.
@@ -104,7 +104,7 @@ impl Examined {
     pub async fn restore(
         self,
         settings: &Settings,
-        wish: Wish,
+        options: RestoreOptions,
         passphrase: Option<&Passphrase>,
     ) -> anyhow::Result<Restored> {
         let brought = match (&self.head.keys, passphrase) {
@@ -121,11 +121,11 @@ impl Examined {
             "this backup was made by Baton {}, whose tables are newer: take that one, or a later one",
             self.head.version
         );
-        require_empty(&store.look().await?, schema, wish.again)?;
+        require_empty(&store.look().await?, schema, options.again)?;
         let missing_key = store.key_file().filter(|file| settings.secret_key.is_none() && !file.exists());
         let missing_key = missing_key.filter(|_| brought.is_none()).map(|file| file.path().to_owned());
         ensure!(
-            missing_key.is_none() || !self.has_keys() || wish.leaves_locked,
+            missing_key.is_none() || !self.has_keys() || options.leaves_locked,
             "the key of what is encrypted is in this backup, locked, and there is no other here: set BATON_BACKUP_PASSPHRASE to \
              the words with which it was made. If they are lost, set BATON_SECRET_KEY to the old installation's key, or to a \
              new one (openssl rand -hex 32), with which what is encrypted stays shut. Nothing was written"
@@ -135,14 +135,14 @@ impl Examined {
         store.migrate().await?;
         let seals =
             store.reseal(sealing(&store, settings, brought.as_deref(), missing_key.is_some())?).await?;
-        let settled = match wish.moved {
+        let settled = match options.moved {
             true => None,
             false => Some(settle(&store, settings, self.made_at()).await?),
         };
-        let let_in = if wish.moved { LetIn::default() } else { let_in(&store).await? };
+        let let_in = if options.moved { LetIn::default() } else { let_in(&store).await? };
         let id = hex::encode(random::<16>()?);
         // Where nothing has gone on, what was missed was answered by nobody.
-        let generation = match wish.moved {
+        let generation = match options.moved {
             true => hex::encode(random::<4>()?),
             false => restored::generation_at(super::now()),
         };

@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Agent {
     /// Add an agent. The link that signs them in is shown this once: it is good once, for 24 hours
-    Add(Wish),
+    Add(AgentArgs),
     /// The agents there are, by name
     List {
         #[command(flatten)]
@@ -50,7 +50,7 @@ pub(super) enum Agent {
 
 /// What an agent is to be.
 #[derive(Debug, clap::Args)]
-pub(super) struct Wish {
+pub(super) struct AgentArgs {
     /// The address with which they sign in
     #[arg(value_parser = people::checked_email)]
     email: String,
@@ -71,7 +71,7 @@ impl Agent {
     pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
         let opened = app::open(settings).await?;
         match self {
-            Self::Add(wish) => add(&opened, settings, wish).await?,
+            Self::Add(args) => add(&opened, settings, args).await?,
             Self::List { format } => {
                 let agents = opened.people.agents().await?;
                 if format.json {
@@ -116,16 +116,16 @@ impl Agent {
     }
 }
 
-async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result<()> {
-    require_channels(opened, wish.channels.as_deref()).await?;
+async fn add(opened: &Opened, settings: &Settings, args: AgentArgs) -> anyhow::Result<()> {
+    require_channels(opened, args.channels.as_deref()).await?;
     let now = opened.ledger.now().await?;
-    let before_at = wish.email.split('@').next().unwrap_or_default();
+    let before_at = args.email.split('@').next().unwrap_or_default();
     let agent = people::Agent {
         id: Uuid::now_v7(),
-        name: wish.name.unwrap_or_else(|| before_at.chars().take(people::NAME_MAX).collect()),
-        email: wish.email,
-        role: wish.role,
-        channels: wish.channels,
+        name: args.name.unwrap_or_else(|| before_at.chars().take(people::NAME_MAX).collect()),
+        email: args.email,
+        role: args.role,
+        channels: args.channels,
         is_disabled: false,
         created_at: now,
         updated_at: now,
@@ -137,7 +137,7 @@ async fn add(opened: &Opened, settings: &Settings, wish: Wish) -> anyhow::Result
     note(opened, Deed::AgentAdded, &agent, &[]).await?;
     tell(opened, &agent, "added", now).await?;
     let link = sign_in_link(&base(settings), &secret);
-    if wish.format.json {
+    if args.format.json {
         print::json(&wire::NewAgent { kept: agent.into(), link: Some(link) })?;
     } else {
         print::text(&link)?;

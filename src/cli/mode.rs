@@ -38,7 +38,7 @@ pub(super) enum Mode {
         #[arg(value_name = "MODE", ignore_case = true, value_parser = to_mode)]
         to: mode::Mode,
         #[command(flatten)]
-        wish: Wish,
+        args: SwitchArgs,
         #[command(flatten)]
         format: Format,
     },
@@ -57,7 +57,7 @@ pub(super) struct Chat {
 
 /// How to switch.
 #[derive(Debug, clap::Args)]
-pub(super) struct Wish {
+pub(super) struct SwitchArgs {
     /// With HUMAN: back to AI then, such as 2026-01-05T18:00:00Z
     #[arg(long, value_name = "TIME", value_parser = super::to_time)]
     until: Option<Time>,
@@ -77,7 +77,7 @@ impl Mode {
         let opened = app::open(settings).await?;
         match self {
             Self::Get { chat, format } => get(&opened, &chat, format).await,
-            Self::Set { chat, to, wish, format } => set(&opened, chat, to, wish, format).await,
+            Self::Set { chat, to, args, format } => set(&opened, chat, to, args, format).await,
         }
     }
 }
@@ -95,7 +95,13 @@ async fn get(opened: &Opened, chat: &Chat, format: Format) -> anyhow::Result<()>
     Ok(())
 }
 
-async fn set(opened: &Opened, chat: Chat, to: mode::Mode, wish: Wish, format: Format) -> anyhow::Result<()> {
+async fn set(
+    opened: &Opened,
+    chat: Chat,
+    to: mode::Mode,
+    args: SwitchArgs,
+    format: Format,
+) -> anyhow::Result<()> {
     let channel = opened
         .channels
         .get(&chat.channel)
@@ -107,10 +113,10 @@ async fn set(opened: &Opened, chat: Chat, to: mode::Mode, wish: Wish, format: Fo
     let request = Request {
         id: uuid::Uuid::now_v7().to_string(),
         actor: actor::SHELL.to_owned(),
-        expected_version: wish.expected_version,
-        until: wish.until.map(Some),
-        answer_now: wish.answer_now,
-        note: wish.note,
+        expected_version: args.expected_version,
+        until: args.until.map(Some),
+        answer_now: args.answer_now,
+        note: args.note,
         ..Request::default()
     };
     let receipt = opened.switch.switch(key, to, request).await.context("the mode was not switched")?;

@@ -9,7 +9,7 @@ use std::{
 
 use super::{backup::by_table, password, print};
 use crate::{
-    app::{self, Examined, LetIn, Restored, Wish},
+    app::{self, Examined, LetIn, RestoreOptions, Restored},
     config::{Passphrase, Settings},
     flow::restored::Settled,
 };
@@ -38,8 +38,8 @@ impl Restore {
         let (made_at, version) = (examined.made_at(), examined.version().to_owned());
         let has_locked_keys = examined.has_keys() && passphrase.is_none();
         let leaves_locked = has_locked_keys && io::stdin().is_terminal();
-        let wish = Wish { again: self.again, moved: self.moved, leaves_locked };
-        let restored = examined.restore(settings, wish, passphrase.as_ref()).await?;
+        let options = RestoreOptions { again: self.again, moved: self.moved, leaves_locked };
+        let restored = examined.restore(settings, options, passphrase.as_ref()).await?;
         let mut told = by_table(&restored.rows);
         let _ = writeln!(
             told,

@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Token {
     /// Make a token. It is shown this once
-    Create(Wish),
+    Create(TokenArgs),
     /// The tokens there are, newest first
     List {
         #[command(flatten)]
@@ -39,7 +39,7 @@ pub(super) enum Token {
 
 /// What a token is to be.
 #[derive(Debug, clap::Args)]
-pub(super) struct Wish {
+pub(super) struct TokenArgs {
     /// What it is for
     #[arg(value_parser = to_name)]
     name: String,
@@ -63,9 +63,9 @@ impl Token {
     pub(super) async fn run(self, settings: &Settings) -> anyhow::Result<()> {
         let opened = app::open(settings).await?;
         match self {
-            Self::Create(wish) => {
-                let format = wish.format;
-                let (token, secret) = create(&opened, wish).await?;
+            Self::Create(args) => {
+                let format = args.format;
+                let (token, secret) = create(&opened, args).await?;
                 if format.json {
                     print::json(&wire::NewToken { kept: token.into(), token: secret })?;
                 } else {
@@ -93,23 +93,23 @@ impl Token {
     }
 }
 
-async fn create(opened: &Opened, wish: Wish) -> anyhow::Result<(registry::Token, String)> {
-    require_channels(opened, wish.channels.as_deref()).await?;
+async fn create(opened: &Opened, args: TokenArgs) -> anyhow::Result<(registry::Token, String)> {
+    require_channels(opened, args.channels.as_deref()).await?;
     let now = opened.ledger.now().await?;
-    if wish.expires_at.is_some_and(|at| at <= now) {
+    if args.expires_at.is_some_and(|at| at <= now) {
         bail!("--expires-at must be in the future");
     }
-    let agent = match &wish.agent {
+    let agent = match &args.agent {
         Some(who) => Some(find(opened, who).await?),
         None => None,
     };
     let token = registry::Token {
         id: Uuid::now_v7(),
-        name: wish.name,
-        role: wish.role,
-        channels: wish.channels,
+        name: args.name,
+        role: args.role,
+        channels: args.channels,
         agent,
-        expires_at: wish.expires_at,
+        expires_at: args.expires_at,
         created_at: now,
     };
     let (secret, hash) = fresh()?;

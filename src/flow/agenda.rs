@@ -38,7 +38,7 @@ const SPENT_MS: i64 = 600_000;
 
 /// What a follow-up should be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct NewFollowUp {
     /// When it is to be due.
     pub due_at: Option<Time>,
     /// Or how long from now.
@@ -50,18 +50,23 @@ pub struct Wish {
 }
 
 /// Schedules one in place of what is pending: cancel and insert are one. None if it is not allowed now.
-pub fn schedule(docket: &mut Docket, policy: &Policy, wish: &Wish, by: &str) -> Option<(FollowUp, bool)> {
+pub fn schedule(
+    docket: &mut Docket,
+    policy: &Policy,
+    new: &NewFollowUp,
+    by: &str,
+) -> Option<(FollowUp, bool)> {
     if !is_allowed(docket) {
         return None;
     }
-    let wanted = wish.due_at.unwrap_or_else(|| docket.now.plus_ms(wish.delay_ms.unwrap_or(0)));
+    let wanted = new.due_at.unwrap_or_else(|| docket.now.plus_ms(new.delay_ms.unwrap_or(0)));
     let replaced = end_pending(docket, "replaced");
     stop_writing(docket, "replaced", by);
     let follow_up = FollowUp {
         id: Uuid::now_v7(),
         due_at: cadence::allowed_at(policy, wanted),
-        text: wish.text.clone(),
-        instructions: wish.instructions.clone(),
+        text: new.text.clone(),
+        instructions: new.instructions.clone(),
         created_by: by.to_owned(),
         created_at: docket.now,
         state: FollowUpState::Pending,
@@ -166,8 +171,8 @@ pub fn after_our_words(docket: &mut Docket, policy: &Policy, id: Uuid) {
         && docket.follow_up().is_none_or(is_ours);
     let next = already.and_then(|already| cadence::automatic(policy, docket.now, already));
     if let (true, Some((due_at, text))) = (still_holds, next) {
-        let wish = Wish { due_at: Some(due_at), text, ..Wish::default() };
-        schedule(docket, policy, &wish, actor::SYSTEM);
+        let new = NewFollowUp { due_at: Some(due_at), text, ..NewFollowUp::default() };
+        schedule(docket, policy, &new, actor::SYSTEM);
     }
 }
 

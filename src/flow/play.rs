@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{
-    agenda::{self, Fired, Wish},
+    agenda::{self, Fired, NewFollowUp},
     conversations::{self, By, Switched},
     desk,
     generator::{Failure, FailureKind},
@@ -299,8 +299,9 @@ impl Play {
     }
 
     pub(crate) fn schedules(&mut self, text: &str, delay_ms: i64) -> bool {
-        let wish = Wish { delay_ms: Some(delay_ms), text: Some(text.to_owned()), ..Wish::default() };
-        self.step(|docket, policy| desk::follow_ups::schedule(docket, policy, &wish, "agent:ana")).is_ok()
+        let new =
+            NewFollowUp { delay_ms: Some(delay_ms), text: Some(text.to_owned()), ..NewFollowUp::default() };
+        self.step(|docket, policy| desk::follow_ups::schedule(docket, policy, &new, "agent:ana")).is_ok()
     }
 
     pub(crate) fn fires(&mut self) -> Fired {

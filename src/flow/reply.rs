@@ -10,7 +10,7 @@ use execution::atomic_mode_check::{self, Refusal, Snapshot};
 use uuid::Uuid;
 
 use super::{
-    agenda::{self, Wish},
+    agenda::{self, NewFollowUp},
     conversations,
     conversations::By,
     drafts, errands,
@@ -45,7 +45,7 @@ pub struct Answer {
     /// Say nothing, with this reason.
     pub stay_silent: Option<String>,
     /// Schedule a follow-up.
-    pub follow_up: Option<Wish>,
+    pub follow_up: Option<NewFollowUp>,
     /// What the business is to do.
     pub errands: Vec<Asking>,
     /// What was asked of it on the way, by the names of the tools.
@@ -231,8 +231,8 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
     if answer.stay_silent.is_some() && answer.hand_over.is_none() {
         end_burst_as(docket, policy, begun, Outcome::Ignored, Some(OutcomeReason::StayedSilent));
         docket.conversation.waiting_since = outbox::first_waiting(docket);
-        if let Some(wish) = &answer.follow_up {
-            agenda::schedule(docket, policy, wish, actor::ASSISTANT);
+        if let Some(new) = &answer.follow_up {
+            agenda::schedule(docket, policy, new, actor::ASSISTANT);
         }
         return TurnEnd::Silent;
     }
@@ -262,8 +262,8 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         docket.conversation.memo.reply = Some(begun.turn.id);
         inbox::wind(docket, policy);
     }
-    if let Some(wish) = &answer.follow_up {
-        agenda::schedule(docket, policy, wish, actor::ASSISTANT);
+    if let Some(new) = &answer.follow_up {
+        agenda::schedule(docket, policy, new, actor::ASSISTANT);
     }
     TurnEnd::Owed
 }

@@ -6,7 +6,7 @@ mod own;
 use serde::Deserialize;
 
 use super::{
-    agenda::Wish,
+    agenda::NewFollowUp,
     generator::{ToolCall, Written},
     reply::Answer,
 };
@@ -66,7 +66,7 @@ pub struct Asked {
     /// Whether the contact may be followed up.
     pub may_follow_up: bool,
     /// A follow-up.
-    pub follow_up: Option<Wish>,
+    pub follow_up: Option<NewFollowUp>,
     /// A person, when none was there: the reason.
     pub hand_over: Option<String>,
     /// Errands of the business.
@@ -138,11 +138,11 @@ pub fn understand(written: Written, asked: &mut Asked, away_until: Option<&str>,
 
 /// A follow-up that is noted, if the contact wants any.
 fn scheduling(call: &ToolCall, asked: &mut Asked) -> Result<Gave, String> {
-    let wish = wish_of(call)?;
+    let new = follow_up_of(call)?;
     if !asked.may_follow_up {
         return Err("this contact has asked for no messages of that kind".to_owned());
     }
-    asked.follow_up = Some(wish);
+    asked.follow_up = Some(new);
     Ok(Gave::Words("scheduled, if the contact stays silent".to_owned()))
 }
 
@@ -185,7 +185,7 @@ fn storable(text: &str) -> String {
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "bounded by FOLLOW_UP_HOURS_MAX")]
-fn wish_of(call: &ToolCall) -> Result<Wish, String> {
+fn follow_up_of(call: &ToolCall) -> Result<NewFollowUp, String> {
     let not_such = || "the arguments are not {\"delay_hours\": number, \"text\"?: string}".to_owned();
     let arguments: WithDelay = serde_json::from_str(&call.arguments).map_err(|_| not_such())?;
     let hours = match arguments.delay_hours {
@@ -195,10 +195,10 @@ fn wish_of(call: &ToolCall) -> Result<Wish, String> {
     if !(hours > 0.0 && hours <= FOLLOW_UP_HOURS_MAX) {
         return Err(format!("delay_hours must be more than 0 and at most {FOLLOW_UP_HOURS_MAX}"));
     }
-    Ok(Wish {
+    Ok(NewFollowUp {
         delay_ms: Some((hours * 3_600_000.0) as i64),
         text: arguments.text.map(|text| shown(&text)).filter(|text| !text.trim().is_empty()),
-        ..Wish::default()
+        ..NewFollowUp::default()
     })
 }
 
@@ -244,7 +244,7 @@ mod tests {
         let schedule = r#"{"delay_hours":24,"text":"**Still** there?"}"#;
         let answer = written("It is **open**.", &[("schedule_follow_up", schedule)]);
         let Understood::Done(answer) = understand(answer, &mut asked, None, &[]) else { panic!("not done") };
-        let follow_up = answer.follow_up.and_then(|wish| wish.text);
+        let follow_up = answer.follow_up.and_then(|new| new.text);
         assert_eq!((answer.text.as_str(), follow_up.as_deref()), ("It is *open*.", Some("*Still* there?")));
     }
 
@@ -258,7 +258,7 @@ mod tests {
         else {
             panic!("not done")
         };
-        assert_eq!(answer.follow_up.and_then(|wish| wish.delay_ms), Some(86_400_000));
+        assert_eq!(answer.follow_up.and_then(|new| new.delay_ms), Some(86_400_000));
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
         let Understood::Done(answer) = understand(schedule, &mut asked, None, &[]) else {
             panic!("not done")
         };
-        assert_eq!(answer.follow_up.and_then(|wish| wish.delay_ms), Some(5_400_000));
+        assert_eq!(answer.follow_up.and_then(|new| new.delay_ms), Some(5_400_000));
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::{
         words::words,
     },
     flow::{
-        agenda::Wish,
+        agenda::NewFollowUp,
         desk::{self, Approval, Idempotency, NewMessage, Patch, Posted, Refusal, Who},
         erase,
         erasures::Rows,
@@ -126,7 +126,7 @@ port! {
         fn unread(key: Key, who: &Who) -> Result<Uuid, Refusal>;
 
         /// Schedules the one pending follow-up, and says in which conversation; true if there was none before.
-        fn schedule(key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal>;
+        fn schedule(key: Key, new: NewFollowUp, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal>;
 
         /// Calls the pending follow-up off.
         fn call_off(key: Key, who: &Who) -> Result<(), Refusal>;

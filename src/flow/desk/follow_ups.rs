@@ -13,7 +13,7 @@ use super::{
 use crate::{
     domain::{docket::Docket, policy::Policy, turn::FollowUp},
     flow::{
-        agenda::{self, Wish},
+        agenda::{self, NewFollowUp},
         conversations,
         ledger::{Key, Need, change},
     },
@@ -21,12 +21,17 @@ use crate::{
 
 impl Desk {
     /// Schedules the one follow-up, in place of what is pending, and says in which conversation. True if there was none.
-    pub async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal> {
-        check_wish(&wish)?;
+    pub async fn schedule(
+        &self,
+        key: Key,
+        new: NewFollowUp,
+        who: &Who,
+    ) -> Result<(Uuid, FollowUp, bool), Refusal> {
+        check_new(&new)?;
         let (channels, by) = (Arc::clone(&self.channels), who.actor.clone());
         let step = move |docket: &mut Docket| {
             let channel = channels.get(&docket.conversation.channel).ok_or(Refusal::NotFound)?;
-            let (follow_up, is_first) = schedule(docket, &channel.policy, &wish, &by)?;
+            let (follow_up, is_first) = schedule(docket, &channel.policy, &new, &by)?;
             Ok((docket.conversation.id, follow_up, is_first))
         };
         or_not_found(change(&*self.ledger, key, Need::default(), step).await)?
@@ -46,38 +51,38 @@ impl Desk {
 pub(in crate::flow) fn schedule(
     docket: &mut Docket,
     policy: &Policy,
-    wish: &Wish,
+    new: &NewFollowUp,
     by: &str,
 ) -> Result<(FollowUp, bool), Refusal> {
-    check_time(docket, policy, wish)?;
+    check_time(docket, policy, new)?;
     let is_left_waiting = conversations::is_left_waiting(docket);
-    let scheduled = if is_left_waiting { None } else { agenda::schedule(docket, policy, wish, by) };
+    let scheduled = if is_left_waiting { None } else { agenda::schedule(docket, policy, new, by) };
     scheduled.ok_or_else(|| {
         let detail = "in HUMAN, closed, opted out, or while a message waits for its answer";
         conflict("follow_up_not_allowed", detail)
     })
 }
 
-fn check_wish(wish: &Wish) -> Result<(), Refusal> {
-    if wish.due_at.is_some() == wish.delay_ms.is_some() {
+fn check_new(new: &NewFollowUp) -> Result<(), Refusal> {
+    if new.due_at.is_some() == new.delay_ms.is_some() {
         return Err(invalid("/due_at", "exactly one of due_at and delay_ms".to_owned()));
     }
-    if wish.delay_ms.is_some_and(|ms| ms < 0) {
+    if new.delay_ms.is_some_and(|ms| ms < 0) {
         return Err(invalid("/delay_ms", "must not be negative".to_owned()));
     }
-    if wish.text.is_some() && wish.instructions.is_some() {
+    if new.text.is_some() && new.instructions.is_some() {
         return Err(invalid("/text", "at most one of text and instructions".to_owned()));
     }
     let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
-    if is_blank(&wish.text) || is_blank(&wish.instructions) {
+    if is_blank(&new.text) || is_blank(&new.instructions) {
         return Err(invalid("/text", "must not be blank".to_owned()));
     }
     Ok(())
 }
 
 /// The wrong year keeps the person for good, and the wrong time zone would be found out by nobody: it would be withheld as late.
-fn check_time(docket: &Docket, policy: &Policy, wish: &Wish) -> Result<(), Refusal> {
-    let Some(due_at) = wish.due_at else { return Ok(()) };
+fn check_time(docket: &Docket, policy: &Policy, new: &NewFollowUp) -> Result<(), Refusal> {
+    let Some(due_at) = new.due_at else { return Ok(()) };
     if due_at.since(docket.now) > agenda::DELAY_MAX_MS {
         return Err(invalid("/due_at", "must be within a year".to_owned()));
     }

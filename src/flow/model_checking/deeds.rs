@@ -132,10 +132,10 @@ impl World {
                 self.step(&Need::default(), |docket, _| agenda::cancel(docket, "called_off", "agent:ana"));
             }
             Act::FollowUpIsScheduled => {
-                let wish = agenda::Wish {
+                let wish = agenda::NewFollowUp {
                     delay_ms: Some(50_000),
                     text: Some("A reminder.".to_owned()),
-                    ..agenda::Wish::default()
+                    ..agenda::NewFollowUp::default()
                 };
                 let _ = self.step(&Need::default(), |docket, policy| {
                     follow_ups::schedule(docket, policy, &wish, "agent:ana")

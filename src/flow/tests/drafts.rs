@@ -556,7 +556,7 @@ fn what_a_model_wants_done_besides_a_draft_is_not_done() {
     play.conversation.mode.mode = Mode::Ai;
     asks(&mut play).unwrap();
     let begun = play.begins();
-    let wish = crate::flow::agenda::Wish { delay_ms: Some(1_000), ..Default::default() };
+    let wish = crate::flow::agenda::NewFollowUp { delay_ms: Some(1_000), ..Default::default() };
     let answer = Answer {
         text: "A colleague comes.".to_owned(),
         hand_over: Some("asked".to_owned()),

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::{
     domain::{event::EventType as E, message::DeliveryState as S, mode::Mode, tool::Errand},
     flow::{
-        agenda::Wish,
+        agenda::NewFollowUp,
         inbox::{self, Begun},
         outbox::{self, Claim, Settled},
         play::Play,
@@ -172,8 +172,12 @@ fn what_a_reply_has_scheduled_goes_with_it() {
     play.policy.typing_max_ms = 10_000;
     play.says("Remind me tomorrow");
     let begun = play.begins();
-    let wish = Wish { delay_ms: Some(60_000), text: Some("You asked me to.".into()), ..Wish::default() };
-    let answer = Answer { text: "I will.".into(), follow_up: Some(wish), ..Answer::default() };
+    let new = NewFollowUp {
+        delay_ms: Some(60_000),
+        text: Some("You asked me to.".into()),
+        ..NewFollowUp::default()
+    };
+    let answer = Answer { text: "I will.".into(), follow_up: Some(new), ..Answer::default() };
     assert_eq!(play.commits(&begun, &answer), TurnEnd::Owed);
     assert_eq!(play.pending_follow_ups(), 1);
     let chat = play.conversation.chat.clone();

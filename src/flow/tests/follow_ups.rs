@@ -16,7 +16,7 @@ use crate::{
         policy::BurstPolicy,
     },
     flow::{
-        agenda::{self, Wish},
+        agenda::{self, NewFollowUp},
         desk::resolve_send,
         generator::FailureKind,
         inbox::{self, Claim},
@@ -107,9 +107,13 @@ fn a_reply_that_certainly_failed_takes_its_follow_up_along() {
 fn a_follow_up_called_off_while_it_is_written_is_never_sent() {
     let mut play = Play::new();
     play.exchange("m1", "a1");
-    let wish = Wish { delay_ms: Some(1_000), instructions: Some("Ask kindly.".into()), ..Wish::default() };
+    let new = NewFollowUp {
+        delay_ms: Some(1_000),
+        instructions: Some("Ask kindly.".into()),
+        ..NewFollowUp::default()
+    };
     for call_off in ["by an agent", "by a reaction", "by another one"] {
-        assert!(play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).is_some());
+        assert!(play.step(|docket, policy| agenda::schedule(docket, policy, &new, "agent:ana")).is_some());
         play.wait(1_000);
         let agenda::Fired::Begun(begun) = play.fires() else { panic!("the assistant writes it") };
         match call_off {
@@ -218,8 +222,8 @@ fn what_the_assistant_would_write_is_not_due_while_the_day_is_spent() {
     let mut play = Play::new();
     play.exchange("m1", "a1");
     play.policy.is_spent = true;
-    let wish = Wish { delay_ms: Some(1_000), ..Wish::default() };
-    play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
+    let new = NewFollowUp { delay_ms: Some(1_000), ..NewFollowUp::default() };
+    play.step(|docket, policy| agenda::schedule(docket, policy, &new, "agent:ana")).unwrap();
     play.wait(1_000);
     for _ in 0..3 {
         let agenda::Fired::NotYet(at) = play.fires() else { panic!("it is not due") };
@@ -237,8 +241,8 @@ fn what_the_assistant_would_write_is_not_due_while_the_day_is_spent() {
 fn a_follow_up_written_under_a_lease_that_was_freed_does_not_leave_though_nobody_began_in_its_place() {
     let mut play = Play::new();
     play.exchange("m1", "a1");
-    let wish = Wish { delay_ms: Some(1_000), ..Wish::default() };
-    play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
+    let new = NewFollowUp { delay_ms: Some(1_000), ..NewFollowUp::default() };
+    play.step(|docket, policy| agenda::schedule(docket, policy, &new, "agent:ana")).unwrap();
     play.wait(1_000);
     let agenda::Fired::Begun(lost) = play.fires() else { panic!("it begins") };
     play.wait(play.policy.lock_ttl_ms);
@@ -336,13 +340,14 @@ fn who_was_left_in_silence_on_purpose_is_followed_up() {
         let mut play = Play::new();
         play.says("Write me later, bye");
         let begun = play.begins();
-        let wish = Wish { delay_ms: Some(60_000), text: Some("Here I am.".into()), ..Wish::default() };
+        let new =
+            NewFollowUp { delay_ms: Some(60_000), text: Some("Here I am.".into()), ..NewFollowUp::default() };
         let is_its_own = by == "the assistant";
-        let follow_up = is_its_own.then(|| wish.clone());
+        let follow_up = is_its_own.then(|| new.clone());
         let silent = Answer { stay_silent: Some("bye".into()), follow_up, ..Answer::default() };
         assert_eq!(play.commits(&begun, &silent), TurnEnd::Silent);
         if !is_its_own {
-            play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
+            play.step(|docket, policy| agenda::schedule(docket, policy, &new, "agent:ana")).unwrap();
         }
         play.wait(60_000);
         assert_eq!(play.fires(), agenda::Fired::Owed, "{by}");
@@ -382,8 +387,9 @@ fn who_waits_for_a_person_is_not_followed_up() {
         play.sends();
         assert!(!play.schedules("Still there?", 60_000), "{name}");
         // Nor where a turn has planned it that had not seen that.
-        let wish = Wish { delay_ms: Some(60_000), text: Some("Hello?".into()), ..Wish::default() };
-        play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "assistant")).unwrap();
+        let new =
+            NewFollowUp { delay_ms: Some(60_000), text: Some("Hello?".into()), ..NewFollowUp::default() };
+        play.step(|docket, policy| agenda::schedule(docket, policy, &new, "assistant")).unwrap();
         play.wait(60_000);
         assert_eq!((play.fires(), play.sends()), (agenda::Fired::Nothing, vec![]), "{name}");
         assert_eq!(play.happened(EventType::FollowUpWithheld), 1, "{name}");
@@ -513,8 +519,8 @@ fn an_answered_message_that_is_edited_to_a_wish_is_one() {
 fn to_be_written() -> Play {
     let mut play = Play::new();
     play.exchange("m1", "a1");
-    let wish = Wish { delay_ms: Some(60_000), ..Wish::default() };
-    play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana")).unwrap();
+    let new = NewFollowUp { delay_ms: Some(60_000), ..NewFollowUp::default() };
+    play.step(|docket, policy| agenda::schedule(docket, policy, &new, "agent:ana")).unwrap();
     play.wait(60_000);
     play
 }

@@ -7,7 +7,7 @@ use crate::{
         policy::BurstPolicy,
     },
     flow::{
-        agenda::{self, Wish},
+        agenda::{self, NewFollowUp},
         inbox,
         mode_switch::{self, Request},
         outbox::{self, Settled},
@@ -89,8 +89,12 @@ fn a_note_is_read_by_a_follow_up_or_by_an_answer_and_not_by_both() {
         let request =
             Request { actor: "agent:ana".into(), note: Some("give her 10 %".into()), ..Request::default() };
         play.step(|docket, policy| mode_switch::apply(docket, policy, Mode::Ai, &request)).unwrap();
-        let wish = Wish { delay_ms: Some(1_000), instructions: Some("Ask.".into()), ..Wish::default() };
-        play.step(|docket, policy| agenda::schedule(docket, policy, &wish, "agent:ana"));
+        let new = NewFollowUp {
+            delay_ms: Some(1_000),
+            instructions: Some("Ask.".into()),
+            ..NewFollowUp::default()
+        };
+        play.step(|docket, policy| agenda::schedule(docket, policy, &new, "agent:ana"));
         play.wait(1_000);
         let agenda::Fired::Begun(begun) = play.fires() else { panic!("the assistant writes it") };
         assert_eq!(begun.note.as_deref(), Some("give her 10 %"));

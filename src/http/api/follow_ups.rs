@@ -7,7 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{Answered, key, listed, seen, told};
 use crate::{
     flow::{
-        agenda::{DELAY_MAX_MS, Wish},
+        agenda::{self, DELAY_MAX_MS},
         archive::FollowUpFilter,
         desk::TEXT_MAX,
     },
@@ -46,7 +46,7 @@ pub(crate) struct NewFollowUp {
 }
 
 impl NewFollowUp {
-    fn wish(self) -> Result<Wish, Problem> {
+    fn checked(self) -> Result<agenda::NewFollowUp, Problem> {
         if self.due_at.is_some() == self.delay_ms.is_some() {
             return Err(Problem::malformed("exactly one of due_at and delay_ms"));
         }
@@ -56,7 +56,7 @@ impl NewFollowUp {
         if self.text.is_some() && self.instructions.is_some() {
             return Err(Problem::malformed("at most one of text and instructions"));
         }
-        Ok(Wish {
+        Ok(agenda::NewFollowUp {
             due_at: self.due_at.map(|at| at.0),
             delay_ms: self.delay_ms,
             text: self.text.map(|text| read::text("/text", text, TEXT_MAX)).transpose()?,
@@ -78,9 +78,9 @@ pub(crate) async fn schedule(
     id: Path<Id>,
     body: Json<NewFollowUp>,
 ) -> Answered {
-    let wish = body.value.wish()?;
+    let new = body.value.checked()?;
     let key = key(&doors, &caller, id.0).await?;
-    match doors.desk.schedule(key.clone(), wish, &caller.who()).await {
+    match doors.desk.schedule(key.clone(), new, &caller.who()).await {
         Ok((conversation, follow_up, true)) => {
             let location = format!("/api/v1/conversations/{conversation}/follow-up");
             Ok(Answer::created(location, &FollowUp::of(conversation, follow_up)))

@@ -20,7 +20,7 @@ use crate::{
         turn::{DeadLetter, FollowUp, FollowUpState},
     },
     flow::{
-        agenda::Wish,
+        agenda::NewFollowUp,
         desk::{Approval, Idempotency, NewMessage, Patch, Posted, Refusal, Who},
         erasures::Rows,
         intake::Verdict,
@@ -183,13 +183,18 @@ impl Desk for Clerk {
         id_of(key)
     }
 
-    async fn schedule(&self, key: Key, wish: Wish, who: &Who) -> Result<(Uuid, FollowUp, bool), Refusal> {
-        self.hear(format!("{wish:?}"))?;
+    async fn schedule(
+        &self,
+        key: Key,
+        new: NewFollowUp,
+        who: &Who,
+    ) -> Result<(Uuid, FollowUp, bool), Refusal> {
+        self.hear(format!("{new:?}"))?;
         let follow_up = FollowUp {
             id: Uuid::now_v7(),
-            due_at: wish.due_at.unwrap_or(NOW),
-            text: wish.text,
-            instructions: wish.instructions,
+            due_at: new.due_at.unwrap_or(NOW),
+            text: new.text,
+            instructions: new.instructions,
             created_by: who.actor.clone(),
             created_at: NOW,
             state: FollowUpState::Pending,
