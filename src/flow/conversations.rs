@@ -121,7 +121,7 @@ pub fn switch(docket: &mut Docket, policy: &Policy, to: Mode, by: By<'_>) -> Swi
             drafts::consider(docket, policy);
         }
     }
-    wind_overdue(docket, policy);
+    set_overdue_at(docket, policy);
     switched
 }
 
@@ -237,7 +237,7 @@ pub fn hold(docket: &mut Docket, policy: &Policy) {
 }
 
 /// When the contact will have waited too long for a person.
-pub fn wind_overdue(docket: &mut Docket, policy: &Policy) {
+pub fn set_overdue_at(docket: &mut Docket, policy: &Policy) {
     let conversation = &mut docket.conversation;
     let waits = conversation.mode.mode == Mode::Human
         && conversation.status == Status::Open
@@ -360,7 +360,7 @@ pub fn close(docket: &mut Docket, policy: &Policy, actor: &str) {
     docket.conversation.waiting_since = None;
     docket.conversation.memo.closed_seq = docket.conversation.seq;
     set_status(docket, Status::Closed, None, actor);
-    wind_overdue(docket, policy);
+    set_overdue_at(docket, policy);
 }
 
 /// Opens, snoozes or closes on paper; returns whether anything changed.
@@ -407,7 +407,7 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
     let is_back = is_past(docket.conversation.snoozed_until);
     if is_back {
         set_status(docket, Status::Open, None, actor::SYSTEM);
-        wind_overdue(docket, policy);
+        set_overdue_at(docket, policy);
     }
     if is_clock_over || is_back {
         call_for_who_is_left(docket);

@@ -169,7 +169,7 @@ impl Dispatch {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wind(&self, commit: &Committed) {
+    fn update_queues(&self, commit: &Committed) {
         let conversation = commit.standing.conversation;
         let from_now = |at: Option<Time>| at.map(|at| at.since(commit.at).max(0));
         if commit.clocks.send_at.is_some() {
@@ -237,7 +237,7 @@ impl Observer for Dispatch {
         for commit in commits {
             self.running.judge(&commit.standing);
             self.onlookers.committed(commit);
-            self.wind(commit);
+            self.update_queues(commit);
             self.tell_others(commit);
             self.show_typing(commit);
             wrote_events |= !commit.events.is_empty();

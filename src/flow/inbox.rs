@@ -234,14 +234,14 @@ fn wait_for_us(docket: &mut Docket, policy: &Policy) {
     let now = docket.now;
     docket.conversation.waiting_since.get_or_insert(now);
     conversations::set_status(docket, Status::Open, None, actor::CONTACT);
-    conversations::wind_overdue(docket, policy);
+    conversations::set_overdue_at(docket, policy);
 }
 
 /// The message that has just come wants no answer: if the contact waits, it is for nothing of this.
 fn no_longer_waits(docket: &mut Docket, policy: &Policy) {
     if docket.conversation.waiting_since == Some(docket.now) {
         docket.conversation.waiting_since = None;
-        conversations::wind_overdue(docket, policy);
+        conversations::set_overdue_at(docket, policy);
     }
 }
 
@@ -345,7 +345,7 @@ fn arrive(docket: &mut Docket, policy: &Policy, id: Uuid) {
     } else {
         supersede(docket, policy, first_at);
     }
-    wind(docket, policy);
+    set_ripe_at(docket, policy);
 }
 
 /// A newer message restarts what has not read it, within limits: a steady writer still gets an answer. True if it may.
@@ -391,12 +391,12 @@ pub fn comes_back(docket: &mut Docket, policy: &Policy, reply: Uuid, is_amended:
     let first_at = Time(docket.conversation.memo.burst_first_at.unwrap_or(docket.now.0));
     if supersede(docket, policy, first_at) {
         outbox::withdraw_reply(docket, reply);
-        wind(docket, policy);
+        set_ripe_at(docket, policy);
     }
 }
 
 /// When the waiting burst may be answered, from what waits now.
-pub fn wind(docket: &mut Docket, policy: &Policy) {
+pub fn set_ripe_at(docket: &mut Docket, policy: &Policy) {
     let waiting = docket.messages().iter().filter(|message| message.waits()).count();
     if waiting == 0 {
         docket.conversation.memo.ripe_at = None;
@@ -422,5 +422,5 @@ pub fn begin_new_burst(docket: &mut Docket, policy: &Policy) {
     docket.conversation.memo.end_burst();
     docket.conversation.memo.burst_first_at = moments.first().map(|at| at.0);
     docket.conversation.memo.burst_last_at = moments.last().map(|at| at.0);
-    wind(docket, policy);
+    set_ripe_at(docket, policy);
 }

@@ -329,7 +329,7 @@ fn leave_waiting(docket: &mut Docket, policy: &Policy, unanswered: Option<(i64, 
     let Some((seq, at)) = unanswered else { return };
     docket.conversation.our_seq = seq - 1;
     docket.conversation.waiting_since = Some(at);
-    conversations::wind_overdue(docket, policy);
+    conversations::set_overdue_at(docket, policy);
 }
 
 /// The first that the contact has written since then and our side has not answered: a copy that comes late is not an answer to
@@ -355,7 +355,7 @@ pub fn a_person_wrote(docket: &mut Docket, policy: &Policy, by: &str) {
     drafts::a_person_wrote(docket, by);
     conversations::hold(docket, policy);
     conversations::clear(docket, by, |_| true);
-    conversations::wind_overdue(docket, policy);
+    conversations::set_overdue_at(docket, policy);
 }
 
 /// The message of that id is known now: what was reported of it before is about it, and about no other of equal words.

@@ -184,7 +184,7 @@ pub trait Registry: Send + Sync {
     async fn claim_poll(&self, name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
 
     /// The journal of this channel is to be searched in `in_ms`, by the store's clock, and not before.
-    async fn wind_repair(&self, name: &str, in_ms: i64) -> Result<(), Error>;
+    async fn schedule_repair(&self, name: &str, in_ms: i64) -> Result<(), Error>;
 
     /// The same, unless it is to be searched sooner anyway, and is not due yet.
     async fn begin_repair(&self, name: &str, in_ms: i64) -> Result<(), Error>;
@@ -194,7 +194,7 @@ pub trait Registry: Send + Sync {
     async fn claim_repair(&self, name: &str, now: Time, until: Time) -> Result<Option<Time>, Error>;
 
     /// The journal was searched up to `to` by the instance that had claimed it until `until`, and is due again at `next_at`:
-    /// unless it was wound meanwhile.
+    /// unless it was scheduled again meanwhile.
     async fn end_repair(&self, name: &str, to: Time, until: Time, next_at: Time) -> Result<(), Error>;
 }
 

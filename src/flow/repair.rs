@@ -64,7 +64,7 @@ pub async fn keep_state(
         journal::log(&Entry::of(EventType::ChannelStateChanged).with("to", state).outside(name, now));
     }
     if is_changed && state == AUTHORIZED {
-        registry.wind_repair(name, SETTLE_MS).await?;
+        registry.schedule_repair(name, SETTLE_MS).await?;
     }
     Ok(is_changed)
 }
@@ -103,7 +103,7 @@ impl Repair {
                 let to = now.plus_ms(-OVERLAP_MS).max(since);
                 self.registry.end_repair(name, to, until, now.plus_ms(EVERY_MS)).await?;
             }
-            Err(_) => self.registry.wind_repair(name, AGAIN_MS).await?,
+            Err(_) => self.registry.schedule_repair(name, AGAIN_MS).await?,
         }
         result
     }

@@ -260,7 +260,7 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         inbox::begin_new_burst(docket, policy);
     } else {
         docket.conversation.memo.reply = Some(begun.turn.id);
-        inbox::wind(docket, policy);
+        inbox::set_ripe_at(docket, policy);
     }
     if let Some(new) = &answer.follow_up {
         agenda::schedule(docket, policy, new, actor::ASSISTANT);
@@ -364,7 +364,7 @@ pub fn abandon(docket: &mut Docket, policy: &Policy, begun: &Begun, cost: Cost) 
             .with("reason", "instance_stopped")
             .with("generation_ms", ran_ms),
     );
-    inbox::wind(docket, policy);
+    inbox::set_ripe_at(docket, policy);
     if begun.turn.purpose == Purpose::Reply && docket.conversation.memo.ripe_at.is_some() {
         docket.conversation.memo.ripe_at = Some(docket.now.0);
     }

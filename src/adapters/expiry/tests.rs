@@ -182,7 +182,7 @@ async fn only_a_conversation_of_which_nothing_is_left_is_removed<S: Trial>(store
     store.keep_messages(&all[3], vec![from_contact(1, "Anyone?", OLD)]).await;
     store.keep_follow_ups(&all[4], vec![scheduled(OLD, FollowUpState::Pending)]).await;
     let clock = Statement::new("update conversations set tend_at = 1 where id = $1").with(all[5].id);
-    store.write(clock).await.expect("wound");
+    store.write(clock).await.expect("set");
     let (empty, next) = store.empty(BEFORE, None, 10).await.expect("reads");
     assert_eq!((empty, next), (vec![all[0].id], None));
     for (number, one) in all.iter().enumerate() {

@@ -210,7 +210,7 @@ impl<S: Store> Registry for S {
         Ok(self.write(statement).await? > 0)
     }
 
-    async fn wind_repair(&self, name: &str, in_ms: i64) -> Result<(), Error> {
+    async fn schedule_repair(&self, name: &str, in_ms: i64) -> Result<(), Error> {
         let mut statement = Statement::new("update channels set repair_at = ");
         statement.now(self).push(" + ").bind(in_ms).push(" where name = ").bind(name);
         self.write(statement).await.map(drop)

@@ -413,7 +413,7 @@ async fn an_instance_that_starts_over_and_over_does_not_put_off_the_look<S: Tria
     passes(120_000).await;
     begin().await;
     assert_eq!(in_ms().await, SETTLE_MS);
-    store.wind_repair("shop", HOUR_MS).await.expect("writes");
+    store.schedule_repair("shop", HOUR_MS).await.expect("writes");
     begin().await;
     assert_eq!(in_ms().await, SETTLE_MS, "what came while none ran does not wait for the hour");
 }

@@ -43,7 +43,7 @@ pub(in crate::flow) fn apply(
         Some((Status::Open, _)) => conversations::set_status(docket, Status::Open, None, &who.actor),
     };
     if is_moved {
-        conversations::wind_overdue(docket, policy);
+        conversations::set_overdue_at(docket, policy);
     }
     if let Some(assignee) = patch.assignee
         && assignee != docket.conversation.assignee
@@ -73,7 +73,7 @@ pub(in crate::flow) fn apply(
     }
     if patch.clear_attention {
         conversations::clear(docket, &who.actor, |_| true);
-        conversations::wind_overdue(docket, policy);
+        conversations::set_overdue_at(docket, policy);
         // A person who has looked has seen who waits too long already.
         let now = docket.now.0;
         docket.conversation.memo.overdue_at.take_if(|at| *at <= now);

@@ -95,7 +95,7 @@ fn after_message_settled(docket: &mut Docket, policy: &Policy, id: Uuid, who: &W
     }
     let is_of_a_send = |reason| matches!(reason, AttentionReason::SendUnknown | AttentionReason::SendFailed);
     conversations::clear(docket, &who.actor, is_of_a_send);
-    conversations::wind_overdue(docket, policy);
+    conversations::set_overdue_at(docket, policy);
 }
 
 /// What was withdrawn was not said: the contact may wait again.
@@ -115,7 +115,7 @@ fn take_back_words(docket: &mut Docket, policy: &Policy) {
     let is_unanswered = |message: &&Message| message.seq > said && message.is_left_open();
     let since = docket.messages().iter().find(is_unanswered).map(|message| message.at);
     docket.conversation.waiting_since = docket.conversation.waiting_since.or(since);
-    conversations::wind_overdue(docket, policy);
+    conversations::set_overdue_at(docket, policy);
 }
 
 pub(in crate::flow) fn withdraw(
@@ -131,7 +131,7 @@ pub(in crate::flow) fn withdraw(
             outbox::cancel(docket, id, DeliveryReason::DeletedByAgent, &who.actor);
             agenda::cancel_automatic(docket, &who.actor);
             take_back_words(docket, policy);
-            inbox::wind(docket, policy);
+            inbox::set_ripe_at(docket, policy);
             Ok(())
         }
         None | Some(DeliveryState::Cancelled) => Err(Refusal::NotFound),

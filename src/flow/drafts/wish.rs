@@ -54,22 +54,22 @@ pub fn contact_wrote(docket: &mut Docket, policy: &Policy, is_answerable: bool) 
     }
     let Some(before) = docket.conversation.memo.draft_wish.clone() else {
         if by_itself {
-            wind(docket, policy, wish(None, now));
+            set_ripe_at(docket, policy, wish(None, now));
         }
         return;
     };
     match writing(docket) {
         // What comes after that turn is to be written already.
-        Some(turn) if Time(before.first_at) > turn.started_at => wind(docket, policy, before),
+        Some(turn) if Time(before.first_at) > turn.started_at => set_ripe_at(docket, policy, before),
         Some(turn) if is_left_to_finish(docket, policy, &before, turn) => {
-            wind(docket, policy, wish(before.by, now));
+            set_ripe_at(docket, policy, wish(before.by, now));
         }
         Some(_) => {
             start_again(docket);
             let again = DraftWish { restarts: before.restarts + 1, ..before };
-            wind(docket, policy, again);
+            set_ripe_at(docket, policy, again);
         }
-        None => wind(docket, policy, before),
+        None => set_ripe_at(docket, policy, before),
     }
 }
 
@@ -89,7 +89,7 @@ pub fn start_again(docket: &mut Docket) {
 }
 
 /// Sets the time from what the contact wrote since the wish began.
-fn wind(docket: &mut Docket, policy: &Policy, wish: DraftWish) {
+fn set_ripe_at(docket: &mut Docket, policy: &Policy, wish: DraftWish) {
     let memo = &docket.conversation.memo;
     let first_at = Time(wish.first_at);
     let waiting = memo.wrote.iter().filter(|at| Time(**at) >= first_at).count();

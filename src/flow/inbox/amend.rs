@@ -5,7 +5,7 @@
 use uuid::Uuid;
 
 use super::{
-    arrive, begin_new_burst, chase_no_more, fate, is_overheard, supersede, wait_for_us, wants, wind,
+    arrive, begin_new_burst, chase_no_more, fate, is_overheard, set_ripe_at, supersede, wait_for_us, wants,
 };
 use crate::{
     domain::{
@@ -123,7 +123,7 @@ pub(super) fn amend_with(
     if kind == EventType::MessageDeleted {
         withdraw(docket, policy, id, OutcomeReason::Deleted);
     }
-    wind(docket, policy);
+    set_ripe_at(docket, policy);
     Some(kind)
 }
 
@@ -181,7 +181,7 @@ fn waits_for_nothing(docket: &mut Docket, policy: &Policy) {
         |message: &Message| may_be_waited_with(&docket.conversation, message) && message.is_left_open();
     if !docket.messages().iter().any(is_left) {
         docket.conversation.waiting_since = None;
-        conversations::wind_overdue(docket, policy);
+        conversations::set_overdue_at(docket, policy);
     }
 }
 
@@ -229,6 +229,6 @@ pub(super) fn withdraw_moot(docket: &mut Docket, policy: &Policy, reply: Option<
     if !is_anything_left {
         begin_new_burst(docket, policy);
         docket.conversation.waiting_since = None;
-        conversations::wind_overdue(docket, policy);
+        conversations::set_overdue_at(docket, policy);
     }
 }

@@ -193,7 +193,7 @@ pub(super) fn refuse(docket: &mut Docket, policy: &Policy, id: Uuid, reason: Del
         // The next one was there from an attempt before.
         agenda::cancel_automatic(docket, actor::SYSTEM);
     }
-    inbox::wind(docket, policy);
+    inbox::set_ripe_at(docket, policy);
 }
 
 fn channel_allows(docket: &mut Docket, policy: &Policy) -> Option<Claim> {
@@ -263,7 +263,7 @@ pub(in crate::flow) fn begin_attempt(
         let unheard_since = unreadable.map(|it| it.since).filter(|since| *since > queued_at);
         // A message that this reply had not read still waits.
         docket.conversation.waiting_since = first_waiting(docket).or(unheard_since);
-        conversations::wind_overdue(docket, policy);
+        conversations::set_overdue_at(docket, policy);
     }
     if is_last_part {
         agenda::after_our_words(docket, policy, id);

@@ -216,7 +216,7 @@ fn take_answer_back(docket: &mut Docket, policy: &Policy, id: Uuid) -> bool {
         docket.conversation.our_seq = first_seq - 1;
         let since = docket.conversation.waiting_since.map_or(first_at, |since| since.min(first_at));
         docket.conversation.waiting_since = Some(since);
-        conversations::wind_overdue(docket, policy);
+        conversations::set_overdue_at(docket, policy);
     }
     is_amended
 }
@@ -247,7 +247,7 @@ pub fn sent(docket: &mut Docket, policy: &Policy, id: Uuid, provider_id: &str) {
         docket.conversation.memo.amended.take_if(|amended| *amended == turn);
     }
     conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendUnknown);
-    conversations::wind_overdue(docket, policy);
+    conversations::set_overdue_at(docket, policy);
     count_follow_up(docket, id, &delivery);
 }
 
@@ -323,5 +323,5 @@ pub fn give_up(
     agenda::cancel(docket, "send_failed", actor::SYSTEM);
     withdraw(docket, DeliveryReason::Refused, actor::SYSTEM, |delivery| delivery.reply == reply);
     notes::bring_back(docket, reply);
-    conversations::wind_overdue(docket, policy);
+    conversations::set_overdue_at(docket, policy);
 }

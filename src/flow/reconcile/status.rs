@@ -121,6 +121,6 @@ pub(super) fn put_letter_away(docket: &mut Docket, policy: &Policy, message: Uui
             Entry::of(EventType::DeadLetterDiscarded).message(message).with("reason", "delivered_after_all"),
         );
         conversations::clear(docket, actor::SYSTEM, |reason| reason == AttentionReason::SendFailed);
-        conversations::wind_overdue(docket, policy);
+        conversations::set_overdue_at(docket, policy);
     }
 }

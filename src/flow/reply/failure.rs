@@ -65,7 +65,7 @@ pub fn fail(
         memo.failures = failures;
         memo.retry_at = Some(docket.now.plus_ms(wait_ms).0);
         memo.answer_now = false;
-        inbox::wind(docket, policy);
+        inbox::set_ripe_at(docket, policy);
         return TurnEnd::WillRetry;
     }
     record_failure(docket, begun, failure, "handed_over");

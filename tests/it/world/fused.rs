@@ -125,7 +125,7 @@ fused! {
         look ids_of(channel: &str, chat: &ChatId) -> Result<Vec<ChatId>, Error>;
         touch link_chats(channel: &str, chat: &ChatId, alias: &ChatId) -> Result<Linked, Error>;
         touch claim_poll(name: &str, owner: &str, ttl_ms: i64) -> Result<bool, Error>;
-        touch wind_repair(name: &str, in_ms: i64) -> Result<(), Error>;
+        touch schedule_repair(name: &str, in_ms: i64) -> Result<(), Error>;
         touch begin_repair(name: &str, in_ms: i64) -> Result<(), Error>;
         touch claim_repair(name: &str, now: Time, until: Time) -> Result<Option<Time>, Error>;
         touch end_repair(name: &str, to: Time, until: Time, next_at: Time) -> Result<(), Error>;

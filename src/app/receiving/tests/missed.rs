@@ -75,7 +75,7 @@ async fn what_was_missed_is_found_once<S: Trial + Clone + 'static>(store: &S) {
     let repair = shop.repair();
     assert_eq!(repair.repair("shop").await.expect("works"), 1);
     assert_eq!(repair.repair("shop").await.expect("works"), 0, "not due");
-    store.wind_repair("shop", 0).await.expect("writes");
+    store.schedule_repair("shop", 0).await.expect("writes");
     assert_eq!(repair.repair("shop").await.expect("works"), 0, "nothing is missing any more");
     let wanted = [("text known", Outcome::Pending), ("text missed", Outcome::Pending)];
     assert_eq!(fates(&shop).await, wanted.map(|(text, outcome)| (text.to_owned(), outcome)));
@@ -95,7 +95,7 @@ async fn what_was_missed_is_counted_from_zero_on<S: Trial + Clone + 'static>(sto
     assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 0"#);
     // Old enough to be missed, and not so old that the look before had them behind it.
     *shop.gateway.journal.lock().expect("whole") = vec![said("missed", 300_000), said("too", 240_000)];
-    store.wind_repair("shop", 0).await.expect("writes");
+    store.schedule_repair("shop", 0).await.expect("writes");
     assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 2"#);
     assert_eq!(counted().await, r#"baton_missed_messages_total{channel="shop"} 2"#, "not due");
 }
@@ -160,10 +160,10 @@ async fn who_wrote_on_the_phone_unheard_takes_over_though_no_message_was_missed<
     assert_eq!((taken.mode.mode, taken.mode.reason), (Mode::Human, Reason::AgentPhone));
     // It never came.
     shop.gateway.typed.lock().expect("whole")[2] = typed(&mira(), "P2", HOUR / 12);
-    store.wind_repair("shop", 0).await.expect("writes");
+    store.schedule_repair("shop", 0).await.expect("writes");
     assert_eq!(shop.repair().repair("shop").await.expect("works"), 1);
     assert_eq!(shop.texts().await, ["text heard", "by hand P1", "by hand P2"]);
-    store.wind_repair("shop", 0).await.expect("writes");
+    store.schedule_repair("shop", 0).await.expect("writes");
     assert_eq!(shop.repair().repair("shop").await.expect("works"), 0, "nothing is missing any more");
 }
 
@@ -280,7 +280,7 @@ async fn while_the_phone_is_not_linked_nothing_counts_as_looked_through<S: Trial
     assert_eq!(state, Some("notAuthorized"), "nor is that kept from anybody");
     shop.gateway.is_unlinked.store(false, Ordering::SeqCst);
     *shop.gateway.journal.lock().expect("whole") = vec![said("missed", 5 * HOUR)];
-    store.wind_repair("shop", 0).await.expect("writes");
+    store.schedule_repair("shop", 0).await.expect("writes");
     assert_eq!(repair.repair("shop").await.expect("works"), 1);
 }
 
@@ -334,12 +334,12 @@ async fn a_look_that_was_cut_is_made_again_by_another_and_one_that_was_not_every
     shop.gateway.hangs.store(false, Ordering::SeqCst);
     assert!(!due_in(LOOK - 1).await, "somebody looks");
     assert!(due_in(LOOK).await, "nobody has come to an end");
-    store.wind_repair("shop", 0).await.expect("writes");
+    store.schedule_repair("shop", 0).await.expect("writes");
     assert_eq!(shop.repair().repair("shop").await.expect("works"), 1);
     assert!(!due_in(HOUR - 1).await, "it was looked through");
     assert!(due_in(HOUR).await);
     // Wound while somebody looks: what they have seen is from before.
-    store.wind_repair("shop", 5).await.expect("writes");
+    store.schedule_repair("shop", 5).await.expect("writes");
     let (until, next) = (NOW.plus_ms(HOUR + LOOK), NOW.plus_ms(2 * HOUR));
     store.end_repair("shop", NOW, until, next).await.expect("writes");
     assert!(!due_in(4).await && due_in(5).await);

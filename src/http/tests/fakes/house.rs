@@ -137,7 +137,7 @@ impl Registry for House {
         Ok(true)
     }
 
-    async fn wind_repair(&self, _: &str, _: i64) -> Result<(), Error> {
+    async fn schedule_repair(&self, _: &str, _: i64) -> Result<(), Error> {
         Ok(())
     }
 
