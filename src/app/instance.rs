@@ -33,9 +33,9 @@ use crate::{
     domain::time::duration,
     flow::{
         dispatch::Dispatch,
+        immediate_turn::ImmediateTurn,
         mode_switch::ModeSwitch,
         people::{FIRST_EMAIL, People},
-        start::Start,
     },
     http::{self, ports::SandboxDoor},
     metrics::{self, Metrics},
@@ -196,13 +196,13 @@ impl Instance {
         let shutdown = Shutdown::default();
         let (switch, sender) = (parts.switch(), parts.sender(&shutdown));
         let turns = parts.turns(name, &models, coordination.lock, &sender, &shutdown);
-        let start = Start {
+        let immediate_turn = ImmediateTurn {
             turns: Arc::clone(&turns),
             tasks: shutdown.tasks.clone(),
             runtime: Handle::current(),
             stop: shutdown.stopping.clone(),
         };
-        let intake = parts.intake(coordination.deduplicator, Some(start));
+        let intake = parts.intake(coordination.deduplicator, Some(immediate_turn));
         let listener = bind(settings.listen)?;
         let address = listener.local_addr()?;
         let eraser = parts.eraser();

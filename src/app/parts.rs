@@ -33,6 +33,7 @@ use crate::{
         endpoints::Endpoints,
         erase::Eraser,
         gate::Gate,
+        immediate_turn::ImmediateTurn,
         intake::Intake,
         ledger::{Ledger, Observer},
         media::Fetching,
@@ -43,7 +44,6 @@ use crate::{
         registry::Registry,
         retention::Retention,
         sender::Sender,
-        start::Start,
         tend::{Keeper, Tend},
         tombstones::Tombstones,
         turn::{Perceiving, Turns},
@@ -139,7 +139,7 @@ impl Parts {
     pub(super) fn intake(
         &self,
         deduplicator: Option<Arc<Deduplicator>>,
-        start: Option<Start>,
+        immediate_turn: Option<ImmediateTurn>,
     ) -> Arc<Intake> {
         Arc::new(Intake {
             ledger: Arc::clone(&self.ledger),
@@ -147,7 +147,7 @@ impl Parts {
             channels: Arc::clone(&self.channel_loader.channels),
             deduplicator,
             tombstones: self.tombstones.clone(),
-            start,
+            immediate_turn,
             clock: now,
         })
     }

@@ -94,7 +94,7 @@ impl World {
             channels: channels.clone(),
             deduplicator: None,
             tombstones: Tombstones::new(&[1; KEY_BYTES]),
-            start: None,
+            immediate_turn: None,
             clock: now,
         });
         let switch = ModeSwitch {
@@ -228,7 +228,7 @@ async fn what_the_quick_memory_knows_and_the_database_does_not_is_stored_once() 
             channels: world.intake.channels.clone(),
             deduplicator: Some(Arc::new(remembers(&arrival.fingerprint, is_confirmed).await)),
             tombstones: Tombstones::new(&[1; KEY_BYTES]),
-            start: None,
+            immediate_turn: None,
             clock: now,
         };
         let verdict = intake.take("default", body.as_bytes()).await.expect("stored");

@@ -5,7 +5,7 @@
 
 use uuid::Uuid;
 
-use super::{agenda, drafts, office, outbox};
+use super::{agenda, drafts, office_hours, outbox};
 use crate::domain::{
     conversation::{Attention, AttentionReason, Memo, Status},
     docket::{Docket, Entry},
@@ -226,7 +226,7 @@ pub fn left_because(mode: &ModeState, policy: &Policy) -> OutcomeReason {
 /// hour that somebody chose stays.
 pub fn hold(docket: &mut Docket, policy: &Policy) {
     docket.conversation.memo.human_seq = docket.conversation.seq;
-    if office::is_left_until_hours(docket, policy) {
+    if office_hours::is_left_until_hours(docket, policy) {
         docket.conversation.mode.until = None;
     }
     let is_stopped = docket.conversation.memo.is_clock_stopped;
@@ -398,8 +398,8 @@ pub fn pass_time(docket: &mut Docket, policy: &Policy) {
             let until = now.plus_ms(policy.human_hold_ms.max(HELD_AT_LEAST_MS));
             docket.conversation.mode.until = Some(until);
             tell_until(docket, actor::SYSTEM);
-        } else if office::is_left_until_hours(docket, policy) {
-            office::come_back(docket, policy);
+        } else if office_hours::is_left_until_hours(docket, policy) {
+            office_hours::come_back(docket, policy);
         } else {
             cause(docket, policy, By::of(Reason::HoldExpired, actor::SYSTEM));
         }

@@ -20,7 +20,7 @@ pub use on_demand::{answer_now, leave_unread};
 use uuid::Uuid;
 
 use super::{
-    agenda, conversations, conversations::By, drafts, errands, flood, merge, office, outbox,
+    agenda, conversations, conversations::By, drafts, errands, flood, merge, office_hours, outbox,
     provider::Arrival,
 };
 use crate::domain::{
@@ -76,7 +76,7 @@ pub fn admit(docket: &mut Docket, policy: &Policy, arrival: &Arrival) -> Admitte
     let starts_turn = inert.is_none() && !is_unreadable;
     name_contact(docket, arrival);
     if inert.is_none() || is_unreadable {
-        office::leave_to_people(docket, policy);
+        office_hours::leave_to_people(docket, policy);
     }
     docket.push(Message {
         id,
@@ -280,18 +280,18 @@ fn wants(docket: &mut Docket, policy: &Policy, kind: Kind, text: &str, id: Uuid)
     }
     if phrases::is_phrase(text, &policy.handover_words) {
         let was_ai = docket.conversation.mode.mode == Mode::Ai;
-        let is_somebody_there = office::away_until(policy, docket.now).is_none();
+        let is_somebody_there = office_hours::away_until(policy, docket.now).is_none();
         if was_ai && !is_somebody_there {
             // Nobody would come: the assistant says so, and people see it when they do.
             conversations::raise(docket, AttentionReason::ContactAsked);
             return true;
         }
-        let was_left_until_hours = office::is_left_until_hours(docket, policy);
+        let was_left_until_hours = office_hours::is_left_until_hours(docket, policy);
         if was_ai {
             // Asked again in HUMAN, it would only withdraw the words that say somebody comes.
             conversations::cause(docket, policy, By::of(Reason::ContactAsked, actor::CONTACT));
         } else if was_left_until_hours {
-            office::leave_for_good(docket);
+            office_hours::leave_for_good(docket);
         }
         conversations::raise(docket, AttentionReason::ContactAsked);
         let is_new = was_ai || was_left_until_hours;

@@ -23,6 +23,7 @@ use uuid::Uuid;
 use super::{
     channels::{Channel, Channels},
     conversations,
+    immediate_turn::ImmediateTurn,
     inbox::{self, Admitted},
     ledger::{Error, Key, Ledger, Need, change, ignore_gone},
     merge::link,
@@ -31,7 +32,6 @@ use super::{
     reconcile::Copy,
     registry::Registry,
     repair,
-    start::Start,
     tombstones::{Removal, Tombstone, Tombstones},
 };
 use crate::domain::{
@@ -94,7 +94,7 @@ pub struct Intake {
     /// How messages are known that were removed.
     pub tombstones: Tombstones,
     /// Begins what is ripe as it comes; None: other processes do.
-    pub start: Option<Start>,
+    pub immediate_turn: Option<ImmediateTurn>,
     /// The moment by this machine's clock.
     pub clock: fn() -> Time,
 }
@@ -246,31 +246,32 @@ impl Intake {
         let known = key(channel, &arrival.chat, None);
         let key = key(channel, &arrival.chat, Some(opening));
         // A turn may begin with it, and reads what was said before.
-        let newest = if self.start.is_some() { channel.policy.ai_history } else { 0 };
+        let newest = if self.immediate_turn.is_some() { channel.policy.ai_history } else { 0 };
         let need = self.need_of(channel, &arrival.chat, &inbox::key_of(&arrival), arrival.at);
         let need = Need { keys_are_new: claim.is_some(), newest, ..need };
         let policy = Arc::clone(&channel.policy);
-        let start = self.start.clone().map(|start| (start.claimant(), start));
-        let (starting, has_begun) = (start.clone(), Arc::new(AtomicBool::new(false)));
+        let immediate = self.immediate_turn.clone().map(|immediate| (immediate.claimant(), immediate));
+        let (starting, has_begun) = (immediate.clone(), Arc::new(AtomicBool::new(false)));
         let begins = Arc::clone(&has_begun);
         let step = move |docket: &mut Docket| {
             let admitted = rule(docket, &policy, &arrival);
-            let begun =
-                starting.as_ref().and_then(|(claimant, start)| start.begin(docket, &policy, claimant));
+            let begun = starting
+                .as_ref()
+                .and_then(|(claimant, immediate)| immediate.begin(docket, &policy, claimant));
             begins.store(begun.is_some(), Ordering::Relaxed);
             (admitted, begun)
         };
         let outcome = change(&*self.ledger, key, need, step).await;
         self.end_claim(claim, outcome.is_ok());
-        if let (Err(Error::Unavailable(_)), Some((claimant, start))) = (&outcome, start)
+        if let (Err(Error::Unavailable(_)), Some((claimant, immediate))) = (&outcome, immediate)
             && has_begun.load(Ordering::Relaxed)
         {
             // Should it be stored all the same: when it comes again, it is known, and begins nothing.
-            start.run_unheard(known, claimant);
+            immediate.run_unheard(known, claimant);
         }
         let (admitted, begun) = outcome?;
-        if let (Some(start), Some(begun)) = (&self.start, begun) {
-            start.run(channel, begun);
+        if let (Some(immediate), Some(begun)) = (&self.immediate_turn, begun) {
+            immediate.run(channel, begun);
         }
         Ok(verdict_of(admitted))
     }

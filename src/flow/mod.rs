@@ -8,15 +8,16 @@
 //!                                                   ◀── reconcile (echoes, statuses)
 //! ```
 //!
-//! *Steps* move things: intake, start, poll, repair, turn, sender, mode_switch, desk, merge, tend, reconcile, restored,
-//! sign_in, media, erase, retention, notify, the breakers of model and channels, and the brake on follow-ups. *Places* are
-//! where things rest: inbox, outbox, conversations, agenda, reply, errands, drafts are rules over a docket, run inside the
-//! ledger, as are office and spending; ledger, archive, registry, people, labels_and_replies, idempotency_keys, audit,
-//! enclosures, erasures, expiry, endpoints, receivers, vault, generator, look_ups, transcriber, describer, provider, files,
-//! answers and the starts of pace are traits with an adapter behind them, and places is all of them that one database is. Of
-//! one *instance*, and kept nowhere, are its dispatch with the queues, the gate before the model, the turns that are running,
-//! its channels with their rules, and the onlookers who see words as they are written. The rest is what these read and write:
-//! context and tools (what the model is told and may do), notes, tombstones, the journal, the clock, and what is measured.
+//! *Steps* move things: intake, immediate_turn, poll, repair, turn, sender, mode_switch, desk, merge, tend, reconcile,
+//! restored, sign_in, media, erase, retention, notify, the breakers of model and channels, and the brake on follow-ups.
+//! *Places* are where things rest: inbox, outbox, conversations, agenda, reply, errands, drafts are rules over a docket, run
+//! inside the ledger, as are office_hours and spending; ledger, archive, registry, people, labels_and_replies,
+//! idempotency_keys, audit, enclosures, erasures, expiry, endpoints, receivers, vault, generator, look_ups, transcriber,
+//! describer, provider, files, answers and the starts of pace are traits with an adapter behind them, and places is all of
+//! them that one database is. Of one *instance*, and kept nowhere, are its dispatch with the queues, the gate before the
+//! model, the turns that are running, its channels with their rules, and the onlookers who see words as they are written. The
+//! rest is what these read and write: context and tools (what the model is told and may do), notes, tombstones, the journal,
+//! the clock, and what is measured.
 
 pub mod intake;
 
@@ -28,11 +29,11 @@ pub mod inbox;
 
 pub mod flood;
 
-pub mod office;
+pub mod office_hours;
 
 pub mod spending;
 
-pub mod start;
+pub mod immediate_turn;
 
 pub mod turn;
 

@@ -15,7 +15,7 @@ use super::{
     conversations::By,
     drafts, errands,
     inbox::{self, Begun},
-    notes, office,
+    notes, office_hours,
     outbox::{self, Owed},
     tools::Asking,
 };
@@ -220,11 +220,11 @@ fn reply(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answer, j
         )
     });
     if let Some(reason) = &answer.hand_over {
-        let is_nobody_there = office::away_until(policy, docket.now).is_some();
+        let is_nobody_there = office_hours::away_until(policy, docket.now).is_some();
         if answer.text.trim().is_empty() || !is_nobody_there {
             return hand_over(docket, policy, begun, answer, reason);
         }
-        office::note_hand_over(docket, &begun.turn, reason);
+        office_hours::note_hand_over(docket, &begun.turn, reason);
     }
     // What is written alongside it is for nobody: why it has nothing to say, most of the time. Not where it says that nobody is
     // there to take over.
@@ -273,7 +273,7 @@ fn hand_over(docket: &mut Docket, policy: &Policy, begun: &Begun, answer: &Answe
     let own_words = Some(answer.text.trim()).filter(|text| !text.is_empty());
     // They say that somebody comes.
     let set_words =
-        policy.handover_text.as_ref().filter(|_| office::away_until(policy, docket.now).is_none());
+        policy.handover_text.as_ref().filter(|_| office_hours::away_until(policy, docket.now).is_none());
     end_burst_as(docket, policy, begun, Outcome::HandedOver, None);
     conversations::cause(docket, policy, By::of(Reason::AssistantAsked, actor::ASSISTANT));
     conversations::raise(docket, AttentionReason::AssistantAsked);

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{
     agenda, conversations, inbox,
     ledger::{self, Key, Ledger, Need, change},
-    office, outbox, reconcile,
+    office_hours, outbox, reconcile,
 };
 use crate::domain::{
     conversation::AttentionReason,
@@ -98,7 +98,7 @@ pub fn settle(docket: &mut Docket, policy: &Policy, made_at: Time) -> Settled {
         inbox::hand_over_stale(docket, &waiting);
         docket.conversation.memo.end_burst();
     }
-    if office::is_left_until_hours(docket, policy) && docket.conversation.waiting_since.is_some() {
+    if office_hours::is_left_until_hours(docket, policy) && docket.conversation.waiting_since.is_some() {
         // It would come back by itself, and answer what may have been answered since, or say that it cannot read it.
         docket.conversation.mode.until = None;
         conversations::raise(docket, AttentionReason::Stale);

@@ -3,7 +3,7 @@
 //! In: conversations whose burst is ripe, or whose follow-up is to be written. Out: parts owed, or the turn's end
 //! under its name. No connection and no transaction stays open while the model works.
 
-mod front;
+mod lock;
 
 mod perceiving;
 
@@ -17,9 +17,9 @@ use std::sync::Arc;
 pub(super) use end::need_of;
 use end::{END, Ended};
 use execution::redis_lock::Lock;
-use front::{Held, lock_key, release};
-pub use front::{Tried, count_locks_from_zero};
 use futures_util::future::join;
+use lock::{Held, lock_key, release};
+pub use lock::{Tried, count_locks_from_zero};
 use metrics::histogram;
 pub use perceiving::Perceiving;
 use perceiving::Perception;

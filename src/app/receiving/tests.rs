@@ -214,7 +214,7 @@ impl<S: Trial + Clone + 'static> Shop<S> {
             channels,
             deduplicator: None,
             tombstones: tombstones(),
-            start: None,
+            immediate_turn: None,
             clock: || NOW,
         });
         Self { store: store.clone(), gateway, intake }
@@ -227,7 +227,7 @@ impl<S: Trial + Clone + 'static> Shop<S> {
             channels: Arc::clone(&self.intake.channels),
             tombstones: tombstones(),
             deduplicator: None,
-            start: None,
+            immediate_turn: None,
             clock: || NOW,
         }
     }

@@ -18,7 +18,7 @@ use crate::{
         policy::{BurstPolicy, Policy},
         time::Time,
     },
-    flow::{conversations, drafts, office, outbox, provider::Amendment},
+    flow::{conversations, drafts, office_hours, outbox, provider::Amendment},
 };
 
 /// The contact edited or deleted a message that may still wait. Kept until its original comes, if it has not yet. Returns the
@@ -149,7 +149,7 @@ fn reads_anew(docket: &mut Docket, policy: &Policy, id: Uuid, is_unanswered: boo
             docket.record(entry.by(actor::CONTACT).message(id));
         }
         if is_put_aside {
-            office::leave_to_people(docket, policy);
+            office_hours::leave_to_people(docket, policy);
             let fate = fate(docket, policy, None, true);
             if let Some(message) = docket.edit(id) {
                 message.inbound = Some(fate);

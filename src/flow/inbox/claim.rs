@@ -19,7 +19,7 @@ use crate::{
         time::Time,
         turn::{Purpose, Turn, TurnState},
     },
-    flow::{conversations, conversations::By, drafts, flood, office, outbox, spending},
+    flow::{conversations, conversations::By, drafts, flood, office_hours, outbox, spending},
 };
 
 /// Who wants to answer.
@@ -394,7 +394,7 @@ fn hand_over_for_cap(docket: &mut Docket, policy: &Policy) {
     conversations::cause(docket, policy, By::of(Reason::ReplyCap, actor::SYSTEM));
     conversations::raise(docket, AttentionReason::ReplyCap);
     if let Some(text) = &policy.handover_text
-        && office::away_until(policy, docket.now).is_none()
+        && office_hours::away_until(policy, docket.now).is_none()
     {
         outbox::say_farewell(docket, policy, text, None);
     }

@@ -20,7 +20,7 @@ use crate::{
         inbox::Begun,
         look_ups::Question,
         measure::{Gauge, seconds},
-        office,
+        office_hours,
         onlookers::Writing,
         reply::{Answer, Cost},
         running::Guard,
@@ -64,7 +64,7 @@ impl Turns {
         cost: &mut Cost,
     ) -> Result<Answer, Unwritten> {
         let queued_at = (self.clock)();
-        let away_until = office::away_until(&channel.policy, queued_at);
+        let away_until = office_hours::away_until(&channel.policy, queued_at);
         let slot = self.enter(begun.lane, queued_at).await;
         let running = Gauge::new("baton_generations_in_flight");
         let may_follow_up = !begun.opted_out;

@@ -18,6 +18,7 @@ use baton::{
         erase::Eraser,
         erasures::Erasures,
         gate::Gate,
+        immediate_turn::ImmediateTurn,
         intake::Intake,
         ledger::{Ledger, Observer},
         media::Fetching,
@@ -25,7 +26,6 @@ use baton::{
         model_breaker::ModelBreaker,
         registry::Registry,
         sender::Sender,
-        start::Start,
         tend::Tend,
         tombstones::{KEY_BYTES, Tombstones},
         turn::{Perceiving, Turns},
@@ -103,14 +103,18 @@ impl Parts {
         })
     }
 
-    pub(super) fn intake(&self, keys: Option<Arc<dyn KeyStore>>, start: Start) -> Arc<Intake> {
+    pub(super) fn intake(
+        &self,
+        keys: Option<Arc<dyn KeyStore>>,
+        immediate_turn: ImmediateTurn,
+    ) -> Arc<Intake> {
         Arc::new(Intake {
             ledger: self.ledger.clone(),
             registry: self.registry.clone(),
             channels: self.channels.clone(),
             tombstones: self.tombstones.clone(),
             deduplicator: keys.map(|keys| Arc::new(Deduplicator::new(keys, LOCK_TTL, LOCK_TTL))),
-            start: Some(start),
+            immediate_turn: Some(immediate_turn),
             clock: || BEGINNING,
         })
     }
@@ -174,12 +178,17 @@ impl Parts {
     }
 
     /// By which turns begin with their messages, if that is the haste of the test.
-    pub(super) fn start(&self, turns: &Arc<Turns>, tasks: &TaskTracker, haste: Haste) -> Start {
+    pub(super) fn immediate_turn(
+        &self,
+        turns: &Arc<Turns>,
+        tasks: &TaskTracker,
+        haste: Haste,
+    ) -> ImmediateTurn {
         let stop = if haste == Haste::Begins { self.stopping.clone() } else { CancellationToken::new() };
         if haste != Haste::Begins {
             stop.cancel();
         }
-        Start { turns: turns.clone(), tasks: tasks.clone(), runtime: Handle::current(), stop }
+        ImmediateTurn { turns: turns.clone(), tasks: tasks.clone(), runtime: Handle::current(), stop }
     }
 
     pub(super) fn steps(&self, turns: Arc<Turns>, sender: Arc<Sender>) -> Steps {

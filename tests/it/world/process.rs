@@ -89,7 +89,7 @@ impl Process {
         let sender = parts.sender();
         let turns = parts.turns(&outside, &sender);
         let (eraser, tasks) = (parts.eraser(), TaskTracker::new());
-        let intake = parts.intake(outside.keys, parts.start(&turns, &tasks, haste));
+        let intake = parts.intake(outside.keys, parts.immediate_turn(&turns, &tasks, haste));
         let doors = doors::open(&parts, &intake, &eraser);
         let notifier = doors.notifier.clone();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -20,7 +20,7 @@ const AGAIN_MS: i64 = 500;
 
 /// The step.
 #[derive(Clone)]
-pub struct Start {
+pub struct ImmediateTurn {
     /// What runs them.
     pub turns: Arc<Turns>,
     /// Steps in hand.
@@ -31,7 +31,7 @@ pub struct Start {
     pub stop: CancellationToken,
 }
 
-impl Start {
+impl ImmediateTurn {
     /// The claimant that would answer a message that is stored now.
     pub fn claimant(&self) -> Claimant {
         self.turns.claimant(false)
